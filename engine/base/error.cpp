@@ -1,0 +1,68 @@
+#include "engine/base/error.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardscope {
+
+std::string to_string(const Error& error) {
+  std::string text;
+  if (!error.where.empty()) text += error.where + ": ";
+  text += error.message;
+  if (!error.hint.empty()) text += " (" + error.hint + ")";
+  return text;
+}
+
+Failure::Failure(Error error) : Failure(std::vector<Error>{std::move(error)}) {}
+
+Failure::Failure(std::vector<Error> errors) : errors_(std::move(errors)) {
+  for (const Error& error : errors_) {
+    if (!text_.empty()) text_ += '\n';
+    text_ += to_string(error);
+  }
+}
+
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::vector<std::string> near_names(const std::string& wrong, const std::vector<std::string>& names) {
+  std::vector<std::pair<size_t, std::string>> near;
+  for (const std::string& name : names) {
+    size_t distance = edit_distance(wrong, name);
+    bool contains = wrong.size() >= 3 && name.find(wrong) != std::string::npos;
+    if (distance <= std::max<size_t>(2, wrong.size() / 3) || contains) near.emplace_back(distance, name);
+  }
+  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> result;
+  for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) result.push_back(near[i].second);
+  return result;
+}
+
+std::string name_hint(const std::string& wrong, const std::vector<std::string>& names) {
+  auto join = [](const std::vector<std::string>& list, const std::string& quote, const std::string& separator) {
+    std::string text;
+    for (const std::string& item : list) text += (text.empty() ? "" : separator) + quote + item + quote;
+    return text;
+  };
+  std::vector<std::string> near = near_names(wrong, names);
+  if (!near.empty()) return "did you mean " + join(near, "'", " or ") + "?";
+  return names.empty() ? "none exist" : "known: " + join(names, "", ", ");
+}
+
+}  // namespace shardscope

@@ -1,0 +1,76 @@
+#include "engine/base/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace shardscope {
+
+namespace {
+
+const char* type_name(const OptionValue& value) {
+  constexpr const char* names[] = {"true or false", "an integer", "a number", "a string"};
+  return names[value.index()];
+}
+
+std::string text_of(const OptionValue& value) {
+  return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+}
+
+const OptionValue& find(const OptionList& options, const std::string& name) {
+  for (const auto& [key, value] : options) {
+    if (key == name) return value;
+  }
+  throw Failure(Error{"unknown_option", "no option '" + name + "'", "", ""});
+}
+
+}  // namespace
+
+OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
+                           const std::string& section, std::vector<Error>& errors) {
+  std::vector<std::string> names;
+  for (const OptionDefinition& definition : definitions) names.push_back(definition.name);
+  for (const auto& [key, value] : given) {
+    if (std::find(names.begin(), names.end(), key) == names.end()) {
+      errors.push_back({"unknown_key", "unknown key '" + key + "'", section + "." + key, name_hint(key, names)});
+    }
+  }
+  OptionList resolved;
+  for (const OptionDefinition& definition : definitions) {
+    auto found = std::find_if(given.begin(), given.end(), [&](const auto& item) { return item.first == definition.name; });
+    std::string place = section + "." + definition.name;
+    OptionValue value = definition.default_value;
+    if (found != given.end()) {
+      value = found->second;
+      if (std::holds_alternative<double>(definition.default_value) && std::holds_alternative<int64_t>(value)) {
+        value = static_cast<double>(std::get<int64_t>(value));
+      }
+      if (value.index() != definition.default_value.index()) {
+        errors.push_back({"wrong_type", fmt::format("expected {}, got {}", type_name(definition.default_value), text_of(value)),
+                          place, fmt::format("for example {}", text_of(definition.default_value))});
+        value = definition.default_value;
+      }
+      std::optional<double> number;
+      if (auto* i = std::get_if<int64_t>(&value)) number = static_cast<double>(*i);
+      if (auto* d = std::get_if<double>(&value)) number = *d;
+      if (number && !(*number >= definition.minimum && *number <= definition.maximum)) {
+        errors.push_back({"out_of_range", fmt::format("{} is out of range", text_of(value)), place,
+                          fmt::format("from {} to {}", definition.minimum, definition.maximum)});
+        value = definition.default_value;
+      }
+    } else if (definition.required) {
+      errors.push_back({"missing_key", "missing key '" + definition.name + "'", place,
+                        fmt::format("for example {}", text_of(definition.default_value))});
+    }
+    resolved.emplace_back(definition.name, value);
+  }
+  return resolved;
+}
+
+int64_t integer_option(const OptionList& options, const std::string& name) {
+  return std::get<int64_t>(find(options, name));
+}
+
+double real_option(const OptionList& options, const std::string& name) { return std::get<double>(find(options, name)); }
+
+}  // namespace shardscope

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+using OptionValue = std::variant<bool, int64_t, double, std::string>;
+using OptionList = std::vector<std::pair<std::string, OptionValue>>;
+
+// A hyperparameter that a model, optimizer or data source declares. The type is that of `default_value`; `required`
+// ones must be in the file. Numbers must lie in [minimum, maximum].
+struct OptionDefinition {
+  std::string name;
+  OptionValue default_value;
+  bool required = false;
+  double minimum = 0;
+  double maximum = 1e18;
+  std::string help;  // one sentence
+};
+
+// Every declared option with the file's value or the default. Faults (unknown, missing, type, range) are appended to
+// `errors` with the place "section.name".
+OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
+                           const std::string& section, std::vector<Error>& errors);
+
+int64_t integer_option(const OptionList& options, const std::string& name);
+double real_option(const OptionList& options, const std::string& name);
+
+}  // namespace shardscope

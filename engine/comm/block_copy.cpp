@@ -1,0 +1,115 @@
+#include "engine/comm/block_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "engine/base/vector_clones.h"
+
+namespace shardscope {
+
+namespace {
+
+template <size_t bytes>
+void copy_short_runs(std::byte* destination, int64_t destination_stride, const std::byte* source,
+                     int64_t source_stride, int64_t rows) {
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(destination + i * destination_stride, source + i * source_stride, bytes);
+  }
+}
+
+void copy_rows(std::byte* destination, int64_t destination_stride, const std::byte* source, int64_t source_stride,
+               int64_t rows, int64_t run) {
+  switch (run) {
+    case 2: return copy_short_runs<2>(destination, destination_stride, source, source_stride, rows);
+    case 4: return copy_short_runs<4>(destination, destination_stride, source, source_stride, rows);
+    case 8: return copy_short_runs<8>(destination, destination_stride, source, source_stride, rows);
+    case 16: return copy_short_runs<16>(destination, destination_stride, source, source_stride, rows);
+    case 32: return copy_short_runs<32>(destination, destination_stride, source, source_stride, rows);
+    case 64: return copy_short_runs<64>(destination, destination_stride, source, source_stride, rows);
+    default: break;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(destination + i * destination_stride, source + i * source_stride, static_cast<size_t>(run));
+  }
+}
+
+constexpr int64_t block = 512;  // floats: 2 KiB of sums, which stay in the first-level cache
+constexpr int64_t line = 16;    // floats
+
+using Line [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
+
+const Line& line_at(const float* values, int64_t i) { return *reinterpret_cast<const Line*>(values + i); }
+
+SHARDSCOPE_VECTOR_CLONES
+void add(float* sum, const float* a, int64_t count) {
+  int64_t i = 0;
+  for (; i + line <= count; i += line) *reinterpret_cast<Line*>(sum + i) += line_at(a, i);
+  for (; i < count; ++i) sum[i] += a[i];
+}
+
+// sum[i] = ((sum[i] + a[i]) + b[i]) + c[i]
+SHARDSCOPE_VECTOR_CLONES
+void add(float* sum, const float* a, const float* b, const float* c, int64_t count) {
+  int64_t i = 0;
+  for (; i + line <= count; i += line) {
+    *reinterpret_cast<Line*>(sum + i) = ((line_at(sum, i) + line_at(a, i)) + line_at(b, i)) + line_at(c, i);
+  }
+  for (; i < count; ++i) sum[i] = ((sum[i] + a[i]) + b[i]) + c[i];
+}
+
+void sum_block(float* sum, std::span<const float* const> sources, int64_t offset, int64_t count) {
+  std::memcpy(sum, sources[0] + offset, static_cast<size_t>(count) * sizeof(float));
+  size_t next = 1;
+  for (; next + 3 <= sources.size(); next += 3) {
+    add(sum, sources[next] + offset, sources[next + 1] + offset, sources[next + 2] + offset, count);
+  }
+  for (; next < sources.size(); ++next) add(sum, sources[next] + offset, count);
+}
+
+}  // namespace
+
+void copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride, const std::byte* source,
+               Stride source_stride) {
+  if (part.piece_bytes() == 0) return;
+  for (int64_t i = 0; i < part.outer; ++i) {
+    copy_rows(destination + i * destination_stride.outer, destination_stride.row, source + i * source_stride.outer,
+              source_stride.row, part.rows, part.run);
+  }
+}
+
+void ordered_sum(float* destination, std::span<const float* const> sources, int64_t count) {
+  alignas(64) std::array<float, block> sum;
+  int64_t i = 0;
+  for (; i + block <= count; i += block) {
+    sum_block(sum.data(), sources, i, block);
+    std::memcpy(destination + i, sum.data(), sizeof(sum));
+  }
+  if (i == count) return;
+  sum_block(sum.data(), sources, i, count - i);
+  std::memcpy(destination + i, sum.data(), static_cast<size_t>(count - i) * sizeof(float));
+}
+
+void ordered_sum_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
+                      std::span<const std::byte* const> sources, Stride source_stride) {
+  if (part.piece_bytes() == 0) return;
+  thread_local std::vector<const float*> rows;
+  rows.resize(sources.size());
+  for (int64_t i = 0; i < part.outer; ++i) {
+    for (int64_t j = 0; j < part.rows; ++j) {
+      int64_t offset = i * source_stride.outer + j * source_stride.row;
+      for (size_t s = 0; s < sources.size(); ++s) rows[s] = reinterpret_cast<const float*>(sources[s] + offset);
+      std::byte* row = destination + i * destination_stride.outer + j * destination_stride.row;
+      ordered_sum(reinterpret_cast<float*>(row), rows, part.run / static_cast<int64_t>(sizeof(float)));
+    }
+  }
+}
+
+Chunk chunk(int64_t count, int index, int size) {
+  int64_t lines = (count + line - 1) / line;
+  int64_t each = (lines + size - 1) / size * line;
+  return {std::min(count, index * each), std::min(count, (index + 1) * each)};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/comm/collective_call.h"
+
+namespace shardscope {
+
+// Copies the outer x rows runs of a part's piece from one place to another, each with its own strides (bytes).
+void copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride, const std::byte* source,
+               Stride source_stride);
+
+// destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory.
+// The destination may be one of the sources.
+void ordered_sum(float* destination, std::span<const float* const> sources, int64_t count);
+
+// ordered_sum over the runs of a part's piece; sources[i] is where member i's piece begins.
+void ordered_sum_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
+                      std::span<const std::byte* const> sources, Stride source_stride);
+
+// Elements [first, last) of an array of `count` floats that member `index` of `size` sums in an all-reduce: whole cache
+// lines. Which member owns which chunk has no influence on the sums.
+struct Chunk {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+Chunk chunk(int64_t count, int index, int size);
+
+}  // namespace shardscope

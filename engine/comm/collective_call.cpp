@@ -1,0 +1,196 @@
+#include "engine/comm/collective_call.h"
+
+#include <algorithm>
+#include <string>
+
+namespace shardscope {
+
+std::string_view name(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::barrier: return "barrier";
+    case CollectiveKind::all_gather: return "all_gather";
+    case CollectiveKind::all_reduce: return "all_reduce";
+    case CollectiveKind::reduce_scatter: return "reduce_scatter";
+    case CollectiveKind::all_to_all: return "all_to_all";
+    case CollectiveKind::permute: return "permute";
+  }
+  return "?";
+}
+
+namespace {
+
+struct Place {
+  CollectiveKind kind;
+  int rank;
+  size_t part;
+
+  [[noreturn]] void fail(std::string message, std::string hint = {}) const {
+    throw Failure(Error{"comm_argument", std::move(message),
+                        "rank " + std::to_string(rank) + ", " + std::string(name(kind)) + " part " +
+                            std::to_string(part),
+                        std::move(hint)});
+  }
+};
+
+bool sums(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+}
+
+bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+}
+
+void check_dimension(const Place& place, const Shape& shape, int dim, std::string_view what) {
+  if (dim < 0 || dim >= static_cast<int>(shape.size())) {
+    place.fail(std::string(what) + " " + std::to_string(dim) + " is not a dimension of " + to_string(shape));
+  }
+}
+
+int64_t product(const Shape& shape, size_t first, size_t last) {
+  int64_t result = 1;
+  for (size_t i = first; i < last; ++i) result *= shape[i];
+  return result;
+}
+
+// Strides, in bytes, of the block [.., low.size, .., high.size, ..] inside an array of `shape`, whose dimensions
+// beyond `high` the block has whole.
+Stride strides(const Shape& shape, size_t low, size_t high, int64_t element) {
+  int64_t row = product(shape, high, shape.size()) * element;
+  return {product(shape, low, high) * row, row};
+}
+
+// Bytes from one block to the next along `dim`, where a block has `block_size` of it.
+int64_t block_stride(const Shape& shape, size_t dim, int64_t block_size, int64_t element) {
+  return block_size * product(shape, dim + 1, shape.size()) * element;
+}
+
+// Fewer, longer runs where both sides are contiguous.
+void merge_runs(CallPart& part) {
+  if (part.rows == 1 || (part.source_stride.row == part.run && part.destination_stride.row == part.run)) {
+    part.run *= part.rows;
+    part.rows = 1;
+    if (part.outer == 1 || (part.source_stride.outer == part.run && part.destination_stride.outer == part.run)) {
+      part.run *= part.outer;
+      part.outer = 1;
+    } else {
+      part.rows = part.outer;
+      part.outer = 1;
+      part.source_stride.row = part.source_stride.outer;
+      part.destination_stride.row = part.destination_stride.outer;
+    }
+  }
+}
+
+CallPart lay_out(const Place& place, const CollectivePart& argument, int size) {
+  const Shape& shape = argument.shape;
+  bool splits = place.kind == CollectiveKind::reduce_scatter || place.kind == CollectiveKind::all_to_all;
+  bool concats = place.kind == CollectiveKind::all_gather || place.kind == CollectiveKind::all_to_all;
+  if (std::ranges::any_of(shape, [](int64_t n) { return n < 0; })) {
+    place.fail("a negative size in " + to_string(shape));
+  }
+  if (sums(place.kind) && argument.dtype != DType::f32) {
+    place.fail("sums are of f32, not of " + std::string(name(argument.dtype)));
+  }
+  if (splits) {
+    check_dimension(place, shape, argument.split_dim, "split_dim");
+    int64_t length = shape[static_cast<size_t>(argument.split_dim)];
+    if (length % size != 0) {
+      place.fail("dimension " + std::to_string(argument.split_dim) + " of " + to_string(shape) +
+                     " does not divide into " + std::to_string(size) + " blocks",
+                 "nearest sizes that do: " + std::to_string(length / size * size) + ", " +
+                     std::to_string((length / size + 1) * size));
+    }
+  }
+  if (concats) check_dimension(place, shape, argument.concat_dim, "concat_dim");
+
+  int64_t element = byte_size(argument.dtype);
+  CallPart part;
+  part.source = static_cast<const std::byte*>(argument.source);
+  part.destination = static_cast<std::byte*>(argument.destination);
+  part.source_bytes = part.destination_bytes = element_count(shape) * element;
+
+  Shape piece = shape, gathered = shape;
+  if (splits) piece[static_cast<size_t>(argument.split_dim)] /= size;
+  if (splits) gathered[static_cast<size_t>(argument.split_dim)] /= size;
+  if (concats) gathered[static_cast<size_t>(argument.concat_dim)] *= size;
+  part.destination_bytes = element_count(gathered) * element;
+  if (!splits && !concats) {
+    part.run = part.source_bytes;
+    return part;
+  }
+  auto split = static_cast<size_t>(splits ? argument.split_dim : argument.concat_dim);
+  auto concat = static_cast<size_t>(concats ? argument.concat_dim : argument.split_dim);
+  auto [low, high] = std::minmax(split, concat);
+  part.outer = product(piece, 0, low);
+  part.rows = product(piece, low, high);
+  part.run = product(piece, high, piece.size()) * element;
+  part.source_stride = strides(shape, low, high, element);
+  part.destination_stride = strides(gathered, low, high, element);
+  if (splits) part.source_block = block_stride(shape, split, piece[split], element);
+  if (concats) part.destination_block = block_stride(gathered, concat, piece[concat], element);
+  merge_runs(part);
+  return part;
+}
+
+void check_addresses(const Place& place, const CallPart& part) {
+  if (part.source_bytes > 0 && part.source == nullptr) place.fail("no source");
+  if (part.destination_bytes > 0 && part.destination == nullptr) place.fail("no destination");
+  bool in_place = place.kind == CollectiveKind::all_reduce && part.source == part.destination;
+  if (!in_place && overlap(part.source, part.source_bytes, part.destination, part.destination_bytes)) {
+    place.fail("the destination overlaps the source");
+  }
+}
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace
+
+void CollectiveCall::assign(CollectiveKind call_kind, std::span<const CollectivePart> arguments,
+                            std::span<const int> destinations, int rank, int size) {
+  kind = call_kind;
+  parts.clear();
+  source_bytes = 0;
+  signature = mix(static_cast<uint64_t>(kind) + 1, arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Place place{kind, rank, i};
+    const CallPart& part = parts.emplace_back(lay_out(place, arguments[i], size));
+    check_addresses(place, part);
+    source_bytes += part.source_bytes;
+    for (int64_t value : {part.source_bytes, part.outer, part.rows, part.run, part.source_stride.row,
+                          part.destination_stride.row, part.source_block, part.destination_block}) {
+      signature = mix(signature, static_cast<uint64_t>(value));
+    }
+  }
+  destination_of.assign(destinations.begin(), destinations.end());
+  if (kind != CollectiveKind::permute) return;
+  bool permutation = destinations.size() == static_cast<size_t>(size);
+  for (int member = 0; member < size && permutation; ++member) {
+    permutation = std::ranges::count(destinations, member) == 1;
+  }
+  if (!permutation) {
+    Place{kind, rank, 0}.fail("destination_of is not a permutation of the group's " + std::to_string(size) + " ranks");
+  }
+  for (int member : destinations) signature = mix(signature, static_cast<uint64_t>(member));
+}
+
+double CollectiveCall::wire_bytes(int size) const {
+  double others = static_cast<double>(size - 1) / size;
+  double bytes = 0;
+  for (const CallPart& part : parts) {
+    auto source = static_cast<double>(part.source_bytes);
+    switch (kind) {
+      case CollectiveKind::barrier: break;
+      case CollectiveKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
+      case CollectiveKind::all_reduce: bytes += 2 * others * source; break;
+      case CollectiveKind::reduce_scatter:
+      case CollectiveKind::all_to_all: bytes += others * source; break;
+      case CollectiveKind::permute: bytes += source; break;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace shardscope

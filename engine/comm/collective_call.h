@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/comm/communicator.h"
+
+namespace shardscope {
+
+enum class CollectiveKind : uint8_t { barrier, all_gather, all_reduce, reduce_scatter, all_to_all, permute };
+
+std::string_view name(CollectiveKind kind);
+
+// Rows of `run` contiguous bytes: `outer` x `rows` of them, `outer_stride` and `row_stride` bytes apart.
+struct Stride {
+  int64_t outer = 0;
+  int64_t row = 0;
+};
+
+// One array of a call, as addresses and strides. The piece that sender i has for receiver j begins at
+// source + j * source_block and goes to destination + i * destination_block; it is outer x rows runs of `run` bytes.
+// An all-reduce is flat: one run.
+//
+// Example: all_gather of (2, 3) f32 over dimension 1 by 4 ranks: 2 rows of 12 bytes, 12 bytes apart in the source and
+// 48 in the destination; source_block 0, destination_block 12.
+struct CallPart {
+  const std::byte* source = nullptr;
+  std::byte* destination = nullptr;
+  int64_t source_bytes = 0;
+  int64_t destination_bytes = 0;
+  int64_t outer = 1, rows = 1, run = 0;
+  Stride source_stride, destination_stride;
+  int64_t source_block = 0, destination_block = 0;
+
+  int64_t piece_bytes() const { return outer * rows * run; }
+  // Strides of a piece that lies contiguous.
+  Stride packed() const { return {rows * run, run}; }
+};
+
+// A checked call, ready to be carried out. Kept and refilled, so that a repeated call allocates nothing.
+struct CollectiveCall {
+  CollectiveKind kind = CollectiveKind::barrier;
+  std::vector<CallPart> parts;
+  std::vector<int> destination_of;  // permute
+  int64_t source_bytes = 0;         // of all parts
+  uint64_t signature = 0;           // equal on all members when they make the same call (addresses aside)
+
+  // Fills this from the arguments of one of `size` members; `rank` is its name in messages. Throws Failure
+  // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a sum of a type other than f32, a missing array,
+  // a destination that overlaps its source (all-reduce: that is not its source), not a permutation.
+  void assign(CollectiveKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of,
+              int rank, int size);
+
+  // Bytes that one member sends, by the ring convention (see Communicator::wire_bytes).
+  double wire_bytes(int size) const;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/shape.h"
+
+namespace shardscope {
+
+// One array of a collective; a bucket is a list of them, done in one rendezvous. Arrays are contiguous and row-major.
+// With p ranks in the group and `shape` the local shape of the source:
+//   all_gather      destination[concat_dim] = p * shape[concat_dim]; rank i's source is block i
+//   reduce_scatter  destination[split_dim] = shape[split_dim] / p; rank i gets block i of the sum
+//   all_to_all      both; rank i sends block j of split_dim to rank j, which stores it as block i of concat_dim
+//   all_reduce      same shape; source may be the destination
+//   permute         same shape
+// Sums are taken in the order of ranks, so results do not depend on timing or bucketing. Types: f32 for sums.
+struct CollectivePart {
+  const void* source = nullptr;
+  void* destination = nullptr;
+  Shape shape;
+  DType dtype = DType::f32;
+  int split_dim = -1;
+  int concat_dim = -1;
+};
+
+// A group of ranks that communicate. Every member makes the same calls in the same order. Calls throw Failure
+// (codes comm_aborted, comm_mpi, comm_argument) that name the rank; after abort(), every waiting or later call of every
+// member throws.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // A communicator of the ranks that pass the same color, ordered by key. Collective over this group.
+  virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
+
+  // start publishes the sources and returns at once where the implementation can; sources must stay unchanged, and
+  // destinations must not be read, until finish of that ticket. At most one ticket is open at a time per communicator.
+  using Ticket = uint64_t;
+  virtual Ticket start_all_gather(std::span<const CollectivePart> parts) = 0;
+  virtual Ticket start_all_reduce(std::span<const CollectivePart> parts) = 0;
+  virtual Ticket start_reduce_scatter(std::span<const CollectivePart> parts) = 0;
+  virtual Ticket start_all_to_all(std::span<const CollectivePart> parts) = 0;
+  // Rank r sends its sources to destination_of[r]; destination_of is a permutation.
+  virtual Ticket start_permute(std::span<const CollectivePart> parts, std::span<const int> destination_of) = 0;
+  virtual void finish(Ticket ticket) = 0;
+
+  virtual void barrier() = 0;
+  // Makes every member's waits and later calls throw. Callable from any thread and from a signal-free error path.
+  virtual void abort() noexcept = 0;
+
+  void all_gather(std::span<const CollectivePart> parts) { finish(start_all_gather(parts)); }
+  void all_reduce(std::span<const CollectivePart> parts) { finish(start_all_reduce(parts)); }
+  void reduce_scatter(std::span<const CollectivePart> parts) { finish(start_reduce_scatter(parts)); }
+  void all_to_all(std::span<const CollectivePart> parts) { finish(start_all_to_all(parts)); }
+  void permute(std::span<const CollectivePart> parts, std::span<const int> destination_of) {
+    finish(start_permute(parts, destination_of));
+  }
+
+  // Bytes that this rank has sent by the ring convention, counted from the calls' arguments alone: all-reduce
+  // 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute n. A
+  // communicator made by split adds to its parent's count too.
+  double wire_bytes() const { return wire_bytes_ ? *wire_bytes_ : 0; }
+
+ protected:
+  std::shared_ptr<double> wire_bytes_ = std::make_shared<double>(0);  // shared with communicators made by split
+};
+
+}  // namespace shardscope

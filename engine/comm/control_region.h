@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "engine/comm/mapping.h"
+#include "engine/comm/process_identity.h"
+
+namespace shardscope {
+
+// What one member of a group shows to the others. `signature`, `part_count`, `kind` and `payload` are double-buffered
+// by the parity of the call: a member that has passed call k + 1 has seen all others leave call k.
+struct MemberBlock {
+  static constexpr int64_t max_entries = 1024;   // published addresses at a time; longer lists go in rounds
+  static constexpr int64_t payload_bytes = 8192;  // calls with fewer bytes of sources are copied here
+
+  struct Call {
+    uint64_t signature;
+    uint64_t part_count;
+    uint32_t kind;
+  };
+
+  alignas(64) std::atomic<uint32_t> left;  // 1 after the member's communicator is gone
+  std::array<Call, 2> call;
+  alignas(64) std::array<uint64_t, max_entries> entries;
+  alignas(64) std::array<std::array<std::byte, payload_bytes>, 2> payload;
+};
+
+// The meeting point of a group. Bit 0 of `generation` is set by an abort; the rest counts completed rendezvous.
+struct GroupBlock {
+  alignas(64) std::atomic<uint32_t> generation;
+  alignas(64) std::atomic<uint32_t> arrived;
+  uint64_t older;  // offset of the group made before this one
+  uint32_t size;
+
+  MemberBlock& member(int index) { return *(reinterpret_cast<MemberBlock*>(this + 1) + index); }
+};
+
+// Memory that all ranks of a run have mapped: the groups' blocks, who the ranks are, and whether the run was aborted.
+// Its content is position-independent and built of lock-free atomics, so it may lie in shared memory.
+class ControlRegion {
+ public:
+  // Address space that a region for `ranks` ranks takes (pages that are never used cost nothing).
+  static int64_t bytes_for(int ranks);
+
+  // The creator, and it alone, passes `fresh`.
+  ControlRegion(Mapping mapping, int ranks, bool fresh);
+
+  int ranks() const;
+  void set_process(int rank, const ProcessIdentity& process);
+
+  // Offset of a new group's block; 0 when the region is full (a rank can be in about 250 groups).
+  uint64_t make_group(int size);
+  GroupBlock& group(uint64_t offset) const;
+
+  // Why the run was aborted: a rank said so, or was found to have ended (its process, or its communicator).
+  enum class Cause : uint32_t { none, called, process_ended, left };
+  // The first cause wins. Wakes every waiter of every group.
+  void abort(Cause cause, int rank) noexcept;
+  bool aborted() const;
+  // Throws Failure comm_aborted, naming the rank that caused it, when the run was aborted. `rank` is the caller.
+  void check_aborted(int rank) const;
+
+  // Is the process of `rank` known to have ended?
+  bool has_ended(int rank) const;
+
+ private:
+  struct Header;
+  Header& header() const { return *reinterpret_cast<Header*>(mapping_.data()); }
+
+  Mapping mapping_;
+};
+
+}  // namespace shardscope

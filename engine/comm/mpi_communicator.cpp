@@ -1,0 +1,236 @@
+#include "engine/comm/mpi_communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "engine/comm/block_copy.h"
+#include "engine/comm/collective_communicator.h"
+#include "engine/comm/mpi_link.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr auto float_bytes = static_cast<int64_t>(sizeof(float));
+
+// Every rank packs its pieces, sends one segment to each other member, and unpacks what it received from each.
+class MpiCommunicator final : public CollectiveCommunicator {
+  struct Segment {
+    int64_t first = 0;
+    int64_t bytes = 0;
+  };
+
+  static auto blocks_of(int64_t bytes) {
+    return [bytes](int peer) { return Segment{peer * bytes, bytes}; };
+  }
+
+ public:
+  MpiCommunicator(std::shared_ptr<MpiLink> link, std::vector<int> world_ranks, int member, int tag)
+      : link_(std::move(link)), world_ranks_(std::move(world_ranks)), member_(member), tag_(tag) {}
+
+  ~MpiCommunicator() override {
+    if (transfers_.requests.empty()) return;
+    std::vector<std::vector<std::byte>> memory;
+    memory.push_back(std::move(send_));
+    memory.push_back(std::move(received_));
+    link_->abandon(transfers_, std::move(memory));
+  }
+
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  int rank() const override { return member_; }
+  int size() const override { return static_cast<int>(world_ranks_.size()); }
+  void abort() noexcept override { link_->abort(); }
+
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    struct Choice {
+      int32_t color, key, next_tag;
+    };
+    std::vector<Choice> choices(world_ranks_.size());
+    Choice own{color, key, link_->next_tag()};
+    exchange(&own, choices.data(), sizeof(own));
+
+    std::vector<int> members;
+    int tag = 0;
+    for (int i = 0; i < size(); ++i) {
+      const Choice& choice = choices[static_cast<size_t>(i)];
+      if (choice.color != color) continue;
+      members.push_back(i);
+      tag = std::max(tag, choice.next_tag);
+    }
+    std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<size_t>(i)].key; });
+    link_->take_tags_below(tag + 1);
+    std::vector<int> ranks;
+    for (int i : members) ranks.push_back(world_ranks_[static_cast<size_t>(i)]);
+    auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
+    auto child = std::make_unique<MpiCommunicator>(link_, std::move(ranks), index, tag);
+    child->wire_bytes_ = wire_bytes_;
+    return child;
+  }
+
+ protected:
+  int world_rank() const override { return world_ranks_[static_cast<size_t>(member_)]; }
+
+  void begin(const CollectiveCall& call) override {
+    link_->check_aborted();
+    switch (call.kind) {
+      case CollectiveKind::barrier:
+        resize(0, 0);
+        return exchange_segments([](int) { return Segment{0, 0}; }, [](int) { return Segment{0, 0}; }, true);
+      case CollectiveKind::all_gather: {
+        int64_t bytes = pack(call, 1);
+        return exchange_segments([=](int) { return Segment{0, bytes}; }, blocks_of(bytes));
+      }
+      case CollectiveKind::all_to_all:
+      case CollectiveKind::reduce_scatter: {
+        int64_t bytes = pack(call, size());
+        return exchange_segments(blocks_of(bytes), blocks_of(bytes));
+      }
+      case CollectiveKind::permute: {
+        int64_t bytes = pack(call, 1);
+        int to = call.destination_of[static_cast<size_t>(member_)];
+        return exchange_segments([=](int peer) { return Segment{0, peer == to ? bytes : 0}; },
+                                 [=, from = sender_to_this(call)](int peer) {
+                                   return Segment{0, peer == from ? bytes : 0};
+                                 });
+      }
+      case CollectiveKind::all_reduce: {
+        pack(call, 1);
+        Segment own = chunk_of(call, member_);
+        return exchange_segments([&](int peer) { return chunk_of(call, peer); },
+                                 [=](int peer) { return Segment{peer * own.bytes, own.bytes}; });
+      }
+    }
+  }
+
+  void complete(const CollectiveCall& call) override {
+    link_->wait(transfers_);
+    switch (call.kind) {
+      case CollectiveKind::barrier: return;
+      case CollectiveKind::all_gather:
+      case CollectiveKind::all_to_all:
+        for (int sender = 0; sender < size(); ++sender) unpack(call, sender, sender * piece_bytes(call));
+        return;
+      case CollectiveKind::permute: return unpack(call, 0, 0);
+      case CollectiveKind::reduce_scatter: return sum_pieces(call);
+      case CollectiveKind::all_reduce:
+        sum_chunk(call);
+        link_->wait(transfers_);
+        return unpack(call, 0, 0);
+    }
+  }
+
+ private:
+  static int64_t piece_bytes(const CollectiveCall& call) {
+    int64_t bytes = 0;
+    for (const CallPart& part : call.parts) bytes += part.piece_bytes();
+    return bytes;
+  }
+
+  // The part of a packed all-reduce that a member sums.
+  Segment chunk_of(const CollectiveCall& call, int member) const {
+    auto [first, last] = chunk(call.source_bytes / float_bytes, member, size());
+    return {first * float_bytes, (last - first) * float_bytes};
+  }
+
+  int sender_to_this(const CollectiveCall& call) const {
+    return static_cast<int>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
+  }
+
+  // Fills send_ with the pieces for `receivers` members, one after the other, and makes room for as much from each
+  // member. Returns the bytes of one receiver's pieces.
+  int64_t pack(const CollectiveCall& call, int receivers) {
+    int64_t bytes = piece_bytes(call);
+    resize(bytes * receivers, bytes * size());
+    std::byte* next = send_.data();
+    for (int receiver = 0; receiver < receivers; ++receiver) {
+      for (const CallPart& part : call.parts) {
+        copy_runs(part, next, part.packed(), part.source + receiver * part.source_block, part.source_stride);
+        next += part.piece_bytes();
+      }
+    }
+    return bytes;
+  }
+
+  void resize(int64_t send_bytes, int64_t received_bytes) {
+    send_.resize(static_cast<size_t>(send_bytes));
+    received_.resize(static_cast<size_t>(received_bytes));
+  }
+
+  // Sends the segment `outgoing(peer)` of send_ to each member and receives into `incoming(peer)` of received_; both
+  // sides know which are empty.
+  template <class Outgoing, class Incoming>
+  void exchange_segments(const Outgoing& outgoing, const Incoming& incoming, bool send_empty = false) {
+    for (int step = 1; step < size(); ++step) {
+      int peer = (member_ + size() - step) % size();
+      Segment segment = incoming(peer);
+      if (segment.bytes == 0 && !send_empty) continue;
+      link_->receive(transfers_, received_.data() + segment.first, segment.bytes, world(peer), tag_);
+    }
+    for (int step = 1; step < size(); ++step) {
+      int peer = (member_ + step) % size();
+      Segment segment = outgoing(peer);
+      if (segment.bytes == 0 && !send_empty) continue;
+      link_->send(transfers_, send_.data() + segment.first, segment.bytes, world(peer), tag_);
+    }
+    Segment from = outgoing(member_), to = incoming(member_);
+    if (to.bytes == 0) return;
+    std::memcpy(received_.data() + to.first, send_.data() + from.first, static_cast<size_t>(to.bytes));
+  }
+
+  void unpack(const CollectiveCall& call, int sender, int64_t first) {
+    for (const CallPart& part : call.parts) {
+      copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                received_.data() + first, part.packed());
+      first += part.piece_bytes();
+    }
+  }
+
+  void sum_pieces(const CollectiveCall& call) {
+    int64_t bytes = piece_bytes(call), first = 0;
+    std::vector<const std::byte*> sources(world_ranks_.size());
+    for (const CallPart& part : call.parts) {
+      for (int sender = 0; sender < size(); ++sender) {
+        sources[static_cast<size_t>(sender)] = received_.data() + sender * bytes + first;
+      }
+      ordered_sum_runs(part, part.destination, part.destination_stride, sources, part.packed());
+      first += part.piece_bytes();
+    }
+  }
+
+  // Sums this rank's chunk to its place in send_, and starts to gather all chunks to their places in received_.
+  void sum_chunk(const CollectiveCall& call) {
+    Segment own = chunk_of(call, member_);
+    std::vector<const float*> sources;
+    for (int sender = 0; sender < size(); ++sender) {
+      sources.push_back(reinterpret_cast<const float*>(received_.data() + sender * own.bytes));
+    }
+    ordered_sum(reinterpret_cast<float*>(send_.data() + own.first), sources, own.bytes / float_bytes);
+    exchange_segments([=](int) { return own; }, [&](int peer) { return chunk_of(call, peer); });
+  }
+
+  int world(int peer) const { return world_ranks_[static_cast<size_t>(peer)]; }
+
+  std::shared_ptr<MpiLink> link_;
+  std::vector<int> world_ranks_;
+  int member_;
+  int tag_;
+  MpiTransfers transfers_;
+  std::vector<std::byte> send_, received_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator(int64_t max_message_bytes) {
+  auto link = std::make_shared<MpiLink>(max_message_bytes);
+  std::vector<int> world_ranks(static_cast<size_t>(link->size()));
+  std::iota(world_ranks.begin(), world_ranks.end(), 0);
+  int tag = link->next_tag();
+  link->take_tags_below(tag + 1);
+  return std::make_unique<MpiCommunicator>(link, std::move(world_ranks), link->rank(), tag);
+}
+
+}  // namespace shardscope

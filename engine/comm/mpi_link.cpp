@@ -1,0 +1,159 @@
+#include "engine/comm/mpi_link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "engine/base/error.h"
+#include "engine/comm/mpi_runtime.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int abort_tag = 0;
+constexpr int quick_tests = 20;
+constexpr std::chrono::microseconds first_sleep{10};
+constexpr std::chrono::microseconds longest_sleep{200};
+
+}  // namespace
+
+MpiLink::MpiLink(int64_t max_message_bytes)
+    : max_message_bytes_(std::clamp<int64_t>(max_message_bytes, 1, std::numeric_limits<int>::max())) {
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &communicator_), "MPI_Comm_dup", 0);
+  check_mpi(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", 0);
+  check_mpi(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank", 0);
+  check_mpi(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size", rank_);
+  int* bound = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(communicator_, MPI_TAG_UB, &bound, &found), "MPI_Comm_get_attr", rank_);
+  if (found) highest_tag_ = *bound;
+}
+
+void MpiLink::take_tags_below(int tag) {
+  next_tag_ = std::max(next_tag_, tag);
+  if (next_tag_ <= highest_tag_) return;
+  throw Failure(Error{"comm_argument", "too many groups were split off", "rank " + std::to_string(rank_), {}});
+}
+
+void MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag) {
+  std::lock_guard lock(mutex_);
+  int64_t first = 0;
+  do {
+    auto count = static_cast<int>(std::min(bytes - first, max_message_bytes_));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Isend(data + first, count, MPI_BYTE, to, tag, communicator_, &request), "MPI_Isend", rank_);
+    transfers.requests.push_back(request);
+    transfers.peers.push_back(to);
+    transfers.receive_bytes.push_back(-1);
+    first += count;
+  } while (first < bytes);
+}
+
+void MpiLink::receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, int from, int tag) {
+  std::lock_guard lock(mutex_);
+  int64_t first = 0;
+  do {
+    auto count = static_cast<int>(std::min(bytes - first, max_message_bytes_));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Irecv(data + first, count, MPI_BYTE, from, tag, communicator_, &request), "MPI_Irecv", rank_);
+    transfers.requests.push_back(request);
+    transfers.peers.push_back(from);
+    transfers.receive_bytes.push_back(count);
+    first += count;
+  } while (first < bytes);
+}
+
+bool MpiLink::test(MpiTransfers& transfers) {
+  auto count = static_cast<int>(transfers.requests.size());
+  statuses_.resize(transfers.requests.size());
+  int done = 0;
+  int code = MPI_Testall(count, transfers.requests.data(), &done, statuses_.data());
+  for (size_t i = 0; code == MPI_ERR_IN_STATUS && i < statuses_.size(); ++i) {
+    int error = statuses_[i].MPI_ERROR;
+    if (error == MPI_ERR_PENDING) continue;
+    check_mpi(error, ("a message with rank " + std::to_string(transfers.peers[i])).c_str(), rank_);
+  }
+  check_mpi(code, "MPI_Testall", rank_);
+  if (!done) return false;
+  for (size_t i = 0; i < statuses_.size(); ++i) {
+    if (transfers.receive_bytes[i] < 0) continue;
+    int bytes = 0;
+    check_mpi(MPI_Get_count(&statuses_[i], MPI_BYTE, &bytes), "MPI_Get_count", rank_);
+    if (bytes == transfers.receive_bytes[i]) continue;
+    throw Failure(Error{"comm_argument",
+                        "rank " + std::to_string(transfers.peers[i]) + " sent " + std::to_string(bytes) +
+                            " bytes where " + std::to_string(transfers.receive_bytes[i]) + " were expected",
+                        "rank " + std::to_string(rank_),
+                        "every member of a group makes the same calls in the same order"});
+  }
+  transfers = {};
+  return true;
+}
+
+void MpiLink::wait(MpiTransfers& transfers) {
+  std::chrono::microseconds sleep = first_sleep;
+  for (int tests = 0;; ++tests) {
+    {
+      std::lock_guard lock(mutex_);
+      if (test(transfers)) return;
+      look_for_abort();
+    }
+    if (tests < quick_tests) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(sleep);
+      sleep = std::min(sleep * 2, longest_sleep);
+    }
+  }
+}
+
+void MpiLink::abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory) noexcept {
+  static std::vector<std::vector<std::byte>> abandoned;
+  std::lock_guard lock(mutex_);
+  for (std::vector<std::byte>& bytes : memory) abandoned.push_back(std::move(bytes));
+  int finalized = 0;
+  if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;
+  for (size_t i = 0; i < transfers.requests.size(); ++i) {
+    MPI_Request& request = transfers.requests[i];
+    if (request == MPI_REQUEST_NULL) continue;
+    if (transfers.receive_bytes[i] >= 0) MPI_Cancel(&request);
+    MPI_Request_free(&request);
+  }
+}
+
+void MpiLink::abort() noexcept {
+  std::lock_guard lock(mutex_);
+  if (aborted_by_ >= 0) return;
+  aborted_by_ = rank_;
+  for (int other = 0; other < size_; ++other) {
+    if (other == rank_) continue;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Isend(nullptr, 0, MPI_BYTE, other, abort_tag, communicator_, &request) == MPI_SUCCESS) {
+      MPI_Request_free(&request);
+    }
+  }
+}
+
+void MpiLink::check_aborted() {
+  std::lock_guard lock(mutex_);
+  look_for_abort();
+}
+
+void MpiLink::look_for_abort() {
+  if (aborted_by_ < 0) {
+    int found = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, abort_tag, communicator_, &found, &status), "MPI_Iprobe", rank_);
+    if (!found) return;
+    aborted_by_ = status.MPI_SOURCE;
+    check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, abort_tag, communicator_, MPI_STATUS_IGNORE),
+              "MPI_Recv", rank_);
+  }
+  throw Failure(Error{"comm_aborted", "rank " + std::to_string(aborted_by_) + " ended the run",
+                      "rank " + std::to_string(rank_), {}});
+}
+
+}  // namespace shardscope

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mpi.h>
+#include <mutex>
+#include <vector>
+
+namespace shardscope {
+
+// Messages under way, with what each is expected to be.
+struct MpiTransfers {
+  std::vector<MPI_Request> requests;
+  std::vector<int> peers;
+  std::vector<int> receive_bytes;  // -1: a send
+};
+
+// Messages between the ranks of a run: what a communicator and all that are split off it have in common. Every group
+// has its own tag. A wait tests and sleeps, and looks for a message that aborts the run; MPI itself never blocks.
+class MpiLink {
+ public:
+  // Collective over MPI_COMM_WORLD. Messages are cut into pieces of at most `max_message_bytes` (<= INT_MAX).
+  explicit MpiLink(int64_t max_message_bytes);
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // Smallest tag that no group of this rank has; tags below `tag` are taken from now on.
+  int next_tag() const { return next_tag_; }
+  void take_tags_below(int tag);
+
+  void send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag);
+  void receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, int from, int tag);
+  // Returns when all are done, and forgets them. Throws Failure comm_aborted or comm_mpi.
+  void wait(MpiTransfers& transfers);
+  // Drops transfers that will not complete; their memory is kept to the end of the process, as MPI may write to it.
+  void abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory) noexcept;
+
+  void abort() noexcept;
+  // Throws Failure comm_aborted, naming the rank, when one of them has aborted the run.
+  void check_aborted();
+
+ private:
+  bool test(MpiTransfers& transfers);
+  void look_for_abort();
+
+  MPI_Comm communicator_ = MPI_COMM_NULL;  // given back by MPI_Finalize
+  int rank_ = 0;
+  int size_ = 1;
+  int64_t max_message_bytes_;
+  int highest_tag_ = 32767;
+  int next_tag_ = 1;
+  std::mutex mutex_;       // around calls of MPI, and for what follows
+  int aborted_by_ = -1;
+  std::vector<MPI_Status> statuses_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,238 @@
+#include "engine/comm/peer_communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <tuple>
+
+#include "engine/comm/block_copy.h"
+
+namespace shardscope {
+
+namespace {
+
+// Where a part begins in the payload: each is aligned, so that floats are.
+int64_t payload_step(const CallPart& part) { return (part.source_bytes + 15) / 16 * 16; }
+
+// An all-reduce publishes where its sums are, too.
+size_t entries_per_part(CollectiveKind kind) { return kind == CollectiveKind::all_reduce ? 2 : 1; }
+
+size_t parts_per_round(CollectiveKind kind) { return MemberBlock::max_entries / entries_per_part(kind); }
+
+}  // namespace
+
+PeerCommunicator::PeerCommunicator(std::shared_ptr<ControlRegion> region, std::shared_ptr<const PeerMemory> memory,
+                                   uint64_t group, std::vector<int> world_ranks, int member)
+    : region_(std::move(region)),
+      memory_(std::move(memory)),
+      world_ranks_(std::move(world_ranks)),
+      member_(member),
+      group_(region_->group(group)),
+      rendezvous_(*region_, group_, world_ranks_, member),
+      sources_(world_ranks_.size()),
+      summands_(world_ranks_.size()) {}
+
+PeerCommunicator::~PeerCommunicator() { group_.member(member_).left.store(1, std::memory_order_release); }
+
+void PeerCommunicator::abort() noexcept { region_->abort(ControlRegion::Cause::called, world_rank()); }
+
+std::unique_ptr<Communicator> PeerCommunicator::split(int color, int key) {
+  struct Choice {
+    int32_t color, key;
+  };
+  std::vector<Choice> choices(world_ranks_.size());
+  Choice own{color, key};
+  exchange(&own, choices.data(), sizeof(own));
+
+  std::vector<int> members;
+  for (int i = 0; i < size(); ++i) {
+    if (choices[static_cast<size_t>(i)].color == color) members.push_back(i);
+  }
+  std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<size_t>(i)].key; });
+
+  std::vector<uint64_t> groups(world_ranks_.size());
+  uint64_t made = members[0] == member_ ? region_->make_group(static_cast<int>(members.size())) : 0;
+  exchange(&made, groups.data(), sizeof(made));
+  uint64_t group = groups[static_cast<size_t>(members[0])];
+  if (group == 0) fail("too many groups were split off");
+
+  std::vector<int> ranks;
+  for (int i : members) ranks.push_back(world_ranks_[static_cast<size_t>(i)]);
+  auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
+  auto child = std::make_unique<PeerCommunicator>(region_, memory_, group, std::move(ranks), index);
+  child->wire_bytes_ = wire_bytes_;
+  region_->check_aborted(world_rank());
+  return child;
+}
+
+bool PeerCommunicator::is_small(const CollectiveCall& call) const {
+  int64_t bytes = 0;
+  for (const CallPart& part : call.parts) bytes += payload_step(part);
+  return bytes <= MemberBlock::payload_bytes;
+}
+
+void PeerCommunicator::begin(const CollectiveCall& call) {
+  region_->check_aborted(world_rank());
+  if (is_small(call)) {
+    copy_to_payload(call);
+  } else {
+    for (const CallPart& part : call.parts) {
+      memory_->publish(part.source, part.source_bytes);
+      if (call.kind == CollectiveKind::all_reduce) memory_->publish(part.destination, part.destination_bytes);
+    }
+    publish(call, 0);
+  }
+  sign(call);
+  rendezvous_.arrive();
+}
+
+void PeerCommunicator::complete(const CollectiveCall& call) {
+  rendezvous_.await();
+  check_signatures(call);
+  if (is_small(call)) {
+    take_small(call);
+  } else {
+    size_t step = parts_per_round(call.kind);
+    for (size_t first = 0; first < call.parts.size(); first += step) {
+      if (first > 0) {
+        publish(call, first);
+        meet();
+      }
+      take(call, first, std::min(call.parts.size(), first + step));
+      meet();
+    }
+  }
+  parity_ ^= 1;
+}
+
+void PeerCommunicator::sign(const CollectiveCall& call) {
+  group_.member(member_).call[parity_] = {call.signature, call.parts.size(), static_cast<uint32_t>(call.kind)};
+}
+
+void PeerCommunicator::check_signatures(const CollectiveCall& call) const {
+  for (int other = 0; other < size(); ++other) {
+    const MemberBlock::Call& theirs = group_.member(other).call[parity_];
+    if (theirs.signature == call.signature) continue;
+    fail("this rank called " + std::string(name(call.kind)) + " (" + std::to_string(call.parts.size()) +
+             " parts) where rank " + std::to_string(world_ranks_[static_cast<size_t>(other)]) + " called " +
+             std::string(name(static_cast<CollectiveKind>(theirs.kind))) + " (" + std::to_string(theirs.part_count) +
+             " parts), or their shapes differ",
+         "every member of a group makes the same calls in the same order");
+  }
+}
+
+void PeerCommunicator::copy_to_payload(const CollectiveCall& call) {
+  std::byte* payload = group_.member(member_).payload[parity_].data();
+  for (const CallPart& part : call.parts) {
+    if (part.source_bytes > 0) std::memcpy(payload, part.source, static_cast<size_t>(part.source_bytes));
+    payload += payload_step(part);
+  }
+}
+
+void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
+  size_t last = std::min(call.parts.size(), first + parts_per_round(call.kind));
+  size_t entry = 0;
+  for (size_t i = first; i < last; ++i) {
+    const CallPart& part = call.parts[i];
+    auto& entries = group_.member(member_).entries;
+    entries[entry++] = memory_->publish(part.source, part.source_bytes);
+    if (call.kind == CollectiveKind::all_reduce) {
+      entries[entry++] = memory_->publish(part.destination, part.destination_bytes);
+    }
+  }
+}
+
+void PeerCommunicator::meet() {
+  rendezvous_.arrive();
+  rendezvous_.await();
+}
+
+const std::byte* PeerCommunicator::find(int member, size_t entry) const {
+  return memory_->find(world_ranks_[static_cast<size_t>(member)], group_.member(member).entries[entry]);
+}
+
+void PeerCommunicator::take_small(const CollectiveCall& call) {
+  int64_t offset = 0;
+  for (const CallPart& part : call.parts) {
+    for (int i = 0; i < size(); ++i) {
+      sources_[static_cast<size_t>(i)] = group_.member(i).payload[parity_].data() + offset;
+    }
+    take_pieces(call, part);
+    offset += payload_step(part);
+  }
+}
+
+void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t last) {
+  size_t per_part = entries_per_part(call.kind);
+  auto find_sources = [&](size_t i) {
+    for (int member = 0; member < size(); ++member) {
+      sources_[static_cast<size_t>(member)] = find(member, (i - first) * per_part);
+    }
+  };
+  if (call.kind != CollectiveKind::all_reduce) {
+    for (size_t i = first; i < last; ++i) {
+      find_sources(i);
+      take_pieces(call, call.parts[i]);
+    }
+    return;
+  }
+  for (size_t i = first; i < last; ++i) {
+    find_sources(i);
+    sum_chunk(call.parts[i], i);
+  }
+  meet();
+  for (size_t i = first; i < last; ++i) take_chunks(call.parts[i], i, (i - first) * per_part + 1);
+}
+
+// sources_ are the members' whole sources.
+void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& part) {
+  switch (call.kind) {
+    case CollectiveKind::barrier: return;
+    case CollectiveKind::all_reduce:
+    case CollectiveKind::reduce_scatter: {
+      for (const std::byte*& source : sources_) source += member_ * part.source_block;
+      ordered_sum_runs(part, part.destination, part.destination_stride, sources_, part.source_stride);
+      return;
+    }
+    case CollectiveKind::all_gather:
+    case CollectiveKind::all_to_all: {
+      for (int step = 0; step < size(); ++step) {
+        int sender = (member_ + step) % size();  // not all from the same one at the same time
+        copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                  sources_[static_cast<size_t>(sender)] + member_ * part.source_block, part.source_stride);
+      }
+      return;
+    }
+    case CollectiveKind::permute: {
+      size_t sender = static_cast<size_t>(std::ranges::find(call.destination_of, member_) -
+                                          call.destination_of.begin());
+      copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride);
+      return;
+    }
+  }
+}
+
+// Chunks go round the members from part to part, so that many short parts are shared out evenly.
+void PeerCommunicator::sum_chunk(const CallPart& part, size_t index) {
+  int shift = static_cast<int>(index % world_ranks_.size());
+  auto count = part.source_bytes / static_cast<int64_t>(sizeof(float));
+  auto [first, last] = chunk(count, (member_ + shift) % size(), size());
+  if (first == last) return;
+  for (size_t i = 0; i < sources_.size(); ++i) summands_[i] = reinterpret_cast<const float*>(sources_[i]) + first;
+  ordered_sum(reinterpret_cast<float*>(part.destination) + first, summands_, last - first);
+}
+
+void PeerCommunicator::take_chunks(const CallPart& part, size_t index, size_t entry) {
+  int shift = static_cast<int>(index % world_ranks_.size());
+  auto count = part.source_bytes / static_cast<int64_t>(sizeof(float));
+  for (int step = 1; step < size(); ++step) {
+    int owner = (member_ + step) % size();
+    auto [first, last] = chunk(count, (owner + shift) % size(), size());
+    if (first == last) continue;
+    std::memcpy(part.destination + first * static_cast<int64_t>(sizeof(float)),
+                find(owner, entry) + first * static_cast<int64_t>(sizeof(float)),
+                static_cast<size_t>(last - first) * sizeof(float));
+  }
+}
+
+}  // namespace shardscope

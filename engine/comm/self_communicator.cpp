@@ -1,0 +1,50 @@
+#include "engine/comm/self_communicator.h"
+
+#include <atomic>
+
+#include "engine/comm/block_copy.h"
+#include "engine/comm/collective_communicator.h"
+
+namespace shardscope {
+
+namespace {
+
+class SelfCommunicator final : public CollectiveCommunicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+
+  std::unique_ptr<Communicator> split(int, int) override {
+    check_aborted();
+    auto child = std::make_unique<SelfCommunicator>();
+    child->aborted_ = aborted_;
+    child->wire_bytes_ = wire_bytes_;
+    return child;
+  }
+
+  void abort() noexcept override { *aborted_ = true; }
+
+ protected:
+  void begin(const CollectiveCall&) override { check_aborted(); }
+
+  void complete(const CollectiveCall& call) override {
+    check_aborted();
+    for (const CallPart& part : call.parts) {
+      if (part.source == part.destination) continue;
+      copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride);
+    }
+  }
+
+ private:
+  void check_aborted() const {
+    if (*aborted_) throw Failure(Error{"comm_aborted", "rank 0 ended the run", "rank 0", {}});
+  }
+
+  std::shared_ptr<std::atomic<bool>> aborted_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_self_communicator() { return std::make_unique<SelfCommunicator>(); }
+
+}  // namespace shardscope

@@ -1,0 +1,251 @@
+#include "engine/compile/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "engine/base/hash.h"
+#include "engine/compile/data_options.h"
+#include "engine/compile/training_graph.h"
+#include "engine/config/write.h"
+#include "engine/optim/optimizer.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/memory_plan.h"
+#include "engine/shard/layout_choice.h"
+#include "engine/shard/lowering.h"
+#include "engine/shard/propagation.h"
+#include "models/registry.h"
+
+namespace shardscope {
+
+namespace {
+
+// Names the planner's version in the plan's hash: ranks of different builds must not run together.
+constexpr std::string_view planner_version = "1";
+
+void stop_here(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Cancelled{};
+}
+
+// Axes of size 1 split nothing; without them equal layouts are equal values.
+Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh) {
+  Sharding result = Sharding::replicated(sharding.rank);
+  for (int d = 0; d < sharding.rank; ++d) {
+    for (AxisIndex axis : sharding.dims[d]) {
+      if (mesh.axis_size(axis) > 1) result.dims[d].push_back(axis);
+    }
+  }
+  return result;
+}
+
+class Compilation {
+ public:
+  Compilation(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop) : config_(config), stop_(stop) {
+    plan_.config = config;
+    plan_.profile = profile;
+  }
+
+  Plan run() {
+    auto start = std::chrono::steady_clock::now();
+    ForwardGraph forward = build_forward(config_);
+    if (!forward.errors.empty()) throw Failure(forward.errors);
+    plan_.mesh = *forward.mesh;
+    TrainingGraph training = build_training(config_, std::move(*forward.graph));
+    graph_ = std::make_shared<const Graph>(std::move(training.graph));
+    plan_.graph = graph_;
+    stop_here(stop_);
+    collect_rules();
+    pin_user_specs(training.cotangents);
+    if (config_.sharding.mode == LayoutMode::as_written) pin_propagated(training.cotangents);
+
+    CostRates rates = cost_rates(plan_.profile, plan_.mesh.device_count());
+    LayoutProblem problem{*graph_, plan_.mesh, rules_, pins_, rates};
+    std::vector<OpChoice> choices = choose_layouts(problem, stop_);
+    stop_here(stop_);
+    Lowered lowered = lower(problem, choices);
+    plan_.program = std::move(lowered.program);
+    verify(plan_.program, *graph_, plan_.mesh);
+    describe(lowered, choices);
+    plan_memory(plan_.program, *graph_, {plan_.loss_value, plan_.accuracy_value},
+                plan_.profile.threads_per_rank(plan_.mesh.device_count()));
+    verify_memory(plan_.program);
+    total_memory(plan_.program, plan_.totals);
+    predict_time(plan_.program, *graph_, rates, plan_.totals);
+    warn();
+    plan_.hash = hash();
+    plan_.planning_milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return std::move(plan_);
+  }
+
+ private:
+  void collect_rules() {
+    for (const Op& op : graph_->ops) {
+      std::vector<TensorType> operands, results;
+      for (ValueId input : op.inputs) operands.push_back(graph_->type(input));
+      for (ValueId output : op.outputs) results.push_back(graph_->type(output));
+      rules_.push_back(op.definition->factors(op.attributes, operands, results));
+    }
+  }
+
+  void pin(ValueId value, const PartitionSpec& spec) {
+    int rank = static_cast<int>(graph_->type(value).shape.size());
+    pins_[value] = without_unit_axes(to_sharding(spec, plan_.mesh, rank), plan_.mesh);
+  }
+
+  void pin_user_specs(const std::vector<ValueId>& cotangents) {
+    pins_.resize(graph_->values.size());
+    origins_.resize(graph_->values.size());
+    for (const auto& [name, value] : graph_->inputs) {
+      pin(value, config_.sharding.in);
+      origins_[value] = {Origin::Kind::user, "you set it in sharding.in"};
+    }
+    ValueId logits = graph_->outputs.at("logits");
+    pin(logits, config_.sharding.out);
+    origins_[logits] = {Origin::Kind::user, "you set it in sharding.out"};
+    if (cotangents[logits] != no_id) pins_[cotangents[logits]] = pins_[logits];
+    std::map<std::vector<std::string>, const PartitionSpec*> specs;
+    for (const ParameterSpec& spec : config_.sharding.parameters) specs[spec.path] = &spec.spec;
+    for (const Parameter& parameter : graph_->parameters) {
+      auto found = specs.find(parameter.path);
+      bool named = found != specs.end();
+      const PartitionSpec spec = named ? *found->second : PartitionSpec{};
+      pin(parameter.value, spec);
+      origins_[parameter.value] = named ? Origin{Origin::Kind::user, "you set it"}
+                                        : Origin{Origin::Kind::replicated, "not named in sharding.parameters: replicated"};
+      for (ValueId state : parameter.state) pins_[state] = pins_[parameter.value];
+      const TensorType& type = graph_->type(parameter.value);
+      plan_.parameters.push_back({parameter.path, type.shape, type.dtype, spec, named,
+                                  to_sharding(spec, plan_.mesh, static_cast<int>(type.shape.size())), -1,
+                                  parameter.state_names, {}});
+    }
+  }
+
+  // as_written: every forward value lies where propagation puts it, and its cotangent with it.
+  void pin_propagated(const std::vector<ValueId>& cotangents) {
+    auto observe = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
+      Origin& origin = origins_[value];
+      origin.kind = Origin::Kind::propagated;
+      origin.text += fmt::format("{}dimension {} took {} through {}", origin.text.empty() ? "" : "; ", dim,
+                                 plan_.mesh.axes()[axis].name, graph_->ops[op].name);
+    };
+    std::vector<Sharding> layouts = propagate(*graph_, plan_.mesh, rules_, pins_, observe);
+    for (size_t v = 0; v < pins_.size(); ++v) {
+      const Value& value = graph_->values[v];
+      if (pins_[v] || value.producer == no_id || graph_->ops[value.producer].phase != Phase::forward) continue;
+      pins_[v] = layouts[v];
+    }
+    std::vector<bool> gradient(pins_.size());
+    for (const Parameter& parameter : graph_->parameters) gradient[parameter.gradient] = true;
+    for (size_t v = 0; v < cotangents.size(); ++v) {
+      ValueId cotangent = cotangents[v];
+      if (cotangent != no_id && !pins_[cotangent] && !gradient[cotangent]) pins_[cotangent] = pins_[v];
+    }
+  }
+
+  void describe(const Lowered& lowered, const std::vector<OpChoice>& choices) {
+    for (size_t i = 0; i < plan_.parameters.size(); ++i) {
+      const Parameter& parameter = graph_->parameters[i];
+      plan_.parameters[i].value = lowered.versions[parameter.value].front();
+      for (ValueId state : parameter.state) plan_.parameters[i].state_values.push_back(lowered.versions[state].front());
+    }
+    for (const auto& [name, value] : graph_->inputs) plan_.input_values.push_back(lowered.versions[value].front());
+    plan_.loss_value = lowered.versions[graph_->outputs.at("loss")].back();
+    plan_.accuracy_value = lowered.versions[graph_->outputs.at("accuracy")].back();
+    for (size_t v = 0; v < graph_->values.size(); ++v) {
+      const Value& value = graph_->values[v];
+      bool shown = value.kind == ValueKind::input ||
+                   (value.producer != no_id && graph_->ops[value.producer].phase == Phase::forward);
+      if (!shown || lowered.defined[v] < 0) continue;
+      Origin origin = origins_[v];
+      if (origin.text.empty() && value.producer != no_id) origin = cost_origin(value.producer, choices[value.producer]);
+      plan_.layouts.push_back({static_cast<ValueId>(v), value.name, value.type.shape,
+                               plan_.program.values[lowered.defined[v]].sharding, origin});
+    }
+  }
+
+  Origin cost_origin(OpId op, const OpChoice& choice) const {
+    if (config_.sharding.mode == LayoutMode::as_written) {
+      return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
+    }
+    if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
+    std::string other = to_string(result_sharding(rules_[op], *choice.runner_up, 0), plan_.mesh);
+    return {Origin::Kind::cost, fmt::format("cheapest: {} instead would take {:.2f} ms more a step", other,
+                                            choice.margin_seconds * 1e3)};
+  }
+
+  void warn() {
+    int64_t host_bytes = plan_.totals.memory_total * plan_.mesh.device_count();
+    if (host_bytes > plan_.profile.memory_bytes) {
+      plan_.warnings.push_back({"memory", fmt::format("the ranks need {} MiB together, the host has {} MiB",
+                                                      host_bytes >> 20, plan_.profile.memory_bytes >> 20),
+                                "mesh", "split more, or use a smaller batch"});
+    }
+  }
+
+  uint64_t hash() const {
+    const DeviceProfile& profile = plan_.profile;
+    Hasher hasher;
+    hasher.add(planner_version).add(write_run_config(config_));
+    hasher.add(profile.name).add(profile.cores).add(profile.matrix_flops_per_core).add(profile.memory_bytes_per_core);
+    hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
+    hasher.add(plan_.program.arena_bytes);
+    for (const Step& step : plan_.program.steps) hasher.add(step.kind).add(step.name).add(step.payload_bytes);
+    for (const Buffer& buffer : plan_.program.buffers) hasher.add(buffer.offset).add(buffer.bytes);
+    return hasher.digest();
+  }
+
+  const RunConfig& config_;
+  std::stop_token stop_;
+  Plan plan_;
+  std::shared_ptr<const Graph> graph_;
+  std::vector<FactorRule> rules_;
+  std::vector<std::optional<Sharding>> pins_;
+  std::vector<Origin> origins_;
+};
+
+}  // namespace
+
+Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop) {
+  return Compilation(config, profile, stop).run();
+}
+
+std::vector<Error> validate(const RunConfig& config) { return build_forward(config).errors; }
+
+std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
+  ForwardGraph forward = build_forward(config);
+  if (!forward.graph) throw Failure(forward.errors);
+  std::vector<ParameterInfo> parameters;
+  for (const Parameter& parameter : forward.graph->parameters) {
+    parameters.push_back({parameter.path, forward.graph->type(parameter.value)});
+  }
+  return parameters;
+}
+
+std::vector<std::string> settable_paths(const RunConfig& config) {
+  std::vector<std::string> paths;
+  auto add = [&](const std::string& section, const std::vector<OptionDefinition>& options) {
+    for (const OptionDefinition& option : options) paths.push_back(section + "." + option.name);
+  };
+  if (const ModelDefinition* model = find_model(config.model.name)) add("model", model->options);
+  if (const DataKind* kind = find_data_kind(config.data.name)) add("data", kind->options);
+  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) add("optimizer", optimizer->options);
+  ForwardGraph forward = build_forward(config);
+  if (!forward.graph) return paths;
+  for (const Parameter& parameter : forward.graph->parameters) {
+    paths.push_back(parameter_place({parameter.path, {}}));
+  }
+  return paths;
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config) {
+  const ModelDefinition* model = find_model(config.model.name);
+  if (!model) return {};
+  std::vector<Error> errors;
+  OptionList options = resolve_options(model->options, config.model.options, "model", errors);
+  return model->captions(options);
+}
+
+}  // namespace shardscope

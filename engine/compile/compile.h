@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "engine/plan/device_profile.h"
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// Joins model, optimizer, sharding and planning. Pure and deterministic: the window, the command line and every rank
+// call it and get the same Plan. Throws Failure with all errors found in the config (unknown model or
+// hyperparameter, unknown parameter, illegal specs, ...); throws Cancelled when `stop` is requested.
+Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop = {});
+
+// All errors of the config that compile() would throw, without planning. Empty when it is legal.
+std::vector<Error> validate(const RunConfig& config);
+
+struct Cancelled {};
+
+// Path, shape and dtype of every parameter of the configured model, in model order. Throws Failure like compile().
+struct ParameterInfo {
+  std::vector<std::string> path;
+  TensorType type;
+};
+std::vector<ParameterInfo> list_parameters(const RunConfig& config);
+
+// Paths that --set accepts for this config's model, data source and optimizer beyond those in the file
+// ("model.dropout_rate", "sharding.parameters.params.Dense_0.kernel").
+std::vector<std::string> settable_paths(const RunConfig& config);
+
+// The drawings that a training run prints first, as caption and parameter path. Empty for an unknown model.
+std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
+
+}  // namespace shardscope

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "engine/graph/graph.h"
+#include "engine/mesh/mesh.h"
+
+namespace shardscope {
+
+// The forward graph that a config names, and its mesh; with every fault of the config found on the way: unknown model,
+// data kind, optimizer or hyperparameter, faults of the mesh, illegal or unknown specs. `graph` and `mesh` are there where
+// they could be made.
+struct ForwardGraph {
+  std::optional<Graph> graph;
+  std::optional<Mesh> mesh;
+  std::vector<Error> errors;
+};
+ForwardGraph build_forward(const RunConfig& config);
+
+// The whole training step: forward, backward, update.
+struct TrainingGraph {
+  Graph graph;
+  std::vector<ValueId> cotangents;  // per forward value; no_id where it has none
+};
+TrainingGraph build_training(const RunConfig& config, Graph forward);
+
+}  // namespace shardscope

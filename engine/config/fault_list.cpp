@@ -1,0 +1,65 @@
+#include "engine/config/fault_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/config/place.h"
+
+namespace shardscope {
+
+using Kind = JsonNode::Kind;
+
+void FaultList::fail(int line, const std::string& path, std::string code, std::string message, std::string hint) {
+  std::string where = path;
+  if (!file_name_.empty()) where = fmt::format("{}:{}{}", file_name_, line, path.empty() ? "" : ": " + path);
+  errors_.push_back({std::move(code), std::move(message), std::move(where), std::move(hint)});
+}
+
+bool FaultList::expect(const JsonNode& node, const std::string& path, Kind kind, const char* expected,
+                       std::string hint) {
+  if (node.is(kind)) return true;
+  fail(node.line, path, "wrong_type", fmt::format("expected {}, got {}", expected, describe(node)), std::move(hint));
+  return false;
+}
+
+std::optional<int64_t> FaultList::integer(const JsonNode& node, const std::string& path, int64_t low, int64_t high) {
+  const bool digits_only = node.text.find_first_of(".eE") == std::string::npos;
+  const bool too_big = node.is(Kind::number) && !node.text.empty() && digits_only;
+  if (!too_big && !expect(node, path, Kind::integer, "an integer")) return std::nullopt;
+  if (!too_big && node.integer >= low && node.integer <= high) return node.integer;
+  fail(node.line, path, "out_of_range", fmt::format("{} is out of range", describe(node)),
+       fmt::format("{} to {}", low, high));
+  return std::nullopt;
+}
+
+void FaultList::check_keys(const JsonNode& node, const std::string& path, const run_file::Keys& keys) {
+  const std::vector<std::string> names = run_file::names(keys);
+  for (size_t i = 0; i < node.keys.size(); ++i) {
+    if (std::find(names.begin(), names.end(), node.keys[i]) != names.end()) continue;
+    fail(node.items[i].line, member_place(path, node.keys[i]), "unknown_key",
+         fmt::format("unknown key '{}'", node.keys[i]), name_hint(node.keys[i], names));
+  }
+  for (const run_file::Key& key : keys) {
+    if (!key.required || node.find(key.name)) continue;
+    fail(node.line, member_place(path, key.name), "missing_key", fmt::format("'{}' is missing", key.name),
+         fmt::format("such as \"{}\": {}", key.name, key.example));
+  }
+}
+
+void FaultList::check_repeated_keys(const JsonNode& node, const std::string& path) {
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const JsonNode& item = node.items[i];
+    const std::string place = node.is(Kind::object) ? member_place(path, node.keys[i]) : element_place(path, i);
+    if (node.is(Kind::object)) {
+      const auto first = std::find(node.keys.begin(), node.keys.end(), node.keys[i]) - node.keys.begin();
+      if (static_cast<size_t>(first) != i) {
+        fail(item.line, place, "duplicate_key", fmt::format("'{}' is given twice", node.keys[i]),
+             fmt::format("first on line {}; keep one of them", node.items[static_cast<size_t>(first)].line));
+      }
+    }
+    check_repeated_keys(item, place);
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,70 @@
+#include "engine/config/read_specs.h"
+
+#include "engine/config/place.h"
+
+namespace shardscope {
+namespace {
+
+using Kind = JsonNode::Kind;
+
+void read_axis_name(const JsonNode& node, const std::string& path, const char* expected, std::vector<std::string>& axes,
+                    FaultList& faults) {
+  if (!faults.expect(node, path, Kind::string, expected)) return;
+  if (node.text.empty()) {
+    faults.fail(node.line, path, "empty_name", "the axis name is empty", "null where a dimension is not split");
+  } else {
+    axes.push_back(node.text);
+  }
+}
+
+std::vector<std::string> read_entry(const JsonNode& node, const std::string& path, FaultList& faults) {
+  std::vector<std::string> axes;
+  if (node.is(Kind::null)) return axes;
+  if (!node.is(Kind::array)) {
+    read_axis_name(node, path, "an axis name, null or an array of axis names", axes, faults);
+    return axes;
+  }
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    read_axis_name(node.items[i], element_place(path, i), "an axis name", axes, faults);
+  }
+  return axes;
+}
+
+void read_below(const JsonNode& node, const std::string& place, std::vector<std::string> path,
+                std::vector<ParameterSpec>& parameters, FaultList& faults) {
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const JsonNode& item = node.items[i];
+    if (node.find(node.keys[i]) != &item) continue;
+    const std::string item_place = member_place(place, node.keys[i]);
+    if (node.keys[i].empty()) faults.fail(item.line, item_place, "empty_name", "the name is empty");
+    path.push_back(node.keys[i]);
+    if (item.is(Kind::object)) {
+      read_below(item, item_place, path, parameters, faults);
+    } else {
+      parameters.push_back({path, read_spec(item, item_place, faults)});
+    }
+    path.pop_back();
+  }
+}
+
+}  // namespace
+
+PartitionSpec read_spec(const JsonNode& node, const std::string& path, FaultList& faults) {
+  PartitionSpec result;
+  std::string hint = "such as [\"data\", null]; [] is replicated";
+  if (node.is(Kind::string)) hint = "write [" + describe(node) + "]";
+  if (node.is(Kind::null)) hint = "write [] for replicated";
+  if (!faults.expect(node, path, Kind::array, "an array, one entry a dimension", hint)) return result;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    result.dims.push_back(read_entry(node.items[i], element_place(path, i), faults));
+  }
+  return result;
+}
+
+std::vector<ParameterSpec> read_parameter_specs(const JsonNode& node, const std::string& place, FaultList& faults) {
+  std::vector<ParameterSpec> parameters;
+  read_below(node, place, {}, parameters, faults);
+  return parameters;
+}
+
+}  // namespace shardscope

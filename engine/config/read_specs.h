@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/config/fault_list.h"
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// One spec: ["data", null, ["data", "model"]]. Its axes are read, not judged.
+PartitionSpec read_spec(const JsonNode& node, const std::string& place, FaultList& faults);
+
+// The specs of an object of parameters, nested as the model's parameters are; each array is a leaf.
+std::vector<ParameterSpec> read_parameter_specs(const JsonNode& node, const std::string& place, FaultList& faults);
+
+}  // namespace shardscope

@@ -1,0 +1,42 @@
+#include "engine/config/run_config.h"
+
+#include <algorithm>
+
+#include "engine/config/place.h"
+
+namespace shardscope {
+
+const OptionValue* NamedOptions::find(const std::string& key) const {
+  auto at = std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.first == key; });
+  return at == options.end() ? nullptr : &at->second;
+}
+
+std::string parameter_place(const ParameterSpec& spec) {
+  std::string place = "sharding.parameters";
+  for (const std::string& name : spec.path) place = member_place(place, name);
+  return place;
+}
+
+void set_parameter_spec(ShardingConfig& sharding, const std::vector<std::string>& path, PartitionSpec spec) {
+  std::vector<ParameterSpec>& parameters = sharding.parameters;
+  auto nearest = parameters.end();
+  size_t longest = 0;
+  for (auto at = parameters.begin(); at != parameters.end(); ++at) {
+    if (at->path == path) {
+      at->spec = std::move(spec);
+      return;
+    }
+    const auto shorter = std::min(at->path.size(), path.size());
+    const auto end = at->path.begin() + static_cast<std::ptrdiff_t>(shorter);
+    const auto common =
+        static_cast<size_t>(std::mismatch(at->path.begin(), end, path.begin()).first - at->path.begin());
+    if (common > 0 && common >= longest) {
+      longest = common;
+      nearest = at;
+    }
+  }
+  if (nearest != parameters.end()) ++nearest;
+  parameters.insert(nearest, {path, std::move(spec)});
+}
+
+}  // namespace shardscope

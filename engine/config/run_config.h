@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/base/options.h"
+#include "engine/mesh/mesh.h"
+#include "engine/mesh/partition_spec.h"
+
+namespace shardscope {
+
+// A named choice with its hyperparameters in file order: {"name": "adam", "learning_rate": 1e-3}. Which keys and
+// types are legal is declared by the registry of models, optimizers or data sources, not by the config.
+struct NamedOptions {
+  std::string name;
+  std::vector<std::pair<std::string, OptionValue>> options;
+
+  const OptionValue* find(const std::string& key) const;
+  bool operator==(const NamedOptions&) const = default;
+};
+
+struct ParameterSpec {
+  std::vector<std::string> path;  // {"params", "Embed_0", "embedding"}
+  PartitionSpec spec;
+  bool operator==(const ParameterSpec&) const = default;
+};
+
+enum class LayoutMode : uint8_t { cheapest, as_written };
+
+struct ShardingConfig {
+  LayoutMode mode = LayoutMode::cheapest;
+  PartitionSpec in;   // of the model's token inputs (batch, sequence)
+  PartitionSpec out;  // of the model's output
+  // In file order, which is that of a nesting: parameters that share a prefix stand together. Those not named are
+  // replicated.
+  std::vector<ParameterSpec> parameters;
+  bool operator==(const ShardingConfig&) const = default;
+};
+
+// One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
+struct RunConfig {
+  NamedOptions model;
+  std::vector<MeshAxis> mesh_axes;
+  std::vector<int> mesh_devices;  // empty: 0..n-1
+  ShardingConfig sharding;
+  NamedOptions data;  // name = the file's "kind"; options batch_size, seed
+  NamedOptions optimizer;
+  int64_t seed = 0;
+  int64_t steps = 10;
+  bool deterministic = true;
+
+  bool operator==(const RunConfig&) const = default;
+};
+
+// Paths of places in the run file, for Error::where: "mesh.axes[0].size",
+// "sharding.parameters.params.Embed_0.embedding[1]".
+std::string parameter_place(const ParameterSpec& spec);
+
+// Gives a parameter its spec: changed where the file names it, else added behind its nearest relatives, so that
+// the order stays that of a nesting.
+void set_parameter_spec(ShardingConfig& sharding, const std::vector<std::string>& path, PartitionSpec spec);
+
+}  // namespace shardscope

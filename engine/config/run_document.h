@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/config/json_document.h"
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// The run file as a document, and back: the two directions that parse, write and override share.
+
+// Reads the values of a document. Every fault is appended to `errors`, and reading goes on behind it; the config is
+// whole only when there is none. Error::where is the path of the value ("mesh.axes[0].size"), behind "FILE:LINE: "
+// where the file name is not empty.
+RunConfig read_run_document(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors);
+
+// The document that says `config`, every key present but for an empty device order. Throws Failure where two
+// parameters have the same path, one is a prefix of another, or a path is empty.
+JsonNode to_run_document(const RunConfig& config);
+
+JsonNode to_node(const PartitionSpec& spec);
+
+// Line of the value at `path`, or of the innermost value around it that the document has.
+int line_of(const JsonNode& document, const std::string& path);
+
+}  // namespace shardscope

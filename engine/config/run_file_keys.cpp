@@ -1,0 +1,56 @@
+#include "engine/config/run_file_keys.h"
+
+namespace shardscope::run_file {
+
+const Keys& root() {
+  static const Keys keys = {
+      {"model", true, R"({"name": "decoder_only_transformer", ...})"},
+      {"mesh", true, R"({"axes": [{"name": "data", "size": 4}]})"},
+      {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},
+      {"data", true, R"({"kind": "synthetic_lm", ...})"},
+      {"optimizer", true, R"({"name": "adam", ...})"},
+      {"seed", true, "0"},
+      {"steps", true, "10"},
+      {"deterministic", false, "true"},
+  };
+  return keys;
+}
+
+const Keys& mesh() {
+  static const Keys keys = {
+      {"axes", true, R"([{"name": "data", "size": 4}])"},
+      {"devices", false, "[0, 1, 2, 3]"},
+  };
+  return keys;
+}
+
+const Keys& mesh_axis() {
+  static const Keys keys = {{"name", true, R"("data")"}, {"size", true, "4"}};
+  return keys;
+}
+
+const Keys& sharding() {
+  static const Keys keys = {
+      {"mesh_axes", false, R"(["data", "model"])"},
+      {"mode", false, R"("cheapest")"},
+      {"in", false, R"(["data", null])"},
+      {"out", false, R"(["data", null])"},
+      {"parameters", false, R"({"params": {"Embed_0": {"embedding": ["data", "model"]}}})"},
+  };
+  return keys;
+}
+
+std::string choice_key(const std::string& section) { return section == "data" ? "kind" : "name"; }
+
+const std::vector<std::string>& layout_modes() {
+  static const std::vector<std::string> modes = {"cheapest", "as_written"};
+  return modes;
+}
+
+std::vector<std::string> names(const Keys& keys) {
+  std::vector<std::string> result;
+  for (const Key& key : keys) result.push_back(key.name);
+  return result;
+}
+
+}  // namespace shardscope::run_file

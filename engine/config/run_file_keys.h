@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shardscope::run_file {
+
+// The keys of each object of a run file, in the order in which they are written. The parser accepts these and no
+// others, and resources/run_file.schema.json lists the same (a test compares them). The objects model, data and
+// optimizer hold hyperparameters besides, whose names the registries of models, data sources and optimizers know.
+struct Key {
+  std::string name;
+  bool required = true;
+  std::string example;  // of its value, for hints
+};
+
+using Keys = std::vector<Key>;
+
+const Keys& root();
+const Keys& mesh();
+const Keys& mesh_axis();
+const Keys& sharding();
+
+// The key that names the choice: "name" in model and optimizer, "kind" in data.
+std::string choice_key(const std::string& section);
+
+const std::vector<std::string>& layout_modes();
+
+std::vector<std::string> names(const Keys& keys);
+
+}  // namespace shardscope::run_file

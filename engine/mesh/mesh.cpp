@@ -1,0 +1,127 @@
+#include "engine/mesh/mesh.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace shardscope {
+namespace {
+
+std::vector<Error> axis_errors(const std::vector<MeshAxis>& axes) {
+  std::vector<Error> errors;
+  if (axes.size() > static_cast<size_t>(Mesh::max_axes)) {
+    errors.push_back({"axis_count", fmt::format("the mesh has {} axes", axes.size()), "mesh.axes",
+                      fmt::format("at most {} axes", Mesh::max_axes)});
+  }
+  int64_t devices = 1;
+  bool too_many = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const std::string where = fmt::format("mesh.axes[{}]", i);
+    const MeshAxis& axis = axes[i];
+    if (axis.name.empty()) errors.push_back({"axis_name", "a mesh axis has no name", where + ".name", "any text"});
+    for (size_t j = 0; j < i && !axis.name.empty(); ++j) {
+      if (axes[j].name != axis.name) continue;
+      errors.push_back({"duplicate_axis", fmt::format("two mesh axes are named '{}'", axis.name), where + ".name",
+                        fmt::format("axis {} has this name too; names must differ", j)});
+      break;
+    }
+    if (axis.size < 1) {
+      errors.push_back({"axis_size", fmt::format("mesh axis '{}' has size {}", axis.name, axis.size), where + ".size",
+                        "sizes are 1 or more"});
+    } else if (axis.size > Mesh::max_devices / devices) {
+      too_many = true;
+    } else {
+      devices *= axis.size;
+    }
+  }
+  if (too_many) {
+    errors.push_back({"device_count", "the mesh has too many devices", "mesh.axes",
+                      fmt::format("at most {} devices in all", Mesh::max_devices)});
+  }
+  return errors;
+}
+
+std::vector<Error> device_errors(const std::vector<int>& devices, int count) {
+  const std::string hint = count == 1 ? "list device 0" : fmt::format("list each of 0..{} once", count - 1);
+  auto fault = [&](std::string message) {
+    return std::vector<Error>{{"device_order", std::move(message), "mesh.devices", hint}};
+  };
+  if (devices.size() != static_cast<size_t>(count)) {
+    return fault(fmt::format("the device order lists {} devices, but the mesh has {}", devices.size(), count));
+  }
+  std::vector<bool> seen(count);
+  for (int device : devices) {
+    if (device < 0 || device >= count) return fault(fmt::format("the device order names device {}", device));
+    if (seen[device]) return fault(fmt::format("the device order names device {} twice", device));
+    seen[device] = true;
+  }
+  return {};
+}
+
+}  // namespace
+
+Mesh::Mesh(std::vector<MeshAxis> axes, std::vector<int> devices)
+    : axes_(std::move(axes)), devices_(std::move(devices)) {
+  if (std::vector<Error> errors = axis_errors(axes_); !errors.empty()) throw Failure(std::move(errors));
+  strides_.resize(axes_.size());
+  int64_t count = 1;
+  for (size_t i = axes_.size(); i-- > 0;) {
+    strides_[i] = count;
+    count *= axes_[i].size;
+  }
+  if (devices_.empty()) {
+    devices_.resize(count);
+    std::iota(devices_.begin(), devices_.end(), 0);
+  }
+  if (std::vector<Error> errors = device_errors(devices_, static_cast<int>(count)); !errors.empty()) {
+    throw Failure(std::move(errors));
+  }
+  positions_.resize(count);
+  for (int position = 0; position < count; ++position) positions_[devices_[position]] = position;
+}
+
+std::optional<AxisIndex> Mesh::find_axis(const std::string& name) const {
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i].name == name) return static_cast<AxisIndex>(i);
+  }
+  return std::nullopt;
+}
+
+int64_t Mesh::coordinate(int device, AxisIndex axis) const {
+  return positions_.at(device) / strides_[axis] % axes_[axis].size;
+}
+
+std::vector<int64_t> Mesh::coordinates(int device) const {
+  std::vector<int64_t> result(axes_.size());
+  for (size_t i = 0; i < axes_.size(); ++i) result[i] = coordinate(device, static_cast<AxisIndex>(i));
+  return result;
+}
+
+int64_t Mesh::group_index(int device, const std::vector<AxisIndex>& group_axes) const {
+  int64_t index = 0;
+  for (AxisIndex axis : group_axes) index = index * axes_[axis].size + coordinate(device, axis);
+  return index;
+}
+
+std::vector<int> Mesh::group(int device, const std::vector<AxisIndex>& group_axes) const {
+  int64_t origin = positions_.at(device);
+  int64_t count = 1;
+  for (AxisIndex axis : group_axes) {
+    origin -= coordinate(device, axis) * strides_[axis];
+    count *= axes_[axis].size;
+  }
+  std::vector<int> members(count);
+  for (int64_t index = 0; index < count; ++index) {
+    int64_t position = origin;
+    int64_t rest = index;
+    for (size_t i = group_axes.size(); i-- > 0;) {
+      const AxisIndex axis = group_axes[i];
+      position += rest % axes_[axis].size * strides_[axis];
+      rest /= axes_[axis].size;
+    }
+    members[index] = devices_[position];
+  }
+  return members;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/shape.h"
+#include "engine/mesh/mesh.h"
+#include "engine/mesh/sharding.h"
+
+namespace shardscope {
+
+// jax.sharding.PartitionSpec: for each dimension the mesh axes that split it, major to minor. An empty list is
+// JAX's None; dimensions past the end are replicated.
+struct PartitionSpec {
+  std::vector<std::vector<std::string>> dims;
+  bool operator==(const PartitionSpec&) const = default;
+};
+
+// "PartitionSpec('data', None)", "PartitionSpec(('data', 'model'),)": as JAX prints it.
+std::string to_string(const PartitionSpec& spec);
+
+// JAX's checks in JAX's order: duplicate axis, unknown axis, rank, divisibility (codes duplicate_axis,
+// unknown_axis, rank, indivisible). The first failing kind is reported; `where` is the spec's place in the run
+// file, and an error about one dimension adds "[i]" to it. The hint says what would be legal.
+std::vector<Error> check(const PartitionSpec& spec, const Mesh& mesh, const Shape& shape, const std::string& where);
+
+// The sharding that `spec` means for an array of rank `rank`. The spec must have passed check().
+Sharding to_sharding(const PartitionSpec& spec, const Mesh& mesh, int rank);
+
+// The spec of a sharding without partial axes, one entry per dimension.
+PartitionSpec to_spec(const Sharding& sharding, const Mesh& mesh);
+
+}  // namespace shardscope

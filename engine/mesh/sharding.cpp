@@ -1,0 +1,108 @@
+#include "engine/mesh/sharding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+namespace {
+
+int64_t shard_index(const AxisList& axes, const Mesh& mesh, int device) {
+  int64_t index = 0;
+  for (AxisIndex axis : axes) index = index * mesh.axis_size(axis) + mesh.coordinate(device, axis);
+  return index;
+}
+
+}  // namespace
+
+bool AxisList::contains(AxisIndex axis) const { return std::find(begin(), end(), axis) != end(); }
+
+bool AxisList::starts_with(const AxisList& prefix) const {
+  return prefix.count <= count && std::equal(prefix.begin(), prefix.end(), begin());
+}
+
+Sharding Sharding::replicated(int rank) {
+  if (rank < 0 || rank > max_rank) {
+    throw Failure({"rank", fmt::format("an array of rank {} cannot be laid out", rank), "",
+                   fmt::format("at most {} dimensions", max_rank)});
+  }
+  Sharding sharding;
+  sharding.rank = static_cast<uint8_t>(rank);
+  return sharding;
+}
+
+uint8_t Sharding::used_axes() const {
+  uint8_t used = partial;
+  for (int dim = 0; dim < rank; ++dim) {
+    for (AxisIndex axis : dims[dim]) used |= static_cast<uint8_t>(1u << axis);
+  }
+  return used;
+}
+
+int64_t shard_count(const Sharding& sharding, const Mesh& mesh, int dim) {
+  int64_t count = 1;
+  for (AxisIndex axis : sharding.dims[dim]) count *= mesh.axis_size(axis);
+  return count;
+}
+
+bool fully_replicated(const Sharding& sharding, const Mesh& mesh) {
+  for (int dim = 0; dim < sharding.rank; ++dim) {
+    if (shard_count(sharding, mesh, dim) != 1) return false;
+  }
+  return true;
+}
+
+bool divides(const Sharding& sharding, const Mesh& mesh, const Shape& shape) {
+  for (int dim = 0; dim < sharding.rank; ++dim) {
+    if (shape[dim] % shard_count(sharding, mesh, dim) != 0) return false;
+  }
+  return true;
+}
+
+Shape local_shape(const Sharding& sharding, const Mesh& mesh, const Shape& shape) {
+  Shape local(shape);
+  for (int dim = 0; dim < sharding.rank; ++dim) local[dim] /= shard_count(sharding, mesh, dim);
+  return local;
+}
+
+Box shard_box(const Sharding& sharding, const Mesh& mesh, const Shape& shape, int device) {
+  Box box{std::vector<int64_t>(sharding.rank), local_shape(sharding, mesh, shape)};
+  for (int dim = 0; dim < sharding.rank; ++dim) {
+    box.start[dim] = shard_index(sharding.dims[dim], mesh, device) * box.size[dim];
+  }
+  return box;
+}
+
+std::vector<int> replicas(const Sharding& sharding, const Mesh& mesh, const Shape& shape, int device) {
+  const Shape local = local_shape(sharding, mesh, shape);
+  std::vector<int> result;
+  for (int other = 0; other < mesh.device_count(); ++other) {
+    bool same = true;
+    for (int dim = 0; dim < sharding.rank && same; ++dim) {
+      const AxisList& axes = sharding.dims[dim];
+      same = local[dim] == 0 || shard_index(axes, mesh, device) == shard_index(axes, mesh, other);
+    }
+    if (same) result.push_back(other);
+  }
+  return result;
+}
+
+std::string to_string(const Sharding& sharding, const Mesh& mesh) {
+  std::string text = sharding.rank == 0 ? "()" : "";
+  for (int dim = 0; dim < sharding.rank; ++dim) {
+    text += '[';
+    const AxisList& axes = sharding.dims[dim];
+    for (int i = 0; i < axes.count; ++i) text += (i ? "," : "") + mesh.axes()[axes.axes[i]].name;
+    text += ']';
+  }
+  if (!sharding.partial) return text;
+  std::string names;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (sharding.partial >> axis & 1) names += (names.empty() ? "" : ",") + mesh.axes()[axis].name;
+  }
+  return text + " + partial{" + names + "}";
+}
+
+}  // namespace shardscope

@@ -1,0 +1,52 @@
+#include "engine/ops/families.h"
+#include "engine/ops/labelled_op.h"
+
+namespace shardscope {
+
+namespace {
+
+// tokens (b, s) and dy (b, s, e) -> d table (v, e): adds dy's rows at the tokens' rows. Each device adds only the rows
+// that it holds, so v can be split without communication.
+class EmbeddingGrad : public LabelledOp {
+ public:
+  std::string_view name() const override { return "embedding_grad"; }
+
+ protected:
+  Labels labels(const Attributes&, std::span<const TensorType>) const override {
+    return {{"bs", "bse"}, {"ve"}, "", false};
+  }
+  double flops_per_element() const override { return 1; }
+  int64_t extra_label_size(const Attributes& attributes, char) const override {
+    return integer(attributes, "vocabulary");
+  }
+};
+
+const EmbeddingGrad embedding_grad;
+
+// tokens i32 (b, s) and table (v, e) -> rows (b, s, e). A device that holds part of v gives zeros for tokens outside
+// it: splitting v leaves the result partial.
+class Embedding : public LabelledOp {
+ public:
+  std::string_view name() const override { return "embedding"; }
+
+  void gradient(GradientContext& context) const override {
+    const Op op = context.graph.ops[context.op];
+    int64_t vocabulary = context.graph.type(op.inputs[1]).shape[0];
+    context.operand_cotangents[1] = context.emit_value(embedding_grad, {op.inputs[0], context.result_cotangents[0]},
+                                                       {{"vocabulary", vocabulary}});
+  }
+
+ protected:
+  Labels labels(const Attributes&, std::span<const TensorType>) const override {
+    return {{"bs", "ve"}, {"bse"}, "", false};
+  }
+  double flops_per_element() const override { return 0; }
+};
+
+const Embedding embedding;
+
+}  // namespace
+
+std::vector<const OpDefinition*> embedding_ops() { return {&embedding, &embedding_grad}; }
+
+}  // namespace shardscope

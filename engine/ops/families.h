@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/graph/op_definition.h"
+
+namespace shardscope {
+
+// Each op family (one file) gives its definitions, forward and backward together.
+std::vector<const OpDefinition*> embedding_ops();
+std::vector<const OpDefinition*> einsum_ops();
+std::vector<const OpDefinition*> add_ops();
+std::vector<const OpDefinition*> gelu_ops();
+std::vector<const OpDefinition*> layer_norm_ops();
+std::vector<const OpDefinition*> attention_ops();
+std::vector<const OpDefinition*> dropout_ops();
+std::vector<const OpDefinition*> cross_entropy_ops();
+std::vector<const OpDefinition*> adam_ops();
+
+}  // namespace shardscope

@@ -1,0 +1,29 @@
+#include "engine/ops/registry.h"
+
+#include "engine/base/error.h"
+#include "engine/ops/families.h"
+
+namespace shardscope {
+
+const std::vector<const OpDefinition*>& all_op_definitions() {
+  static const std::vector<const OpDefinition*> all = [] {
+    std::vector<const OpDefinition*> list;
+    for (auto family : {embedding_ops, einsum_ops, add_ops, gelu_ops, layer_norm_ops, attention_ops, dropout_ops,
+                        cross_entropy_ops, adam_ops}) {
+      for (const OpDefinition* definition : family()) list.push_back(definition);
+    }
+    return list;
+  }();
+  return all;
+}
+
+const OpDefinition& op_definition(std::string_view name) {
+  std::vector<std::string> names;
+  for (const OpDefinition* definition : all_op_definitions()) {
+    if (definition->name() == name) return *definition;
+    names.emplace_back(definition->name());
+  }
+  throw Failure(Error{"unknown_op", "unknown op '" + std::string(name) + "'", "", name_hint(std::string(name), names)});
+}
+
+}  // namespace shardscope

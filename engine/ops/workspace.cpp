@@ -1,0 +1,28 @@
+#include "engine/ops/workspace.h"
+
+#include <algorithm>
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t whole_vectors(int64_t size) { return (size + 63) / 64 * 64; }
+
+}  // namespace
+
+// The packed second operand (or a slice of it), and what oneDNN copies of the first on each thread.
+int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads) {
+  constexpr int64_t largest_panel = 4 << 20;
+  constexpr int64_t copies_per_thread = 544 << 10;
+  return std::min(largest_panel, 4 * whole_vectors(k) * whole_vectors(std::max(m, n))) + copies_per_thread * threads;
+}
+
+// Per thread: scores and their gradient of one block of queries, a mask of the keys, and what oneDNN copies.
+int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads) {
+  const int64_t rows = std::min(queries, attention_query_block);
+  const int64_t copies = 4 * (std::min<int64_t>(keys, 256) + 64) * (whole_vectors(std::max(rows, head_size)) + 64) +
+                         4 * 64 * whole_vectors(std::min<int64_t>(std::max(keys, head_size), 1024)) + 4096;
+  return threads * (whole_vectors(4 * (2 * rows * keys + keys + rows)) + whole_vectors(copies));
+}
+
+}  // namespace shardscope

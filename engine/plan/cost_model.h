@@ -1,0 +1,15 @@
+#pragma once
+
+#include "engine/plan/device_profile.h"
+#include "engine/plan/plan.h"
+#include "engine/shard/layout_cost.h"
+
+namespace shardscope {
+
+// One rank's share of the profile's machine, when `ranks` of them run on it.
+CostRates cost_rates(const DeviceProfile& profile, int ranks);
+
+// Fills Step::seconds and the totals of bytes, FLOPs and time.
+void predict_time(Program& program, const Graph& graph, const CostRates& rates, PlanTotals& totals);
+
+}  // namespace shardscope

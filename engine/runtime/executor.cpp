@@ -1,0 +1,209 @@
+#include "engine/runtime/executor.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "engine/graph/op_definition.h"
+#include "engine/runtime/box_runs.h"
+
+namespace shardscope {
+
+namespace {
+
+[[noreturn]] void rethrow_at(const std::string& place) {
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) error.where = error.where.empty() ? place : place + ", " + error.where;
+    throw Failure(std::move(errors));
+  } catch (const std::exception& error) {
+    throw Failure({"step", error.what(), place, ""});
+  }
+}
+
+std::string place_of(const Plan& plan, size_t index) {
+  return fmt::format("step {} ({})", index, plan.program.steps[index].name);
+}
+
+Failure inconsistent(const std::string& message) { return Failure({"plan", message, "", ""}); }
+
+}  // namespace
+
+class Executor::BoundStep {
+ public:
+  virtual ~BoundStep() = default;
+  virtual void start() {}
+  virtual void finish(const StepContext& context) = 0;
+};
+
+class Executor::BoundCompute : public BoundStep {
+ public:
+  explicit BoundCompute(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+  void finish(const StepContext& context) override { kernel_->run(context); }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+};
+
+class Executor::BoundSlice : public BoundStep {
+ public:
+  void add(const TensorView& source, const TensorView& destination) {
+    const Box held{source.offset, source.shape}, kept{destination.offset, destination.shape};
+    if (!contains(held, kept)) throw inconsistent("a slice keeps what the device does not hold");
+    copies_.push_back({BoxRuns(source.shape, relative_box(kept, held)), static_cast<const std::byte*>(source.data),
+                       static_cast<std::byte*>(destination.data), byte_size(source.dtype)});
+  }
+
+  void finish(const StepContext&) override {
+    for (const Copy& copy : copies_) {
+      const size_t bytes = static_cast<size_t>(copy.runs.run_length() * copy.element_bytes);
+      copy.runs.for_each([&](int64_t from, int64_t to) {
+        std::memmove(copy.destination + to * copy.element_bytes, copy.source + from * copy.element_bytes, bytes);
+      });
+    }
+  }
+
+ private:
+  struct Copy {
+    BoxRuns runs;
+    const std::byte* source;
+    std::byte* destination;
+    int64_t element_bytes;
+  };
+  std::vector<Copy> copies_;
+};
+
+class Executor::BoundCollective : public BoundStep {
+ public:
+  BoundCollective(Communicator& group, StepKind kind, std::vector<CollectivePart> parts, std::vector<int> destination_of)
+      : group_(group), kind_(kind), parts_(std::move(parts)), destination_of_(std::move(destination_of)) {}
+
+  void start() override { ticket_ = publish(); }
+  void finish(const StepContext&) override { group_.finish(ticket_); }
+
+ private:
+  Communicator::Ticket publish() {
+    switch (kind_) {
+      case StepKind::all_gather: return group_.start_all_gather(parts_);
+      case StepKind::all_reduce: return group_.start_all_reduce(parts_);
+      case StepKind::reduce_scatter: return group_.start_reduce_scatter(parts_);
+      case StepKind::all_to_all: return group_.start_all_to_all(parts_);
+      case StepKind::collective_permute: return group_.start_permute(parts_, destination_of_);
+      default: throw inconsistent("this step is not a collective");
+    }
+  }
+
+  Communicator& group_;
+  StepKind kind_;
+  std::vector<CollectivePart> parts_;
+  std::vector<int> destination_of_;
+  Communicator::Ticket ticket_ = 0;
+};
+
+Executor::Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer)
+    : plan_(plan), device_(device), arena_(arena), world_(world), observer_(observer) {
+  steps_.reserve(plan.program.steps.size());
+  for (const Step& step : plan.program.steps) {
+    if (is_collective(step.kind)) group(step.axes);
+  }
+  for (size_t i = 0; i < plan.program.steps.size(); ++i) {
+    try {
+      steps_.push_back(bind(plan.program.steps[i]));
+    } catch (...) {
+      rethrow_at(place_of(plan, i));
+    }
+  }
+}
+
+Executor::~Executor() = default;
+
+void Executor::run_step(int64_t training_step) {
+  const StepContext context{training_step};
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const int id = static_cast<int>(i);
+    const double sent = world_.wire_bytes();
+    if (observer_) observer_->arrive(id);
+    try {
+      steps_[i]->start();
+      if (observer_) observer_->begin(id);
+      steps_[i]->finish(context);
+    } catch (...) {
+      rethrow_at(place_of(plan_, i));
+    }
+    if (observer_) observer_->end(id, static_cast<int64_t>(world_.wire_bytes() - sent));
+  }
+}
+
+std::span<std::byte> Executor::value(int program_value) const {
+  const ProgramValue& value = plan_.program.values.at(program_value);
+  return {arena_ + plan_.program.buffers.at(value.buffer).offset, static_cast<size_t>(value.bytes())};
+}
+
+TensorView Executor::view(int program_value) const {
+  const ProgramValue& value = plan_.program.values.at(program_value);
+  TensorView view;
+  view.data = this->value(program_value).data();
+  view.dtype = value.dtype;
+  view.shape = value.local_shape;
+  view.global_shape = value.shape;
+  view.offset = shard_box(value.sharding, plan_.mesh, value.shape, device_).start;
+  return view;
+}
+
+Communicator& Executor::group(const std::vector<AxisIndex>& axes) {
+  std::unique_ptr<Communicator>& group = groups_[axes];
+  if (!group) {
+    group = world_.split(plan_.mesh.group(device_, axes).front(), static_cast<int>(plan_.mesh.group_index(device_, axes)));
+  }
+  return *group;
+}
+
+std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
+  if (step.kind == StepKind::compute) {
+    const Op& op = plan_.graph->ops.at(step.op);
+    KernelArguments arguments;
+    arguments.attributes = &op.attributes;
+    for (int input : step.inputs) arguments.inputs.push_back(view(input));
+    for (int output : step.outputs) arguments.outputs.push_back(view(output));
+    if (step.workspace >= 0) {
+      const Buffer& workspace = plan_.program.buffers.at(step.workspace);
+      arguments.workspace = arena_ + workspace.offset;
+      arguments.workspace_bytes = workspace.bytes;
+    }
+    arguments.threads = plan_.profile.threads_per_rank(plan_.mesh.device_count());
+    return std::make_unique<BoundCompute>(kernel_factory(op.definition->name())(arguments));
+  }
+
+  if (step.inputs.size() != step.outputs.size()) throw inconsistent("a reshard needs one result for each operand");
+  if (step.kind == StepKind::slice) {
+    auto slice = std::make_unique<BoundSlice>();
+    for (size_t i = 0; i < step.inputs.size(); ++i) slice->add(view(step.inputs[i]), view(step.outputs[i]));
+    return slice;
+  }
+
+  std::vector<CollectivePart> parts;
+  std::vector<int> destination_of;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const ProgramValue& from = plan_.program.values.at(step.inputs[i]);
+    const ProgramValue& to = plan_.program.values.at(step.outputs[i]);
+    CollectivePart part;
+    part.source = value(step.inputs[i]).data();
+    part.destination = value(step.outputs[i]).data();
+    part.shape = from.local_shape;
+    part.dtype = from.dtype;
+    if (i < step.split_dims.size()) part.split_dim = step.split_dims[i];
+    if (i < step.concat_dims.size()) part.concat_dim = step.concat_dims[i];
+    parts.push_back(std::move(part));
+    if (step.kind != StepKind::collective_permute) continue;
+    std::vector<int> destinations = permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding,
+                                                         plan_.mesh.group(device_, step.axes));
+    if (i > 0 && destinations != destination_of) throw inconsistent("the parts of a permute go to different devices");
+    destination_of = std::move(destinations);
+  }
+  return std::make_unique<BoundCollective>(group(step.axes), step.kind, std::move(parts), std::move(destination_of));
+}
+
+}  // namespace shardscope

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+namespace shardscope {
+
+// Sees each plan step (index in Program::steps) of one rank as it is done, in order, from the thread that runs it.
+class ExecutionObserver {
+ public:
+  virtual ~ExecutionObserver() = default;
+  // The rank came to the step.
+  virtual void arrive(int plan_step) = 0;
+  // Its work begins; for a collective, the rank has published its part and waits for, then reads, its peers.
+  virtual void begin(int plan_step) = 0;
+  // It is done. `bytes` are those that this rank sent, as its communicator counted them; 0 for local steps.
+  virtual void end(int plan_step, int64_t bytes) = 0;
+};
+
+}  // namespace shardscope

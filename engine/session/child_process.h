@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/session/processes.h"
+
+namespace shardscope {
+
+// A program started in its own process group, its input empty, its output and error joined in one pipe. It is killed
+// when this object goes, and by the kernel when the thread that made it dies in whatever way.
+class ChildProcess {
+ public:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+
+  // Throws Failure (code start_program) when the program cannot be started. `additions` replace variables of the
+  // same name.
+  ChildProcess(const std::vector<std::string>& arguments, const Environment& additions);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  int pid() const { return pid_; }
+  int output() const { return output_; }  // non-blocking
+  // As waitpid gives it, once the program has ended.
+  std::optional<int> wait_status();
+  // To its process group; without effect once it has ended.
+  void send_signal(int signal);
+
+ private:
+  int pid_ = -1;
+  int output_ = -1;
+  std::optional<int> status_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/session/telemetry.h"
+
+namespace shardscope {
+
+// What a watcher of a run receives, as JSON objects, one a line, each with a "message" key naming its kind: first
+// Hello and Snapshot (all that happened so far), then the rest as it happens, Finished last.
+
+struct PlanStepName {
+  std::string name;
+  Phase phase = Phase::forward;
+  bool operator==(const PlanStepName&) const = default;
+};
+
+struct HelloMessage {
+  std::string config_json;  // text of the run file
+  uint64_t plan_hash = 0;
+  int ranks = 0;
+  std::vector<PlanStepName> plan_steps;  // by plan step id
+  bool operator==(const HelloMessage&) const = default;
+};
+
+struct RankMeasurement {
+  int rank = 0;
+  int64_t arena_bytes = 0;
+  int64_t heap_bytes = 0;
+  double wire_bytes = 0;  // sent in this step
+  int64_t parameter_bytes = 0;
+  int64_t optimizer_bytes = 0;
+  std::array<double, 3> busy_ms{};  // by Phase
+  std::array<double, 3> wait_ms{};
+  bool operator==(const RankMeasurement&) const = default;
+};
+
+// A training step that every rank has finished. loss and accuracy are NaN where the run computed no number.
+struct StepMessage {
+  int64_t step = 0;
+  double loss = 0;
+  double accuracy = 0;
+  double step_ms = 0;  // of the slowest rank
+  std::vector<RankMeasurement> ranks;
+  std::vector<double> plan_step_ms;  // by plan step id: arrival to end, mean over ranks
+  bool operator==(const StepMessage&) const = default;
+};
+
+struct RankStateMessage {
+  int rank = 0;
+  RankState state = RankState::starting;
+  int pid = 0;
+  bool operator==(const RankStateMessage&) const = default;
+};
+
+struct LogMessage {
+  int rank = -1;  // -1: of the launcher, or of no rank in particular
+  std::string text;
+  bool operator==(const LogMessage&) const = default;
+};
+
+struct FailureMessage {
+  int rank = -1;           // -1: no rank in particular
+  std::string signal;      // "SIGKILL"; empty when none
+  std::string last_op;     // name of the plan step the rank was in; empty before the first
+  std::string message;     // one sentence for a person
+  bool operator==(const FailureMessage&) const = default;
+};
+
+enum class RunEnd : uint8_t { finished, stopped, interrupted, failed };
+std::string_view name(RunEnd end);
+
+struct FinishedMessage {
+  RunEnd end = RunEnd::finished;
+  int64_t steps = 0;  // completed
+  bool operator==(const FinishedMessage&) const = default;
+};
+
+struct SnapshotMessage {
+  // All so far, oldest first; `plan_step_ms` of the last only, `ranks` of the last 1000.
+  std::vector<StepMessage> steps;
+  std::vector<RankStateMessage> ranks;
+  std::vector<LogMessage> log;  // the latest 1000
+  std::optional<FailureMessage> failure;
+  bool operator==(const SnapshotMessage&) const = default;
+};
+
+using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, RankStateMessage, LogMessage, FailureMessage,
+                             FinishedMessage>;
+
+// One line, with its newline.
+std::string to_json_line(const Message& message);
+
+// What a watcher may ask: to end after the current step, or at once.
+enum class Request : uint8_t { stop, kill };
+std::string to_json_line(Request request);  // {"request":"stop"}
+
+// Throw Failure (code bad_message) for anything but a well-formed line.
+Message parse_message(std::string_view line);
+Request parse_request(std::string_view line);
+
+// Cuts a stream of bytes into lines, in whatever pieces they come.
+class LineBuffer {
+ public:
+  explicit LineBuffer(size_t longest_line = size_t{256} << 20) : longest_line_(longest_line) {}
+
+  // Throws Failure (code bad_message), dropping the line so far, when a line exceeds the limit.
+  void feed(std::string_view bytes);
+  std::optional<std::string> next_line();  // without newline
+  std::string rest();                      // what came after the last newline; empties it
+
+ private:
+  size_t longest_line_;
+  std::string bytes_;
+  size_t taken_ = 0;
+  size_t searched_ = 0;
+  size_t open_ = 0;  // bytes after the last newline
+};
+
+// Bytes of a run's socket in, messages out.
+class MessageDecoder {
+ public:
+  void feed(std::string_view bytes) { lines_.feed(bytes); }
+  // The next whole message. Throws Failure (code bad_message) for a bad line; the following call goes on behind it.
+  std::optional<Message> next();
+
+ private:
+  LineBuffer lines_;
+};
+
+}  // namespace shardscope

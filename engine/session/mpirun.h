@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardscope {
+
+// The command that starts `ranks` ranks "PROGRAM rank --session DIR" on this host with Open MPI: more ranks than
+// cores allowed, unbound, yielding when idle, over TCP, each line of output tagged with its rank.
+std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks);
+
+struct TaggedLine {
+  int rank = -1;  // -1: untagged
+  std::string text;
+};
+
+// "[1,3]<stderr>:text" (mpirun --tag-output) -> rank 3, "text".
+TaggedLine parse_tagged_line(std::string_view line);
+
+// What mpirun says, on its way out, about the process that ended the job.
+struct ExitReport {
+  std::optional<int> rank;
+  std::optional<int> signal;
+  std::optional<int> exit_code;
+
+  bool names_culprit() const { return rank && (signal || exit_code); }
+};
+
+// Adds what an untagged line says: "... process rank 2 with PID 0 on node x exited on signal 9 (Killed)." or
+// "Process name: [[18662,1],1]" followed by "Exit code:    3". The first culprit stays.
+void read_exit_report(std::string_view line, ExitReport& report);
+
+}  // namespace shardscope

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/session/child_process.h"
+#include "engine/session/control.h"
+#include "engine/session/messages.h"
+#include "engine/session/mpirun.h"
+#include "engine/session/progress.h"
+#include "engine/session/session_directory.h"
+#include "engine/session/watchdog.h"
+#include "engine/session/watcher_server.h"
+
+namespace shardscope {
+
+struct RunOptions {
+  std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
+  uint64_t plan_hash = 0;
+  int ranks = 1;
+  int64_t steps = 0;                      // that the run file asks for
+  std::vector<PlanStepName> plan_steps;
+  std::string socket_path;                // empty: DIR/socket
+  // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.
+  std::function<std::vector<std::string>(const std::string& session_directory)> command;
+  WatchdogLimits limits;
+  int64_t interrupt_grace_ns = 5'000'000'000;  // between interrupt() and the end by force
+  int64_t exit_grace_ns = 2'000'000'000;       // between SIGTERM to the starter and SIGKILL to all
+};
+
+struct RunOutcome {
+  RunEnd end = RunEnd::finished;
+  int64_t steps = 0;  // completed by all ranks
+  std::optional<FailureMessage> failure;
+};
+
+// One run from start to end: makes the session directory and the socket, starts the ranks, follows their telemetry,
+// tells watchers and the caller, notices what goes wrong, and leaves nothing behind: no process, no socket, no
+// directory, however it ends. The ranks die with the thread that calls run().
+class RunProcess {
+ public:
+  // Throws Failure (session_directory, session_file, session_socket).
+  explicit RunProcess(RunOptions options);
+  ~RunProcess();
+  RunProcess(const RunProcess&) = delete;
+  RunProcess& operator=(const RunProcess&) = delete;
+
+  const std::string& session_directory() const { return directory_.path(); }
+  const std::string& socket_path() const { return server_.path(); }
+
+  // Blocks until the end; `on_message` gets what a watcher gets after its snapshot. Throws Failure (start_program)
+  // when the ranks cannot be started. Call it once.
+  RunOutcome run(const std::function<void(const Message&)>& on_message);
+
+  // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
+  // force. Callable from a signal handler and from any thread.
+  void interrupt() noexcept;
+
+ private:
+  void wait_for_news();
+  void read_output();
+  void take_line(const std::string& line);
+  void follow_telemetry();
+  void serve_watchers();
+  void heed_interrupts();
+  std::vector<RankObservation> observe_ranks();
+  void watch(std::optional<int> wait_status);
+  void end_by_force();
+  void kill_ranks();
+  void flush_watchers();
+  void publish(const Message& message);
+  std::string greeting() const;
+  RunEnd run_end() const;
+
+  RunOptions options_;
+  SessionDirectory directory_;
+  Control control_;
+  WatcherServer server_;
+  Progress progress_;
+  Watchdog watchdog_;
+  std::unique_ptr<ChildProcess> child_;
+  LineBuffer output_lines_;
+  ExitReport report_;
+  bool output_open_ = true;
+  std::vector<std::optional<ProcessId>> rank_processes_;
+  std::function<void(const Message&)> on_message_;
+
+  SnapshotMessage snapshot_;
+  std::deque<LogMessage> log_;
+  std::optional<FinishedMessage> finished_;
+
+  std::atomic<int> interrupts_ = 0;
+  int wake_ = -1;  // eventfd
+  std::optional<int64_t> interrupted_ns_;
+  bool stop_asked_ = false;
+  bool kill_asked_ = false;
+};
+
+}  // namespace shardscope

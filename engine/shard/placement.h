@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/graph/op_definition.h"
+#include "engine/mesh/sharding.h"
+
+namespace shardscope {
+
+// How one op is split over the mesh: for each of its factors the mesh axes that split it, and the axes over which it
+// works on partial sums (linear ops only). Axes that occur nowhere do the same work on every device.
+//
+// Example: einsum "bse,ef->bsf" (factors b, s, e, f) with b:[data], e:[model] takes [data][][model] and [model][], and
+// gives [data][][] + partial{model}.
+struct Placement {
+  static constexpr int max_factors = 10;
+  std::array<AxisList, max_factors> factors{};
+  uint8_t partial = 0;
+  bool operator==(const Placement&) const = default;
+};
+
+// Layouts that a placement asks of operand i and gives to result i.
+Sharding operand_sharding(const FactorRule& rule, const Placement& placement, int operand);
+Sharding result_sharding(const FactorRule& rule, const Placement& placement, int result);
+
+// All legal placements of an op: each axis of size > 1 on one splittable factor that it divides, on none, or on partial
+// (linear ops). Axes on one factor are ordered as in `axis_order`. Ordered: the first splits nothing.
+std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh,
+                                        const std::vector<AxisIndex>& axis_order);
+
+// The product of the sizes of all axes that the placement uses: among how many devices the work is divided.
+int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
+
+}  // namespace shardscope

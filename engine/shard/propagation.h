@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/graph/op_definition.h"
+#include "engine/mesh/sharding.h"
+
+namespace shardscope {
+
+// Told of each axis that propagation puts on a value: dimension `dim` of `value` got `axis` through `op`.
+using PropagationObserver = std::function<void(ValueId value, int dim, AxisIndex axis, OpId op)>;
+
+// Spreads the pinned layouts over the forward ops, after Shardy (openxla/shardy, sharding propagation): per op, the
+// longest compatible list of major axes of a factor goes to every open value that has the factor, if the axes are free
+// there and divide. First through ops that only pass dimensions through, then through contractions too; ops in graph
+// order, then in reverse, until nothing changes. Lists only grow, so it terminates; the order is fixed, so it is
+// deterministic. Where two lists disagree the common major part is taken.
+// `rules[op]` are the ops' factor rules. Returns a layout for every value that a forward op touches.
+std::vector<Sharding> propagate(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
+                                const std::vector<std::optional<Sharding>>& pins,
+                                const PropagationObserver& observer = {});
+
+}  // namespace shardscope

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engine/runtime/trace.h"
+#include "engine/session/telemetry.h"
+
+namespace shardscope {
+
+// Writes each plan step that a rank does to its telemetry.
+class TelemetryTrace : public ExecutionObserver {
+ public:
+  explicit TelemetryTrace(TelemetryWriter& writer) : writer_(writer) {}
+
+  void begin_training_step(int64_t step) { event_.training_step = step; }
+  void arrive(int plan_step) override;
+  void begin(int plan_step) override;
+  void end(int plan_step, int64_t bytes) override;
+
+ private:
+  TelemetryWriter& writer_;
+  StepEvent event_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/plan/plan.h"
+#include "engine/worker/worker.h"
+
+namespace shardscope {
+
+struct ThreadTraining {
+  std::vector<StepReport> steps;                          // of rank 0
+  std::vector<RankUse> ranks;                             // after the last step (heap: of the whole process)
+  std::map<std::string, std::vector<float>> parameters;   // whole arrays by path, "params/Dense_0/kernel"
+  std::map<std::string, std::vector<float>> optimizer;    // state likewise, "mu/params/Dense_0/kernel"
+  bool replicas_equal = true;                             // devices that hold the same part hold the same bits
+};
+
+// Runs a plan's ranks as threads of this process: for tests and previews. With 0 steps the initial values come back.
+// Throws the Failure of the rank that failed first.
+ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop = {},
+                                const std::function<void(const StepReport&)>& on_step = {});
+
+}  // namespace shardscope

@@ -1,0 +1,161 @@
+#include "engine/worker/worker.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "engine/runtime/arena.h"
+#include "engine/runtime/executor.h"
+#include "engine/worker/data_source.h"
+#include "engine/worker/parameter_init.h"
+#include "engine/worker/rank_exchange.h"
+#include "engine/worker/telemetry_trace.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t margin_bytes = 64 << 10;
+
+int64_t whole_lines(int64_t bytes) { return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment; }
+
+std::string mesh_text(const Mesh& mesh) {
+  std::string text = "mesh";
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    text += fmt::format("{} {} {}", axis ? " x" : "", mesh.axes()[axis].name, mesh.axes()[axis].size);
+  }
+  return text;
+}
+
+void fill_inputs(const Plan& plan, int device, const Executor& executor) {
+  const std::unique_ptr<DataSource> source = make_data_source(plan.config.data, *plan.graph);
+  size_t i = 0;
+  for (const auto& [name, id] : plan.graph->inputs) {
+    const int value = plan.input_values.at(i++);
+    const ProgramValue& input = plan.program.values.at(value);
+    source->fill(name, shard_box(input.sharding, plan.mesh, input.shape, device),
+                 reinterpret_cast<int32_t*>(executor.value(value).data()));
+  }
+}
+
+float scalar(const Executor& executor, int value) {
+  float result = 0;
+  std::memcpy(&result, executor.value(value).data(), sizeof result);
+  return result;
+}
+
+// What the ranks tell each other after a step.
+struct StepLine {
+  RankUse use;
+  int64_t stop = 0;
+};
+
+class Training {
+ public:
+  Training(const Plan& plan, Communicator& world, std::span<std::byte> memory, const TrainHooks& hooks)
+      : plan_(plan),
+        world_(world),
+        hooks_(hooks),
+        arena_(memory),
+        heap_mark_(heap_bytes()),
+        exchange_(world),
+        trace_(hooks.telemetry ? std::make_unique<TelemetryTrace>(*hooks.telemetry) : nullptr),
+        executor_(plan, world.rank(), arena_.base(), world, trace_.get()),
+        stored_(initialize_stored(plan, world.rank(), executor_)) {
+    fill_inputs(plan, world.rank(), executor_);
+    if (!hooks_.telemetry) return;
+    hooks_.telemetry->set_stored_bytes(stored_.parameters, stored_.optimizer);
+    hooks_.telemetry->set_state(RankState::running);
+  }
+
+  // Returns whether to go on.
+  bool step(int64_t step) {
+    if (trace_) trace_->begin_training_step(step);
+    if (hooks_.telemetry) hooks_.telemetry->begin_training_step(step);
+    const double sent = world_.wire_bytes();
+    const auto start = std::chrono::steady_clock::now();
+    executor_.run_step(step);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+
+    StepLine own;
+    own.use = {arena_.measured_bytes(), heap_bytes() - heap_mark_, world_.wire_bytes() - sent, stored_.parameters,
+               stored_.optimizer};
+    own.stop = stop_requested();
+    StepReport report;
+    report.record = {step, scalar(executor_, plan_.loss_value), scalar(executor_, plan_.accuracy_value), took.count(),
+                     own.use.arena_bytes, own.use.heap_bytes, own.use.wire_bytes};
+    if (hooks_.telemetry) hooks_.telemetry->add_step(report.record);
+
+    bool stop = false;
+    for (const StepLine& line : exchange_.gather(own)) {
+      report.ranks.push_back(line.use);
+      stop |= line.stop != 0;
+    }
+    if (hooks_.on_step) hooks_.on_step(report);
+    return !stop;
+  }
+
+ private:
+  bool stop_requested() const {
+    return hooks_.stop.stop_requested() || (world_.rank() == 0 && hooks_.control && hooks_.control->stop_requested());
+  }
+
+  const Plan& plan_;
+  Communicator& world_;
+  const TrainHooks& hooks_;
+  Arena arena_;
+  int64_t heap_mark_;
+  RankExchange exchange_;
+  std::unique_ptr<TelemetryTrace> trace_;
+  Executor executor_;
+  StoredBytes stored_;
+};
+
+}  // namespace
+
+int64_t rank_memory_bytes(const Plan& plan) {
+  return whole_lines(plan.program.arena_bytes) + margin_bytes;
+}
+
+void check_ranks(const Plan& plan, Communicator& world) {
+  const std::vector<uint64_t> hashes = RankExchange(world).gather(plan.hash);
+  std::map<uint64_t, std::vector<int>> holders;
+  for (size_t rank = 0; rank < hashes.size(); ++rank) holders[hashes[rank]].push_back(static_cast<int>(rank));
+  if (holders.size() > 1) {
+    std::string text;
+    for (const auto& [hash, ranks] : holders) {
+      text += fmt::format("{}{} {} plan {:016x}", text.empty() ? "" : ", ", ranks.size() > 1 ? "ranks" : "rank",
+                          fmt::join(ranks, " "), hash);
+    }
+    throw Failure({"plan_mismatch", "the ranks hold different plans: " + text, fmt::format("rank {}", world.rank()),
+                   "start every rank with the same run file, overrides and program version"});
+  }
+  const int devices = plan.mesh.device_count();
+  if (world.size() != devices) {
+    throw Failure({"world_size",
+                   fmt::format("{} needs {} rank{}, started with {}", mesh_text(plan.mesh), devices,
+                               devices == 1 ? "" : "s", world.size()),
+                   "mesh.axes", fmt::format("start {} ranks (mpirun -n {}), or change the mesh", devices, devices)});
+  }
+}
+
+int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<std::byte> memory,
+              const TrainHooks& hooks) {
+  check_ranks(plan, world);
+  try {
+    if (hooks.telemetry) hooks.telemetry->set_plan_hash(plan.hash);
+    Training training(plan, world, memory, hooks);
+    int64_t done = 0;
+    for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
+    if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
+    return done;
+  } catch (...) {
+    world.abort();
+    throw;
+  }
+}
+
+}  // namespace shardscope

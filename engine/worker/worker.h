@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "engine/comm/communicator.h"
+#include "engine/plan/plan.h"
+#include "engine/session/control.h"
+#include "engine/session/telemetry.h"
+
+namespace shardscope {
+
+// What a rank used, measured.
+struct RankUse {
+  int64_t arena_bytes = 0;      // highest byte of the arena overwritten so far, in whole lines of 64
+  int64_t heap_bytes = 0;       // of the process, taken since training began
+  double wire_bytes = 0;        // sent in this step
+  int64_t parameter_bytes = 0;  // written when the parameters were made
+  int64_t optimizer_bytes = 0;
+};
+
+struct StepReport {
+  StepRecord record;           // this rank's
+  std::vector<RankUse> ranks;  // of every rank, this one included
+};
+
+// The surroundings of a training; all may be absent.
+struct TrainHooks {
+  TelemetryWriter* telemetry = nullptr;
+  const Control* control = nullptr;  // rank 0 looks; all ranks stop after the same step
+  std::stop_token stop;              // the same, within one process
+  std::function<void(const StepReport&)> on_step;  // on every rank, after each step
+};
+
+// The memory that train() wants for a rank: the plan's arena, and a margin in which a write past it is noticed. It is
+// 64-byte aligned and readable by the peers of `world`.
+int64_t rank_memory_bytes(const Plan& plan);
+
+// Trains `steps` steps as rank world.rank() = device of the plan's mesh. Every rank calls it, as a process or as a
+// thread. Returns the steps done. Afterwards `memory` still holds all values at the plan's offsets.
+//
+// Throws Failure: plan_mismatch and world_size on all ranks alike; anything else (a step that fails, a peer that is
+// gone) after aborting `world`, so that the other ranks end too.
+int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<std::byte> memory,
+              const TrainHooks& hooks);
+
+// Throws unless all ranks hold the same plan and are as many as its mesh has devices. Collective. Part of train(); also
+// for callers to whom the ranks' memory, which depends on the plan, is one thing.
+void check_ranks(const Plan& plan, Communicator& world);
+
+}  // namespace shardscope

@@ -1,0 +1,102 @@
+#include "gui/appearance.h"
+
+#include <QFile>
+#include <QFontDatabase>
+#include <QPainter>
+#include <QStyleFactory>
+#include <QSvgRenderer>
+#include <QToolTip>
+
+namespace shardscope {
+namespace {
+
+const Theme* current = &light_theme();
+
+QPalette palette_of(const Theme& theme) {
+  QPalette palette;
+  palette.setColor(QPalette::Window, theme.window);
+  palette.setColor(QPalette::WindowText, theme.text);
+  palette.setColor(QPalette::Base, theme.base);
+  palette.setColor(QPalette::AlternateBase, theme.raised);
+  palette.setColor(QPalette::Text, theme.text);
+  palette.setColor(QPalette::Button, mix(theme.window, theme.dark ? theme.text : theme.base, theme.dark ? 0.06 : 0.5));
+  palette.setColor(QPalette::ButtonText, theme.text);
+  palette.setColor(QPalette::BrightText, theme.error);
+  palette.setColor(QPalette::Highlight, theme.accent);
+  palette.setColor(QPalette::HighlightedText, theme.on_accent);
+  palette.setColor(QPalette::PlaceholderText, theme.muted);
+  palette.setColor(QPalette::ToolTipBase, theme.raised);
+  palette.setColor(QPalette::ToolTipText, theme.text);
+  palette.setColor(QPalette::Link, theme.accent);
+  palette.setColor(QPalette::Light, mix(theme.window, Qt::white, theme.dark ? 0.08 : 0.6));
+  palette.setColor(QPalette::Mid, theme.line);
+  palette.setColor(QPalette::Dark, mix(theme.line, theme.text, 0.25));
+  for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, mix(theme.muted, theme.window, 0.35));
+  return palette;
+}
+
+QString style_sheet(const Theme& theme) {
+  QFile file(":/styles/shardscope.qss");
+  if (!file.open(QIODevice::ReadOnly)) return {};
+  QString sheet = QString::fromUtf8(file.readAll());
+  const std::pair<const char*, QColor> colors[] = {
+      {"@window", theme.window}, {"@base", theme.base},     {"@raised", theme.raised}, {"@line", theme.line},
+      {"@text", theme.text},     {"@muted", theme.muted},   {"@accent", theme.accent}, {"@onaccent", theme.on_accent},
+      {"@error", theme.error},   {"@warning", theme.warning}, {"@soft", mix(theme.window, theme.accent, 0.16)},
+      {"@hover", mix(theme.window, theme.text, 0.07)}};
+  for (const auto& [name, color] : colors) sheet.replace(QString(name) + ";", color.name() + ";");
+  return sheet;
+}
+
+QPixmap rendered(QByteArray svg, const QColor& color, int side) {
+  svg.replace("currentColor", color.name().toLatin1());
+  QSvgRenderer renderer(svg);
+  QPixmap pixmap(side, side);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  renderer.render(&painter);
+  return pixmap;
+}
+
+}  // namespace
+
+void apply_theme(QApplication& application, ThemeChoice choice) {
+  static const bool system_dark = application.palette().color(QPalette::Window).lightnessF() < 0.5;
+  const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && system_dark);
+  current = dark ? &dark_theme() : &light_theme();
+  application.setStyle(QStyleFactory::create("Fusion"));
+  application.setPalette(palette_of(*current));
+  QToolTip::setPalette(palette_of(*current));
+  application.setStyleSheet(style_sheet(*current));
+}
+
+const Theme& theme() { return *current; }
+
+QIcon themed_icon(const QString& name) {
+  QFile file(":/icons/" + name + ".svg");
+  QIcon icon;
+  if (!file.open(QIODevice::ReadOnly)) return icon;
+  const QByteArray svg = file.readAll();
+  for (int side : {16, 20, 32, 40}) {
+    icon.addPixmap(rendered(svg, current->text, side), QIcon::Normal);
+    icon.addPixmap(rendered(svg, mix(current->muted, current->window, 0.5), side), QIcon::Disabled);
+  }
+  return icon;
+}
+
+QFont monospace_font() {
+  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  font.setPointSizeF(QApplication::font().pointSizeF());
+  return font;
+}
+
+QFont small_font() {
+  QFont font = QApplication::font();
+  font.setPointSizeF(font.pointSizeF() * 0.88);
+  return font;
+}
+
+QString html_color(const QColor& color) { return color.name(); }
+
+}  // namespace shardscope

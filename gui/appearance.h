@@ -1,0 +1,26 @@
+#pragma once
+
+#include <QApplication>
+#include <QIcon>
+#include <QString>
+
+#include "viz/paint/palette.h"
+
+namespace shardscope {
+
+enum class ThemeChoice : uint8_t { system, light, dark };
+
+// Gives the whole application one look, light or dark: palette, style sheet, icons. `system` takes the lightness of
+// the desktop's own palette.
+void apply_theme(QApplication& application, ThemeChoice choice);
+const Theme& theme();
+
+// The icon resources/icons/NAME.svg in the theme's text colour.
+QIcon themed_icon(const QString& name);
+
+// Fonts and small things that many views need.
+QFont monospace_font();
+QFont small_font();
+QString html_color(const QColor& color);
+
+}  // namespace shardscope

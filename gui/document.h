@@ -1,0 +1,49 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QUndoStack>
+
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// The run file that is being edited: its values, where it is stored, and everything that was done to it. Values change
+// by edit() and by undo and redo alone, so config() after undo is the very config before the edit.
+class Document : public QObject {
+  Q_OBJECT
+ public:
+  explicit Document(QObject* parent = nullptr);
+
+  const RunConfig& config() const { return config_; }
+  const QString& path() const { return path_; }  // empty: never saved
+  QString title() const;                          // file name, or what a draft is called
+  bool is_modified() const { return !undo_.isClean(); }
+  QUndoStack& undo_stack() { return undo_; }
+
+  // Replaces the config by `after` as one undoable edit that is called `text` in the menus. Successive edits with the
+  // same non-empty `merge_key` are one edit (the steps of a spin box); without a difference nothing happens.
+  void edit(RunConfig after, const QString& text, const QString& merge_key = {});
+
+  // A fresh start: no history, unmodified. Without a path it is a draft that goes by `draft_name`.
+  void reset(RunConfig config, const QString& path, const QString& draft_name = {});
+
+  // Read and write the run file. Throw Failure with the place of each error; the document stays as it was.
+  void load(const QString& path);
+  void save(const QString& path);
+
+ signals:
+  void configChanged();
+  void titleChanged();  // path or modified state
+
+ private:
+  friend class ConfigEdit;
+  void set_config(const RunConfig& config);
+
+  RunConfig config_;
+  QString path_;
+  QString draft_name_ = tr("untitled");
+  QUndoStack undo_;
+};
+
+}  // namespace shardscope

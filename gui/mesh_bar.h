@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSpinBox>
+#include <QWidget>
+#include <vector>
+
+#include "gui/workspace.h"
+
+namespace shardscope {
+
+// The mesh as fields: "data [4] x model [2] = 8 devices". A size that cannot be planned has a red frame and says why.
+class MeshBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit MeshBar(Workspace& workspace, QWidget* parent = nullptr);
+
+  QSpinBox* field(int axis) const { return fields_.at(axis); }
+  int field_count() const { return static_cast<int>(fields_.size()); }
+
+ private:
+  void show_config();
+  void show_errors();
+  void make_fields();
+
+  Workspace& workspace_;
+  QHBoxLayout* layout_;
+  QLabel* total_;
+  std::vector<std::string> names_;
+  std::vector<QSpinBox*> fields_;
+  std::vector<QWidget*> parts_;  // all widgets of the fields
+  int edited_axis_ = -1;         // the one that the person changed last
+};
+
+}  // namespace shardscope

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/session/messages.h"
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// What is known of one run, gathered from its messages: a plain value that views read.
+struct RunRecord {
+  std::optional<HelloMessage> hello;
+  std::vector<StepMessage> steps;
+  std::vector<RankStateMessage> ranks;  // by rank
+  std::vector<LogMessage> log;
+  std::optional<FailureMessage> failure;
+  std::optional<FinishedMessage> finished;
+
+  void add(const Message& message);
+
+  // Mean milliseconds of plan step `id` over the steps that tell them (the first, which warms up, left out where
+  // there are others); nothing when none does.
+  std::optional<double> plan_step_ms(int id) const;
+  // Median of step_ms, the first step left out where there are others.
+  std::optional<double> median_step_ms() const;
+  // The newest step's measurement of every rank; empty before the first step.
+  const std::vector<RankMeasurement>& measurements() const;
+  // True where the record's plan steps are those of `plan`, so that ids mean the same.
+  bool is_of(const Plan& plan) const;
+
+ private:
+  std::vector<double> plan_step_sums_;
+  int plan_step_count_ = 0;
+  bool first_only_ = true;
+
+  void add_step(const StepMessage& step);
+  void set_rank(const RankStateMessage& rank);
+};
+
+}  // namespace shardscope

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QWidget>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/mesh/mesh.h"
+#include "engine/mesh/partition_spec.h"
+
+namespace shardscope {
+
+// What one dimension may be split over: nothing, an axis, or axes one inside the other. All orders of up to three axes.
+std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes);
+// "None", "data", "data, model"
+QString choice_text(const std::vector<std::string>& axes);
+
+// One drop-down per dimension of an array. Choices that would be illegal (axis used by another dimension, size that
+// does not divide) can be chosen, but say so. A field with an error has a red frame and the error as its tool tip.
+class SpecEditor : public QWidget {
+  Q_OBJECT
+ public:
+  enum class Form { compact, labelled };
+  explicit SpecEditor(Form form, QWidget* parent = nullptr);
+
+  // `errors`: those at this array's place in the run file (see array_facts.h).
+  void show_spec(const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
+                 const std::vector<Error>& errors);
+  int rank() const { return static_cast<int>(fields_.size()); }
+  QComboBox* field(int dim) const { return fields_.at(dim).box; }
+
+ signals:
+  void dimChosen(int dim, const std::vector<std::string>& axes);
+
+ private:
+  struct Field {
+    QLabel* label = nullptr;
+    QComboBox* box = nullptr;
+    std::vector<std::vector<std::string>> choices;
+  };
+  void make_fields(int rank);
+  void fill(Field& field, int dim, const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
+            const std::vector<Error>& errors);
+
+  Form form_;
+  std::vector<Field> fields_;
+};
+
+}  // namespace shardscope

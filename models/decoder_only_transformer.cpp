@@ -1,0 +1,85 @@
+#include "models/decoder_only_transformer.h"
+
+#include "engine/ops/registry.h"
+#include "models/linen.h"
+
+namespace shardscope {
+
+namespace {
+
+std::vector<Error> check(const OptionList& options) {
+  int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
+  if (embed % heads == 0) return {};
+  return {{"indivisible", "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
+           "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)}};
+}
+
+ValueId mlp(const Linen& module, ValueId x, int64_t embed) {
+  x = module.child("Dense_0").dense(x, "bse,ef->bsf", {embed, 4 * embed});
+  x = module.gelu(x);
+  x = module.dropout(x, 0);
+  return module.child("Dense_1").dense(x, "bsf,fe->bse", {4 * embed, embed});
+}
+
+ValueId block(const Linen& module, ValueId x, ValueId tokens, int64_t embed, int64_t heads) {
+  ValueId y = module.child("LayerNorm_0").layer_norm(x);
+  y = module.child("SelfAttention_0").self_attention(y, tokens, heads);
+  y = module.dropout(y, 0);
+  x = module.residual(y, x);
+  y = module.child("LayerNorm_1").layer_norm(x);
+  y = mlp(module.child("MLP_0"), y, embed);
+  y = module.dropout(y, 1);
+  return module.residual(y, x);
+}
+
+Graph build(const OptionList& options, const ModelContext& context) {
+  int64_t vocabulary = integer_option(options, "vocab_size"), sequence = integer_option(options, "seq_len");
+  int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
+  Graph graph;
+  TensorType token_type{{context.batch_size, sequence}, DType::i32};
+  ValueId tokens = graph.inputs["tokens"] = graph.add_source("tokens", token_type, ValueKind::input);
+  ValueId labels = graph.inputs["labels"] = graph.add_source("labels", token_type, ValueKind::input);
+
+  double rate = context.deterministic ? 0.0 : real_option(options, "dropout_rate");
+  Linen model(graph, {rate, context.seed});
+  ValueId x = model.child("Embed_0").embed(tokens, vocabulary, embed);
+  x = model.child("PositionalEmbedding_0").add_positions(x, "pos_embedding", 0.02);
+  x = model.dropout(x, 0);
+  for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
+    x = block(model.child("SelfAttentionBlock_" + std::to_string(layer)), x, tokens, embed, heads);
+  }
+  ValueId logits = model.child("Dense_0").dense(x, "bse,ev->bsv", {embed, vocabulary});
+
+  double rows = static_cast<double>(context.batch_size * sequence);
+  OpId loss = graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {logits, labels},
+                           {{"scale", 1.0 / rows}});
+  graph.outputs["logits"] = logits;
+  graph.outputs["loss"] = graph.ops[loss].outputs[0];
+  graph.outputs["accuracy"] = graph.ops[loss].outputs[1];
+  return graph;
+}
+
+// The five drawings of the document's train(), under the document's captions (its last two say "MLP_0" of the head).
+std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList& options) {
+  std::string last = "SelfAttentionBlock_" + std::to_string(integer_option(options, "num_layers") - 1);
+  return {{"Embed_0, embedding", {"params", "Embed_0", "embedding"}},
+          {last + ", MLP_0, Dense_1, kernel", {"params", last, "MLP_0", "Dense_1", "kernel"}},
+          {last + ", MLP_0, Dense_1, bias", {"params", last, "MLP_0", "Dense_1", "bias"}},
+          {"Dense_0, MLP_0, kernel", {"params", "Dense_0", "kernel"}},
+          {"Dense_0, MLP_0, bias", {"params", "Dense_0", "bias"}}};
+}
+
+}  // namespace
+
+ModelDefinition decoder_only_transformer() {
+  return {"decoder_only_transformer",
+          {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
+           {"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
+           {"embed_dim", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
+           {"num_layers", int64_t{2}, true, 1, 1e4, "transformer blocks"},
+           {"num_heads", int64_t{8}, true, 1, 1e5, "attention heads; divides embed_dim"},
+           {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"}},
+          check, build, captions};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,19 @@
+#include "models/registry.h"
+
+#include "models/decoder_only_transformer.h"
+
+namespace shardscope {
+
+const std::vector<ModelDefinition>& all_models() {
+  static const std::vector<ModelDefinition> models{decoder_only_transformer()};
+  return models;
+}
+
+const ModelDefinition* find_model(const std::string& name) {
+  for (const ModelDefinition& model : all_models()) {
+    if (model.name == name) return &model;
+  }
+  return nullptr;
+}
+
+}  // namespace shardscope

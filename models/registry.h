@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/options.h"
+#include "engine/graph/graph.h"
+
+namespace shardscope {
+
+// What a model is built for: sizes of the data and switches of the run.
+struct ModelContext {
+  int64_t batch_size = 1;
+  bool deterministic = true;
+  int64_t seed = 0;  // dropout
+};
+
+// A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.
+struct ModelDefinition {
+  std::string name;
+  std::vector<OptionDefinition> options;
+  // Faults between hyperparameters ("embed_dim is not a multiple of num_heads"), with places "model.embed_dim".
+  std::vector<Error> (*check)(const OptionList& options);
+  // Forward graph: inputs "tokens" and "labels", outputs "logits", "loss", "accuracy".
+  Graph (*build)(const OptionList& options, const ModelContext& context);
+  // Parameters whose layouts are shown when training starts, as caption and path, in order.
+  std::vector<std::pair<std::string, std::vector<std::string>>> (*captions)(const OptionList& options);
+};
+
+// All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.
+const std::vector<ModelDefinition>& all_models();
+const ModelDefinition* find_model(const std::string& name);
+
+}  // namespace shardscope

@@ -1,0 +1,311 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/comm/communicator.h"
+
+// Checks that every implementation must pass: all collectives against the plainest reference, element by element. Each
+// rank knows what every other one sends, since values follow from (seed, part, rank, index). A check throws
+// std::runtime_error; every rank of the group calls it with the same arguments.
+namespace shardscope::checks {
+
+inline void require(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+// Hands out pieces of an arena.
+class Pieces {
+ public:
+  explicit Pieces(std::span<std::byte> arena) : arena_(arena) {}
+
+  std::byte* take(int64_t bytes) {
+    size_t first = used_;
+    used_ += (static_cast<size_t>(bytes) + 63) / 64 * 64;
+    require(used_ <= arena_.size(), "the test's arena is too small");
+    return arena_.data() + first;
+  }
+
+ private:
+  std::span<std::byte> arena_;
+  size_t used_ = 0;
+};
+
+enum class Kind { all_gather, all_reduce, reduce_scatter, all_to_all, permute };
+
+struct Case {
+  Kind kind = Kind::all_gather;
+  std::vector<CollectivePart> parts;  // without addresses
+  std::vector<bool> in_place;         // all_reduce
+  std::vector<int> destination_of;    // permute
+  uint64_t seed = 0;
+};
+
+inline uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t x = (a ^ (b + 0x9E3779B97F4A7C15u)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 29)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 32);
+}
+
+// The bits of element `index` of what `rank` sends. Floats are of many magnitudes, so that the order of a sum shows.
+inline uint32_t element(const Case& test, size_t part, int rank, int64_t index) {
+  uint64_t bits = mix(mix(mix(test.seed, part), static_cast<uint64_t>(rank)), static_cast<uint64_t>(index));
+  if (test.parts[part].dtype == DType::bf16) return bits & 0xffff;
+  if (test.parts[part].dtype == DType::i32) return static_cast<uint32_t>(bits);
+  float value = static_cast<float>(static_cast<int32_t>(bits)) * std::ldexp(1.0f, static_cast<int>(bits >> 60) * 2);
+  uint32_t result = 0;
+  std::memcpy(&result, &value, sizeof(value));
+  return result;
+}
+
+inline float as_float(uint32_t bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline void store(std::byte* array, DType dtype, int64_t index, uint32_t bits) {
+  auto size = static_cast<size_t>(byte_size(dtype));
+  std::memcpy(array + static_cast<size_t>(index) * size, &bits, size);
+}
+
+inline uint32_t load(const std::byte* array, DType dtype, int64_t index) {
+  auto size = static_cast<size_t>(byte_size(dtype));
+  uint32_t bits = 0;
+  std::memcpy(&bits, array + static_cast<size_t>(index) * size, size);
+  return bits;
+}
+
+inline Case random_case(uint64_t seed, int size, int64_t scale) {
+  std::mt19937_64 random(seed);
+  auto draw = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % (high - low + 1)); };
+  Case test;
+  test.seed = seed;
+  test.kind = static_cast<Kind>(draw(0, 4));
+  bool sums = test.kind == Kind::all_reduce || test.kind == Kind::reduce_scatter;
+  bool splits = test.kind == Kind::reduce_scatter || test.kind == Kind::all_to_all;
+  int64_t count = draw(0, 3) == 0 ? draw(10, 40) : draw(1, 4);
+  int64_t large = draw(0, count * 2);  // one part of a few is large
+  for (int64_t i = 0; i < count; ++i) {
+    CollectivePart part;
+    part.dtype = sums ? DType::f32 : static_cast<DType>(draw(0, 2));
+    int64_t dims = draw(1, 4);
+    for (int64_t d = 0; d < dims; ++d) part.shape.push_back(draw(1, 4));
+    if (i == large) part.shape[static_cast<size_t>(draw(0, dims - 1))] *= scale;
+    part.split_dim = static_cast<int>(draw(0, dims - 1));
+    part.concat_dim = static_cast<int>(draw(0, dims - 1));
+    if (splits) part.shape[static_cast<size_t>(part.split_dim)] *= size;
+    if (!sums && !splits && draw(0, 20) == 0) part.shape[0] = 0;
+    test.parts.push_back(part);
+    test.in_place.push_back(draw(0, 1) == 1);
+  }
+  test.destination_of.resize(static_cast<size_t>(size));
+  std::iota(test.destination_of.begin(), test.destination_of.end(), 0);
+  for (size_t i = test.destination_of.size(); i > 1; --i) {
+    std::swap(test.destination_of[i - 1], test.destination_of[static_cast<size_t>(draw(0, static_cast<int64_t>(i) - 1))]);
+  }
+  return test;
+}
+
+inline Shape destination_shape(const Case& test, size_t i, int size) {
+  Shape shape = test.parts[i].shape;
+  if (test.kind == Kind::reduce_scatter || test.kind == Kind::all_to_all) {
+    shape[static_cast<size_t>(test.parts[i].split_dim)] /= size;
+  }
+  if (test.kind == Kind::all_gather || test.kind == Kind::all_to_all) {
+    shape[static_cast<size_t>(test.parts[i].concat_dim)] *= size;
+  }
+  return shape;
+}
+
+// The bits that `rank` must find at `index` of the destination of part `i`.
+inline uint32_t expected(const Case& test, size_t i, int rank, int size, int64_t index) {
+  const CollectivePart& part = test.parts[i];
+  if (test.kind == Kind::permute) {
+    int sender = 0;
+    while (test.destination_of[static_cast<size_t>(sender)] != rank) ++sender;
+    return element(test, i, sender, index);
+  }
+  Shape to = destination_shape(test, i, size);
+  std::vector<int64_t> place(to.size());
+  for (size_t d = to.size(); d-- > 0; index /= to[d]) place[d] = index % to[d];
+  int sender = 0;
+  auto split = static_cast<size_t>(part.split_dim), concat = static_cast<size_t>(part.concat_dim);
+  if (test.kind == Kind::all_gather || test.kind == Kind::all_to_all) {
+    int64_t block = to[concat] / size;
+    sender = static_cast<int>(place[concat] / block);
+    place[concat] %= block;
+  }
+  if (test.kind == Kind::reduce_scatter || test.kind == Kind::all_to_all) {
+    place[split] += rank * (part.shape[split] / size);
+  }
+  int64_t from = 0;
+  for (size_t d = 0; d < place.size(); ++d) from = from * part.shape[d] + place[d];
+  if (test.kind == Kind::all_gather || test.kind == Kind::all_to_all) return element(test, i, sender, from);
+  float sum = as_float(element(test, i, 0, from));
+  for (int other = 1; other < size; ++other) sum += as_float(element(test, i, other, from));
+  uint32_t bits = 0;
+  std::memcpy(&bits, &sum, sizeof(sum));
+  return bits;
+}
+
+inline double wire_bytes(const Case& test, int size) {
+  double bytes = 0;
+  for (size_t i = 0; i < test.parts.size(); ++i) {
+    auto source = static_cast<double>(element_count(test.parts[i].shape) * byte_size(test.parts[i].dtype));
+    double others = (size - 1.0) / size;
+    if (test.kind == Kind::all_gather) bytes += source * size * others;
+    if (test.kind == Kind::all_reduce) bytes += source * 2 * others;
+    if (test.kind == Kind::reduce_scatter || test.kind == Kind::all_to_all) bytes += source * others;
+    if (test.kind == Kind::permute) bytes += source;
+  }
+  return bytes;
+}
+
+inline Communicator::Ticket start(Communicator& communicator, const Case& test,
+                                  const std::vector<CollectivePart>& parts) {
+  switch (test.kind) {
+    case Kind::all_gather: return communicator.start_all_gather(parts);
+    case Kind::all_reduce: return communicator.start_all_reduce(parts);
+    case Kind::reduce_scatter: return communicator.start_reduce_scatter(parts);
+    case Kind::all_to_all: return communicator.start_all_to_all(parts);
+    case Kind::permute: return communicator.start_permute(parts, test.destination_of);
+  }
+  throw std::runtime_error("no such kind");
+}
+
+// One case: results, untouched sources, untouched surroundings, counted bytes.
+inline void check_case(Communicator& communicator, std::span<std::byte> arena, const Case& test) {
+  constexpr int64_t guard = 64;
+  int rank = communicator.rank(), size = communicator.size();
+  std::string name = "case " + std::to_string(test.seed) + " of kind " + std::to_string(static_cast<int>(test.kind)) +
+                     " with " + std::to_string(size) + " ranks, rank " + std::to_string(rank) + ", part ";
+  Pieces pieces(arena);
+  std::vector<CollectivePart> parts = test.parts;
+  std::vector<std::byte*> sources, destinations;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    int64_t count = element_count(parts[i].shape), element_bytes = byte_size(parts[i].dtype);
+    int64_t to_bytes = element_count(destination_shape(test, i, size)) * element_bytes;
+    bool in_place = test.kind == Kind::all_reduce && test.in_place[i];
+    sources.push_back(pieces.take(count * element_bytes + guard));
+    destinations.push_back(in_place ? sources.back() : pieces.take(to_bytes + guard));
+    std::memset(destinations.back(), 0xA5, static_cast<size_t>(to_bytes + guard));
+    for (int64_t k = 0; k < count; ++k) store(sources.back(), parts[i].dtype, k, element(test, i, rank, k));
+    parts[i].source = sources.back();
+    parts[i].destination = destinations.back();
+  }
+  double before = communicator.wire_bytes();
+  communicator.finish(start(communicator, test, parts));
+  double counted = communicator.wire_bytes() - before;
+  require(std::abs(counted - wire_bytes(test, size)) <= 1e-6 * (1 + counted), name + "all: wire bytes");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    int64_t count = element_count(destination_shape(test, i, size));
+    for (int64_t k = 0; k < count; ++k) {
+      require(load(destinations[i], parts[i].dtype, k) == expected(test, i, rank, size, k),
+              name + std::to_string(i) + ": element " + std::to_string(k));
+    }
+    for (int64_t k = 0; k < guard; ++k) {
+      require(destinations[i][count * byte_size(parts[i].dtype) + k] == std::byte{0xA5},
+              name + std::to_string(i) + ": written behind the destination");
+    }
+    if (sources[i] == destinations[i]) continue;
+    for (int64_t k = 0; k < element_count(parts[i].shape); ++k) {
+      require(load(sources[i], parts[i].dtype, k) == element(test, i, rank, k),
+              name + std::to_string(i) + ": the source was changed");
+    }
+  }
+}
+
+inline void check_random_cases(Communicator& communicator, std::span<std::byte> arena, uint64_t seed, int cases) {
+  for (int i = 0; i < cases; ++i) {
+    int64_t scale = i % 3 == 0 ? 400 : 1;
+    check_case(communicator, arena,
+               random_case(mix(seed, static_cast<uint64_t>(i)), communicator.size(), scale));
+    if (i % 5 == 0) communicator.barrier();
+  }
+}
+
+// Buckets of thousands of parts, small and large in sum.
+inline void check_long_buckets(Communicator& communicator, std::span<std::byte> arena) {
+  for (Kind kind : {Kind::all_gather, Kind::all_reduce, Kind::reduce_scatter, Kind::all_to_all, Kind::permute}) {
+    Case test;
+    test.seed = 77;
+    test.kind = kind;
+    for (int64_t i = 0; i < 2500; ++i) {
+      test.parts.push_back({nullptr, nullptr, {1 + i % 3, communicator.size()}, DType::f32, 1, 0});
+      test.in_place.push_back(i % 2 == 0);
+    }
+    for (int rank = 0; rank < communicator.size(); ++rank) {
+      test.destination_of.push_back((rank + 1) % communicator.size());
+    }
+    check_case(communicator, arena, test);
+  }
+}
+
+// Sums are the same bits in one bucket, in one call each, and as one array.
+inline void check_bucketing(Communicator& communicator, std::span<std::byte> arena) {
+  constexpr int64_t count = 7, length = 1001;
+  Case test;
+  test.parts.resize(1);
+  Pieces pieces(arena);
+  auto* source = reinterpret_cast<float*>(pieces.take(count * length * 4));
+  std::vector<float*> sums;
+  for (int i = 0; i < 3; ++i) sums.push_back(reinterpret_cast<float*>(pieces.take(count * length * 4)));
+  for (int64_t k = 0; k < count * length; ++k) source[k] = as_float(element(test, 0, communicator.rank(), k));
+  std::vector<CollectivePart> bucket;
+  for (int64_t i = 0; i < count; ++i) {
+    bucket.push_back({source + i * length, sums[0] + i * length, {length}, DType::f32, -1, -1});
+    CollectivePart single{source + i * length, sums[1] + i * length, {length}, DType::f32, -1, -1};
+    communicator.all_reduce({&single, 1});
+  }
+  communicator.all_reduce(bucket);
+  CollectivePart whole{source, sums[2], {count, length}, DType::f32, -1, -1};
+  communicator.all_reduce({&whole, 1});
+  require(std::memcmp(sums[0], sums[1], count * length * 4) == 0, "a bucket's sums differ from single sums");
+  require(std::memcmp(sums[0], sums[2], count * length * 4) == 0, "a bucket's sums differ from one array's");
+}
+
+// Rows and columns of a grid of ranks, used in turn with the whole; they count to the whole's bytes.
+inline void check_grid(Communicator& communicator, std::span<std::byte> arena, int columns, int cases) {
+  int row = communicator.rank() / columns, column = communicator.rank() % columns;
+  std::unique_ptr<Communicator> along_row = communicator.split(row, column);
+  std::unique_ptr<Communicator> along_column = communicator.split(column, -row);  // from the last row up
+  require(along_row->size() == columns && along_row->rank() == column, "a row's ranks are ordered by key");
+  require(along_column->rank() == along_column->size() - 1 - row, "a column's ranks are ordered by key");
+  for (int i = 0; i < cases; ++i) {
+    auto seed = static_cast<uint64_t>(i);
+    check_case(*along_row, arena, random_case(mix(1000 + seed, static_cast<uint64_t>(row)), columns, 100));
+    check_case(*along_column, arena,
+               random_case(mix(2000 + seed, static_cast<uint64_t>(column)), along_column->size(), 100));
+    if (i % 4 == 0) check_case(communicator, arena, random_case(3000 + seed, communicator.size(), 100));
+  }
+  double before = communicator.wire_bytes();
+  Case test = random_case(5, columns, 10);
+  check_case(*along_row, arena, test);
+  require(std::abs(communicator.wire_bytes() - before - wire_bytes(test, columns)) < 1e-6 * (1 + before),
+          "a row's bytes count to the whole's");
+  std::unique_ptr<Communicator> single = along_row->split(column, 0);
+  check_random_cases(*single, arena, 9, 5);
+}
+
+constexpr size_t arena_bytes = size_t{24} << 20;
+
+inline void check_all(Communicator& communicator, std::span<std::byte> arena, int cases) {
+  check_random_cases(communicator, arena, 1, cases);
+  check_long_buckets(communicator, arena);
+  check_bucketing(communicator, arena);
+  for (int columns : {2, 4}) {
+    if (communicator.size() % columns == 0) check_grid(communicator, arena, columns, cases / 4);
+  }
+  communicator.barrier();
+}
+
+}  // namespace shardscope::checks

@@ -1,0 +1,199 @@
+#include "engine/config/override.h"
+
+#include <QTest>
+#include <algorithm>
+#include <functional>
+
+#include "engine/config/parse.h"
+#include "engine/config/write.h"
+#include "tests/config/random_config.h"
+
+using namespace shardscope;
+
+namespace {
+
+RunConfig preset() { return load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json"); }
+
+const PartitionSpec& spec_of(const RunConfig& config, const std::vector<std::string>& path) {
+  const auto& all = config.sharding.parameters;
+  return std::find_if(all.begin(), all.end(), [&](const ParameterSpec& p) { return p.path == path; })->spec;
+}
+
+std::vector<Error> errors_of(const RunConfig& config, const std::vector<std::string>& assignments,
+                             const std::vector<std::string>& known = {}) {
+  try {
+    apply_overrides(config, assignments, known);
+  } catch (const Failure& failure) {
+    return failure.errors();
+  }
+  return {};
+}
+
+}  // namespace
+
+class OverrideTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void each_path_changes_its_value_and_no_other() {
+    const PartitionSpec rows{{{"data"}, {}}};
+    const PartitionSpec tuple{{{"data", "model"}}};
+    auto embedding = [](RunConfig& c, PartitionSpec s) { c.sharding.parameters[0].spec = std::move(s); };
+    const std::vector<std::pair<std::string, std::function<void(RunConfig&)>>> cases = {
+        {"mesh.data=2", [](RunConfig& c) { c.mesh_axes[0].size = 2; }},
+        {"mesh.axes[1].size=8", [](RunConfig& c) { c.mesh_axes[1].size = 8; }},
+        {"mesh.axes[1].name=tensor", [](RunConfig& c) { c.mesh_axes[1].name = "tensor"; }},
+        {"mesh.axes=[{\"name\":\"x\",\"size\":3}]",
+         [](RunConfig& c) {
+           c.mesh_axes = {{"x", 3}};
+         }},
+        {"mesh.devices=[7,6,5,4,3,2,1,0]", [](RunConfig& c) { c.mesh_devices = {7, 6, 5, 4, 3, 2, 1, 0}; }},
+        {"model.num_layers=3", [](RunConfig& c) { c.model.options[3].second = int64_t{3}; }},
+        {"model.name=mlp", [](RunConfig& c) { c.model.name = "mlp"; }},
+        {"model.name=\"m l p\"", [](RunConfig& c) { c.model.name = "m l p"; }},
+        {"model.dropout_rate=0", [](RunConfig& c) { c.model.options[5].second = 0.0; }},
+        {"data.batch_size=16", [](RunConfig& c) { c.data.options[0].second = int64_t{16}; }},
+        {"data.seed=3", [](RunConfig& c) { c.data.options[1].second = int64_t{3}; }},
+        {"data.kind=tokens", [](RunConfig& c) { c.data.name = "tokens"; }},
+        {"optimizer.learning_rate=3e-4", [](RunConfig& c) { c.optimizer.options[0].second = 3e-4; }},
+        {"seed=7", [](RunConfig& c) { c.seed = 7; }},
+        {"steps=5", [](RunConfig& c) { c.steps = 5; }},
+        {"deterministic=false", [](RunConfig& c) { c.deterministic = false; }},
+        {"sharding.mode=as_written", [](RunConfig& c) { c.sharding.mode = LayoutMode::as_written; }},
+        {"sharding.in=[]", [](RunConfig& c) { c.sharding.in = {}; }},
+        {"sharding.out=[[\"data\",\"model\"]]", [&](RunConfig& c) { c.sharding.out = tuple; }},
+        {"sharding.parameters={}", [](RunConfig& c) { c.sharding.parameters.clear(); }},
+        {"sharding.parameters.params.Embed_0.embedding=[\"data\",null]", [&](RunConfig& c) { embedding(c, rows); }},
+    };
+    for (const auto& [assignment, change] : cases) {
+      RunConfig expected = preset();
+      change(expected);
+      RunConfig changed = preset();
+      QVERIFY(!(expected == changed));
+      try {
+        apply_override(changed, assignment);
+      } catch (const Failure& failure) {
+        QFAIL(failure.what());
+      }
+      QVERIFY2(changed == expected, (assignment + "\n" + write_run_config(changed)).c_str());
+    }
+  }
+
+  void overrides_are_judged_together_and_the_last_one_wins() {
+    RunConfig config = preset();
+    config.mesh_devices = {7, 6, 5, 4, 3, 2, 1, 0};
+    config = apply_overrides(config, {"mesh.data=2", "seed=1", "mesh.devices=[3,2,1,0]", "seed=2"});
+    QCOMPARE(config.mesh_axes[0].size, 2);
+    QCOMPARE(config.seed, 2);
+    QCOMPARE(config.mesh_devices.size(), size_t{4});
+  }
+
+  void known_paths_add_what_the_file_does_not_name() {
+    const std::vector<std::string> known = {"model.use_bias",
+                                            "optimizer.b1",
+                                            "data.path",
+                                            "data.odd",
+                                            "sharding.parameters.params.New_0.kernel",
+                                            R"(sharding.parameters.params["layer.0"].kernel)"};
+    const RunConfig config = apply_overrides(preset(),
+                                             {"model.use_bias=true", "optimizer.b1=0.5", "data.path=a/b.txt",
+                                              "data.odd=x=y", "sharding.parameters.params.New_0.kernel=[null,\"data\"]",
+                                              R"(sharding.parameters.params["layer.0"].kernel=["data"])"},
+                                             known);
+    QVERIFY(*config.model.find("use_bias") == OptionValue(true));
+    QVERIFY(*config.optimizer.find("b1") == OptionValue(0.5));
+    QVERIFY(*config.data.find("path") == OptionValue(std::string("a/b.txt")));
+    QVERIFY(*config.data.find("odd") == OptionValue(std::string("x=y")));
+    QVERIFY(spec_of(config, {"params", "New_0", "kernel"}) == (PartitionSpec{{{}, {"data"}}}));
+    QVERIFY(spec_of(config, {"params", "layer.0", "kernel"}) == (PartitionSpec{{{"data"}}}));
+    for (const std::string& path : known)
+      QCOMPARE(errors_of(preset(), {path + "=[\"data\"]"})[0].code, std::string("unknown_path"));
+  }
+
+  void bad_overrides_are_all_reported_each_at_its_place() {
+    struct Case {
+      std::string assignment, code, where, hint;
+    };
+    const std::vector<Case> cases = {
+        {"model.num_layers=2.5", "wrong_type", "--set model.num_layers", "2"},
+        {"model.num_layers=two", "wrong_type", "--set model.num_layers", ""},
+        {"model.layers=2", "unknown_path", "--set model.layers", "model.num_layers"},
+        {"mesh.dat=2", "unknown_path", "--set mesh.dat", "mesh.data"},
+        {"model=5", "unknown_path", "--set model", "model.name"},
+        {"nothing.like.that=5", "unknown_path", "--set nothing.like.that", "sharding"},
+        {"steps", "no_value", "--set steps", "PATH=VALUE"},
+        {"sharding.out=", "no_value", "--set sharding.out", "PATH=VALUE"},
+        {"deterministic=yes", "wrong_type", "--set deterministic", ""},
+        {"sharding.in=data", "wrong_type", "--set sharding.in", "[\"data\", null]"},
+        {"optimizer.learning_rate=fast", "wrong_type", "--set optimizer.learning_rate", ""},
+        {"optimizer.learning_rate=NaN", "wrong_type", "--set optimizer.learning_rate", ""},
+        {"data.kind=\xff", "not_utf8", "--set data.kind", ""},
+        {"sharding.parameters.params.Embed_0=[]", "unknown_path", "--set sharding.parameters.params.Embed_0",
+         "sharding.parameters.params.Embed_0.embedding"},
+        {"mesh.data=0", "axis_size", "--set mesh.data", ""},
+        {"mesh.model=1000000000000", "device_count", "mesh.axes", ""},
+        {"seed=-1", "out_of_range", "--set seed", "0 to"},
+        {"steps=99999999999999999999", "out_of_range", "--set steps", ""},
+        {"data.seed=99999999999999999999", "out_of_range", "--set data.seed", ""},
+        {"sharding.mode=cheap", "unknown_mode", "--set sharding.mode", "cheapest"},
+        {"sharding.parameters={\"params\": {\"a\": [1]}}", "wrong_type", "--set sharding.parameters.params.a[0]", ""},
+        {"mesh.devices=[0,0]", "device_order", "--set mesh.devices", "0..7"},
+    };
+    std::vector<std::string> at_once;
+    for (const Case& bad : cases) {
+      const std::vector<Error> errors = errors_of(preset(), {bad.assignment});
+      QVERIFY2(errors.size() == 1, bad.assignment.c_str());
+      QCOMPARE(errors[0].code, bad.code);
+      QCOMPARE(errors[0].where, bad.where);
+      QVERIFY2(errors[0].hint.find(bad.hint) != std::string::npos, to_string(errors[0]).c_str());
+      if (!bad.assignment.starts_with("mesh.")) at_once.push_back(bad.assignment);
+    }
+    std::erase(at_once, "steps=99999999999999999999");
+    QCOMPARE(errors_of(preset(), at_once).size(), at_once.size());
+  }
+
+  void a_bad_override_leaves_the_config_as_it_was() {
+    RunConfig config = preset();
+    QVERIFY_THROWS_EXCEPTION(Failure, apply_override(config, "mesh.data=-4"));
+    QVERIFY(config == preset());
+  }
+
+  void every_listed_path_can_be_set() {
+    test::RandomConfigs configs(5);
+    for (int i = 0; i < 200; ++i) {
+      const RunConfig config = i == 0 ? preset() : configs.next();
+      const std::vector<std::string> paths = config_paths(config);
+      QVERIFY(paths.size() >= 12);
+      for (const std::string& path : paths) {
+        const std::vector<Error> errors = errors_of(config, {path + "=?"});
+        for (const Error& error : errors) QVERIFY2(error.code != "unknown_path", to_string(error).c_str());
+      }
+      for (const ParameterSpec& parameter : config.sharding.parameters) {
+        const RunConfig changed = apply_overrides(config, {parameter_place(parameter) + "=[\"only\"]"});
+        QVERIFY(spec_of(changed, parameter.path) == (PartitionSpec{{{"only"}}}));
+      }
+    }
+  }
+
+  void any_text_is_an_override_or_a_failure() {
+    test::RandomConfigs random(6);
+    const RunConfig config = preset();
+    const std::vector<std::string> paths = config_paths(config);
+    const std::string values[] = {"1", "[", "{}", "[[[]]]", "\"", "1e999", "-0", "null", "", "[null,1]", "\xc3"};
+    for (int i = 0; i < 2000; ++i) {
+      std::string text =
+          paths[static_cast<size_t>(random.below(static_cast<int>(paths.size())))] + "=" + values[random.below(11)];
+      if (random.below(2))
+        text[static_cast<size_t>(random.below(static_cast<int>(text.size())))] = static_cast<char>(random.below(256));
+      try {
+        const RunConfig changed = apply_overrides(config, {text}, {"model.extra"});
+        QVERIFY(parse_run_config(write_run_config(changed), "") == changed);
+      } catch (const Failure& failure) {
+        QVERIFY(!failure.errors().empty());
+      }
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(OverrideTest)
+#include "override_test.moc"

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "engine/config/run_config.h"
+
+namespace shardscope::test {
+
+// Configs that a run file can say, with names, numbers and orders that a careless reader or writer would get wrong.
+class RandomConfigs {
+ public:
+  explicit RandomConfigs(uint32_t seed) : random_(seed) {}
+
+  RunConfig next() {
+    RunConfig config;
+    config.model = options("size");
+    config.data = options("seed");
+    config.optimizer = options("rate");
+    const int axes = below(4);
+    int64_t devices = 1;
+    for (int i = 0; i < axes; ++i) {
+      config.mesh_axes.push_back({name() + std::to_string(i), 1 + below(4)});
+      devices *= config.mesh_axes.back().size;
+    }
+    if (below(2)) {
+      for (int d = 0; d < devices; ++d) config.mesh_devices.push_back(d);
+      std::shuffle(config.mesh_devices.begin(), config.mesh_devices.end(), random_);
+    }
+    config.sharding.mode = below(2) ? LayoutMode::cheapest : LayoutMode::as_written;
+    config.sharding.in = spec();
+    config.sharding.out = spec();
+    add_parameters({}, 3, config.sharding.parameters);
+    config.seed = below(3) ? below(1000) : INT64_MAX - below(2);
+    config.steps = 1 + below(100);
+    config.deterministic = below(2) == 1;
+    return config;
+  }
+
+  int below(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
+
+  std::string name() {
+    static const char* const names[] = {"data", "model", "params", "Dense_0", "a b", "layer.0", "\"quoted\"", "ünï",
+                                        "[0]",  "x=y",   "\\",     "\n",      "k",   "{}",      "axes",       "null"};
+    return names[below(16)];
+  }
+
+  PartitionSpec spec() {
+    PartitionSpec result;
+    for (int rank = below(4); rank > 0; --rank) {
+      std::vector<std::string>& axes = result.dims.emplace_back();
+      for (int count = below(3); count > 0; --count) axes.push_back(name());
+    }
+    return result;
+  }
+
+  double real() {
+    switch (below(6)) {
+      case 0: return 0.0;
+      case 1: return 1e-3;
+      case 2: return static_cast<double>(below(100));
+      case 3: return 1e300 * below(10);
+      case 4: return -5e-324;
+      default: return std::uniform_real_distribution<double>(-1, 1)(random_);
+    }
+  }
+
+  std::mt19937& engine() { return random_; }
+
+ private:
+  NamedOptions options(const std::string& prefix) {
+    NamedOptions result{name(), {}};
+    for (int i = below(6); i > 0; --i) {
+      OptionValue value;
+      switch (below(4)) {
+        case 0: value = below(2) == 1; break;
+        case 1: value = below(2) ? int64_t{below(2000)} - 1000 : INT64_MIN + below(2); break;
+        case 2: value = real(); break;
+        default: value = name();
+      }
+      result.options.emplace_back(prefix + std::to_string(i), value);
+    }
+    return result;
+  }
+
+  void add_parameters(const std::vector<std::string>& path, int depth, std::vector<ParameterSpec>& parameters) {
+    for (int i = below(4); i > 0; --i) {
+      std::vector<std::string> inner = path;
+      inner.push_back(name() + std::to_string(i));
+      if (depth > 0 && below(2)) {
+        add_parameters(inner, depth - 1, parameters);
+      } else {
+        parameters.push_back({inner, spec()});
+      }
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+}  // namespace shardscope::test

@@ -1,0 +1,217 @@
+#include <QTest>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/config/parse.h"
+#include "engine/config/run_file_keys.h"
+#include "engine/config/write.h"
+#include "tests/config/random_config.h"
+
+using namespace shardscope;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path root = SHARDSCOPE_SOURCE_DIR;
+
+json read(const fs::path& path) { return json::parse(std::ifstream(path)); }
+
+const json& schema() {
+  static const json whole = read(root / "resources" / "run_file.schema.json");
+  return whole;
+}
+
+bool has_type(const json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "string") return value.is_string();
+  if (type == "array") return value.is_array();
+  if (type == "object") return value.is_object();
+  return type == "null" && value.is_null();
+}
+
+// The keywords of JSON Schema that ours uses; one that is not known here fails the test.
+bool accepts(const json& rule, const json& value) {
+  static const std::set<std::string> silent = {"$schema", "title", "description", "default", "$defs"};
+  if (rule.is_boolean()) return rule.get<bool>();
+  for (const auto& [keyword, argument] : rule.items()) {
+    bool good = true;
+    if (keyword == "$ref") {
+      good = accepts(schema().at(json::json_pointer(argument.get<std::string>().substr(1))), value);
+    } else if (keyword == "type") {
+      const json types = argument.is_array() ? argument : json::array({argument});
+      good = std::any_of(types.begin(), types.end(), [&](const json& type) { return has_type(value, type); });
+    } else if (keyword == "enum") {
+      good = std::find(argument.begin(), argument.end(), value) != argument.end();
+    } else if (keyword == "anyOf") {
+      good = std::any_of(argument.begin(), argument.end(), [&](const json& one) { return accepts(one, value); });
+    } else if (keyword == "minimum") {
+      good = !value.is_number() || value >= argument;
+    } else if (keyword == "maximum") {
+      good = !value.is_number() || value <= argument;
+    } else if (keyword == "minLength") {
+      good = !value.is_string() || value.get<std::string>().size() >= argument.get<size_t>();
+    } else if (keyword == "maxItems") {
+      good = !value.is_array() || value.size() <= argument.get<size_t>();
+    } else if (keyword == "uniqueItems") {
+      good = !value.is_array() || std::set<json>(value.begin(), value.end()).size() == value.size();
+    } else if (keyword == "items") {
+      good = !value.is_array() ||
+             std::all_of(value.begin(), value.end(), [&](const json& item) { return accepts(argument, item); });
+    } else if (keyword == "required") {
+      for (const json& key : argument) good &= !value.is_object() || value.contains(key.get<std::string>());
+    } else if (keyword == "propertyNames") {
+      for (const auto& member : value.items()) good &= !value.is_object() || accepts(argument, member.key());
+    } else if (keyword == "properties") {
+      for (const auto& [key, inner] : argument.items()) {
+        good &= !value.is_object() || !value.contains(key) || accepts(inner, value.at(key));
+      }
+    } else if (keyword == "additionalProperties") {
+      const json named = rule.value("properties", json::object());
+      for (const auto& member : value.items()) {
+        good &= !value.is_object() || named.contains(member.key()) || accepts(argument, member.value());
+      }
+    } else if (!silent.contains(keyword)) {
+      throw std::runtime_error("a keyword that this test does not know: " + keyword);
+    }
+    if (!good) return false;
+  }
+  return true;
+}
+
+// Codes of what a schema cannot say: it takes comparing two values.
+bool is_structural(const std::vector<Error>& errors) {
+  static const std::set<std::string> relations = {"duplicate_axis", "device_order", "device_count", "mesh_axes"};
+  return std::any_of(errors.begin(), errors.end(), [](const Error& e) { return !relations.contains(e.code); });
+}
+
+std::vector<Error> errors_of(const std::string& text) {
+  try {
+    parse_run_config(text, "f");
+  } catch (const Failure& failure) {
+    return failure.errors();
+  }
+  return {};
+}
+
+// All places of a document.
+void collect(const json& value, const json::json_pointer& place, std::vector<json::json_pointer>& places) {
+  places.push_back(place);
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items()) collect(inner, place / key, places);
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i) collect(value[i], place / i, places);
+  }
+}
+
+std::set<std::string> property_names(const json& rule) {
+  std::set<std::string> names;
+  for (const auto& member : rule.at("properties").items()) names.insert(member.key());
+  return names;
+}
+
+void compare(const json& rule, const run_file::Keys& keys) {
+  std::set<std::string> known, required;
+  for (const run_file::Key& key : keys) {
+    known.insert(key.name);
+    if (key.required) required.insert(key.name);
+  }
+  QVERIFY(property_names(rule) == known);
+  QVERIFY(rule.value("required", json::array()).get<std::set<std::string>>() == required);
+  QVERIFY(rule.at("additionalProperties") == json(false));
+}
+
+}  // namespace
+
+class SchemaTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void the_schema_has_the_keys_that_the_parser_knows() {
+    const json& properties = schema().at("properties");
+    compare(schema(), run_file::root());
+    compare(properties.at("mesh"), run_file::mesh());
+    compare(properties.at("sharding"), run_file::sharding());
+    compare(schema().at("$defs").at("mesh_axis"), run_file::mesh_axis());
+    for (const std::string section : {"model", "data", "optimizer"}) {
+      const std::set<std::string> choice = {run_file::choice_key(section)};
+      QVERIFY(property_names(properties.at(section)) == choice);
+      QVERIFY(properties.at(section).at("required").get<std::set<std::string>>() == choice);
+    }
+    const json& modes = properties.at("sharding").at("properties").at("mode").at("enum");
+    QVERIFY(modes.get<std::vector<std::string>>() == run_file::layout_modes());
+  }
+
+  void every_preset_and_every_written_config_is_accepted() {
+    int presets = 0;
+    for (const auto& entry : fs::directory_iterator(root / "presets")) {
+      QVERIFY2(accepts(schema(), read(entry.path())), entry.path().c_str());
+      ++presets;
+    }
+    QVERIFY(presets >= 2);
+    test::RandomConfigs configs(8);
+    for (int i = 0; i < 500; ++i) {
+      const std::string text = write_run_config(configs.next());
+      QVERIFY2(accepts(schema(), json::parse(text)), text.c_str());
+    }
+  }
+
+  void schema_and_parser_agree_on_any_changed_value() {
+    const std::vector<json> values = {nullptr,
+                                      true,
+                                      0,
+                                      1,
+                                      -1,
+                                      2.5,
+                                      1e30,
+                                      "",
+                                      "data",
+                                      json::array(),
+                                      json::array({1}),
+                                      json::array({nullptr, "model"}),
+                                      json::array({json::array({"data"})}),
+                                      json::object(),
+                                      65537,
+                                      9223372036854775807};
+    const json preset = [] {
+      json whole = read(root / "presets" / "parallax_decoder.json");
+      whole["mesh"]["devices"] = {0, 1, 2, 3, 4, 5, 6, 7};
+      whole["sharding"]["mesh_axes"] = {"data", "model"};
+      return whole;
+    }();
+    std::vector<json::json_pointer> places;
+    collect(preset, json::json_pointer(), places);
+    int accepted = 0, refused = 0;
+    auto check = [&](const json& document) {
+      const std::vector<Error> errors = errors_of(document.dump());
+      const bool by_schema = accepts(schema(), document);
+      if (errors.empty()) QVERIFY2(by_schema, document.dump().c_str());
+      if (is_structural(errors)) QVERIFY2(!by_schema, Failure(errors).what());
+      ++(by_schema ? accepted : refused);
+    };
+    for (const json::json_pointer& place : places) {
+      for (const json& value : values) {
+        json changed = preset;
+        changed[place] = value;
+        check(changed);
+        if (!preset[place].is_object()) continue;
+        changed = preset;
+        changed[place]["extra"] = value;
+        check(changed);
+      }
+      if (place.empty() || preset[place.parent_pointer()].is_array()) continue;
+      json changed = preset;
+      changed[place.parent_pointer()].erase(place.back());
+      check(changed);
+    }
+    QVERIFY(accepted > 100 && refused > 1000);
+  }
+};
+
+QTEST_APPLESS_MAIN(SchemaTest)
+#include "schema_test.moc"

@@ -1,0 +1,155 @@
+#include "engine/config/write.h"
+
+#include <sys/stat.h>
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "engine/config/parse.h"
+#include "tests/config/random_config.h"
+
+using namespace shardscope;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* const presets[] = {"parallax_decoder", "parallax_decoder_2"};
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+fs::path preset(const std::string& name) { return fs::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"); }
+
+std::string code_of(const auto& action) {
+  try {
+    action();
+  } catch (const Failure& failure) {
+    return failure.errors().front().code;
+  }
+  return "no failure";
+}
+
+}  // namespace
+
+class WriteTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void presets_are_written_back_byte_for_byte() {
+    for (const char* name : presets) {
+      const RunConfig config = load_run_config(preset(name));
+      QCOMPARE(write_run_config(config), read(preset(name)));
+    }
+  }
+
+  void what_was_written_reads_back_equal() {
+    test::RandomConfigs configs(1);
+    size_t parameters = 0;
+    for (int i = 0; i < 3000; ++i) {
+      const RunConfig config = configs.next();
+      parameters += config.sharding.parameters.size();
+      const std::string text = write_run_config(config);
+      const RunConfig again = parse_run_config(text, "random.json");
+      QVERIFY2(again == config, text.c_str());
+      QCOMPARE(write_run_config(again), text);
+    }
+    QVERIFY(parameters > 3000);
+  }
+
+  void every_spec_stands_on_one_line() {
+    RunConfig config = load_run_config(preset(presets[0]));
+    config.sharding.parameters[0].spec.dims = {{"data", "model"}, {}, {"x"}};
+    const std::string text = write_run_config(config);
+    QVERIFY(text.find(R"("embedding": [["data", "model"], null, "x"])") != std::string::npos);
+    QVERIFY(text.find(R"("pos_embedding": [null, "model"])") != std::string::npos);
+  }
+
+  void what_no_file_can_say_is_refused() {
+    const RunConfig good = load_run_config(preset(presets[0]));
+    RunConfig config = good;
+    config.optimizer.options[0].second = std::numeric_limits<double>::infinity();
+    QCOMPARE(code_of([&] { write_run_config(config); }), std::string("not_finite"));
+    config = good;
+    config.model.options.push_back({"name", std::string("twice")});
+    QCOMPARE(code_of([&] { write_run_config(config); }), std::string("duplicate_key"));
+    config = good;
+    config.model.name = "\xff";
+    QCOMPARE(code_of([&] { write_run_config(config); }), std::string("not_utf8"));
+    const std::vector<std::vector<std::string>> paths = {
+        {}, {"params"}, {"params", "Embed_0", "embedding"}, {"params", "Embed_0", "embedding", "inner"}};
+    for (const std::vector<std::string>& path : paths) {
+      config = good;
+      config.sharding.parameters.push_back({path, {}});
+      QCOMPARE(code_of([&] { write_run_config(config); }), std::string("parameter_path"));
+    }
+  }
+
+  void a_set_spec_keeps_the_order_of_the_file() {
+    for (const char* name : presets) {
+      const RunConfig whole = load_run_config(preset(name));
+      for (const ParameterSpec& parameter : whole.sharding.parameters) {
+        RunConfig config = whole;
+        std::erase(config.sharding.parameters, parameter);
+        set_parameter_spec(config.sharding, parameter.path, PartitionSpec{{{"x"}}});
+        QVERIFY(parse_run_config(write_run_config(config), "") == config);
+        set_parameter_spec(config.sharding, parameter.path, parameter.spec);
+        QCOMPARE(config.sharding.parameters.size(), whole.sharding.parameters.size());
+        QCOMPARE(std::count(config.sharding.parameters.begin(), config.sharding.parameters.end(), parameter), 1);
+      }
+    }
+  }
+
+  void a_saved_file_loads_equal_and_leaves_nothing_beside_it() {
+    QTemporaryDir folder;
+    const fs::path path = fs::path(folder.path().toStdString()) / "run.json";
+    test::RandomConfigs configs(2);
+    for (int i = 0; i < 5; ++i) {
+      const RunConfig config = configs.next();
+      save_run_config(config, path);
+      QVERIFY(load_run_config(path) == config);
+    }
+    QCOMPARE(std::distance(fs::directory_iterator(folder.path().toStdString()), fs::directory_iterator()), 1);
+  }
+
+  void an_existing_file_keeps_permissions_and_link() {
+    QTemporaryDir folder;
+    const fs::path target = fs::path(folder.path().toStdString()) / "target.json";
+    const fs::path link = fs::path(folder.path().toStdString()) / "link.json";
+    test::RandomConfigs configs(3);
+    save_run_config(configs.next(), target);
+    fs::permissions(target, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+    fs::create_symlink("target.json", link);
+    const RunConfig config = configs.next();
+    save_run_config(config, link);
+    QVERIFY(fs::is_symlink(link));
+    QVERIFY(load_run_config(target) == config);
+    QVERIFY(fs::status(target).permissions() ==
+            (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
+  }
+
+  void a_save_that_fails_leaves_the_folder_as_it_was() {
+    QTemporaryDir folder;
+    const fs::path root = folder.path().toStdString();
+    const RunConfig good = test::RandomConfigs(4).next();
+    QCOMPARE(code_of([&] { save_run_config(good, root / "none" / "run.json"); }), std::string("unwritable_file"));
+    fs::create_directories(root / "taken.json" / "inner");
+    QCOMPARE(code_of([&] { save_run_config(good, root / "taken.json"); }), std::string("unwritable_file"));
+    RunConfig bad = good;
+    bad.model.options.emplace_back("nan", std::numeric_limits<double>::quiet_NaN());
+    save_run_config(good, root / "run.json");
+    QCOMPARE(code_of([&] { save_run_config(bad, root / "run.json"); }), std::string("not_finite"));
+    QVERIFY(load_run_config(root / "run.json") == good);
+    QCOMPARE(std::distance(fs::directory_iterator(root), fs::directory_iterator()), 2);
+  }
+};
+
+QTEST_APPLESS_MAIN(WriteTest)
+#include "write_test.moc"

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/comm/thread_communicator.h"
+#include "engine/mesh/reshard.h"
+#include "engine/plan/plan.h"
+#include "engine/runtime/box_runs.h"
+#include "engine/runtime/executor.h"
+
+namespace shardscope {
+
+// A plan made by hand, with every value in its own buffer, and the arenas of its devices.
+class SmallPlan {
+ public:
+  explicit SmallPlan(Mesh mesh) {
+    plan.mesh = std::move(mesh);
+    plan.graph = graph;
+  }
+
+  int add_value(const Shape& shape, const Sharding& sharding) {
+    ProgramValue value;
+    value.name = "value " + std::to_string(plan.program.values.size());
+    value.shape = shape;
+    value.sharding = sharding;
+    value.local_shape = local_shape(sharding, plan.mesh, shape);
+    value.buffer = add_buffer(value.bytes());
+    plan.program.values.push_back(value);
+    return static_cast<int>(plan.program.values.size()) - 1;
+  }
+
+  int add_buffer(int64_t bytes) {
+    Buffer buffer;
+    buffer.bytes = bytes;
+    buffer.offset = plan.program.arena_bytes;
+    plan.program.arena_bytes += (bytes + 63) / 64 * 64;
+    plan.program.buffers.push_back(buffer);
+    return static_cast<int>(plan.program.buffers.size()) - 1;
+  }
+
+  Step& add_step(StepKind kind, std::string name, std::vector<int> inputs, std::vector<int> outputs) {
+    Step step;
+    step.kind = kind;
+    step.name = std::move(name);
+    step.split_dims.assign(inputs.size(), -1);
+    step.concat_dims.assign(inputs.size(), -1);
+    step.inputs = std::move(inputs);
+    step.outputs = std::move(outputs);
+    plan.program.steps.push_back(std::move(step));
+    return plan.program.steps.back();
+  }
+
+  // Steps that turn values of one layout (all the same shape and layout) into new ones of another, as one bucket.
+  std::vector<int> add_reshard(std::vector<int> values, const Sharding& to) {
+    const Sharding from = plan.program.values[values[0]].sharding;
+    for (const ReshardStep& hop : reshard_path(from, to, plan.mesh)) {
+      std::vector<int> next;
+      for (int value : values) next.push_back(add_value(Shape(plan.program.values[value].shape), hop.result));
+      static constexpr StepKind kinds[] = {StepKind::slice,          StepKind::all_gather, StepKind::all_reduce,
+                                           StepKind::reduce_scatter, StepKind::all_to_all, StepKind::collective_permute};
+      Step& step = add_step(kinds[static_cast<int>(hop.kind)], "reshard", values, next);
+      step.axes.assign(hop.axes.begin(), hop.axes.end());
+      step.split_dims.assign(values.size(), hop.split_dim);
+      step.concat_dims.assign(values.size(), hop.concat_dim);
+      step.group_size = group_size(hop.axes, plan.mesh);
+      values = next;
+    }
+    return values;
+  }
+
+  void allocate() {
+    arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.program.arena_bytes / 64));
+  }
+
+  std::byte* arena(int device) { return reinterpret_cast<std::byte*>(arenas[device].data()); }
+
+  std::span<float> part(int device, int value) {
+    const ProgramValue& v = plan.program.values[value];
+    return {reinterpret_cast<float*>(arena(device) + plan.program.buffers[v.buffer].offset),
+            static_cast<size_t>(element_count(v.local_shape))};
+  }
+
+  Box box(int device, int value) const {
+    const ProgramValue& v = plan.program.values[value];
+    return shard_box(v.sharding, plan.mesh, v.shape, device);
+  }
+
+  // A device's part of a whole array.
+  std::vector<float> cut(const std::vector<float>& whole, int device, int value) const {
+    const BoxRuns runs(plan.program.values[value].shape, box(device, value));
+    std::vector<float> out(runs.run_count() * runs.run_length());
+    runs.for_each([&](int64_t from, int64_t to) {
+      std::copy_n(whole.begin() + from, runs.run_length(), out.begin() + to);
+    });
+    return out;
+  }
+
+  void fill(const std::vector<float>& whole, int value) {
+    for (int device = 0; device < plan.mesh.device_count(); ++device) {
+      const std::vector<float> own = cut(whole, device, value);
+      std::copy(own.begin(), own.end(), part(device, value).begin());
+    }
+  }
+
+  // Runs `steps` training steps on every device, as threads. Rethrows the error of the first device that has one.
+  void run(int64_t steps = 1, std::vector<ExecutionObserver*> observers = {}) {
+    const int count = plan.mesh.device_count();
+    auto communicators = make_thread_communicators(count);
+    std::vector<std::exception_ptr> errors(count);
+    {
+      std::vector<std::jthread> threads;
+      for (int device = 0; device < count; ++device) {
+        threads.emplace_back([&, device] {
+          try {
+            Executor executor(plan, device, arena(device), *communicators[device],
+                              observers.empty() ? nullptr : observers[device]);
+            for (int64_t step = 0; step < steps; ++step) executor.run_step(step);
+          } catch (...) {
+            errors[device] = std::current_exception();
+            communicators[device]->abort();
+          }
+        });
+      }
+    }
+    for (const std::exception_ptr& error : errors) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  Plan plan;
+  std::vector<std::vector<Line>> arenas;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,181 @@
+#include "engine/session/messages.h"
+
+#include <QtTest>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "engine/base/error.h"
+
+using namespace shardscope;
+
+namespace {
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+  int64_t integer(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
+  double real() { return std::uniform_real_distribution<double>(-1e6, 1e6)(engine_); }
+  std::string text() {
+    static const std::vector<std::string> pieces = {"a", "Dense_0/kernel", "\n", "\"", "\\", "\t", "é", "中", "{", "\x01"};
+    std::string text;
+    for (int64_t i = integer(0, 6); i > 0; --i) text += pieces[integer(0, std::ssize(pieces) - 1)];
+    return text;
+  }
+  template <class Make>
+  auto list(int64_t most, Make make) {
+    std::vector<decltype(make())> values;
+    for (int64_t i = integer(0, most); i > 0; --i) values.push_back(make());
+    return values;
+  }
+
+  StepMessage step() {
+    StepMessage step{integer(0, 1 << 30), real(), real(), real(), {}, {}};
+    step.ranks = list(8, [&] {
+      return RankMeasurement{static_cast<int>(integer(0, 99)), integer(0, INT64_MAX), integer(INT64_MIN, 0), real(),
+                             integer(0, 9), integer(0, 9), {real(), real(), real()}, {real(), real(), real()}};
+    });
+    step.plan_step_ms = list(20, [&] { return real(); });
+    return step;
+  }
+  RankStateMessage rank() { return {static_cast<int>(integer(0, 99)), static_cast<RankState>(integer(0, 3)), 77}; }
+  LogMessage log() { return {static_cast<int>(integer(-1, 9)), text()}; }
+  FailureMessage failure() { return {static_cast<int>(integer(-1, 9)), text(), text(), text()}; }
+
+  Message message() {
+    switch (integer(0, 6)) {
+      case 0:
+        return HelloMessage{text(), static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1, 8, list(9, [&] {
+                              return PlanStepName{text(), static_cast<Phase>(integer(0, 2))};
+                            })};
+      case 1: {
+        SnapshotMessage snapshot{list(4, [&] { return step(); }), list(4, [&] { return rank(); }),
+                                 list(4, [&] { return log(); }), std::nullopt};
+        if (integer(0, 1)) snapshot.failure = failure();
+        return snapshot;
+      }
+      case 2: return step();
+      case 3: return rank();
+      case 4: return log();
+      case 5: return failure();
+      default: return FinishedMessage{static_cast<RunEnd>(integer(0, 3)), integer(0, 99)};
+    }
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+}  // namespace
+
+class MessagesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_message_survives_the_wire();
+  void a_stream_cut_anywhere_gives_the_same_messages();
+  void numbers_that_json_lacks_arrive_as_nan();
+  void text_that_is_not_utf8_is_still_sent();
+  void damaged_lines_are_failures_and_the_next_line_is_read();
+  void a_line_without_end_is_refused_and_forgotten();
+  void requests_survive_the_wire_and_others_are_refused();
+};
+
+void MessagesTest::every_message_survives_the_wire() {
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    Message message = random.message();
+    std::string line = to_json_line(message);
+    QCOMPARE(line.find('\n'), line.size() - 1);
+    QVERIFY(parse_message(line) == message);
+  }
+}
+
+void MessagesTest::a_stream_cut_anywhere_gives_the_same_messages() {
+  Random random(2);
+  std::vector<Message> sent;
+  std::string bytes;
+  for (int i = 0; i < 100; ++i) {
+    sent.push_back(random.message());
+    bytes += to_json_line(sent.back());
+  }
+  for (int64_t longest : {1, 7, 100, 100000}) {
+    MessageDecoder decoder;
+    std::vector<Message> received;
+    for (size_t at = 0; at < bytes.size();) {
+      auto piece = static_cast<size_t>(random.integer(1, longest));
+      decoder.feed(std::string_view(bytes).substr(at, piece));
+      at += piece;
+      while (auto message = decoder.next()) received.push_back(*message);
+    }
+    QVERIFY(received == sent);
+  }
+}
+
+void MessagesTest::numbers_that_json_lacks_arrive_as_nan() {
+  for (double loss : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    auto step = std::get<StepMessage>(parse_message(to_json_line(StepMessage{3, loss, 0.5, 1, {}, {}})));
+    QVERIFY(std::isnan(step.loss));
+    QCOMPARE(step.accuracy, 0.5);
+  }
+}
+
+void MessagesTest::text_that_is_not_utf8_is_still_sent() {
+  auto log = std::get<LogMessage>(parse_message(to_json_line(LogMessage{1, "a\xff\xfe z"})));
+  QVERIFY(log.text.starts_with("a") && log.text.ends_with(" z"));
+}
+
+void MessagesTest::damaged_lines_are_failures_and_the_next_line_is_read() {
+  Random random(3);
+  const Message intact = LogMessage{0, "intact"};
+  int refused = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string line = to_json_line(random.message());
+    line.pop_back();
+    for (int64_t edits = random.integer(1, 3); edits > 0; --edits) {
+      auto at = static_cast<size_t>(random.integer(0, std::ssize(line) - 1));
+      if (random.integer(0, 1)) line.erase(at, static_cast<size_t>(random.integer(1, 20)));
+      else line[at] = static_cast<char>(random.integer(0, 255));
+      if (line.empty()) line = "x";
+    }
+    std::erase(line, '\n');
+    MessageDecoder decoder;
+    decoder.feed(line + "\n" + to_json_line(intact));
+    try {
+      decoder.next();
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors().at(0).code, std::string("bad_message"));
+      ++refused;
+    }
+    QVERIFY(decoder.next() == intact);
+    QVERIFY(!decoder.next());
+  }
+  QVERIFY(refused > 2500);
+  for (const char* line : {"", "null", "3", "[]", "{}", R"({"message":"step"})", R"({"message":7})",
+                           R"({"message":"finished","end":"finished","steps":1e400})",
+                           R"({"message":"finished","end":"finished","steps":1.5})",
+                           R"({"message":"log","rank":99999999999999,"text":""})"}) {
+    QVERIFY_THROWS_EXCEPTION(Failure, parse_message(line));
+  }
+}
+
+void MessagesTest::a_line_without_end_is_refused_and_forgotten() {
+  LineBuffer lines(1000);
+  lines.feed("whole\nopen");
+  QVERIFY_THROWS_EXCEPTION(Failure, lines.feed(std::string(2000, 'x')));
+  QCOMPARE(lines.next_line().value_or(""), std::string("whole"));
+  QVERIFY(!lines.next_line());
+  lines.feed("next\n");
+  QCOMPARE(lines.next_line().value_or(""), std::string("next"));
+}
+
+void MessagesTest::requests_survive_the_wire_and_others_are_refused() {
+  for (Request request : {Request::stop, Request::kill}) QVERIFY(parse_request(to_json_line(request)) == request);
+  QVERIFY(parse_request(R"({"request":"stop"})") == Request::stop);
+  for (const char* line : {"", "stop", "{}", R"({"request":"dance"})", R"({"request":1})"}) {
+    QVERIFY_THROWS_EXCEPTION(Failure, parse_request(line));
+  }
+}
+
+QTEST_APPLESS_MAIN(MessagesTest)
+#include "messages_test.moc"

@@ -1,0 +1,112 @@
+#include "viz/paint/palette.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace shardscope {
+namespace {
+
+constexpr std::array<double, Mesh::max_axes> axis_hues{250, 55, 155, 330, 100, 200, 20};
+
+double gamma(double linear) {
+  const double value = std::clamp(linear, 0.0, 1.0);
+  return value <= 0.0031308 ? 12.92 * value : 1.055 * std::pow(value, 1 / 2.4) - 0.055;
+}
+
+double luminance(const QColor& color) {
+  const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+  return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+}
+
+}  // namespace
+
+const Theme& light_theme() {
+  static const Theme theme{false,
+                           QColor(0xf3, 0xf4, 0xf6), QColor(0xff, 0xff, 0xff), QColor(0xfa, 0xfa, 0xfb),
+                           QColor(0xd9, 0xdc, 0xe1), QColor(0x1d, 0x21, 0x29), QColor(0x63, 0x6b, 0x78),
+                           QColor(0x2b, 0x62, 0xc9), QColor(0xff, 0xff, 0xff), QColor(0x1d, 0x7d, 0x4a),
+                           QColor(0x94, 0x5f, 0x00), QColor(0xc0, 0x2f, 0x2f)};
+  return theme;
+}
+
+const Theme& dark_theme() {
+  static const Theme theme{true,
+                           QColor(0x1c, 0x1f, 0x24), QColor(0x15, 0x17, 0x1b), QColor(0x23, 0x27, 0x2d),
+                           QColor(0x37, 0x3c, 0x45), QColor(0xe4, 0xe7, 0xec), QColor(0x98, 0xa1, 0xae),
+                           QColor(0x6f, 0xa3, 0xff), QColor(0x0d, 0x14, 0x22), QColor(0x5f, 0xc9, 0x8f),
+                           QColor(0xe2, 0xb2, 0x57), QColor(0xff, 0x7d, 0x7a)};
+  return theme;
+}
+
+QColor oklch(double lightness, double chroma, double hue) {
+  const double angle = hue * std::numbers::pi / 180;
+  const double a = chroma * std::cos(angle), b = chroma * std::sin(angle);
+  const double l = std::pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
+  const double m = std::pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
+  const double s = std::pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
+  return QColor::fromRgbF(static_cast<float>(gamma(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s)),
+                          static_cast<float>(gamma(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s)),
+                          static_cast<float>(gamma(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)));
+}
+
+QColor text_on(const QColor& background) {
+  return luminance(background) > 0.26 ? QColor(0x14, 0x18, 0x20) : QColor(0xff, 0xff, 0xff);
+}
+
+QColor mix(const QColor& a, const QColor& b, double part) {
+  const auto blend = [part](int x, int y) { return static_cast<int>(std::lround(x + (y - x) * part)); };
+  return QColor(blend(a.red(), b.red()), blend(a.green(), b.green()), blend(a.blue(), b.blue()));
+}
+
+QColor axis_color(AxisIndex axis, const Theme& theme) {
+  return oklch(theme.dark ? 0.76 : 0.52, 0.13, axis_hues[axis % axis_hues.size()]);
+}
+
+QColor tone_color(const AxisTone& tone, const Theme& theme) {
+  const double part = tone.size > 1 ? double(tone.coordinate) / double(tone.size - 1) : 0;
+  const double lightness = theme.dark ? 0.40 + 0.36 * part : 0.88 - 0.34 * part;
+  const double chroma = theme.dark ? 0.075 + 0.035 * part : 0.06 + 0.07 * part;
+  return oklch(lightness, chroma, axis_hues[tone.axis % axis_hues.size()]);
+}
+
+std::vector<AxisTone> device_tones(const Mesh& mesh, int device) {
+  std::vector<AxisTone> tones;
+  const std::vector<int64_t> coordinates = mesh.coordinates(device);
+  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
+    const int64_t size = mesh.axis_size(static_cast<AxisIndex>(axis));
+    if (size > 1) tones.push_back({static_cast<AxisIndex>(axis), coordinates[axis], size});
+  }
+  return tones;
+}
+
+std::vector<AxisTone> shard_tones(const Mesh& mesh, const Sharding& sharding, int device) {
+  std::vector<AxisTone> tones = device_tones(mesh, device);
+  std::erase_if(tones, [&](const AxisTone& tone) {
+    for (int d = 0; d < sharding.rank; ++d)
+      if (sharding.dims[d].contains(tone.axis)) return false;
+    return true;
+  });
+  return tones;
+}
+
+QColor category_color(MemoryCategory category, const Theme& theme) {
+  constexpr std::array<double, memory_category_count> hues{255, 30, 300, 160, 80, 0};
+  const double chroma = category == MemoryCategory::workspace ? 0.0 : 0.09;
+  return oklch(theme.dark ? 0.62 : 0.72, chroma, hues[static_cast<int>(category)]);
+}
+
+QColor phase_color(Phase phase, const Theme& theme) {
+  constexpr std::array<double, 3> hues{225, 20, 140};
+  return oklch(theme.dark ? 0.60 : 0.70, 0.08, hues[static_cast<int>(phase)]);
+}
+
+QColor step_color(StepKind kind, const Theme& theme) {
+  if (kind == StepKind::compute) return oklch(theme.dark ? 0.58 : 0.74, 0.035, 250);
+  if (kind == StepKind::slice) return oklch(theme.dark ? 0.50 : 0.82, 0.02, 250);
+  constexpr std::array<double, 5> hues{45, 25, 75, 330, 110};
+  return oklch(theme.dark ? 0.68 : 0.66, 0.14, hues[static_cast<int>(kind) - static_cast<int>(StepKind::all_gather)]);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QColor>
+#include <vector>
+
+#include "engine/mesh/sharding.h"
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// The colours of the program, light and dark. Where data lies is coloured by mesh axis: one hue family per axis, the
+// lightness by the coordinate along it. Nothing is told by colour alone: labels and hatches say the same.
+struct Theme {
+  bool dark = false;
+  QColor window, base, raised, line, text, muted, accent, on_accent, good, warning, error;
+};
+
+const Theme& light_theme();
+const Theme& dark_theme();
+
+// OKLCH (Ottosson 2020): perceptual lightness 0..1, chroma 0..0.4, hue in degrees.
+QColor oklch(double lightness, double chroma, double hue);
+// Black or white, whichever reads better on `background`.
+QColor text_on(const QColor& background);
+QColor mix(const QColor& a, const QColor& b, double part_of_b);
+
+// A coordinate along a mesh axis, as a colour.
+struct AxisTone {
+  AxisIndex axis = 0;
+  int64_t coordinate = 0;
+  int64_t size = 1;
+  bool operator==(const AxisTone&) const = default;
+};
+
+QColor axis_color(AxisIndex axis, const Theme& theme);
+QColor tone_color(const AxisTone& tone, const Theme& theme);
+
+// What tells a device from the others: its tone on every axis of more than one device.
+std::vector<AxisTone> device_tones(const Mesh& mesh, int device);
+// What the devices that hold `device`'s shard have in common: its tones on the axes that split the array.
+std::vector<AxisTone> shard_tones(const Mesh& mesh, const Sharding& sharding, int device);
+
+QColor category_color(MemoryCategory category, const Theme& theme);
+QColor phase_color(Phase phase, const Theme& theme);
+QColor step_color(StepKind kind, const Theme& theme);
+
+}  // namespace shardscope

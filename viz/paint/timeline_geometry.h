@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// A stretch of time in which one step of the program runs; seconds from the start of the training step.
+struct TimelineSlice {
+  double start = 0, end = 0;
+  int step = -1;
+};
+
+// Slices in order of start that do not overlap.
+struct TimelineLane {
+  std::vector<TimelineSlice> slices;
+};
+
+// The predicted run of a program: its steps one after the other; local work and collectives on lanes of their own.
+struct PredictedTimeline {
+  TimelineLane compute;
+  TimelineLane collectives;
+  double seconds = 0;
+};
+PredictedTimeline predict(const Program& program);
+
+// What is drawn of a lane: one slice, or several neighbours folded into one bar because they are too narrow to tell
+// apart.
+struct TimelineBar {
+  double x = 0, width = 0;   // pixels
+  int first = 0, last = 0;   // slices
+  bool folded() const { return first != last; }
+};
+
+// The bars of a lane in the window [begin, end] seconds drawn on `pixels`. Found by binary search; slices narrower than
+// `least` pixels are folded with those that follow within the same `least` pixels, so the cost is O(pixels log n),
+// whatever the number of slices (after Tracy, TimelineItemThread).
+std::vector<TimelineBar> visible_bars(std::span<const TimelineSlice> slices, double begin, double end, double pixels,
+                                      double least = 3);
+
+}  // namespace shardscope

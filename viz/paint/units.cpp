@@ -1,0 +1,70 @@
+#include "viz/paint/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace shardscope {
+namespace {
+
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  if (size >= 99.95) return fmt::format("{:.0f}", value);
+  if (size >= 9.995) return fmt::format("{:.1f}", value);
+  return fmt::format("{:.2f}", value);
+}
+
+template <size_t n>
+std::string scaled(double value, double base, const std::array<const char*, n>& units) {
+  size_t unit = 0;
+  while (std::abs(value) >= base * 0.9995 && unit + 1 < n) {
+    value /= base;
+    ++unit;
+  }
+  const bool whole = unit == 0 && value == std::round(value);
+  const std::string number = whole ? fmt::format("{:.0f}", value) : three_digits(value);
+  return *units[unit] ? number + " " + units[unit] : number;
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  return scaled<5>(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
+}
+
+std::string seconds_text(double seconds) {
+  const double size = std::abs(seconds);
+  if (size == 0) return "0 s";
+  if (size < 0.9995e-3) return three_digits(seconds * 1e6) + " \u00b5s";
+  if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
+  return three_digits(seconds) + " s";
+}
+
+std::string flops_text(double flops) {
+  return scaled<6>(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"});
+}
+
+std::string count_text(double count) { return scaled<5>(count, 1000, {"", "k", "M", "G", "T"}); }
+
+std::string signed_text(double value, std::string (*format)(double)) {
+  if (value == 0) return "\u00b10";
+  return (value > 0 ? "+" : "\u2212") + format(std::abs(value));
+}
+
+std::string ratio_text(double measured, double predicted) {
+  if (predicted == 0) return "";
+  const double percent = 100 * (measured / predicted - 1);
+  if (std::abs(percent) < 0.05) return "\u00b10 %";
+  return (percent > 0 ? "+" : "\u2212") + fmt::format("{:.1f} %", std::abs(percent));
+}
+
+std::string exact_number(int64_t value) {
+  std::string digits = std::to_string(value < 0 ? -value : value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
+  return (value < 0 ? "-" : "") + digits;
+}
+
+std::string exact_bytes(double bytes) { return exact_number(std::llround(bytes)) + " B"; }
+
+}  // namespace shardscope
