@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/base/random.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
 
@@ -42,7 +43,7 @@ ValueId Linen::parameter(const std::string& name, Shape shape, Initializer initi
   return graph_->parameters.back().value;
 }
 
-ValueId Linen::emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes) const {
+ValueId Linen::append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes) const {
   OpId id = graph_->add_op(op_definition(op), label(op), Phase::forward, std::move(inputs), std::move(attributes));
   return graph_->ops[id].outputs[0];
 }
@@ -50,13 +51,13 @@ ValueId Linen::emit(const std::string& op, std::vector<ValueId> inputs, Attribut
 ValueId Linen::embed(ValueId tokens, int64_t vocabulary, int64_t features) const {
   double stddev = std::sqrt(1.0 / static_cast<double>(features));
   ValueId table = parameter("embedding", {vocabulary, features}, {Initializer::Kind::normal, stddev, 0, {}, 1}, 1);
-  return emit("embedding", {tokens, table});
+  return append("embedding", {tokens, table});
 }
 
 ValueId Linen::add_positions(ValueId x, const std::string& name, double stddev) const {
   const Shape shape = graph_->type(x).shape;
   ValueId positions = parameter(name, {shape[1], shape[2]}, {Initializer::Kind::normal, stddev, 0, {}, 1}, 1);
-  return emit("add", {x, positions}, {{"equation", "bse,se->bse"}});
+  return append("add", {x, positions}, {{"equation", "bse,se->bse"}});
 }
 
 ValueId Linen::dense(ValueId x, const std::string& equation, Shape kernel_shape, bool use_bias) const {
@@ -76,9 +77,9 @@ ValueId Linen::dense(ValueId x, const std::string& equation, Shape kernel_shape,
   }
   ValueId kernel = parameter("kernel", std::move(kernel_shape), initializer, 1);
   ValueId bias = use_bias ? parameter("bias", std::move(bias_shape), {}, 2) : no_id;
-  ValueId product = emit("einsum", {x, kernel}, attributes);
+  ValueId product = append("einsum", {x, kernel}, attributes);
   if (!use_bias) return product;
-  return emit("add", {product, bias}, {{"equation", parsed.result + "," + bias_labels + "->" + parsed.result}});
+  return append("add", {product, bias}, {{"equation", parsed.result + "," + bias_labels + "->" + parsed.result}});
 }
 
 ValueId Linen::layer_norm(ValueId x) const {
@@ -87,15 +88,15 @@ ValueId Linen::layer_norm(ValueId x) const {
   ValueId bias = parameter("bias", {features}, {}, 2);
   OpId moments = graph_->add_op(op_definition("layer_norm_moments"), label("layer_norm_moments"), Phase::forward, {x});
   std::vector<ValueId> sums = graph_->ops[moments].outputs;
-  return emit("layer_norm", {x, sums[0], sums[1], scale, bias}, {{"epsilon", 1e-6}, {"features", features}});
+  return append("layer_norm", {x, sums[0], sums[1], scale, bias}, {{"epsilon", 1e-6}, {"features", features}});
 }
 
-ValueId Linen::gelu(ValueId x) const { return emit("gelu", {x}); }
+ValueId Linen::gelu(ValueId x) const { return append("gelu", {x}); }
 
 void Linen::add_dropout(Attributes& attributes, const std::vector<std::string>& path) const {
   attributes["dropout_rate"] = dropout_.rate;
   attributes["seed"] = dropout_.seed;
-  attributes["dropout_path"] = join(path);
+  attributes["dropout_fold"] = static_cast<int64_t>(linen_fold(path, 1));
 }
 
 ValueId Linen::dropout(ValueId x, int index) const {
@@ -103,7 +104,7 @@ ValueId Linen::dropout(ValueId x, int index) const {
   Linen scope = child("Dropout_" + std::to_string(index));
   Attributes attributes;
   add_dropout(attributes, scope.path_);
-  return scope.emit("dropout", {x}, attributes);
+  return scope.append("dropout", {x}, attributes);
 }
 
 ValueId Linen::self_attention(ValueId x, ValueId tokens, int64_t heads) const {
@@ -115,12 +116,12 @@ ValueId Linen::self_attention(ValueId x, ValueId tokens, int64_t heads) const {
   ValueId query = project("query"), key = project("key"), value = project("value");
   Attributes attributes{{"causal", int64_t{1}}, {"padding", int64_t{1}}};
   add_dropout(attributes, path_);
-  ValueId context = emit("attention", {query, key, value, tokens, tokens}, attributes);
+  ValueId context = append("attention", {query, key, value, tokens, tokens}, attributes);
   return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features});
 }
 
 ValueId Linen::residual(ValueId x, ValueId y) const {
-  return emit("add", {x, y}, {{"equation", "bse,bse->bse"}});
+  return append("add", {x, y}, {{"equation", "bse,bse->bse"}});
 }
 
 }  // namespace shardscope

@@ -40,7 +40,7 @@ class Linen {
 
  private:
   ValueId parameter(const std::string& name, Shape shape, Initializer initializer, int64_t counter) const;
-  ValueId emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;
+  ValueId append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;
   std::string label(const std::string& leaf) const;
   void add_dropout(Attributes& attributes, const std::vector<std::string>& path) const;
 

@@ -164,7 +164,7 @@ Key fold_in(Key key, uint32_t data) { return threefry(key, data); }
 
 Key split(Key key, uint64_t index) { return threefry(key, index); }
 
-Key linen_key(Key root, std::span<const std::string> module_path, int64_t counter) {
+uint32_t linen_fold(std::span<const std::string> module_path, int64_t counter) {
   std::string text;
   for (const std::string& name : module_path) text += name;
   const uint64_t number = static_cast<uint64_t>(counter);
@@ -172,7 +172,11 @@ Key linen_key(Key root, std::span<const std::string> module_path, int64_t counte
     text += static_cast<char>(number >> (8 * byte));
   }
   const Sha1Digest digest = sha1(text);
-  return fold_in(root, uint32_t{digest[0]} << 24 | uint32_t{digest[1]} << 16 | uint32_t{digest[2]} << 8 | digest[3]);
+  return uint32_t{digest[0]} << 24 | uint32_t{digest[1]} << 16 | uint32_t{digest[2]} << 8 | digest[3];
+}
+
+Key linen_key(Key root, std::span<const std::string> module_path, int64_t counter) {
+  return fold_in(root, linen_fold(module_path, counter));
 }
 
 Key nnx_key(int64_t seed, uint32_t n) { return fold_in(key_from_seed(seed), n); }

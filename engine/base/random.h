@@ -26,6 +26,8 @@ Key split(Key key, uint64_t index);
 // holds the names of the modules from the model down to it, {"SelfAttentionBlock_0", "LayerNorm_0"}, without the
 // collection and without the parameter's own name. Dropout masks use the "dropout" key the same way.
 Key linen_key(Key root, std::span<const std::string> module_path, int64_t counter);
+// What linen_key folds into the root.
+uint32_t linen_fold(std::span<const std::string> module_path, int64_t counter);
 // The n-th key (from 0) that a Flax NNX `Rngs(seed)` hands out.
 Key nnx_key(int64_t seed, uint32_t n);
 

@@ -65,9 +65,13 @@ class Communicator {
   // 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute n. A
   // communicator made by split adds to its parent's count too.
   double wire_bytes() const { return wire_bytes_ ? *wire_bytes_ : 0; }
+  // Nanoseconds that this rank has slept inside calls because peers had not come; shared like wire_bytes. 0 where
+  // waiting cannot be told from transfer (MPI).
+  int64_t waited_ns() const { return *waited_ns_; }
 
  protected:
   std::shared_ptr<double> wire_bytes_ = std::make_shared<double>(0);  // shared with communicators made by split
+  std::shared_ptr<int64_t> waited_ns_ = std::make_shared<int64_t>(0);
 };
 
 }  // namespace shardscope

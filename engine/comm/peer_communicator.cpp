@@ -1,6 +1,7 @@
 #include "engine/comm/peer_communicator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -61,6 +62,7 @@ std::unique_ptr<Communicator> PeerCommunicator::split(int color, int key) {
   auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
   auto child = std::make_unique<PeerCommunicator>(region_, memory_, group, std::move(ranks), index);
   child->wire_bytes_ = wire_bytes_;
+  child->waited_ns_ = waited_ns_;
   region_->check_aborted(world_rank());
   return child;
 }
@@ -87,7 +89,7 @@ void PeerCommunicator::begin(const CollectiveCall& call) {
 }
 
 void PeerCommunicator::complete(const CollectiveCall& call) {
-  rendezvous_.await();
+  await_peers();
   check_signatures(call);
   if (is_small(call)) {
     take_small(call);
@@ -142,9 +144,15 @@ void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
   }
 }
 
+void PeerCommunicator::await_peers() {
+  const auto start = std::chrono::steady_clock::now();
+  rendezvous_.await();
+  *waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+}
+
 void PeerCommunicator::meet() {
   rendezvous_.arrive();
-  rendezvous_.await();
+  await_peers();
 }
 
 const std::byte* PeerCommunicator::find(int member, size_t entry) const {

@@ -55,6 +55,7 @@ class PeerCommunicator final : public CollectiveCommunicator {
   void copy_to_payload(const CollectiveCall& call);
   void publish(const CollectiveCall& call, size_t first);
   void meet();
+  void await_peers();
   void take_small(const CollectiveCall& call);
   void take(const CollectiveCall& call, size_t first, size_t last);
   void take_pieces(const CollectiveCall& call, const CallPart& part);

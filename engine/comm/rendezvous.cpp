@@ -25,8 +25,8 @@ void Rendezvous::arrive() {
 void Rendezvous::await() {
   for (;;) {
     uint32_t seen = group_.generation.load(std::memory_order_acquire);
-    if (seen & abort_bit) region_.check_aborted(world_ranks_[static_cast<size_t>(member_)]);
     if ((seen & ~abort_bit) != generation_) break;
+    if (seen & abort_bit) region_.check_aborted(world_ranks_[static_cast<size_t>(member_)]);
     if (futex_wait(group_.generation, seen, patience)) continue;
     region_.check_aborted(world_ranks_[static_cast<size_t>(member_)]);
     find_ended_member();

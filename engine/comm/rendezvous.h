@@ -17,7 +17,7 @@ class Rendezvous {
   Rendezvous(ControlRegion& region, GroupBlock& group, std::span<const int> world_ranks, int member);
 
   void arrive();
-  // Throws Failure comm_aborted when the run is aborted, or a member has ended.
+  // Throws Failure comm_aborted when the run is aborted, or a member has ended, before all have come.
   void await();
 
  private:

@@ -5,15 +5,15 @@
 
 namespace shardscope {
 
-OpId GradientContext::emit(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes,
+OpId GradientContext::append(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes,
                            std::string_view leaf) {
   std::string name = graph.ops[op].name + "/grad/" + std::string(leaf.empty() ? definition.name() : leaf);
   return graph.add_op(definition, std::move(name), Phase::backward, std::move(inputs), std::move(attributes), op);
 }
 
-ValueId GradientContext::emit_value(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes,
+ValueId GradientContext::append_value(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes,
                                     std::string_view leaf) {
-  return graph.ops[emit(definition, std::move(inputs), std::move(attributes), leaf)].outputs[0];
+  return graph.ops[append(definition, std::move(inputs), std::move(attributes), leaf)].outputs[0];
 }
 
 void OpDefinition::gradient(GradientContext&) const {}

@@ -46,9 +46,9 @@ struct GradientContext {
 
   // Appends a backward op of this forward op, named "<forward op>/grad/<leaf>"; the leaf is the definition's name
   // where it is not given.
-  OpId emit(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes = {},
+  OpId append(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes = {},
             std::string_view leaf = {});
-  ValueId emit_value(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes = {},
+  ValueId append_value(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes = {},
                      std::string_view leaf = {});
 };
 

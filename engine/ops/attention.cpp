@@ -7,7 +7,7 @@ namespace shardscope {
 namespace {
 
 // Softmax attention without an array of scores. Dimensions: b batch, q query position, k key position, h head, d size
-// of a head. Attributes: causal, padding (0 or 1), dropout_rate, seed, dropout_path (as in op dropout, over the index in
+// of a head. Attributes: causal, padding (0 or 1), dropout_rate, seed, dropout_fold (as in op dropout, over the index in
 // (b, h, q, k)). Scores are (query / sqrt(d)) key; masked ones are finfo(f32).min as in flax.linen, so that a row with
 // nothing allowed is uniform. Positions are global: a split q knows its offset. k and d must be whole.
 
@@ -60,7 +60,7 @@ class Attention : public LabelledOp {
     const Op op = context.graph.ops[context.op];
     std::vector<ValueId> inputs = op.inputs;
     inputs.insert(inputs.end(), {op.outputs[0], op.outputs[1], context.result_cotangents[0]});
-    OpId grad = context.emit(attention_grad, inputs, op.attributes);
+    OpId grad = context.append(attention_grad, inputs, op.attributes);
     for (int i = 0; i < 3; ++i) context.operand_cotangents[i] = context.graph.ops[grad].outputs[i];
   }
 

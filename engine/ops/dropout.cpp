@@ -6,8 +6,8 @@ namespace shardscope {
 namespace {
 
 // flax.linen.Dropout: keeps element i (row-major index in the whole array) where bernoulli(key, 1 - rate)[i] and scales
-// it by 1 / (1 - rate). Attributes: dropout_rate, seed, dropout_path (the module path joined by '/'); the key is
-// linen_key(fold_in(PRNGKey(seed), step), path, 1). Linear in x, and its own gradient.
+// it by 1 / (1 - rate). Attributes: dropout_rate, seed, dropout_fold (linen_fold of the module's path); the key is
+// fold_in(fold_in(PRNGKey(seed), step), dropout_fold). Linear in x, and its own gradient.
 class Dropout : public LabelledOp {
  public:
   std::string_view name() const override { return "dropout"; }
@@ -16,7 +16,7 @@ class Dropout : public LabelledOp {
   void gradient(GradientContext& context) const override {
     const Op& op = context.graph.ops[context.op];
     Attributes attributes = op.attributes;
-    context.operand_cotangents[0] = context.emit_value(*this, {context.result_cotangents[0]}, attributes);
+    context.operand_cotangents[0] = context.append_value(*this, {context.result_cotangents[0]}, attributes);
   }
 
  protected:

@@ -60,9 +60,9 @@ class Einsum : public OpDefinition {
     const std::string& a = equation.operands[0];
     const std::string& b = equation.operands[1];
     ValueId cotangent = context.result_cotangents[0];
-    context.operand_cotangents[1] = context.emit_value(
+    context.operand_cotangents[1] = context.append_value(
         *this, {op.inputs[0], cotangent}, {{"equation", a + "," + equation.result + "->" + b}}, "kernel");
-    context.operand_cotangents[0] = context.emit_value(
+    context.operand_cotangents[0] = context.append_value(
         *this, {cotangent, op.inputs[1]}, {{"equation", equation.result + "," + b + "->" + a}}, "input");
   }
 };

@@ -29,7 +29,7 @@ class Gelu : public LabelledOp {
 
   void gradient(GradientContext& context) const override {
     ValueId x = context.graph.ops[context.op].inputs[0];
-    context.operand_cotangents[0] = context.emit_value(gelu_grad, {x, context.result_cotangents[0]});
+    context.operand_cotangents[0] = context.append_value(gelu_grad, {x, context.result_cotangents[0]});
   }
 
  protected:

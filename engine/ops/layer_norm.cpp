@@ -79,13 +79,13 @@ class LayerNorm : public LabelledOp {
     const Op op = context.graph.ops[context.op];
     ValueId x = op.inputs[0], sum = op.inputs[1], squares = op.inputs[2], scale = op.inputs[3];
     ValueId dy = context.result_cotangents[0];
-    OpId parameters = context.emit(grad_parameters, {dy, x, sum, squares}, op.attributes);
+    OpId parameters = context.append(grad_parameters, {dy, x, sum, squares}, op.attributes);
     context.operand_cotangents[3] = context.graph.ops[parameters].outputs[0];
     context.operand_cotangents[4] = context.graph.ops[parameters].outputs[1];
-    OpId sums = context.emit(grad_moments, {dy, x, sum, squares, scale}, op.attributes);
+    OpId sums = context.append(grad_moments, {dy, x, sum, squares, scale}, op.attributes);
     ValueId g1 = context.graph.ops[sums].outputs[0], g2 = context.graph.ops[sums].outputs[1];
     context.operand_cotangents[0] =
-        context.emit_value(grad_input, {dy, x, sum, squares, scale, g1, g2}, op.attributes);
+        context.append_value(grad_input, {dy, x, sum, squares, scale, g1, g2}, op.attributes);
   }
 
  protected:

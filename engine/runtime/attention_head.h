@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "engine/runtime/dropout_mask.h"
@@ -55,6 +56,14 @@ class AttentionMask {
   int64_t sequence_ = 0;
   int64_t first_allowed_ = 0;
 };
+
+// Masks the scores behind `limit` up to the next whole vector, and returns where that ends: what loops run to then.
+[[gnu::always_inline]] inline int64_t close_row(float* scores, int64_t limit, int64_t keys) {
+  const int64_t rounded = (limit + 15) / 16 * 16;
+  const int64_t end = rounded < keys ? rounded : keys;
+  for (int64_t k = limit; k < end; ++k) scores[k] = -std::numeric_limits<float>::infinity();
+  return end;
+}
 
 // A thread's part of a workspace, handed out in 64-byte aligned pieces of floats.
 class WorkspaceCursor {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -35,14 +36,13 @@ Failure inconsistent(const std::string& message) { return Failure({"plan", messa
 class Executor::BoundStep {
  public:
   virtual ~BoundStep() = default;
-  virtual void start() {}
-  virtual void finish(const StepContext& context) = 0;
+  virtual void run(const StepContext& context) = 0;
 };
 
 class Executor::BoundCompute : public BoundStep {
  public:
   explicit BoundCompute(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  void finish(const StepContext& context) override { kernel_->run(context); }
+  void run(const StepContext& context) override { kernel_->run(context); }
 
  private:
   std::unique_ptr<Kernel> kernel_;
@@ -57,7 +57,7 @@ class Executor::BoundSlice : public BoundStep {
                        static_cast<std::byte*>(destination.data), byte_size(source.dtype)});
   }
 
-  void finish(const StepContext&) override {
+  void run(const StepContext&) override {
     for (const Copy& copy : copies_) {
       const size_t bytes = static_cast<size_t>(copy.runs.run_length() * copy.element_bytes);
       copy.runs.for_each([&](int64_t from, int64_t to) {
@@ -81,26 +81,22 @@ class Executor::BoundCollective : public BoundStep {
   BoundCollective(Communicator& group, StepKind kind, std::vector<CollectivePart> parts, std::vector<int> destination_of)
       : group_(group), kind_(kind), parts_(std::move(parts)), destination_of_(std::move(destination_of)) {}
 
-  void start() override { ticket_ = publish(); }
-  void finish(const StepContext&) override { group_.finish(ticket_); }
-
- private:
-  Communicator::Ticket publish() {
+  void run(const StepContext&) override {
     switch (kind_) {
-      case StepKind::all_gather: return group_.start_all_gather(parts_);
-      case StepKind::all_reduce: return group_.start_all_reduce(parts_);
-      case StepKind::reduce_scatter: return group_.start_reduce_scatter(parts_);
-      case StepKind::all_to_all: return group_.start_all_to_all(parts_);
-      case StepKind::collective_permute: return group_.start_permute(parts_, destination_of_);
+      case StepKind::all_gather: return group_.all_gather(parts_);
+      case StepKind::all_reduce: return group_.all_reduce(parts_);
+      case StepKind::reduce_scatter: return group_.reduce_scatter(parts_);
+      case StepKind::all_to_all: return group_.all_to_all(parts_);
+      case StepKind::collective_permute: return group_.permute(parts_, destination_of_);
       default: throw inconsistent("this step is not a collective");
     }
   }
 
+ private:
   Communicator& group_;
   StepKind kind_;
   std::vector<CollectivePart> parts_;
   std::vector<int> destination_of_;
-  Communicator::Ticket ticket_ = 0;
 };
 
 Executor::Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer)
@@ -125,15 +121,16 @@ void Executor::run_step(int64_t training_step) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const int id = static_cast<int>(i);
     const double sent = world_.wire_bytes();
-    if (observer_) observer_->arrive(id);
+    const int64_t waited = world_.waited_ns();
+    if (observer_) observer_->begin(id);
     try {
-      steps_[i]->start();
-      if (observer_) observer_->begin(id);
-      steps_[i]->finish(context);
+      steps_[i]->run(context);
     } catch (...) {
       rethrow_at(place_of(plan_, i));
     }
-    if (observer_) observer_->end(id, static_cast<int64_t>(world_.wire_bytes() - sent));
+    if (observer_) {
+      observer_->end(id, world_.waited_ns() - waited, std::llround(world_.wire_bytes() - sent));
+    }
   }
 }
 

@@ -13,23 +13,24 @@ namespace {
 
 // Turns the first `limit` of `keys` scores into weights, the others into zeros; returns the log-sum-exp.
 SHARDSCOPE_KERNEL_CLONES float softmax(float* scores, const float* bias, float scale, int64_t limit, int64_t keys) {
+  const int64_t count = close_row(scores, limit, keys);
   float top = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : top)
-  for (int64_t k = 0; k < limit; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     scores[k] = scores[k] * scale + bias[k];
     top = scores[k] > top ? scores[k] : top;
   }
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t k = 0; k < limit; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     scores[k] = vector_exp(scores[k] - top);
     sum += scores[k];
   }
   const float share = 1.0f / sum;
 #pragma omp simd
-  for (int64_t k = 0; k < limit; ++k) scores[k] *= share;
+  for (int64_t k = 0; k < count; ++k) scores[k] *= share;
 #pragma omp simd
-  for (int64_t k = limit; k < keys; ++k) scores[k] = 0;
+  for (int64_t k = count; k < keys; ++k) scores[k] = 0;
   return top + std::log(sum);
 }
 

@@ -12,10 +12,11 @@ namespace {
 
 SHARDSCOPE_KERNEL_CLONES void weights_from_scores(float* scores, const float* bias, float scale, float lse,
                                                   int64_t limit, int64_t keys) {
+  const int64_t count = close_row(scores, limit, keys);
 #pragma omp simd
-  for (int64_t k = 0; k < limit; ++k) scores[k] = vector_exp(scores[k] * scale + bias[k] - lse);
+  for (int64_t k = 0; k < count; ++k) scores[k] = vector_exp(scores[k] * scale + bias[k] - lse);
 #pragma omp simd
-  for (int64_t k = limit; k < keys; ++k) scores[k] = 0;
+  for (int64_t k = count; k < keys; ++k) scores[k] = 0;
 }
 
 // Stores the dropped-out weights, and marks those that were dropped by a minus sign.
@@ -34,17 +35,17 @@ SHARDSCOPE_KERNEL_CLONES float dot(const float* a, const float* b, int64_t count
   return sum;
 }
 
-// d score = weight (keep / p d weight - sum over keys of weight d weight) / sqrt(d), of scores not yet scaled.
+// d score = weight (keep / p d weight - sum over keys of weight d weight) / sqrt(d), of scores not yet scaled. With
+// `uniform` weights the scores are constants.
 SHARDSCOPE_KERNEL_CLONES void score_grad(float* weights, const float* dweights, float factor, float mean, float scale,
-                                         int64_t limit, int64_t keys) {
+                                         bool uniform, int64_t keys) {
+  const float outer = uniform ? 0.0f : scale;
 #pragma omp simd
-  for (int64_t k = 0; k < limit; ++k) {
+  for (int64_t k = 0; k < keys; ++k) {
     const float scaled = factor * dweights[k];
     const float kept = weights[k] > 0.0f ? scaled : 0.0f;
-    weights[k] = __builtin_fabsf(weights[k]) * (kept - mean) * scale;
+    weights[k] = __builtin_fabsf(weights[k]) * (kept - mean) * outer;
   }
-#pragma omp simd
-  for (int64_t k = limit; k < keys; ++k) weights[k] = 0;
 }
 
 // (q, k, v, query tokens, key tokens, context, lse, dcontext) -> (dq, dk, dv).
@@ -113,10 +114,9 @@ class AttentionGradKernel : public Kernel {
     products.to_scores.run(dcontext_ + query, value_ + key, lane.dweights, lane.scratch);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t q = first + row, at = query + row * shape_.row_stride();
-      const int64_t limit = lane.mask.is_uniform(q) ? 0 : lane.mask.limit(q);
       const float mean = dot(dcontext_ + at, context_ + at, shape_.head_size);
-      score_grad(lane.weights + row * shape_.keys, lane.dweights + row * shape_.keys, factor(), mean, shape_.scale, limit,
-                 shape_.keys);
+      score_grad(lane.weights + row * shape_.keys, lane.dweights + row * shape_.keys, factor(), mean, shape_.scale,
+                 lane.mask.is_uniform(q), shape_.keys);
     }
     products.to_queries.run(lane.weights, key_ + key, dquery_ + query, lane.scratch);
     products.to_keys.run(lane.weights, query_ + query, dkey_ + key, lane.scratch);

@@ -9,11 +9,10 @@ class ExecutionObserver {
  public:
   virtual ~ExecutionObserver() = default;
   // The rank came to the step.
-  virtual void arrive(int plan_step) = 0;
-  // Its work begins; for a collective, the rank has published its part and waits for, then reads, its peers.
   virtual void begin(int plan_step) = 0;
-  // It is done. `bytes` are those that this rank sent, as its communicator counted them; 0 for local steps.
-  virtual void end(int plan_step, int64_t bytes) = 0;
+  // It is done. Of the time since begin(), `waited_ns` were spent waiting for peers. `bytes` are those that this rank
+  // sent, as its communicator counted them. Both are 0 for local steps.
+  virtual void end(int plan_step, int64_t waited_ns, int64_t bytes) = 0;
 };
 
 }  // namespace shardscope

@@ -130,7 +130,7 @@ void check_ranks(const Plan& plan, Communicator& world) {
       text += fmt::format("{}{} {} plan {:016x}", text.empty() ? "" : ", ", ranks.size() > 1 ? "ranks" : "rank",
                           fmt::join(ranks, " "), hash);
     }
-    throw Failure({"plan_mismatch", "the ranks hold different plans: " + text, fmt::format("rank {}", world.rank()),
+    throw Failure({"plan_mismatch", "the ranks hold different plans: " + text, "",
                    "start every rank with the same run file, overrides and program version"});
   }
   const int devices = plan.mesh.device_count();
@@ -152,7 +152,8 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
     for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;
-  } catch (...) {
+  } catch (const std::exception& error) {
+    if (hooks.telemetry) hooks.telemetry->fail(error.what());  // before the peers fail for it
     world.abort();
     throw;
   }

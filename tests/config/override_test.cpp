@@ -125,6 +125,7 @@ class OverrideTest : public QObject {
         {"sharding.out=", "no_value", "--set sharding.out", "PATH=VALUE"},
         {"deterministic=yes", "wrong_type", "--set deterministic", ""},
         {"sharding.in=data", "wrong_type", "--set sharding.in", "[\"data\", null]"},
+        {"sharding.in=[1]", "wrong_type", "--set sharding.in[0]", ""},
         {"optimizer.learning_rate=fast", "wrong_type", "--set optimizer.learning_rate", ""},
         {"optimizer.learning_rate=NaN", "wrong_type", "--set optimizer.learning_rate", ""},
         {"data.kind=\xff", "not_utf8", "--set data.kind", ""},

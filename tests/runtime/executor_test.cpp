@@ -90,14 +90,14 @@ bool holds(SmallPlan& small, const std::vector<float>& whole, int value) {
 
 class Recorder : public ExecutionObserver {
  public:
-  void arrive(int step) override { text += "a" + std::to_string(step) + " "; }
   void begin(int step) override { text += "b" + std::to_string(step) + " "; }
-  void end(int step, int64_t bytes) override {
+  void end(int step, int64_t waited_ns, int64_t bytes) override {
     text += "e" + std::to_string(step) + " ";
+    waited.push_back(waited_ns);
     sent.push_back(bytes);
   }
   std::string text;
-  std::vector<int64_t> sent;
+  std::vector<int64_t> waited, sent;
 };
 
 class Unknown : public OpDefinition {
@@ -240,8 +240,9 @@ class ExecutorTest : public QObject {
     std::vector<Recorder> recorders(4);
     small.run(1, {&recorders[0], &recorders[1], &recorders[2], &recorders[3]});
     for (const Recorder& recorder : recorders) {
-      QCOMPARE(recorder.text, std::string("a0 b0 e0 a1 b1 e1 a2 b2 e2 "));
+      QCOMPARE(recorder.text, std::string("b0 e0 b1 e1 b2 e2 "));
       QVERIFY((recorder.sent == std::vector<int64_t>{0, 64, 128}));  // half of 32, then half of 64 elements
+      QVERIFY(recorder.waited[0] == 0 && recorder.waited[1] > 0 && recorder.waited[2] > 0);
     }
   }
 

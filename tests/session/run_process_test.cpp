@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include <QtTest>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <list>
+#include <thread>
 
 #include "engine/base/error.h"
 #include "tests/session/fake_rank.h"
@@ -75,12 +79,10 @@ class Watcher {
     path.copy(address.sun_path, sizeof address.sun_path - 1);
     connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
-  ~Watcher() { close(); }
-  void close() {
-    if (socket_ >= 0) ::close(std::exchange(socket_, -1));
-  }
+  ~Watcher() { ::close(socket_); }
+  Watcher(const Watcher&) = delete;
   bool connected() const { return connected_; }
-  void send(const std::string& text) { QCOMPARE(::send(socket_, text.data(), text.size(), 0), std::ssize(text)); }
+  void send(const std::string& text) { ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
 
   // All that the other side has sent until it closed the connection.
   std::vector<Message> receive_all() {
@@ -292,12 +294,14 @@ void RunProcessTest::interrupts_end_a_run_that_does_not_listen() {
 
 void RunProcessTest::a_late_watcher_gets_everything_once() {
   set_fake("", 300);
-  std::unique_ptr<Watcher> watcher;
+  std::future<std::vector<Message>> watching;
   Recorded run = run_and_record(direct_options(300), [&](RunProcess& process, const Message& message) {
     auto* step = std::get_if<StepMessage>(&message);
-    if (step && step->step == 20) watcher = std::make_unique<Watcher>(process.socket_path());
+    if (!step || step->step != 20) return;
+    auto watcher = std::make_shared<Watcher>(process.socket_path());
+    watching = std::async(std::launch::async, [watcher] { return watcher->receive_all(); });
   });
-  std::vector<Message> received = watcher->receive_all();
+  std::vector<Message> received = watching.get();
   QVERIFY(received.size() > 2);
   QVERIFY((std::get<HelloMessage>(received[0]) ==
            HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps}));
@@ -316,17 +320,25 @@ void RunProcessTest::a_late_watcher_gets_everything_once() {
 
 void RunProcessTest::watchers_that_vanish_sleep_or_talk_nonsense_do_not_disturb_the_run() {
   set_fake("", 200);
-  std::vector<std::unique_ptr<Watcher>> sleeping;
-  int step_count = 0;
+  std::atomic<bool> ended = false;
+  std::atomic<int> connected = 0;
+  std::thread crowd;
+  auto disturb = [&](const std::string& path) {
+    std::list<Watcher> sleeping;
+    while (!ended && sleeping.size() < 100) {
+      sleeping.emplace_back(path);
+      connected += sleeping.back().connected();
+      Watcher vanishing(path);
+      Watcher nonsense(path);
+      nonsense.send("stop\n{\"request\":\"dance\"}\n\xff\xfe");
+    }
+  };
   Recorded run = run_and_record(direct_options(200), [&](RunProcess& process, const Message& message) {
-    if (!is<StepMessage>(message)) return;
-    if (++step_count % 10 != 0) return;
-    sleeping.push_back(std::make_unique<Watcher>(process.socket_path()));
-    Watcher vanishing(process.socket_path());
-    auto nonsense = std::make_unique<Watcher>(process.socket_path());
-    nonsense->send("stop\n{\"request\":\"dance\"}\n\xff\xfe");
-    sleeping.push_back(std::move(nonsense));
+    if (!crowd.joinable()) crowd = std::thread(disturb, process.socket_path());
+    if (is<FinishedMessage>(message)) ended = true;
   });
+  crowd.join();
+  QVERIFY(connected > 0);
   QVERIFY(run.outcome.end == RunEnd::finished);
   QCOMPARE(std::ssize(run.all<StepMessage>()), int64_t{200});
 }

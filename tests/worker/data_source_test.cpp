@@ -92,7 +92,7 @@ class DataSourceTest : public QObject {
   }
 
   void wrong_data_sections_are_located_errors() {
-    QCOMPARE(failure_code({"synthetic_ml", {}}), std::string("unknown_data at data.kind"));
+    QCOMPARE(failure_code({"synthetic_ml", {}}), std::string("unknown_data_kind at data.kind"));
     QVERIFY(failure_code({"synthetic_lm", {{"batch_size", int64_t{4}}, {"sead", int64_t{1}}}}).ends_with("data.sead"));
     QVERIFY(failure_code({"synthetic_lm", {}}).ends_with("data.batch_size"));
     const auto source = make_data_source(synthetic(4, 0), language_model(4, 8, 16));

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/graph/op_definition.h"
+#include "engine/runtime/kernel.h"
+
+namespace shardscope {
+
+// 64-byte aligned memory for one array.
+class TestArray {
+ public:
+  explicit TestArray(int64_t bytes = 0) : storage_(static_cast<size_t>(bytes / 64 + 1)) {}
+  void* data() { return storage_.data(); }
+  float* f32() { return reinterpret_cast<float*>(storage_.data()); }
+  int32_t* i32() { return reinterpret_cast<int32_t*>(storage_.data()); }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> storage_;
+};
+
+// Runs one op's kernel on these views, outputs in place where the op demands it.
+inline void run_kernel(const OpDefinition& definition, const Attributes& attributes, std::vector<TensorView> inputs,
+                       std::vector<TensorView> outputs, int64_t step = 0) {
+  std::vector<TensorType> operand_types, result_types;
+  for (const TensorView& view : inputs) operand_types.push_back({view.shape, view.dtype});
+  for (const TensorView& view : outputs) result_types.push_back({view.shape, view.dtype});
+  int64_t bytes = definition.workspace_bytes(attributes, operand_types, result_types, 1);
+  TestArray workspace(bytes);
+  if (definition.must_be_in_place()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      TensorView& operand = inputs[static_cast<size_t>(definition.in_place_operand(static_cast<int>(i)))];
+      std::memcpy(outputs[i].data, operand.data, static_cast<size_t>(operand.count()) * 4);
+      operand.data = outputs[i].data;
+    }
+  }
+  KernelArguments arguments{&attributes, inputs, outputs, workspace.data(), bytes, 1};
+  kernel_factory(definition.name())(arguments)->run({step});
+}
+
+inline TensorView whole_view(TestArray& array, const TensorType& type) {
+  return {array.data(), type.dtype, type.shape, type.shape, std::vector<int64_t>(type.shape.size())};
+}
+
+// An unpartitioned graph, run op by op on whole arrays: the definition of what every plan must compute.
+class WholeGraph {
+ public:
+  explicit WholeGraph(const Graph& graph) : graph_(graph) {
+    for (const Value& value : graph.values) arrays_.emplace_back(value.type.bytes());
+  }
+  TestArray& array(ValueId value) { return arrays_[static_cast<size_t>(value)]; }
+  void run() {
+    for (const Op& op : graph_.ops) {
+      std::vector<TensorView> inputs, outputs;
+      for (ValueId id : op.inputs) inputs.push_back(whole_view(array(id), graph_.type(id)));
+      for (ValueId id : op.outputs) outputs.push_back(whole_view(array(id), graph_.type(id)));
+      run_kernel(*op.definition, op.attributes, inputs, outputs);
+    }
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<TestArray> arrays_;
+};
+
+inline void fill_random(float* out, int64_t count, std::mt19937& random, float low = -1, float high = 1) {
+  std::uniform_real_distribution<float> uniform(low, high);
+  for (int64_t i = 0; i < count; ++i) out[i] = uniform(random);
+}
+
+}  // namespace shardscope

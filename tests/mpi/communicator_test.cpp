@@ -1,0 +1,143 @@
+#include <QCoreApplication>
+#include <QProcess>
+#include <QtTest>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include "engine/comm/mpi_communicator.h"
+#include "engine/comm/mpi_runtime.h"
+#include "engine/comm/mpi_world.h"
+#include "tests/comm/collective_checks.h"
+
+// Started by a person or by ctest, this runs itself under mpirun; started by mpirun, it is a rank.
+
+using namespace shardscope;
+using namespace shardscope::checks;
+
+namespace {
+
+// Long arrays are cut into messages of 1000 bytes, so that the cutting is tested too.
+void check_messages() {
+  std::vector<std::byte> arena(arena_bytes);
+  check_all(*make_mpi_communicator(1000), arena, 24);
+  check_all(*make_mpi_communicator(), arena, 24);
+}
+
+void check_world() {
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  RankWorld world = make_world(*mpi, static_cast<int64_t>(arena_bytes));
+  std::ifstream maps("/proc/self/maps");
+  int shared = 0;
+  for (std::string line; std::getline(maps, line);) shared += line.find("/dev/shm/shardscope.") != std::string::npos;
+  require(mpi->size() == 1 || shared > 1, "ranks of one host share memory");
+  check_all(*world.communicator, world.arena, 24);
+}
+
+// Rank 1 aborts while the others wait in several groups; they say so.
+void check_abort(int rank) {
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  std::unique_ptr<Communicator> half = mpi->split(rank / 2, rank);
+  std::vector<float> values(1000, 1.0f);
+  CollectivePart part{values.data(), values.data(), {1000}, DType::f32, -1, -1};
+  half->all_reduce({&part, 1});
+  if (rank == 1) half->abort();
+  try {
+    for (;;) (rank == 2 ? mpi : half)->all_reduce({&part, 1});
+  } catch (const Failure& failure) {
+    require(failure.errors().front().code == "comm_aborted", failure.what());
+    require(std::string(failure.what()).find("rank 1 ended the run") != std::string::npos, failure.what());
+  }
+}
+
+void check_mismatch(int rank) {
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  std::vector<float> from(2000, 1.0f), to(8000);
+  CollectivePart part{from.data(), to.data(), {rank == 0 ? 10 : 20}, DType::f32, -1, 0};
+  std::string code;
+  try {
+    mpi->all_gather({&part, 1});
+  } catch (const Failure& failure) {
+    code = failure.errors().front().code;
+  }
+  require(code == "comm_argument" || code == "comm_mpi", "a message of another length is an error");
+}
+
+int run_rank(int argc, char** argv) {
+  MpiRuntime runtime(argc, argv);
+  std::string_view what = argc > 1 ? argv[1] : "";
+  try {
+    if (what == "messages") check_messages();
+    if (what == "world") check_world();
+    if (what == "abort") check_abort(runtime.rank());
+    if (what == "mismatch") check_mismatch(runtime.rank());
+    if (what == "fail" && runtime.rank() == 1) throw Failure(Error{"test", "rank 1 cannot go on", {}, {}});
+    if (what == "fail") make_mpi_communicator()->barrier();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rank %d: %s\n", runtime.rank(), error.what());
+    runtime.abort(3);
+  }
+  std::printf("rank %d passed\n", runtime.rank());
+  return 0;
+}
+
+}  // namespace
+
+class CommunicatorTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void real_ranks_keep_the_laws_data() {
+    QTest::addColumn<QString>("what");
+    QTest::addColumn<int>("ranks");
+    QTest::newRow("messages, 1 rank") << "messages" << 1;
+    QTest::newRow("messages, 3 ranks") << "messages" << 3;
+    QTest::newRow("messages, 4 ranks") << "messages" << 4;
+    QTest::newRow("world, 1 rank") << "world" << 1;
+    QTest::newRow("world, 4 ranks") << "world" << 4;
+    QTest::newRow("world, 8 ranks") << "world" << 8;
+    QTest::newRow("abort, 4 ranks") << "abort" << 4;
+    QTest::newRow("mismatch, 2 ranks") << "mismatch" << 2;
+  }
+
+  void real_ranks_keep_the_laws() {
+    QFETCH(QString, what);
+    QFETCH(int, ranks);
+    auto [code, output] = mpirun(ranks, what);
+    QVERIFY2(code == 0, output.constData());
+    QCOMPARE(output.count(" passed\n"), ranks);
+  }
+
+  void a_rank_that_gives_up_ends_all_with_its_exit_code() {
+    auto [code, output] = mpirun(3, "fail");
+    QCOMPARE(code, 3);
+    QVERIFY2(output.contains("rank 1 cannot go on"), output.constData());
+    QVERIFY2(!output.contains(" passed"), output.constData());
+  }
+
+ private:
+  struct Result {
+    int code = -1;
+    QByteArray output;
+  };
+
+  static Result mpirun(int ranks, const QString& what) {
+    QProcess process;
+    process.setProcessChannelMode(QProcess::MergedChannels);
+    process.start("mpirun", {"--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "--mca",
+                             "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp", "-n", QString::number(ranks),
+                             QCoreApplication::applicationFilePath(), what});
+    if (!process.waitForFinished(120'000)) return {-1, "mpirun does not end: " + process.readAll()};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAll()};
+  }
+};
+
+int main(int argc, char** argv) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE")) return run_rank(argc, argv);
+  QCoreApplication application(argc, argv);
+  CommunicatorTest test;
+  return QTest::qExec(&test, argc, argv);
+}
+
+#include "communicator_test.moc"

@@ -1,0 +1,270 @@
+#include <QDirIterator>
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMap>
+#include <QProcess>
+#include <QRegularExpression>
+#include <QSet>
+#include <QTest>
+
+#include <functional>
+
+namespace {
+
+const QString root = SHARDSCOPE_SOURCE_DIR;
+
+// What each folder may include besides itself; what those may include is allowed too.
+const QMap<QString, QStringList> may_use = {
+    {"engine/base", {}},
+    {"engine/mesh", {"engine/base"}},
+    {"engine/graph", {"engine/base"}},
+    {"engine/ops", {"engine/graph"}},
+    {"engine/optim", {"engine/ops"}},
+    {"models", {"engine/ops"}},
+    {"engine/config", {"engine/base", "engine/mesh"}},
+    {"engine/shard", {"engine/ops", "engine/mesh"}},
+    {"engine/plan", {"engine/shard", "engine/config"}},
+    {"engine/compile", {"engine/plan", "engine/optim", "models"}},
+    {"engine/comm", {"engine/base"}},
+    {"engine/runtime", {"engine/plan", "engine/comm"}},
+    {"engine/session", {"engine/config", "engine/plan"}},
+    {"engine/worker", {"engine/compile", "engine/runtime", "engine/session"}},
+    {"viz/text", {"engine/plan", "engine/session"}},
+    {"viz/paint", {"viz/text"}},
+    {"engine/cli", {"engine/session", "engine/worker", "viz/text"}},
+    {"gui", {"viz/paint", "engine/session", "engine/compile"}},
+};
+
+struct Source {
+  QString path;  // from the root
+  QString folder;
+  QString text;
+  QStringList includes;
+};
+
+QString read_text(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+QList<Source> read_sources() {
+  static const QRegularExpression include("^\\s*#\\s*include\\s*[<\"]([^>\"]+)[>\"]",
+                                          QRegularExpression::MultilineOption);
+  QList<Source> sources;
+  for (const char* top : {"engine", "models", "viz", "gui"}) {
+    QDirIterator files(root + "/" + top, {"*.h", "*.cpp"}, QDir::Files, QDirIterator::Subdirectories);
+    while (files.hasNext()) {
+      Source source;
+      source.path = files.next().mid(root.size() + 1);
+      source.folder = source.path.left(source.path.lastIndexOf('/'));
+      source.text = read_text(files.filePath());
+      for (auto match = include.globalMatch(source.text); match.hasNext();) source.includes += match.next().captured(1);
+      sources += source;
+    }
+  }
+  return sources;
+}
+
+const QList<Source>& sources() {
+  static const QList<Source> all = read_sources();
+  return all;
+}
+
+QSet<QString> allowed_from(const QString& folder) {
+  QSet<QString> allowed = {folder};
+  for (const QString& used : may_use.value(folder)) allowed.unite(allowed_from(used));
+  return allowed;
+}
+
+QString without_comments(const QString& text) {
+  static const QRegularExpression comment("\"(?:\\\\.|[^\"\\\\\n])*\"|/{2}[^\n]*|/[*].*?[*]/",
+                                          QRegularExpression::DotMatchesEverythingOption);
+  QString code;
+  qsizetype end = 0;
+  for (auto match = comment.globalMatch(text); match.hasNext();) {
+    const QRegularExpressionMatch found = match.next();
+    code += text.mid(end, found.capturedStart() - end);
+    if (found.captured().startsWith('"')) code += found.captured();
+    end = found.capturedEnd();
+  }
+  return code + text.mid(end);
+}
+
+void collect_names(const QJsonObject& tree, QSet<QString>& names) {
+  for (auto entry = tree.begin(); entry != tree.end(); ++entry) {
+    names.insert(entry.key());
+    collect_names(entry.value().toObject(), names);
+  }
+}
+
+// Names of models and of their parameters, as the presets say them.
+QSet<QString> model_names() {
+  QSet<QString> names;
+  QDirIterator files(root + "/presets", {"*.json"}, QDir::Files);
+  while (files.hasNext()) {
+    const QJsonObject run = QJsonDocument::fromJson(read_text(files.next()).toUtf8()).object();
+    names.insert(run["model"].toObject()["name"].toString());
+    collect_names(run["sharding"].toObject()["parameters"].toObject(), names);
+  }
+  return names;
+}
+
+// Files among `candidates` that include a header matching `header`.
+QStringList including(const QString& header, const std::function<bool(const Source&)>& candidate) {
+  const QRegularExpression pattern(QRegularExpression::anchoredPattern(header));
+  QStringList found;
+  for (const Source& source : sources()) {
+    if (!candidate(source)) continue;
+    for (const QString& include : source.includes) {
+      if (pattern.match(include).hasMatch()) found += source.path + " includes " + include;
+    }
+  }
+  return found;
+}
+
+bool anywhere(const Source&) { return true; }
+
+const QString qt_header = "(Qt?[A-Z]\\w*(/.*)?|q[a-z]+\\.h)";
+
+}  // namespace
+
+class DirectionsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_folder_with_sources_is_in_the_table() {
+    QVERIFY(!sources().isEmpty());
+    for (const Source& source : sources()) {
+      QVERIFY2(may_use.contains(source.folder), qPrintable(source.path));
+    }
+  }
+
+  void the_table_has_no_cycle() {
+    QSet<QString> settled;
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (auto room = may_use.begin(); room != may_use.end(); ++room) {
+        if (settled.contains(room.key()) || !settled.contains({room->begin(), room->end()})) continue;
+        settled.insert(room.key());
+        progress = true;
+      }
+    }
+    QCOMPARE(settled.size(), may_use.size());
+  }
+
+  void a_folder_includes_only_what_it_may_use() {
+    QStringList wrong;
+    for (const Source& source : sources()) {
+      const QSet<QString> allowed = allowed_from(source.folder);
+      for (const QString& include : source.includes) {
+        const QString folder = include.left(include.lastIndexOf('/'));
+        if (may_use.contains(folder) && !allowed.contains(folder)) wrong += source.path + " includes " + include;
+      }
+    }
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
+  void an_include_of_ours_names_a_file_from_the_root() {
+    static const QRegularExpression quoted("^\\s*#\\s*include\\s*\"([^\"]+)\"", QRegularExpression::MultilineOption);
+    QStringList wrong;
+    for (const Source& source : sources()) {
+      for (auto match = quoted.globalMatch(source.text); match.hasNext();) {
+        const QString include = match.next().captured(1);
+        if (include.endsWith(".moc") || QFile::exists(root + "/" + include)) continue;
+        wrong += source.path + " includes " + include;
+      }
+    }
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
+  void the_engine_and_the_models_never_include_qt() {
+    const QStringList wrong = including(qt_header, [](const Source& source) {
+      return source.folder.startsWith("engine/") || source.folder == "models";
+    });
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+    QVERIFY(!including(qt_header, anywhere).isEmpty());
+  }
+
+  void only_the_gui_uses_widgets() {
+    const QStringList wrong = including("(QtWidgets/.*|QWidget|QApplication|QMainWindow|QtCharts/.*|QChart.*)",
+                                        [](const Source& source) { return source.folder.startsWith("viz/"); });
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
+  void models_know_nothing_of_meshes() {
+    static const QRegularExpression word("mesh|shard|partition|collective|device",
+                                         QRegularExpression::CaseInsensitiveOption);
+    for (const Source& source : sources()) {
+      if (source.folder != "models") continue;
+      const QRegularExpressionMatch match = word.match(without_comments(source.text).remove("shardscope"));
+      QVERIFY2(!match.hasMatch(), qPrintable(source.path + " says " + match.captured()));
+    }
+  }
+
+  // A whole string literal that equals a name, or a name that only a model could have made.
+  void no_model_or_parameter_name_occurs_in_shard_or_plan() {
+    const QSet<QString> names = model_names();
+    QVERIFY(names.contains("decoder_only_transformer") && names.contains("kernel"));
+    QStringList wrong;
+    for (const Source& source : sources()) {
+      if (source.folder != "engine/shard" && source.folder != "engine/plan") continue;
+      const QString code = without_comments(source.text);
+      for (const QString& name : names) {
+        const bool distinctive = name.contains('_');
+        if (code.contains("\"" + name + "\"") || (distinctive && code.contains(name))) {
+          wrong += source.path + " names " + name;
+        }
+      }
+    }
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+  }
+
+  void mpi_is_included_only_where_the_file_name_says_so() {
+    const QStringList wrong = including("mpi\\.h", [](const Source& source) {
+      return source.folder != "engine/comm" || !source.path.section('/', -1).contains("mpi");
+    });
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join('\n')));
+    QVERIFY(!including("mpi\\.h", anywhere).isEmpty());
+  }
+
+  void one_file_alone_includes_onednn() {
+    QSet<QString> files;
+    for (const QString& line : including("(oneapi/)?dnnl.*", anywhere)) files.insert(line.section(' ', 0, 0));
+    QVERIFY2(files.size() == 1, qPrintable(QStringList(files.begin(), files.end()).join('\n')));
+  }
+
+  void the_build_links_only_what_may_be_used() {
+    static const QRegularExpression room("^room\\((\\w+) (\\S+)([^)]*)\\)", QRegularExpression::MultilineOption);
+    const QString lists = read_text(root + "/CMakeLists.txt");
+    QMap<QString, QString> folders;
+    for (auto match = room.globalMatch(lists); match.hasNext();) {
+      const QRegularExpressionMatch found = match.next();
+      folders[found.captured(1)] = found.captured(2);
+    }
+    for (const QString& folder : may_use.keys()) QVERIFY2(folders.values().contains(folder), qPrintable(folder));
+    for (auto match = room.globalMatch(lists); match.hasNext();) {
+      const QRegularExpressionMatch found = match.next();
+      const QSet<QString> allowed = allowed_from(found.captured(2));
+      for (const QString& link : found.captured(3).section("LINKS", 1).split(' ', Qt::SkipEmptyParts)) {
+        if (!folders.contains(link)) continue;
+        QVERIFY2(allowed.contains(folders[link]), qPrintable(found.captured(1) + " links " + link));
+      }
+    }
+  }
+
+  void the_windows_program_does_not_load_mpi() {
+    const QString program = SHARDSCOPE_BINARY_DIR "/bin/shardscope";
+    if (!QFile::exists(program)) QSKIP("the desktop program is not built");
+    QProcess ldd;
+    ldd.start("ldd", {program});
+    QVERIFY(ldd.waitForFinished());
+    QCOMPARE(ldd.exitCode(), 0);
+    const QString libraries = QString::fromLocal8Bit(ldd.readAllStandardOutput());
+    QVERIFY2(libraries.contains("libQt6Widgets"), qPrintable(libraries));
+    QVERIFY2(!libraries.contains("libmpi"), qPrintable(libraries));
+  }
+};
+
+QTEST_APPLESS_MAIN(DirectionsTest)
+#include "directions_test.moc"
