@@ -7,6 +7,8 @@
 #include <QSvgRenderer>
 #include <QToolTip>
 
+#include "gui/embedded.h"
+
 namespace shardscope {
 namespace {
 
@@ -62,6 +64,7 @@ QPixmap rendered(QByteArray svg, const QColor& color, int side) {
 }  // namespace
 
 void apply_theme(QApplication& application, ThemeChoice choice) {
+  load_embedded_files();
   static const bool system_dark = application.palette().color(QPalette::Window).lightnessF() < 0.5;
   const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && system_dark);
   current = dark ? &dark_theme() : &light_theme();

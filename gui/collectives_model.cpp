@@ -1,5 +1,6 @@
 #include "gui/collectives_model.h"
 
+#include <QPixmap>
 #include <algorithm>
 #include <array>
 
@@ -7,6 +8,25 @@
 #include "viz/paint/units.h"
 
 namespace shardscope {
+
+namespace {
+
+// A small square in the kind's colour.
+QPixmap kind_mark(StepKind kind) {
+  QPixmap mark(10, 10);
+  mark.fill(step_color(kind, theme()));
+  return mark;
+}
+
+// The op that needs it, by its name in the model.
+QString op_text(const Plan& plan, const Step& step) {
+  const QString name = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size())
+                           ? qt(plan.graph->ops[step.op].name)
+                           : qt(step.name);
+  return name.startsWith("params/") ? name.mid(7) : name;
+}
+
+}  // namespace
 
 QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
   QStringList names;
@@ -64,12 +84,12 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
       if (column == phase_column) return id;
       return data(index, Qt::DisplayRole);
     case Qt::TextAlignmentRole:
-      if (column >= payload_column && column <= measured_column && column != phase_column)
+      if (column >= payload_column && column <= measured_column)
         return QVariant(Qt::AlignRight | Qt::AlignVCenter);
       return {};
     case Qt::ForegroundRole:
       return column == phase_column || column == predicted_column ? QVariant(theme().muted) : QVariant();
-    case Qt::DecorationRole: return column == kind_column ? QVariant(step_color(step.kind, theme())) : QVariant();
+    case Qt::DecorationRole: return column == kind_column ? QVariant(kind_mark(step.kind)) : QVariant();
     case Qt::ToolTipRole: return exact_text(index.row(), column);
     case Qt::DisplayRole: break;
     default: return {};
@@ -82,7 +102,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     case phase_column: return QString::fromUtf8(name(step.phase).data());
     case predicted_column: return qt(seconds_text(step.seconds));
     case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
-    case op_column: return qt(step.name);
+    case op_column: return op_text(*plan_, step);
     default: return qt(step.cause);
   }
 }
@@ -105,15 +125,16 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
       {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group lies.")},
       {QT_TR_NOOP("Payload"), QT_TR_NOOP("Bytes of the full array that is gathered, summed or exchanged.")},
       {QT_TR_NOOP("Sent"), QT_TR_NOOP("Wire bytes: what each device sends, by the ring convention.")},
-      {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
       {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time that the cost model expects.")},
       {QT_TR_NOOP("Measured"), QT_TR_NOOP("Mean time on the ranks of the last run of this plan.")},
+      {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
       {QT_TR_NOOP("Op"), QT_TR_NOOP("The operation that needs it.")},
       {QT_TR_NOOP("Cause"), QT_TR_NOOP("The two shardings that meet there.")}}};
   if (role == Qt::DisplayRole) return tr(titles[section].first);
   if (role == Qt::ToolTipRole) return tr(titles[section].second);
-  if (role == Qt::TextAlignmentRole && section >= payload_column && section <= measured_column && section != phase_column)
+  if (role == Qt::TextAlignmentRole && section >= payload_column && section <= measured_column)
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
   return {};
 }
 
@@ -135,7 +156,7 @@ QString CollectivesModel::totals_text() const {
     has_measured |= value.isValid();
     measured += value.toDouble();
   }
-  QString text = tr("Total: %n collective(s)", nullptr, static_cast<int>(steps_.size()));
+  QString text = tr("Total: %1 collectives").arg(steps_.size());
   text += tr("   |   payload %1   |   sent by each device %2   |   predicted %3")
               .arg(qt(bytes_text(payload)), qt(bytes_text(wire)), qt(seconds_text(predicted)));
   if (has_measured) text += tr("   |   measured %1").arg(qt(seconds_text(measured)));

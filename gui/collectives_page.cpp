@@ -30,7 +30,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   table_->verticalHeader()->setDefaultSectionSize(24);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setStretchLastSection(true);
-  const int widths[] = {138, 96, 82, 82, 78, 82, 82, 230, 260};
+  const int widths[] = {124, 86, 76, 76, 80, 80, 78, 250, 320};
   for (int column = 0; column < CollectivesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   table_->installEventFilter(this);
   totals_->setContentsMargins(10, 6, 10, 6);

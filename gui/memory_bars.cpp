@@ -15,7 +15,7 @@ namespace shardscope {
 namespace {
 
 constexpr int top = 34;
-constexpr int row_height = 24;
+constexpr int row_height = 20;
 constexpr int left = 56;
 constexpr int right = 210;
 
@@ -40,7 +40,7 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
 QSize MemoryBars::sizeHint() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return {500, top + (plan ? std::min(plan->mesh.device_count(), 64) : 4) * row_height + 30};
+  return {500, top + (plan ? std::min(plan->mesh.device_count(), 64) : 4) * row_height + 28};
 }
 
 QRectF MemoryBars::bar_place(int row) const {

@@ -3,14 +3,16 @@
 #include <QScrollArea>
 #include <QSplitter>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace shardscope {
 
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent) : QWidget(parent) {
+  auto* bars = new MemoryBars(workspace);
   auto* area = new QScrollArea(this);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
-  area->setWidget(new MemoryBars(workspace));
+  area->setWidget(bars);
   auto* splitter = new QSplitter(Qt::Vertical, this);
   splitter->addWidget(area);
   splitter->addWidget(new MemoryLife(workspace));
@@ -20,6 +22,12 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent) : QWidget(parent) 
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(splitter);
+  // The bars get what they need, up to half of the page.
+  connect(&workspace.planner, &Planner::delivered, splitter, [splitter, bars, area] {
+    const int wanted = bars->sizeHint().height() + 2;
+    area->setMaximumHeight(wanted);
+    splitter->setSizes({std::min(wanted, splitter->height() / 2), splitter->height()});
+  });
 }
 
 }  // namespace shardscope

@@ -91,7 +91,7 @@ void MeshDialog::check() {
   bool legal = true;
   try {
     const Mesh mesh(axes());
-    text = tr("%n device(s)", nullptr, mesh.device_count());
+    text = mesh.device_count() == 1 ? tr("1 device") : tr("%1 devices").arg(mesh.device_count());
   } catch (const Failure& failure) {
     legal = false;
     text = QString("<span style='color:%1'>%2</span>")

@@ -42,7 +42,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->header()->setStretchLastSection(false);
   tree_->header()->setMinimumSectionSize(44);
   tree_->expandAll();
-  const int widths[] = {168, 96, 112, 78, 78, 48};
+  const int widths[] = {164, 88, 100, 78, 78, 48};
   for (int column = 0; column < ParameterModel::columns; ++column) tree_->setColumnWidth(column, widths[column]);
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ParametersPanel::take_selection);
   connect(proxy_, &QAbstractItemModel::modelReset, this, [this] {

@@ -3,7 +3,7 @@
 namespace shardscope {
 
 PlanSource compiled_plans() {
-  return {[](const RunConfig& config, std::stop_token stop) { return compile(config, DeviceProfile{}, stop); },
+  return {[](const RunConfig& config, std::stop_token stop) { return compile(config, host_profile(), stop); },
           [](const RunConfig& config) { return list_parameters(config); }};
 }
 

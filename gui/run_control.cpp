@@ -18,7 +18,6 @@ constexpr int end_patience_ms = 3000;
 }  // namespace
 
 RunControl::RunControl(QString program, QObject* parent) : QObject(parent), program_(std::move(program)) {
-  process_.setProcessChannelMode(QProcess::MergedChannels);
   // A run must not outlive the window, however the window ends.
   process_.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
   connect_timer_.setInterval(connect_interval_ms);
@@ -27,7 +26,7 @@ RunControl::RunControl(QString program, QObject* parent) : QObject(parent), prog
   connect(&kill_timer_, &QTimer::timeout, this, &RunControl::stop);
   connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
   connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
-  connect(&process_, &QProcess::readyRead, this, &RunControl::read_output);
+  connect(&process_, &QProcess::readyReadStandardOutput, this, &RunControl::read_output);
   connect(&process_, &QProcess::finished, this, &RunControl::process_ended);
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (error == QProcess::FailedToStart) {
@@ -43,7 +42,8 @@ RunControl::~RunControl() {
 }
 
 bool RunControl::is_active() const {
-  return state_ == State::starting || state_ == State::running || state_ == State::stopping;
+  return state_ == State::starting || state_ == State::running || state_ == State::stopping ||
+         process_.state() != QProcess::NotRunning;
 }
 
 QString RunControl::state_text() const {
@@ -176,7 +176,7 @@ void RunControl::read_socket() {
 }
 
 void RunControl::read_output() {
-  output_ += process_.readAll();
+  output_ += process_.readAllStandardOutput();
   const qsizetype last = output_.lastIndexOf('\n');
   if (last < 0) return;
   for (const QByteArray& line : output_.left(last).split('\n')) record_.add(LogMessage{-1, line.toStdString()});
@@ -188,7 +188,10 @@ void RunControl::process_ended() {
   read_socket();
   read_output();
   close_run();
-  if (!is_active()) return;
+  if (!is_active()) {
+    emit stateChanged();
+    return;
+  }
   if (process_.exitStatus() == QProcess::NormalExit && process_.exitCode() == 0) {
     set_state(stop_requested_ ? State::stopped : State::finished);
     emit received();
@@ -202,8 +205,10 @@ void RunControl::process_ended() {
   const QString how = process_.exitStatus() == QProcess::CrashExit
                           ? tr("shardrun was killed")
                           : tr("shardrun ended with code %1").arg(process_.exitCode());
-  const QString said = record_.log.empty() ? QString() : QString::fromStdString(record_.log.back().text);
-  fail(said.isEmpty() ? how : how + ": " + said);
+  // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
+  const QString said = QString::fromUtf8(process_.readAllStandardError()).trimmed();
+  for (const QString& line : said.split('\n', Qt::SkipEmptyParts)) record_.add(LogMessage{-1, line.toStdString()});
+  fail(said.isEmpty() ? how : how + ": " + said.section('\n', -1));
 }
 
 void RunControl::fail(const QString& message) {

@@ -24,7 +24,7 @@ class RunControl : public QObject {
   ~RunControl() override;
 
   State state() const { return state_; }
-  bool is_active() const;
+  bool is_active() const;  // until the process has ended, too
   const RunRecord& record() const { return record_; }
   // The config of this run and the plan that was shown when it started.
   const std::shared_ptr<const Plan>& plan() const { return plan_; }

@@ -1,11 +1,13 @@
 #include "gui/run_curves.h"
 
 #include <QChart>
+#include <QGraphicsLayout>
 #include <QHBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/appearance.h"
+#include "gui/empty_state.h"
 #include "viz/paint/curve.h"
 
 namespace shardscope {
@@ -90,6 +92,15 @@ RunCurves::RunCurves(Workspace& workspace, QWidget* parent)
   layout->setSpacing(0);
   for (RunCurve* curve : {loss_, accuracy_, time_}) layout->addWidget(curve, 1);
   connect(&workspace.run, &RunControl::received, this, &RunCurves::refresh);
+  refresh();
+}
+
+void RunCurves::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (workspace_.run.record().steps.empty())
+    paint_empty_state(painter, rect(), workspace_.run.is_active() ? tr("Waiting for the first step") : tr("No run yet"),
+                      tr("Loss, accuracy and step time appear here while the ranks train."));
 }
 
 void RunCurves::take_theme() {
@@ -98,6 +109,8 @@ void RunCurves::take_theme() {
 
 void RunCurves::refresh() {
   const std::vector<StepMessage>& steps = workspace_.run.record().steps;
+  for (RunCurve* curve : {loss_, accuracy_, time_}) curve->setVisible(!steps.empty());
+  update();
   if (steps.size() == shown_ && shown_ > 0) return;
   shown_ = steps.size();
   std::vector<std::pair<double, double>> loss, accuracy, time;

@@ -35,6 +35,9 @@ class RunCurves : public QWidget {
   explicit RunCurves(Workspace& workspace, QWidget* parent = nullptr);
   void take_theme();
 
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
  private:
   void refresh();
 

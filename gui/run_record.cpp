@@ -33,15 +33,16 @@ void RunRecord::add(const Message& message) {
 
 void RunRecord::add_step(const StepMessage& step) {
   steps.push_back(step);
+  // The detail of older steps is kept as a sum only.
+  if (steps.size() > 1) steps[steps.size() - 2].plan_step_ms.clear();
   if (step.plan_step_ms.empty()) return;
-  if (plan_step_sums_.size() != step.plan_step_ms.size() || (first_only_ && plan_step_count_ > 0)) {
-    first_only_ = plan_step_sums_.empty();
-    plan_step_sums_.assign(step.plan_step_ms.size(), 0);
-    plan_step_count_ = 0;
+  if (first_plan_step_ms_.empty()) {
+    first_plan_step_ms_ = step.plan_step_ms;
+    return;
   }
+  plan_step_sums_.resize(step.plan_step_ms.size(), 0);
   for (size_t i = 0; i < step.plan_step_ms.size(); ++i) plan_step_sums_[i] += step.plan_step_ms[i];
   ++plan_step_count_;
-  if (steps.size() > 2) steps[steps.size() - 2].plan_step_ms.clear();
 }
 
 void RunRecord::set_rank(const RankStateMessage& rank) {
@@ -54,8 +55,9 @@ void RunRecord::set_rank(const RankStateMessage& rank) {
 }
 
 std::optional<double> RunRecord::plan_step_ms(int id) const {
-  if (plan_step_count_ == 0 || id < 0 || id >= static_cast<int>(plan_step_sums_.size())) return std::nullopt;
-  return plan_step_sums_[id] / plan_step_count_;
+  const std::vector<double>& sums = plan_step_count_ > 0 ? plan_step_sums_ : first_plan_step_ms_;
+  if (id < 0 || id >= static_cast<int>(sums.size())) return std::nullopt;
+  return sums[id] / std::max(1, plan_step_count_);
 }
 
 std::optional<double> RunRecord::median_step_ms() const {

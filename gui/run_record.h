@@ -30,12 +30,12 @@ struct RunRecord {
   bool is_of(const Plan& plan) const;
 
  private:
-  std::vector<double> plan_step_sums_;
-  int plan_step_count_ = 0;
-  bool first_only_ = true;
-
   void add_step(const StepMessage& step);
   void set_rank(const RankStateMessage& rank);
+
+  std::vector<double> first_plan_step_ms_;
+  std::vector<double> plan_step_sums_;  // without the first
+  int plan_step_count_ = 0;
 };
 
 }  // namespace shardscope

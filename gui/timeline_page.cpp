@@ -7,7 +7,6 @@
 #include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "gui/appearance.h"
@@ -21,7 +20,6 @@ namespace {
 constexpr double left = 150;
 constexpr double right = 20;
 constexpr double top = 76;
-constexpr double lane_height = 44;
 constexpr double lane_gap = 12;
 
 }  // namespace
@@ -73,6 +71,7 @@ void TimelinePage::take_measurements() {
 
 QRectF TimelinePage::lane_place(size_t lane) const {
   const double group = lane >= 2 ? 26 : 0;
+  const double lane_height = std::clamp((height() - top - 80) / 4 - lane_gap, 34.0, 68.0);
   return QRectF(left, top + double(lane) * (lane_height + lane_gap) + group, std::max(20.0, width() - left - right),
                 lane_height);
 }
@@ -116,35 +115,33 @@ void TimelinePage::paint_ruler(QPainter& painter) const {
     const double x = lane.x() + (at - begin_) / span * lane.width();
     painter.setPen(QPen(theme().line, 1));
     painter.drawLine(QPointF(x, 34), QPointF(x, lane_place(lanes_.size() - 1).bottom()));
+    const QString label = qt(seconds_text(at));
+    if (x + 4 + painter.fontMetrics().horizontalAdvance(label) > width()) continue;
     painter.setPen(theme().muted);
-    painter.drawText(QRectF(x + 4, 14, 100, 18), Qt::AlignLeft | Qt::AlignVCenter, qt(seconds_text(at)));
+    painter.drawText(QRectF(x + 4, 14, 100, 18), Qt::AlignLeft | Qt::AlignVCenter, label);
   }
   painter.drawText(QRectF(0, 14, left - 14, 18), Qt::AlignRight | Qt::AlignVCenter, tr("one training step"));
 }
 
 void TimelinePage::paint_phases(QPainter& painter) const {
-  std::array<std::pair<double, double>, 3> spans;
-  spans.fill({-1, -1});
-  double at = 0;
-  for (const Step& step : plan_->program.steps) {
-    auto& [first, last] = spans[static_cast<size_t>(step.phase)];
-    if (first < 0) first = at;
-    at += step.seconds;
-    last = at;
-  }
   const QRectF lane = lane_place(0);
   const double scale = lane.width() / (end_ - begin_);
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, top - 30, left - 14, 16), Qt::AlignRight | Qt::AlignVCenter, tr("predicted phases"));
-  for (size_t i = 0; i < spans.size(); ++i) {
-    const double a = std::clamp((spans[i].first - begin_) * scale, 0.0, lane.width());
-    const double b = std::clamp((spans[i].second - begin_) * scale, 0.0, lane.width());
-    if (spans[i].first < 0 || b - a < 1) continue;
-    const QColor fill = phase_color(static_cast<Phase>(i), theme());
+  const std::vector<Step>& steps = plan_->program.steps;
+  double at = 0;
+  for (size_t first = 0; first < steps.size();) {
+    const Phase phase = steps[first].phase;
+    const double start = at;
+    for (; first < steps.size() && steps[first].phase == phase; ++first) at += steps[first].seconds;
+    const double a = std::clamp((start - begin_) * scale, 0.0, lane.width());
+    const double b = std::clamp((at - begin_) * scale, 0.0, lane.width());
+    if (b - a < 0.5) continue;
+    const QColor fill = phase_color(phase, theme());
     const QRectF place(lane.x() + a, top - 30, b - a, 16);
-    painter.fillRect(place.adjusted(0, 0, -1, 0), fill);
+    painter.fillRect(place, fill);
     painter.setPen(text_on(fill));
-    const QString title = QString::fromUtf8(name(static_cast<Phase>(i)).data());
+    const QString title = QString::fromUtf8(name(phase).data());
     if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width()) painter.drawText(place, Qt::AlignCenter, title);
   }
 }
@@ -154,11 +151,11 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
   const QRectF place = lane_place(index);
   painter.fillRect(place, theme().window);
   painter.setPen(theme().text);
-  painter.drawText(QRectF(0, place.y(), left - 14, lane_height / 2 + 4), Qt::AlignRight | Qt::AlignBottom, lane.title);
+  painter.drawText(QRectF(0, place.y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignBottom, lane.title);
   painter.setPen(theme().muted);
   double total = 0;
   for (const TimelineSlice& slice : lane.slices.slices) total += slice.end - slice.start;
-  painter.drawText(QRectF(0, place.y() + lane_height / 2 + 4, left - 14, lane_height / 2), Qt::AlignRight | Qt::AlignTop,
+  painter.drawText(QRectF(0, place.center().y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignTop,
                    (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(total))));
   for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin_, end_, place.width())) {
     const int id = lane.slices.slices[bar.first].step;

@@ -12,8 +12,8 @@ namespace shardscope {
 namespace {
 
 template <size_t bytes>
-void copy_short_runs(std::byte* destination, int64_t destination_stride, const std::byte* source,
-                     int64_t source_stride, int64_t rows) {
+void copy_short_runs(std::byte* destination, int64_t destination_stride, const std::byte* source, int64_t source_stride,
+                     int64_t rows) {
   for (int64_t i = 0; i < rows; ++i) {
     std::memcpy(destination + i * destination_stride, source + i * source_stride, bytes);
   }

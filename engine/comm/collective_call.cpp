@@ -25,16 +25,14 @@ struct Place {
   size_t part;
 
   [[noreturn]] void fail(std::string message, std::string hint = {}) const {
-    throw Failure(Error{"comm_argument", std::move(message),
-                        "rank " + std::to_string(rank) + ", " + std::string(name(kind)) + " part " +
-                            std::to_string(part),
-                        std::move(hint)});
+    throw Failure(
+        Error{"comm_argument", std::move(message),
+              "rank " + std::to_string(rank) + ", " + std::string(name(kind)) + " part " + std::to_string(part),
+              std::move(hint)});
   }
 };
 
-bool sums(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
-}
+bool sums(CollectiveKind kind) { return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter; }
 
 bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;

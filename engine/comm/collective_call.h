@@ -49,8 +49,9 @@ struct CollectiveCall {
   uint64_t signature = 0;           // equal on all members when they make the same call (addresses aside)
 
   // Fills this from the arguments of one of `size` members; `rank` is its name in messages. Throws Failure
-  // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a sum of a type other than f32, a missing array,
-  // a destination that overlaps its source (all-reduce: that is not its source), not a permutation.
+  // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a sum of a
+  // type other than f32, a missing array, a destination that overlaps its source (all-reduce: that is not its source),
+  // not a permutation.
   void assign(CollectiveKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of,
               int rank, int size);
 

@@ -31,9 +31,7 @@ constexpr int64_t groups_per_rank = 256;
 
 constexpr uint64_t align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-uint64_t group_bytes(int size) {
-  return align(sizeof(GroupBlock) + static_cast<uint64_t>(size) * sizeof(MemberBlock));
-}
+uint64_t group_bytes(int size) { return align(sizeof(GroupBlock) + static_cast<uint64_t>(size) * sizeof(MemberBlock)); }
 
 }  // namespace
 

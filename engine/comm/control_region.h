@@ -15,7 +15,7 @@ namespace shardscope {
 // What one member of a group shows to the others. `signature`, `part_count`, `kind` and `payload` are double-buffered
 // by the parity of the call: a member that has passed call k + 1 has seen all others leave call k.
 struct MemberBlock {
-  static constexpr int64_t max_entries = 1024;   // published addresses at a time; longer lists go in rounds
+  static constexpr int64_t max_entries = 1024;    // published addresses at a time; longer lists go in rounds
   static constexpr int64_t payload_bytes = 8192;  // calls with fewer bytes of sources are copied here
 
   struct Call {

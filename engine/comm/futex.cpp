@@ -1,11 +1,11 @@
 #include "engine/comm/futex.h"
 
-#include <cerrno>
-#include <climits>
-#include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cerrno>
+#include <climits>
+#include <ctime>
 
 namespace shardscope {
 

@@ -92,16 +92,21 @@ class MpiCommunicator final : public CollectiveCommunicator {
       case CollectiveKind::permute: {
         int64_t bytes = pack(call, 1);
         int to = call.destination_of[static_cast<size_t>(member_)];
-        return exchange_segments([=](int peer) { return Segment{0, peer == to ? bytes : 0}; },
-                                 [=, from = sender_to_this(call)](int peer) {
-                                   return Segment{0, peer == from ? bytes : 0};
-                                 });
+        return exchange_segments(
+            [=](int peer) {
+              return Segment{0, peer == to ? bytes : 0};
+            },
+            [=, from = sender_to_this(call)](int peer) {
+              return Segment{0, peer == from ? bytes : 0};
+            });
       }
       case CollectiveKind::all_reduce: {
         pack(call, 1);
         Segment own = chunk_of(call, member_);
         return exchange_segments([&](int peer) { return chunk_of(call, peer); },
-                                 [=](int peer) { return Segment{peer * own.bytes, own.bytes}; });
+                                 [=](int peer) {
+                                   return Segment{peer * own.bytes, own.bytes};
+                                 });
       }
     }
   }

@@ -152,8 +152,8 @@ void MpiLink::look_for_abort() {
     check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, abort_tag, communicator_, MPI_STATUS_IGNORE),
               "MPI_Recv", rank_);
   }
-  throw Failure(Error{"comm_aborted", "rank " + std::to_string(aborted_by_) + " ended the run",
-                      "rank " + std::to_string(rank_), {}});
+  throw Failure(Error{
+      "comm_aborted", "rank " + std::to_string(aborted_by_) + " ended the run", "rank " + std::to_string(rank_), {}});
 }
 
 }  // namespace shardscope

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <mpi.h>
 #include <cstddef>
 #include <cstdint>
-#include <mpi.h>
 #include <mutex>
 #include <vector>
 
@@ -50,7 +50,7 @@ class MpiLink {
   int64_t max_message_bytes_;
   int highest_tag_ = 32767;
   int next_tag_ = 1;
-  std::mutex mutex_;       // around calls of MPI, and for what follows
+  std::mutex mutex_;  // around calls of MPI, and for what follows
   int aborted_by_ = -1;
   std::vector<MPI_Status> statuses_;
 };

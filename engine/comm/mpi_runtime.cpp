@@ -1,8 +1,8 @@
 #include "engine/comm/mpi_runtime.h"
 
+#include <mpi.h>
 #include <array>
 #include <cstdlib>
-#include <mpi.h>
 #include <string>
 
 #include "engine/base/error.h"

@@ -1,9 +1,9 @@
 #include "engine/comm/mpi_world.h"
 
+#include <sys/stat.h>
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <sys/stat.h>
 #include <vector>
 
 #include "engine/base/hash.h"

@@ -212,8 +212,8 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
       return;
     }
     case CollectiveKind::permute: {
-      size_t sender = static_cast<size_t>(std::ranges::find(call.destination_of, member_) -
-                                          call.destination_of.begin());
+      size_t sender =
+          static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
       copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride);
       return;
     }

@@ -21,8 +21,8 @@ class PeerMemory {
   virtual const std::byte* find(int rank, uint64_t published) const = 0;
 };
 
-// Ranks that can read each other's arrays in place. A collective publishes its sources, meets the others, copies or sums
-// straight from the peers' arrays into its destinations, and meets again before the sources may change.
+// Ranks that can read each other's arrays in place. A collective publishes its sources, meets the others, copies or
+// sums straight from the peers' arrays into its destinations, and meets again before the sources may change.
 //
 //   small call       copy sources to the control block . meet . take
 //   other            publish . meet . take . meet
@@ -69,8 +69,8 @@ class PeerCommunicator final : public CollectiveCommunicator {
   int member_;
   GroupBlock& group_;
   Rendezvous rendezvous_;
-  size_t parity_ = 0;                       // of the call under way
-  std::vector<const std::byte*> sources_;   // of each member, for the part under way
+  size_t parity_ = 0;                      // of the call under way
+  std::vector<const std::byte*> sources_;  // of each member, for the part under way
   std::vector<const float*> summands_;
 };
 

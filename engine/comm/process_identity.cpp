@@ -1,12 +1,12 @@
 #include "engine/comm/process_identity.h"
 
+#include <unistd.h>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 
 namespace shardscope {
 

@@ -19,6 +19,7 @@ class SelfCommunicator final : public CollectiveCommunicator {
     auto child = std::make_unique<SelfCommunicator>();
     child->aborted_ = aborted_;
     child->wire_bytes_ = wire_bytes_;
+    child->waited_ns_ = waited_ns_;
     return child;
   }
 

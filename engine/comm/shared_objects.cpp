@@ -1,13 +1,13 @@
 #include "engine/comm/shared_objects.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
-#include <optional>
-#include <random>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -109,7 +109,9 @@ Announcement announce(const SharedObjectRequest& request) {
 std::vector<Mapping> share_objects(Communicator& bootstrap, const SharedObjectRequest& request) {
   std::vector<Announcement> all = gather(bootstrap, announce(request));
   check_space(bootstrap, all, request.purpose);
-  auto name_of = [&](size_t rank) { return fmt::format("/shardscope.{:016x}.{}.{}", all[0].nonce, request.purpose, rank); };
+  auto name_of = [&](size_t rank) {
+    return fmt::format("/shardscope.{:016x}.{}.{}", all[0].nonce, request.purpose, rank);
+  };
   auto own = static_cast<size_t>(bootstrap.rank());
 
   Name name;

@@ -10,9 +10,9 @@
 namespace shardscope {
 
 struct SharedObjectRequest {
-  std::string purpose;            // part of the name, and of messages: "arena"
-  int64_t bytes = 0;              // address space; 0: this rank brings none
-  int64_t used_bytes = 0;         // of which memory will be needed at most
+  std::string purpose;     // part of the name, and of messages: "arena"
+  int64_t bytes = 0;       // address space; 0: this rank brings none
+  int64_t used_bytes = 0;  // of which memory will be needed at most
   bool peers_write = false;
 };
 

@@ -123,7 +123,8 @@ class Compilation {
     }
   }
 
-  // as_written: every forward value lies where propagation puts it, and its cotangent with it.
+  // as_written: every forward array lies where propagation puts it, and its cotangent with it. Scalars stay partial
+  // sums until they are needed.
   void pin_propagated(const std::vector<ValueId>& cotangents) {
     auto observe = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
       Origin& origin = origins_[value];
@@ -134,7 +135,7 @@ class Compilation {
     std::vector<Sharding> layouts = propagate(*graph_, plan_.mesh, rules_, pins_, observe);
     for (size_t v = 0; v < pins_.size(); ++v) {
       const Value& value = graph_->values[v];
-      if (pins_[v] || value.producer == no_id || graph_->ops[value.producer].phase != Phase::forward) continue;
+      if (pins_[v] || value.type.shape.empty() || value.producer == no_id || graph_->ops[value.producer].phase != Phase::forward) continue;
       pins_[v] = layouts[v];
     }
     std::vector<bool> gradient(pins_.size());
@@ -191,6 +192,7 @@ class Compilation {
     hasher.add(planner_version).add(write_run_config(config_));
     hasher.add(profile.name).add(profile.cores).add(profile.matrix_flops_per_core).add(profile.memory_bytes_per_core);
     hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
+    hasher.add(profile.memory_bytes);
     hasher.add(plan_.program.arena_bytes);
     for (const Step& step : plan_.program.steps) hasher.add(step.kind).add(step.name).add(step.payload_bytes);
     for (const Buffer& buffer : plan_.program.buffers) hasher.add(buffer.offset).add(buffer.bytes);

@@ -194,8 +194,8 @@ class Overrides {
 
   // Adds a value that the document does not have yet. False where the path is of no such value.
   bool add(const std::string& path, const std::string& text) {
-    const std::vector<Step> steps = split_place(path).value_or(std::vector<Step>{});
-    if (std::any_of(steps.begin(), steps.end(), [](const Step& step) { return step.index.has_value(); })) return false;
+    const std::vector<PlaceStep> steps = split_place(path).value_or(std::vector<PlaceStep>{});
+    if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); })) return false;
     if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters") {
       return add_parameter(path, steps, text);
     }
@@ -208,7 +208,7 @@ class Overrides {
     return true;
   }
 
-  bool add_parameter(const std::string& path, const std::vector<Step>& steps, const std::string& text) {
+  bool add_parameter(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
     JsonNode* node = document_.find("sharding")->find("parameters");
     size_t depth = 2;
     for (JsonNode* next = node; depth < steps.size(); ++depth) {

@@ -83,7 +83,7 @@ std::vector<Error> locate_errors(std::vector<Error> errors, std::string_view tex
   const JsonNode document = read_json(text, file_name);
   const std::vector<std::string> keys = run_file::names(run_file::root());
   for (Error& error : errors) {
-    const std::vector<Step> steps = split_place(error.where).value_or(std::vector<Step>{});
+    const std::vector<PlaceStep> steps = split_place(error.where).value_or(std::vector<PlaceStep>{});
     if (steps.empty() || std::find(keys.begin(), keys.end(), steps[0].name) == keys.end()) continue;
     error.where = fmt::format("{}:{}: {}", file_name, line_of(document, error.where), error.where);
   }

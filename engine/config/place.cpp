@@ -29,8 +29,8 @@ size_t string_end(const std::string& text, size_t start) {
 }
 
 // The bracketed step at `at`, which it moves behind the closing bracket.
-std::optional<Step> bracketed_step(const std::string& place, size_t& at) {
-  Step step;
+std::optional<PlaceStep> bracketed_step(const std::string& place, size_t& at) {
+  PlaceStep step;
   const size_t start = at + 1;
   size_t end = 0;
   if (start < place.size() && place[start] == '"') {
@@ -62,12 +62,12 @@ std::string member_place(const std::string& place, const std::string& name) {
 
 std::string element_place(const std::string& place, size_t index) { return place + "[" + std::to_string(index) + "]"; }
 
-std::optional<std::vector<Step>> split_place(const std::string& place) {
-  std::vector<Step> steps;
+std::optional<std::vector<PlaceStep>> split_place(const std::string& place) {
+  std::vector<PlaceStep> steps;
   size_t at = 0;
   while (at < place.size()) {
     if (place[at] == '[') {
-      std::optional<Step> step = bracketed_step(place, at);
+      std::optional<PlaceStep> step = bracketed_step(place, at);
       if (!step) return std::nullopt;
       steps.push_back(std::move(*step));
       continue;

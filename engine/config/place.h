@@ -14,10 +14,10 @@ std::string member_place(const std::string& place, const std::string& name);
 std::string element_place(const std::string& place, size_t index);
 
 // The steps of a place: names, and indices as "[0]". Nothing where it is not a place.
-struct Step {
+struct PlaceStep {
   std::string name;
   std::optional<size_t> index;
 };
-std::optional<std::vector<Step>> split_place(const std::string& place);
+std::optional<std::vector<PlaceStep>> split_place(const std::string& place);
 
 }  // namespace shardscope

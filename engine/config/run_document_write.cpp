@@ -83,7 +83,7 @@ JsonNode to_run_document(const RunConfig& config) {
 
 int line_of(const JsonNode& document, const std::string& path) {
   const JsonNode* node = &document;
-  for (const Step& step : split_place(path).value_or(std::vector<Step>{})) {
+  for (const PlaceStep& step : split_place(path).value_or(std::vector<PlaceStep>{})) {
     const JsonNode* next = nullptr;
     if (!step.index) next = node->is(JsonNode::Kind::object) ? node->find(step.name) : nullptr;
     if (step.index && node->is(JsonNode::Kind::array) && *step.index < node->items.size()) {

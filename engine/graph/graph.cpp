@@ -22,6 +22,18 @@ const Attribute& attribute(const Attributes& attributes, std::string_view key) {
   throw Failure(Error{"invalid_graph", what, op.name, ""});
 }
 
+// The shape rule's answer; its failures name the op.
+std::vector<TensorType> infer(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
+                              std::span<const TensorType> operands) {
+  try {
+    return definition.infer(attributes, operands);
+  } catch (const Failure& failure) {
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) error.where = name;
+    throw Failure(errors);
+  }
+}
+
 }  // namespace
 
 int64_t integer(const Attributes& attributes, std::string_view key) {
@@ -54,14 +66,7 @@ OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase
     }
     operand_types.push_back(type(input));
   }
-  std::vector<TensorType> result_types;
-  try {
-    result_types = definition.infer(attributes, operand_types);
-  } catch (const Failure& failure) {
-    std::vector<Error> errors = failure.errors();
-    for (Error& error : errors) error.where = name;
-    throw Failure(errors);
-  }
+  std::vector<TensorType> result_types = infer(definition, name, attributes, operand_types);
   OpId id = static_cast<OpId>(ops.size());
   Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}};
   for (size_t i = 0; i < result_types.size(); ++i) {
@@ -88,11 +93,14 @@ void verify(const Graph& graph) {
       operands.push_back(graph.type(input));
     }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
+      if (op.outputs[i] < 0 || op.outputs[i] >= static_cast<ValueId>(graph.values.size())) fail(op, "result is out of range");
       const Value& value = graph.values[op.outputs[i]];
       if (value.producer != id || value.result_index != static_cast<int>(i)) fail(op, "result belongs to another op");
       results.push_back(value.type);
     }
-    if (op.definition->infer(op.attributes, operands) != results) fail(op, "result types disagree with the shape rule");
+    if (infer(*op.definition, op.name, op.attributes, operands) != results) {
+      fail(op, "result types disagree with the shape rule");
+    }
     if (op.forward_op >= id) fail(op, "differentiates a later op");
     FactorRule rule = op.definition->factors(op.attributes, operands, results);
     auto check_dims = [&](const std::vector<std::vector<int>>& maps, const std::vector<TensorType>& types) {
@@ -100,7 +108,9 @@ void verify(const Graph& graph) {
       for (size_t i = 0; i < maps.size(); ++i) {
         if (maps[i].size() != types[i].shape.size()) fail(op, "factor rule has another rank");
         for (size_t d = 0; d < maps[i].size(); ++d) {
-          if (rule.factors.at(maps[i][d]).size != types[i].shape[d]) fail(op, "factor size disagrees with a dimension");
+          size_t factor = static_cast<size_t>(maps[i][d]);
+          if (factor >= rule.factors.size()) fail(op, "factor rule names a factor that it lacks");
+          if (rule.factors[factor].size != types[i].shape[d]) fail(op, "factor size disagrees with a dimension");
         }
       }
     };

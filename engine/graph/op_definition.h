@@ -24,6 +24,8 @@ struct Factor {
 };
 
 struct FactorRule {
+  static constexpr int max_factors = 10;
+
   std::vector<Factor> factors;
   std::vector<std::vector<int>> operands;  // per operand, per dimension: index into factors
   std::vector<std::vector<int>> results;
@@ -31,7 +33,8 @@ struct FactorRule {
 };
 
 // Rule from labels: one string per operand and result, one character per dimension, e.g. {"bse","e"} -> {"bse"}.
-// Labels in `whole` are not splittable.
+// Labels in `whole` are not splittable. Throws Failure where the labels do not fit the shapes, a label occurs twice in
+// one array, or there are too many.
 FactorRule make_rule(const std::vector<std::string>& operands, const std::vector<std::string>& results,
                      std::span<const TensorType> operand_types, std::span<const TensorType> result_types,
                      std::string_view whole = "", bool linear = false);

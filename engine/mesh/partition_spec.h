@@ -25,6 +25,9 @@ std::string to_string(const PartitionSpec& spec);
 // file, and an error about one dimension adds "[i]" to it. The hint says what would be legal.
 std::vector<Error> check(const PartitionSpec& spec, const Mesh& mesh, const Shape& shape, const std::string& where);
 
+// The first two of these checks, which need no shape: duplicate_axis, unknown_axis.
+std::vector<Error> check_names(const PartitionSpec& spec, const Mesh& mesh, const std::string& where);
+
 // The sharding that `spec` means for an array of rank `rank`. The spec must have passed check().
 Sharding to_sharding(const PartitionSpec& spec, const Mesh& mesh, int rank);
 

@@ -122,9 +122,13 @@ std::vector<Error> divisibility_errors(const PartitionSpec& spec, const Mesh& me
 
 }  // namespace
 
-std::vector<Error> check(const PartitionSpec& spec, const Mesh& mesh, const Shape& shape, const std::string& where) {
+std::vector<Error> check_names(const PartitionSpec& spec, const Mesh& mesh, const std::string& where) {
   std::vector<Error> errors = duplicate_errors(spec, where);
-  if (errors.empty()) errors = unknown_errors(spec, mesh, where);
+  return errors.empty() ? unknown_errors(spec, mesh, where) : errors;
+}
+
+std::vector<Error> check(const PartitionSpec& spec, const Mesh& mesh, const Shape& shape, const std::string& where) {
+  std::vector<Error> errors = check_names(spec, mesh, where);
   if (errors.empty()) errors = rank_errors(spec, shape, where);
   if (errors.empty()) errors = divisibility_errors(spec, mesh, shape, where);
   return errors;

@@ -10,11 +10,11 @@ constexpr int64_t whole_vectors(int64_t size) { return (size + 63) / 64 * 64; }
 
 }  // namespace
 
-// The packed second operand (or a slice of it), and what oneDNN copies of the first on each thread.
+// Per thread: the packed second operand (or a slice of it), and what oneDNN copies of the first.
 int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads) {
   constexpr int64_t largest_panel = 4 << 20;
-  constexpr int64_t copies_per_thread = 544 << 10;
-  return std::min(largest_panel, 4 * whole_vectors(k) * whole_vectors(std::max(m, n))) + copies_per_thread * threads;
+  constexpr int64_t copies = 544 << 10;
+  return threads * (std::min(largest_panel, 4 * whole_vectors(k) * whole_vectors(std::max(m, n))) + copies);
 }
 
 // Per thread: scores and their gradient of one block of queries, a mask of the keys, and what oneDNN copies.

@@ -25,4 +25,7 @@ struct DeviceProfile {
   bool operator==(const DeviceProfile&) const = default;
 };
 
+// The standard profile with the cores that this process may use and the memory of this machine.
+DeviceProfile host_profile();
+
 }  // namespace shardscope

@@ -36,8 +36,8 @@ uint64_t AttentionShape::score_index(int64_t b, int64_t h, int64_t q) const {
 }
 
 MatrixProductShape AttentionShape::heads_to_scores(int64_t rows) const {
-  return {.m = rows, .n = keys, .k = head_size, .transpose_b = true,
-          .lda = row_stride(), .ldb = row_stride(), .ldc = keys};
+  return {
+      .m = rows, .n = keys, .k = head_size, .transpose_b = true, .lda = row_stride(), .ldb = row_stride(), .ldc = keys};
 }
 
 MatrixProductShape AttentionShape::scores_to_queries(int64_t rows) const {
@@ -45,8 +45,14 @@ MatrixProductShape AttentionShape::scores_to_queries(int64_t rows) const {
 }
 
 MatrixProductShape AttentionShape::scores_to_keys(int64_t rows, bool accumulate) const {
-  return {.m = keys, .n = head_size, .k = rows, .transpose_a = true,
-          .lda = keys, .ldb = row_stride(), .ldc = row_stride(), .accumulate = accumulate};
+  return {.m = keys,
+          .n = head_size,
+          .k = rows,
+          .transpose_a = true,
+          .lda = keys,
+          .ldb = row_stride(),
+          .ldc = row_stride(),
+          .accumulate = accumulate};
 }
 
 void AttentionMask::start_sequence(int64_t b) {

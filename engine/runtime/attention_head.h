@@ -12,11 +12,11 @@ namespace shardscope {
 
 // What attention and its gradient share. One head of one sequence is worked on at a time, in blocks of query positions.
 struct AttentionShape {
-  int64_t batch, queries, keys, heads, head_size;        // of the part held here
-  int64_t first_batch, first_query, first_head;          // where that part starts
-  int64_t all_heads, all_queries;                        // of the whole array
+  int64_t batch, queries, keys, heads, head_size;  // of the part held here
+  int64_t first_batch, first_query, first_head;    // where that part starts
+  int64_t all_heads, all_queries;                  // of the whole array
   bool causal, padding;
-  float scale;                                           // 1 / sqrt(head_size)
+  float scale;  // 1 / sqrt(head_size)
 
   explicit AttentionShape(const KernelArguments& arguments);
 

@@ -9,8 +9,8 @@
 namespace shardscope {
 
 // Which elements of an array one training step keeps: flax.linen.Dropout's bernoulli(key, 1 - rate) over the row-major
-// index in the whole array. Attributes dropout_rate, seed, dropout_fold; the key is fold_in(fold_in(PRNGKey(seed), step),
-// dropout_fold). With rate 0 everything is kept and the other attributes are not read.
+// index in the whole array. Attributes dropout_rate, seed, dropout_fold; the key is fold_in(fold_in(PRNGKey(seed),
+// step), dropout_fold). With rate 0 everything is kept and the other attributes are not read.
 class DropoutMask {
  public:
   explicit DropoutMask(const Attributes& attributes);

@@ -37,16 +37,17 @@ class AdamKernel : public Kernel {
   explicit AdamKernel(const KernelArguments& arguments)
       : state_{arguments.outputs[0].f32(), arguments.inputs[1].f32(), arguments.outputs[1].f32(),
                arguments.outputs[2].f32()},
-        count_(arguments.outputs[0].count()), threads_(arguments.threads),
-        b1_(real(*arguments.attributes, "b1")), b2_(real(*arguments.attributes, "b2")),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads),
+        b1_(real(*arguments.attributes, "b1")),
+        b2_(real(*arguments.attributes, "b2")),
         rate_(static_cast<float>(real(*arguments.attributes, "learning_rate"))),
         eps_(static_cast<float>(real(*arguments.attributes, "eps"))) {}
 
   void run(const StepContext& context) override {
     const Moment first = moment(b1_, context.step + 1), second = moment(b2_, context.step + 1);
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      update(state_, first, second, rate_, eps_, begin, end);
-    });
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate_, eps_, begin, end); });
   }
 
  private:

@@ -54,8 +54,12 @@ std::vector<Group> group_dimensions(const KernelArguments& arguments) {
 class AddKernel : public Kernel {
  public:
   explicit AddKernel(const KernelArguments& arguments)
-      : groups_(group_dimensions(arguments)), a_(arguments.inputs[0].f32()), b_(arguments.inputs[1].f32()),
-        y_(arguments.outputs[0].f32()), count_(arguments.outputs[0].count()), threads_(arguments.threads) {}
+      : groups_(group_dimensions(arguments)),
+        a_(arguments.inputs[0].f32()),
+        b_(arguments.inputs[1].f32()),
+        y_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) { add(begin, end); });

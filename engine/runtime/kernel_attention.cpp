@@ -43,12 +43,18 @@ SHARDSCOPE_KERNEL_CLONES void drop(float* weights, const uint8_t* kept, float fa
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
-      : shape_(arguments), dropout_(*arguments.attributes), query_(arguments.inputs[0].f32()),
-        key_(arguments.inputs[1].f32()), value_(arguments.inputs[2].f32()), context_(arguments.outputs[0].f32()),
-        lse_(arguments.outputs[1].f32()), threads_(arguments.threads) {
+      : shape_(arguments),
+        dropout_(*arguments.attributes),
+        query_(arguments.inputs[0].f32()),
+        key_(arguments.inputs[1].f32()),
+        value_(arguments.inputs[2].f32()),
+        context_(arguments.outputs[0].f32()),
+        lse_(arguments.outputs[1].f32()),
+        threads_(arguments.threads) {
     const int64_t share = arguments.workspace_bytes / threads_ / 64 * 64;
     for (int thread = 0; thread < threads_; ++thread) {
-      lanes_.emplace_back(shape_, arguments, WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share));
+      lanes_.emplace_back(shape_, arguments,
+                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share));
     }
   }
 
@@ -75,7 +81,8 @@ class AttentionKernel : public Kernel {
     Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace)
         : scores(workspace.take(shape.block() * shape.keys)),
           mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
-          kept(static_cast<size_t>(shape.keys)), scratch(workspace.rest()),
+          kept(static_cast<size_t>(shape.keys)),
+          scratch(workspace.rest()),
           scores_of_block(shape.heads_to_scores(shape.block()), 1, workspace.left()),
           context_of_block(shape.scores_to_queries(shape.block()), 1, workspace.left()),
           scores_of_last(shape.heads_to_scores(shape.block_size(shape.block_count() - 1)), 1, workspace.left()),
@@ -96,7 +103,8 @@ class AttentionKernel : public Kernel {
         drop(scores, lane.kept.data(), 1.0f / dropout_.keep_probability(), shape_.keys);
       }
     }
-    (last ? lane.context_of_last : lane.context_of_block).run(lane.scores, value_ + key, context_ + query, lane.scratch);
+    (last ? lane.context_of_last : lane.context_of_block)
+        .run(lane.scores, value_ + key, context_ + query, lane.scratch);
   }
 
   float weigh(const Lane& lane, float* scores, int64_t q) const {

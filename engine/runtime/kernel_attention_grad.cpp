@@ -52,13 +52,22 @@ SHARDSCOPE_KERNEL_CLONES void score_grad(float* weights, const float* dweights, 
 class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
-      : shape_(arguments), dropout_(*arguments.attributes), query_(arguments.inputs[0].f32()),
-        key_(arguments.inputs[1].f32()), value_(arguments.inputs[2].f32()), context_(arguments.inputs[5].f32()),
-        lse_(arguments.inputs[6].f32()), dcontext_(arguments.inputs[7].f32()), dquery_(arguments.outputs[0].f32()),
-        dkey_(arguments.outputs[1].f32()), dvalue_(arguments.outputs[2].f32()), threads_(arguments.threads) {
+      : shape_(arguments),
+        dropout_(*arguments.attributes),
+        query_(arguments.inputs[0].f32()),
+        key_(arguments.inputs[1].f32()),
+        value_(arguments.inputs[2].f32()),
+        context_(arguments.inputs[5].f32()),
+        lse_(arguments.inputs[6].f32()),
+        dcontext_(arguments.inputs[7].f32()),
+        dquery_(arguments.outputs[0].f32()),
+        dkey_(arguments.outputs[1].f32()),
+        dvalue_(arguments.outputs[2].f32()),
+        threads_(arguments.threads) {
     const int64_t share = arguments.workspace_bytes / threads_ / 64 * 64;
     for (int thread = 0; thread < threads_; ++thread) {
-      lanes_.emplace_back(shape_, arguments, WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share));
+      lanes_.emplace_back(shape_, arguments,
+                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share));
     }
   }
 
@@ -94,9 +103,11 @@ class AttentionGradKernel : public Kernel {
     std::vector<Products> products;  // of the first, the middle and the last block
 
     Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace)
-        : weights(workspace.take(shape.block() * shape.keys)), dweights(workspace.take(shape.block() * shape.keys)),
+        : weights(workspace.take(shape.block() * shape.keys)),
+          dweights(workspace.take(shape.block() * shape.keys)),
           mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
-          kept(static_cast<size_t>(shape.keys)), scratch(workspace.rest()) {
+          kept(static_cast<size_t>(shape.keys)),
+          scratch(workspace.rest()) {
       const int64_t count = shape.block_count();
       for (int64_t block : {int64_t{0}, std::min<int64_t>(1, count - 1), count - 1}) {
         products.emplace_back(shape, block, workspace.left());
@@ -110,7 +121,8 @@ class AttentionGradKernel : public Kernel {
     const int64_t query = shape_.query_offset(b, h, first), key = shape_.key_offset(b, h);
     products.to_scores.run(query_ + query, key_ + key, lane.weights, lane.scratch);
     for (int64_t row = 0; row < rows; ++row) weigh(lane, b, h, first + row, row * shape_.keys);
-    products.to_keys.run(dropout_.active() ? lane.dweights : lane.weights, dcontext_ + query, dvalue_ + key, lane.scratch);
+    products.to_keys.run(dropout_.active() ? lane.dweights : lane.weights, dcontext_ + query, dvalue_ + key,
+                         lane.scratch);
     products.to_scores.run(dcontext_ + query, value_ + key, lane.dweights, lane.scratch);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t q = first + row, at = query + row * shape_.row_stride();
@@ -154,8 +166,6 @@ class AttentionGradKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> attention_grad_kernels() {
-  return {{"attention_grad", make_kernel<AttentionGradKernel>}};
-}
+std::vector<NamedKernel> attention_grad_kernels() { return {{"attention_grad", make_kernel<AttentionGradKernel>}}; }
 
 }  // namespace shardscope

@@ -33,10 +33,16 @@ SHARDSCOPE_KERNEL_CLONES void softmax_grad(const float* x, float lse, float scal
 class CrossEntropyKernel : public Kernel {
  public:
   explicit CrossEntropyKernel(const KernelArguments& arguments)
-      : logits_(arguments.inputs[0].f32()), labels_(arguments.inputs[1].i32()), loss_(arguments.outputs[0].f32()),
-        correct_(arguments.outputs[1].f32()), lse_(arguments.outputs[2].f32()), rows_(arguments.inputs[1].count()),
-        classes_(arguments.inputs[0].shape.back()), scale_(real(*arguments.attributes, "scale")),
-        threads_(arguments.threads), hits_(static_cast<size_t>(arguments.threads)) {}
+      : logits_(arguments.inputs[0].f32()),
+        labels_(arguments.inputs[1].i32()),
+        loss_(arguments.outputs[0].f32()),
+        correct_(arguments.outputs[1].f32()),
+        lse_(arguments.outputs[2].f32()),
+        rows_(arguments.inputs[1].count()),
+        classes_(arguments.inputs[0].shape.back()),
+        scale_(real(*arguments.attributes, "scale")),
+        threads_(arguments.threads),
+        hits_(static_cast<size_t>(arguments.threads)) {}
 
   void run(const StepContext&) override {
     hits_.assign(hits_.size(), 0);
@@ -82,9 +88,13 @@ class CrossEntropyKernel : public Kernel {
 class CrossEntropyGradKernel : public Kernel {
  public:
   explicit CrossEntropyGradKernel(const KernelArguments& arguments)
-      : logits_(arguments.inputs[0].f32()), labels_(arguments.inputs[1].i32()), lse_(arguments.inputs[2].f32()),
-        grad_(arguments.outputs[0].f32()), rows_(arguments.inputs[1].count()),
-        classes_(arguments.inputs[0].shape.back()), scale_(static_cast<float>(real(*arguments.attributes, "scale"))),
+      : logits_(arguments.inputs[0].f32()),
+        labels_(arguments.inputs[1].i32()),
+        lse_(arguments.inputs[2].f32()),
+        grad_(arguments.outputs[0].f32()),
+        rows_(arguments.inputs[1].count()),
+        classes_(arguments.inputs[0].shape.back()),
+        scale_(static_cast<float>(real(*arguments.attributes, "scale"))),
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {

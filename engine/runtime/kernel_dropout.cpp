@@ -21,7 +21,10 @@ SHARDSCOPE_KERNEL_CLONES void keep(const float* x, const uint8_t* kept, float pr
 class DropoutKernel : public Kernel {
  public:
   explicit DropoutKernel(const KernelArguments& arguments)
-      : mask_(*arguments.attributes), x_(arguments.inputs[0]), y_(arguments.outputs[0].f32()), count_(x_.count()),
+      : mask_(*arguments.attributes),
+        x_(arguments.inputs[0]),
+        y_(arguments.outputs[0].f32()),
+        count_(x_.count()),
         threads_(arguments.threads) {
     for (size_t d = x_.shape.size(); d-- > 0;) {
       run_ *= x_.shape[d];

@@ -26,12 +26,12 @@ int64_t size_of(const std::string& labels, const std::string& operand, const Sha
 // The product that an equation is: labels of the first operand and the result are rows, of the second and the result
 // columns, of both operands the contraction. `swapped`: the result is stored as (columns, rows), so the operands change
 // places.
-struct Plan {
+struct ProductPlan {
   MatrixProductShape shape;
   bool swapped = false;
 };
 
-Plan plan_product(const KernelArguments& arguments) {
+ProductPlan plan_product(const KernelArguments& arguments) {
   const Equation equation = parse_equation(*arguments.attributes, arguments.inputs.size());
   const std::string &a = equation.operands[0], &b = equation.operands[1], &c = equation.result;
   const std::string rows = common(a, c), columns = common(b, c), contraction = common(a, b);
@@ -39,11 +39,12 @@ Plan plan_product(const KernelArguments& arguments) {
   const bool b_fits = b == contraction + columns || b == columns + contraction;
   const bool c_fits = c == rows + columns || c == columns + rows;
   if (!a_fits || !b_fits || !c_fits) {
-    throw Failure(Error{"equation", "equation '" + text(*arguments.attributes, "equation") + "' is not one matrix product",
-                        "", "the dimensions of rows, columns and contraction must each be neighbours, in the same order "
-                            "in both arrays that have them, and no dimension may occur in all three"});
+    throw Failure(Error{"equation",
+                        "equation '" + text(*arguments.attributes, "equation") + "' is not one matrix product", "",
+                        "the dimensions of rows, columns and contraction must each be neighbours, in the same order "
+                        "in both arrays that have them, and no dimension may occur in all three"});
   }
-  Plan plan;
+  ProductPlan plan;
   MatrixProductShape& shape = plan.shape;
   shape.m = size_of(rows, a, arguments.inputs[0].shape);
   shape.n = size_of(columns, b, arguments.inputs[1].shape);
@@ -70,7 +71,7 @@ class EinsumKernel : public Kernel {
   void run(const StepContext&) override { product_.run(left_, right_, result_, workspace_); }
 
  private:
-  EinsumKernel(const KernelArguments& arguments, const Plan& plan)
+  EinsumKernel(const KernelArguments& arguments, const ProductPlan& plan)
       : product_(plan.shape, arguments.threads, arguments.workspace_bytes),
         left_(arguments.inputs[plan.swapped ? 1 : 0].f32()),
         right_(arguments.inputs[plan.swapped ? 0 : 1].f32()),

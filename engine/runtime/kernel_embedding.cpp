@@ -18,9 +18,14 @@ SHARDSCOPE_KERNEL_CLONES void accumulate(const float* source, int64_t count, flo
 class EmbeddingKernel : public Kernel {
  public:
   explicit EmbeddingKernel(const KernelArguments& arguments)
-      : tokens_(arguments.inputs[0].i32()), table_(arguments.inputs[1].f32()), rows_(arguments.outputs[0].f32()),
-        count_(arguments.inputs[0].count()), first_(arguments.inputs[1].offset[0]),
-        held_(arguments.inputs[1].shape[0]), features_(arguments.inputs[1].shape[1]), threads_(arguments.threads) {}
+      : tokens_(arguments.inputs[0].i32()),
+        table_(arguments.inputs[1].f32()),
+        rows_(arguments.outputs[0].f32()),
+        count_(arguments.inputs[0].count()),
+        first_(arguments.inputs[1].offset[0]),
+        held_(arguments.inputs[1].shape[0]),
+        features_(arguments.inputs[1].shape[1]),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     const size_t bytes = static_cast<size_t>(features_) * sizeof(float);
@@ -50,9 +55,14 @@ class EmbeddingKernel : public Kernel {
 class EmbeddingGradKernel : public Kernel {
  public:
   explicit EmbeddingGradKernel(const KernelArguments& arguments)
-      : tokens_(arguments.inputs[0].i32()), cotangent_(arguments.inputs[1].f32()), table_(arguments.outputs[0].f32()),
-        count_(arguments.inputs[0].count()), first_(arguments.outputs[0].offset[0]),
-        held_(arguments.outputs[0].shape[0]), features_(arguments.outputs[0].shape[1]), threads_(arguments.threads) {}
+      : tokens_(arguments.inputs[0].i32()),
+        cotangent_(arguments.inputs[1].f32()),
+        table_(arguments.outputs[0].f32()),
+        count_(arguments.inputs[0].count()),
+        first_(arguments.outputs[0].offset[0]),
+        held_(arguments.outputs[0].shape[0]),
+        features_(arguments.outputs[0].shape[1]),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, features_, 16, [&](int64_t begin, int64_t end, int) {

@@ -20,9 +20,10 @@ SHARDSCOPE_KERNEL_CLONES void gelu_grad(const float* x, const float* dy, float* 
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     const float square = x[i] * x[i];
-    const float gate = vector_sigmoid(x[i] * (slope + curve * square));
-    const float bend = gate * (1.0f - gate);
-    // Where the gate is shut or open, x times a large number times zero must be zero.
+    const float fall = vector_exp(-x[i] * (slope + curve * square));
+    const float gate = 1.0f / (1.0f + fall);
+    const float bend = gate * (fall * gate);
+    // Where the gate is shut, large numbers times zero must be zero.
     const float tail = bend > 0.0f ? bend * x[i] * (slope + 3.0f * curve * square) : 0.0f;
     dx[i] = dy[i] * (gate + tail);
   }
@@ -31,7 +32,9 @@ SHARDSCOPE_KERNEL_CLONES void gelu_grad(const float* x, const float* dy, float* 
 class GeluKernel : public Kernel {
  public:
   explicit GeluKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()), y_(arguments.outputs[0].f32()), count_(arguments.outputs[0].count()),
+      : x_(arguments.inputs[0].f32()),
+        y_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
@@ -48,8 +51,11 @@ class GeluKernel : public Kernel {
 class GeluGradKernel : public Kernel {
  public:
   explicit GeluGradKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()), dy_(arguments.inputs[1].f32()), dx_(arguments.outputs[0].f32()),
-        count_(arguments.outputs[0].count()), threads_(arguments.threads) {}
+      : x_(arguments.inputs[0].f32()),
+        dy_(arguments.inputs[1].f32()),
+        dx_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) { gelu_grad(x_, dy_, dx_, begin, end); });

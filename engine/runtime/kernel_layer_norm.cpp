@@ -35,8 +35,12 @@ SHARDSCOPE_KERNEL_CLONES void normalise(const float* x, RowMoments moments, cons
 class MomentsKernel : public Kernel {
  public:
   explicit MomentsKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()), sums_(arguments.outputs[0].f32()), squares_(arguments.outputs[1].f32()),
-        rows_(arguments.outputs[0].count()), columns_(arguments.inputs[0].shape.back()), threads_(arguments.threads) {}
+      : x_(arguments.inputs[0].f32()),
+        sums_(arguments.outputs[0].f32()),
+        squares_(arguments.outputs[1].f32()),
+        rows_(arguments.outputs[0].count()),
+        columns_(arguments.inputs[0].shape.back()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
@@ -56,9 +60,14 @@ class MomentsKernel : public Kernel {
 class LayerNormKernel : public Kernel {
  public:
   explicit LayerNormKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()), moments_(arguments, 1), scale_(arguments.inputs[3].f32()),
-        bias_(arguments.inputs[4].f32()), y_(arguments.outputs[0].f32()), rows_(arguments.inputs[1].count()),
-        columns_(arguments.inputs[0].shape.back()), threads_(arguments.threads) {}
+      : x_(arguments.inputs[0].f32()),
+        moments_(arguments, 1),
+        scale_(arguments.inputs[3].f32()),
+        bias_(arguments.inputs[4].f32()),
+        y_(arguments.outputs[0].f32()),
+        rows_(arguments.inputs[1].count()),
+        columns_(arguments.inputs[0].shape.back()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {

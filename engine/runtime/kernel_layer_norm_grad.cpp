@@ -82,9 +82,15 @@ SHARDSCOPE_KERNEL_CLONES void grad_parameters(const float* dy, const float* x, R
 class GradMomentsKernel : public Kernel {
  public:
   explicit GradMomentsKernel(const KernelArguments& arguments)
-      : dy_(arguments.inputs[0].f32()), x_(arguments.inputs[1].f32()), moments_(arguments, 2),
-        scale_(arguments.inputs[4].f32()), g1_(arguments.outputs[0].f32()), g2_(arguments.outputs[1].f32()),
-        rows_(arguments.inputs[2].count()), columns_(arguments.inputs[1].shape.back()), threads_(arguments.threads) {}
+      : dy_(arguments.inputs[0].f32()),
+        x_(arguments.inputs[1].f32()),
+        moments_(arguments, 2),
+        scale_(arguments.inputs[4].f32()),
+        g1_(arguments.outputs[0].f32()),
+        g2_(arguments.outputs[1].f32()),
+        rows_(arguments.inputs[2].count()),
+        columns_(arguments.inputs[1].shape.back()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
@@ -107,10 +113,16 @@ class GradMomentsKernel : public Kernel {
 class GradInputKernel : public Kernel {
  public:
   explicit GradInputKernel(const KernelArguments& arguments)
-      : dy_(arguments.inputs[0].f32()), x_(arguments.inputs[1].f32()), moments_(arguments, 2),
-        scale_(arguments.inputs[4].f32()), g1_(arguments.inputs[5].f32()), g2_(arguments.inputs[6].f32()),
-        dx_(arguments.outputs[0].f32()), rows_(arguments.inputs[2].count()),
-        columns_(arguments.inputs[1].shape.back()), threads_(arguments.threads) {}
+      : dy_(arguments.inputs[0].f32()),
+        x_(arguments.inputs[1].f32()),
+        moments_(arguments, 2),
+        scale_(arguments.inputs[4].f32()),
+        g1_(arguments.inputs[5].f32()),
+        g2_(arguments.inputs[6].f32()),
+        dx_(arguments.outputs[0].f32()),
+        rows_(arguments.inputs[2].count()),
+        columns_(arguments.inputs[1].shape.back()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
@@ -134,15 +146,21 @@ class GradInputKernel : public Kernel {
 class GradParametersKernel : public Kernel {
  public:
   explicit GradParametersKernel(const KernelArguments& arguments)
-      : dy_(arguments.inputs[0].f32()), x_(arguments.inputs[1].f32()), moments_(arguments, 2),
-        dscale_(arguments.outputs[0].f32()), dbias_(arguments.outputs[1].f32()), rows_(arguments.inputs[2].count()),
-        columns_(arguments.inputs[1].shape.back()), threads_(arguments.threads) {}
+      : dy_(arguments.inputs[0].f32()),
+        x_(arguments.inputs[1].f32()),
+        moments_(arguments, 2),
+        dscale_(arguments.outputs[0].f32()),
+        dbias_(arguments.outputs[1].f32()),
+        rows_(arguments.inputs[2].count()),
+        columns_(arguments.inputs[1].shape.back()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     const int64_t width = tile_width(columns_, threads_);
     parallel_for(threads_, (columns_ + width - 1) / width, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t column = begin * width; column < std::min(columns_, end * width); column += width) {
-        grad_parameters(dy_, x_, moments_, rows_, columns_, column, std::min(width, columns_ - column), dscale_, dbias_);
+        grad_parameters(dy_, x_, moments_, rows_, columns_, column, std::min(width, columns_ - column), dscale_,
+                        dbias_);
       }
     });
   }

@@ -59,7 +59,9 @@ struct Dimension {
 class ReduceSumKernel : public Kernel {
  public:
   explicit ReduceSumKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()), y_(arguments.outputs[0].f32()), count_(arguments.outputs[0].count()),
+      : x_(arguments.inputs[0].f32()),
+        y_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
         threads_(arguments.threads) {
     const Equation equation = parse_equation(*arguments.attributes, arguments.inputs.size());
     const std::string& labels = equation.operands[0];

@@ -11,7 +11,8 @@ struct RowNorm {
 };
 
 // Mean and inverse deviation of each row from its raw sums: var = max(0, squares / features - mean^2), as in
-// flax.linen.LayerNorm with use_fast_variance. Attributes epsilon, features (the whole size of the normalised dimension).
+// flax.linen.LayerNorm with use_fast_variance. Attributes epsilon, features (the whole size of the normalised
+// dimension).
 struct RowMoments {
   const float* sums;
   const float* squares;
@@ -20,7 +21,8 @@ struct RowMoments {
 
   // `first` is the position of the sums among the inputs; the squares follow.
   RowMoments(const KernelArguments& arguments, int first)
-      : sums(arguments.inputs[first].f32()), squares(arguments.inputs[first + 1].f32()),
+      : sums(arguments.inputs[first].f32()),
+        squares(arguments.inputs[first + 1].f32()),
         features(static_cast<float>(integer(*arguments.attributes, "features"))),
         epsilon(static_cast<float>(real(*arguments.attributes, "epsilon"))) {}
 

@@ -3,7 +3,6 @@
 #include <dnnl.hpp>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +15,9 @@ namespace shardscope {
 namespace {
 
 using dnnl::memory;
-using Description = dnnl::matmul::primitive_desc;
 
 constexpr int64_t smallest_packed_rows = 256;
+constexpr int64_t smallest_share = 64;     // rows or columns that are worth a thread
 constexpr int64_t transposed_slice = 512;  // of k, where A is transposed too: oneDNN copies both then, best from cache
 
 const dnnl::engine& cpu() {
@@ -68,9 +67,9 @@ class Call {
   void run(std::initializer_list<void*> data) {
     size_t i = 0;
     for (void* address : data) memories_[i++].set_data_handle(address);
-    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
-                                                   arguments_.data()),
-                            "matrix product");
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
+        "matrix product");
   }
 
  private:
@@ -89,90 +88,146 @@ struct Slice {
   int64_t scratch_bytes;
 };
 
-std::optional<Slice> make_slice(const MatrixProductShape& shape, int64_t k, bool accumulate, bool packed,
-                                int64_t workspace_bytes) {
+Slice make_slice(const MatrixProductShape& shape, int64_t k, bool accumulate, bool packed) {
   const memory::desc a = matrix(shape.m, k, shape.lda, shape.transpose_a);
   const memory::desc b = matrix(k, shape.n, shape.ldb, shape.transpose_b);
   const memory::desc c = matrix(shape.m, shape.n, shape.ldc, false);
   const memory::desc any({k, shape.n}, memory::data_type::f32, memory::format_tag::any);
-  Description description = describe<dnnl::matmul>(a, packed ? any : b, c, accumulate);
-  do {
-    const memory::desc chosen = description.weights_desc();
-    const bool packs = packed && chosen != b;
-    const int64_t packed_bytes = packs ? aligned(size_of(chosen)) : 0;
-    int64_t scratch_bytes = size_of(description.scratchpad_desc());
-    std::optional<dnnl::reorder::primitive_desc> reorder;
-    if (packs) {
-      reorder.emplace(cpu(), b, cpu(), chosen, attributes(false));
-      scratch_bytes = std::max(scratch_bytes, size_of(reorder->scratchpad_desc()));
+  const auto description = describe<dnnl::matmul>(a, packed ? any : b, c, accumulate);
+  const memory::desc chosen = description.weights_desc();
+  Slice slice{std::nullopt,
+              Call(dnnl::matmul(description), {{DNNL_ARG_SRC, a},
+                                               {DNNL_ARG_WEIGHTS, chosen},
+                                               {DNNL_ARG_DST, c},
+                                               {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc()}}),
+              k, 0, size_of(description.scratchpad_desc())};
+  if (chosen != b) {
+    const dnnl::reorder::primitive_desc reorder(cpu(), b, cpu(), chosen, attributes(false));
+    slice.pack.emplace(
+        dnnl::reorder(reorder),
+        std::vector<std::pair<int, memory::desc>>{
+            {DNNL_ARG_FROM, b}, {DNNL_ARG_TO, chosen}, {DNNL_ARG_SCRATCHPAD, reorder.scratchpad_desc()}});
+    slice.packed_bytes = aligned(size_of(chosen));
+    slice.scratch_bytes = std::max(slice.scratch_bytes, size_of(reorder.scratchpad_desc()));
+  }
+  return slice;
+}
+
+// A product on one thread.
+class SerialProduct {
+ public:
+  // Throws Failure where nothing fits the workspace.
+  SerialProduct(const MatrixProductShape& shape, bool packed, int64_t workspace_bytes) : shape_(shape) {
+    if (packed) {
+      int64_t size = shape.transpose_a ? std::min(shape.k, transposed_slice) : shape.k;
+      bool fits = cut(size, true, workspace_bytes);
+      while (!fits && size > 64) {
+        size = (size / 2 + 63) / 64 * 64;
+        fits = cut(size, true, workspace_bytes);
+      }
+      if (fits) return;
     }
-    if (packed_bytes + scratch_bytes > workspace_bytes) continue;
-    Slice slice{std::nullopt,
-                Call(dnnl::matmul(description), {{DNNL_ARG_SRC, a},
-                                                 {DNNL_ARG_WEIGHTS, chosen},
-                                                 {DNNL_ARG_DST, c},
-                                                 {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc()}}),
-                k, packed_bytes, scratch_bytes};
-    if (packs) {
-      slice.pack.emplace(dnnl::reorder(*reorder), std::vector<std::pair<int, memory::desc>>{
-                                                      {DNNL_ARG_FROM, b},
-                                                      {DNNL_ARG_TO, chosen},
-                                                      {DNNL_ARG_SCRATCHPAD, reorder->scratchpad_desc()}});
+    if (cut(shape.k, false, workspace_bytes)) return;
+    throw Failure(Error{"workspace",
+                        "no implementation of the (" + std::to_string(shape.m) + ", " + std::to_string(shape.k) +
+                            ") x (" + std::to_string(shape.k) + ", " + std::to_string(shape.n) +
+                            ") product fits a workspace of " + std::to_string(workspace_bytes) + " bytes",
+                        "", "see matrix_product_workspace_bytes"});
+  }
+
+  void run(float* a, float* b, float* c, void* workspace) {
+    for (int kind : order_) {
+      Slice& slice = kinds_[kind];
+      void* scratch = static_cast<char*>(workspace) + slice.packed_bytes;
+      if (slice.pack) slice.pack->run({b, workspace, scratch});
+      slice.product.run({a, slice.pack ? workspace : b, c, scratch});
+      a += shape_.transpose_a ? slice.k * shape_.lda : slice.k;
+      b += shape_.transpose_b ? slice.k : slice.k * shape_.ldb;
     }
-    return slice;
-  } while (description.next_impl());
-  return std::nullopt;
+  }
+
+  int64_t needed_bytes() const {
+    int64_t bytes = 0;
+    for (const Slice& slice : kinds_) bytes = std::max(bytes, slice.packed_bytes + slice.scratch_bytes);
+    return bytes;
+  }
+
+ private:
+  // Slices of `size` of k; false where a kind of slice does not fit the workspace.
+  bool cut(int64_t size, bool packed, int64_t workspace_bytes) {
+    kinds_.clear();
+    order_.clear();
+    for (int64_t done = 0; done < shape_.k; done += size) {
+      const int64_t k = std::min(size, shape_.k - done);
+      if (done < 2 * size || k != size) {
+        kinds_.push_back(make_slice(shape_, k, shape_.accumulate || done > 0, packed));
+        if (kinds_.back().packed_bytes + kinds_.back().scratch_bytes > workspace_bytes) return false;
+      }
+      order_.push_back(static_cast<int>(kinds_.size()) - 1);
+    }
+    return true;
+  }
+
+  MatrixProductShape shape_;
+  std::vector<Slice> kinds_;  // first, middle and last slice
+  std::vector<int> order_;    // of kinds
+};
+
+// A block of rows and columns of the result: one thread's work.
+struct Block {
+  int64_t a_offset, b_offset, c_offset;
+  SerialProduct product;
+};
+
+// Borders of `parts` nearly equal ranges of [0, size), whole vectors where that is possible.
+int64_t border(int64_t size, int64_t part, int64_t parts) {
+  return part == parts ? size : (size + 63) / 64 * part / parts * 64;
+}
+
+// The largest divisor of `threads` that leaves each part of `size` worth a thread.
+int parts(int64_t size, int threads) {
+  int count = threads;
+  while (count > 1 && (threads % count != 0 || size < smallest_share * count)) --count;
+  return count;
+}
+
+[[noreturn]] void rethrow(const dnnl::error& error) {
+  throw Failure(Error{"matrix_product", std::string("oneDNN: ") + error.what(), "", ""});
 }
 
 }  // namespace
 
 struct MatrixProduct::Implementation {
-  MatrixProductShape shape;
-  int threads;
-  std::vector<Slice> kinds;  // first, middle and last slice
-  std::vector<int> order;    // of kinds
+  std::vector<Block> blocks;
+  int64_t share = 0;  // bytes of the workspace for each
 
-  // Slices of `size` of k; false where a kind of slice does not fit the workspace.
-  bool cut(int64_t size, bool packed, int64_t workspace_bytes) {
-    kinds.clear();
-    order.clear();
-    for (int64_t done = 0; done < shape.k; done += size) {
-      const int64_t k = std::min(size, shape.k - done);
-      if (done < 2 * size || k != size) {
-        auto slice = make_slice(shape, k, shape.accumulate || done > 0, packed, workspace_bytes);
-        if (!slice) return false;
-        kinds.push_back(std::move(*slice));
+  // Threads that share out rows pack the same B, threads that share out columns copy the same A where it is transposed;
+  // packing costs about twice as much as copying.
+  Implementation(const MatrixProductShape& shape, int threads, int64_t workspace_bytes)
+      : share(workspace_bytes / threads / 64 * 64) {
+    ThreadLimit limit(1);
+    const bool columns_first = shape.transpose_a && shape.m < 2 * shape.n;
+    const int first = parts(columns_first ? shape.n : shape.m, threads);
+    const int second = parts(columns_first ? shape.m : shape.n, threads / first);
+    const int rows = columns_first ? second : first, columns = columns_first ? first : second;
+    for (int i = 0; i < rows; ++i) {
+      const int64_t m0 = border(shape.m, i, rows), m1 = border(shape.m, i + 1, rows);
+      for (int j = 0; j < columns; ++j) {
+        const int64_t n0 = border(shape.n, j, columns), n1 = border(shape.n, j + 1, columns);
+        MatrixProductShape block = shape;
+        block.m = m1 - m0;
+        block.n = n1 - n0;
+        blocks.push_back({shape.transpose_a ? m0 : m0 * shape.lda, shape.transpose_b ? n0 * shape.ldb : n0,
+                          m0 * shape.ldc + n0, SerialProduct(block, shape.m >= smallest_packed_rows, share)});
       }
-      order.push_back(static_cast<int>(kinds.size()) - 1);
     }
-    return true;
   }
 };
 
-MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes)
-    : implementation_(std::make_unique<Implementation>()) {
-  ThreadLimit limit(threads);
-  implementation_->shape = shape;
-  implementation_->threads = threads;
-  try {
-    if (shape.m >= smallest_packed_rows) {
-      int64_t size = shape.transpose_a ? std::min(shape.k, transposed_slice) : shape.k;
-      bool fits = implementation_->cut(size, true, workspace_bytes);
-      while (!fits && size > 64) {
-        size = (size / 2 + 63) / 64 * 64;
-        fits = implementation_->cut(size, true, workspace_bytes);
-      }
-      if (fits) return;
-    }
-    if (implementation_->cut(shape.k, false, workspace_bytes)) return;
-  } catch (const dnnl::error& error) {
-    throw Failure(Error{"matrix_product", std::string("oneDNN: ") + error.what(), "", ""});
-  }
-  throw Failure(Error{"workspace",
-                      "no implementation of the (" + std::to_string(shape.m) + ", " + std::to_string(shape.k) + ") x (" +
-                          std::to_string(shape.k) + ", " + std::to_string(shape.n) + ") product fits a workspace of " +
-                          std::to_string(workspace_bytes) + " bytes",
-                      "", "see matrix_product_workspace_bytes"});
+MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes) try
+    : implementation_(std::make_unique<Implementation>(shape, threads, workspace_bytes)) {
+} catch (const dnnl::error& error) {
+  rethrow(error);
 }
 
 MatrixProduct::~MatrixProduct() = default;
@@ -180,36 +235,24 @@ MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 MatrixProduct& MatrixProduct::operator=(MatrixProduct&&) noexcept = default;
 
 void MatrixProduct::run(const float* a, const float* b, float* c, void* workspace) {
-  ThreadLimit limit(implementation_->threads);
-  const MatrixProductShape& shape = implementation_->shape;
-  float* left = const_cast<float*>(a);
-  float* right = const_cast<float*>(b);
+  const int count = static_cast<int>(implementation_->blocks.size());
   try {
-    for (int kind : implementation_->order) {
-      Slice& slice = implementation_->kinds[kind];
-      void* scratch = static_cast<char*>(workspace) + slice.packed_bytes;
-      if (slice.pack) slice.pack->run({right, workspace, scratch});
-      slice.product.run({left, slice.pack ? workspace : right, c, scratch});
-      left += shape.transpose_a ? slice.k * shape.lda : slice.k;
-      right += shape.transpose_b ? slice.k : slice.k * shape.ldb;
-    }
+    parallel_for(count, count, 1, [&](int64_t begin, int64_t end, int) {
+      ThreadLimit limit(1);
+      for (int64_t i = begin; i < end; ++i) {
+        Block& block = implementation_->blocks[i];
+        block.product.run(const_cast<float*>(a) + block.a_offset, const_cast<float*>(b) + block.b_offset,
+                          c + block.c_offset, static_cast<char*>(workspace) + i * implementation_->share);
+      }
+    });
   } catch (const dnnl::error& error) {
-    throw Failure(Error{"matrix_product", std::string("oneDNN: ") + error.what(), "", ""});
+    rethrow(error);
   }
 }
 
 int64_t MatrixProduct::needed_bytes() const {
-  int64_t bytes = 0;
-  for (const Slice& slice : implementation_->kinds) bytes = std::max(bytes, slice.packed_bytes + slice.scratch_bytes);
-  return bytes;
-}
-
-const char* matrix_product_library() {
-  static const std::string version = [] {
-    const dnnl_version_t* v = dnnl_version();
-    return std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
-  }();
-  return version.c_str();
+  const auto& blocks = implementation_->blocks;
+  return implementation_->share * static_cast<int64_t>(blocks.size() - 1) + blocks.back().product.needed_bytes();
 }
 
 }  // namespace shardscope

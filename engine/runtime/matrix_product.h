@@ -14,8 +14,9 @@ struct MatrixProductShape {
   bool accumulate = false;
 };
 
-// A product prepared for one shape on `threads` threads of oneDNN. B is first packed, in slices of k, into oneDNN's own
-// blocked format where that pays (large m) and fits the workspace, which is worth 10 to 20 % of speed. One object
+// A product prepared for one shape. The result is cut into one block for each of `threads` threads, so that they meet
+// only at the end; each block is oneDNN's work on one thread. B is first packed, in slices of k, into oneDNN's own
+// blocked format where that pays (many rows) and fits the workspace, which is worth 10 to 20 % of speed. One object
 // serves one calling thread at a time.
 class MatrixProduct {
  public:
@@ -33,8 +34,5 @@ class MatrixProduct {
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
-
-// Version of the oneDNN library in use, "2.6.3": part of what a plan's hash should cover.
-const char* matrix_product_library();
 
 }  // namespace shardscope

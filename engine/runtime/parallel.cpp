@@ -16,7 +16,7 @@ void parallel_for(int threads, int64_t count, int64_t grain, RangeFunction funct
     return;
   }
   std::exception_ptr failure;
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(parts))
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts))
   for (int64_t part = 0; part < parts; ++part) {
     try {
       const int64_t begin = grains * part / parts * grain;

@@ -9,9 +9,9 @@ using RangeFunction = void (*)(void* body, int64_t begin, int64_t end, int threa
 void parallel_for(int threads, int64_t count, int64_t grain, RangeFunction function, void* body);
 
 // Cuts [0, count) into at most `threads` contiguous ranges of nearly equal size, whose inner borders are multiples of
-// `grain`, and calls body(begin, end, thread) for each, at the same time on the threads of the OpenMP pool. The cut is a
-// function of the arguments alone. One range runs on the calling thread without any OpenMP region. The first exception
-// of a body is thrown again here.
+// `grain`, and calls body(begin, end, thread) for each, at the same time on the threads of the OpenMP pool. The cut is
+// a function of the arguments alone. One range runs on the calling thread without any OpenMP region. The first
+// exception of a body is thrown again here.
 template <class Body>
 void parallel_for(int threads, int64_t count, int64_t grain, Body&& body) {
   using Type = std::remove_reference_t<Body>;

@@ -12,6 +12,7 @@ namespace shardscope {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr int no_axis = -1;
 
 // One op with all its placements, reduced to layout ids and seconds.
 struct OpNode {
@@ -62,10 +63,12 @@ class LayoutSearch {
   void build_values() {
     const Graph& graph = problem_.graph;
     values_.resize(graph.values.size());
+    const std::vector<bool> bucketed = bucketed_values(graph, problem_.bucket_bytes);
+    const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, std::count(bucketed.begin(), bucketed.end(), true)));
     for (size_t v = 0; v < values_.size(); ++v) {
       values_[v].producer = graph.values[v].producer;
       values_[v].result = graph.values[v].result_index;
-      values_[v].type = costs_.type_id(graph.values[v].type);
+      values_[v].type = costs_.type_id(graph.values[v].type, bucketed[v] ? share : 1);
       if (problem_.pins[v]) values_[v].pin = costs_.layout_id(*problem_.pins[v]);
     }
     for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
@@ -133,7 +136,7 @@ class LayoutSearch {
 
   // Classes of (op, factor) that share a dimension of a value.
   void build_classes() {
-    std::vector<int> parent(ops_.size() * Placement::max_factors);
+    std::vector<int> parent(ops_.size() * FactorRule::max_factors);
     std::iota(parent.begin(), parent.end(), 0);
     auto find = [&](int node) {
       while (parent[node] != node) node = parent[node] = parent[parent[node]];
@@ -144,7 +147,7 @@ class LayoutSearch {
       for (size_t d = 0; d < graph.values[v].type.shape.size(); ++d) {
         int first = -1;
         auto join = [&](OpId op, const std::vector<int>& dims) {
-          int node = find(op * Placement::max_factors + dims[d]);
+          int node = find(op * FactorRule::max_factors + dims[d]);
           if (first < 0) first = node;
           parent[node] = find(first);
         };
@@ -158,7 +161,7 @@ class LayoutSearch {
     for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) {
       for (size_t f = 0; f < problem_.rules[op].factors.size(); ++f) {
         int factor = static_cast<int>(f);
-        classes[find(op * Placement::max_factors + factor)].emplace_back(op, factor);
+        classes[find(op * FactorRule::max_factors + factor)].emplace_back(op, factor);
       }
     }
     for (auto& [root, members] : classes) classes_.push_back(std::move(members));
@@ -235,14 +238,16 @@ class LayoutSearch {
     return delta;
   }
 
-  // The placement of `op` with `axis` taken from where it is and put on `factor`; -1 when that is not legal.
-  int with_axis(OpId op, AxisIndex axis, int factor) const {
+  // The placement of `op` with `axis` taken from where it is and put on `factor`, in the place of `replaced` if that is
+  // an axis; -1 when that is not legal.
+  int with_axis(OpId op, AxisIndex axis, int factor, int replaced = no_axis) const {
     Placement placement = ops_[op].placements[ops_[op].chosen];
+    if (replaced != no_axis && !placement.factors[factor].contains(static_cast<AxisIndex>(replaced))) return -1;
     placement.partial &= static_cast<uint8_t>(~(1u << axis));
     for (AxisList& list : placement.factors) {
       AxisList kept;
       for (AxisIndex other : list) {
-        if (other != axis) kept.push_back(other);
+        if (other != axis && other != replaced) kept.push_back(other);
       }
       list = kept;
     }
@@ -260,22 +265,26 @@ class LayoutSearch {
   bool move_classes() {
     bool changed = false;
     for (AxisIndex axis = 0; axis < problem_.mesh.axis_count(); ++axis) {
-      if (problem_.mesh.axis_size(axis) == 1) continue;
-      for (const auto& members : classes_) {
-        std::vector<Move> moves;
-        OpId last = no_id;
-        for (auto [op, factor] : members) {
-          if (op == last || ops_[op].placements.size() == 1) continue;
-          int placement = with_axis(op, axis, factor);
-          if (placement < 0) continue;
-          last = op;
-          if (placement != ops_[op].chosen) moves.push_back({op, placement});
-        }
-        if (!moves.empty()) changed |= try_moves(moves) < -1e-7;
+      for (int replaced = no_axis; replaced < problem_.mesh.axis_count(); ++replaced) {
+        if (replaced == axis || problem_.mesh.axis_size(axis) == 1) continue;
+        for (const auto& members : classes_) changed |= move_class(members, axis, replaced);
+        if (stop_.stop_requested()) return false;
       }
-      if (stop_.stop_requested()) return false;
     }
     return changed;
+  }
+
+  bool move_class(const std::vector<std::pair<OpId, int>>& members, AxisIndex axis, int replaced) {
+    std::vector<Move> moves;
+    OpId last = no_id;
+    for (auto [op, factor] : members) {
+      if (op == last || ops_[op].placements.size() == 1) continue;
+      int placement = with_axis(op, axis, factor, replaced);
+      if (placement < 0) continue;
+      last = op;
+      if (placement != ops_[op].chosen) moves.push_back({op, placement});
+    }
+    return !moves.empty() && try_moves(moves) < -1e-7;
   }
 
   // An op together with its gradients, by the labels that they share.
@@ -362,6 +371,16 @@ class LayoutSearch {
 };
 
 }  // namespace
+
+std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
+  std::vector<bool> bucketed(graph.values.size());
+  for (const Parameter& parameter : graph.parameters) {
+    if (graph.type(parameter.value).bytes() > bucket_bytes) continue;
+    bucketed[parameter.value] = true;
+    if (parameter.gradient != no_id) bucketed[parameter.gradient] = true;
+  }
+  return bucketed;
+}
 
 std::vector<OpChoice> choose_layouts(const LayoutProblem& problem, std::stop_token stop) {
   return LayoutSearch(problem, stop).run();

@@ -29,9 +29,10 @@ int LayoutCosts::layout_id(const Sharding& sharding) {
   return static_cast<int>(layouts_.size()) - 1;
 }
 
-int LayoutCosts::type_id(const TensorType& type) {
-  auto found = std::find(types_.begin(), types_.end(), type);
-  if (found == types_.end()) found = types_.insert(types_.end(), type);
+int LayoutCosts::type_id(const TensorType& type, double latency_share) {
+  CostedType wanted{type, latency_share};
+  auto found = std::find(types_.begin(), types_.end(), wanted);
+  if (found == types_.end()) found = types_.insert(types_.end(), wanted);
   return static_cast<int>(found - types_.begin());
 }
 
@@ -42,16 +43,17 @@ float LayoutCosts::reshard_seconds(int type, int from, int to) {
   if (!added) return entry->second;
   const Sharding &source = layouts_[from], &target = layouts_[to];
   if (!can_reshard(source, target)) return entry->second = std::numeric_limits<float>::infinity();
+  const auto& [array, latency_share] = types_[type];
   double seconds = 0;
   Sharding current = source;
   for (const ReshardStep& step : reshard_path(source, target, mesh_)) {
     if (step.kind == ReshardKind::slice) {
-      double bytes = static_cast<double>(types_[type].bytes());
+      double bytes = static_cast<double>(array.bytes());
       for (int d = 0; d < step.result.rank; ++d) bytes /= static_cast<double>(shard_count(step.result, mesh_, d));
       seconds += rates_.seconds_per_step + 2 * bytes * rates_.seconds_per_byte;
     } else {
-      seconds += rates_.seconds_per_collective +
-                 wire_bytes(step, current, mesh_, types_[type]) * rates_.seconds_per_wire_byte;
+      seconds += rates_.seconds_per_collective * latency_share +
+                 wire_bytes(step, current, mesh_, array) * rates_.seconds_per_wire_byte;
     }
     current = step.result;
   }

@@ -25,17 +25,24 @@ class LayoutCosts {
   LayoutCosts(const Mesh& mesh, const CostRates& rates) : mesh_(mesh), rates_(rates) {}
 
   int layout_id(const Sharding& sharding);
-  int type_id(const TensorType& type);
+  // Arrays that share each collective with others pay only their share of its latency.
+  int type_id(const TensorType& type, double latency_share = 1);
   const Sharding& layout(int id) const { return layouts_[id]; }
   // Infinite where `to` cannot be made from `from`.
   float reshard_seconds(int type, int from, int to);
 
  private:
+  struct CostedType {
+    TensorType type;
+    double latency_share;
+    bool operator==(const CostedType&) const = default;
+  };
+
   const Mesh& mesh_;
   CostRates rates_;
   std::vector<Sharding> layouts_;
   std::unordered_multimap<uint64_t, int> layout_index_;
-  std::vector<TensorType> types_;
+  std::vector<CostedType> types_;
   std::unordered_map<uint64_t, float> seconds_;
 };
 

@@ -26,11 +26,17 @@ StepKind step_kind(ReshardKind kind) {
 // Steps that wait for others of their kind: stage i of every array's path runs before stage i + 1 of any.
 using StagedSteps = std::vector<std::vector<Step>>;
 
+// Where a program value is made: the stages that it is part of (none: the main sequence) and how many precede its use.
+struct Making {
+  const StagedSteps* staged = nullptr;
+  size_t stages = 0;
+};
+
 class Lowering {
  public:
-  Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices, int64_t bucket_bytes)
-      : problem_(problem), graph_(problem.graph), mesh_(problem.mesh), choices_(choices), bucket_bytes_(bucket_bytes),
-        costs_(problem.mesh, problem.rates) {
+  Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices)
+      : problem_(problem), graph_(problem.graph), mesh_(problem.mesh), choices_(choices),
+        bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)), costs_(problem.mesh, problem.rates) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.versions.resize(graph_.values.size());
   }
@@ -65,12 +71,11 @@ class Lowering {
                       local_shape(sharding, mesh_, info.type.shape), -1};
     int id = static_cast<int>(lowered_.program.values.size());
     lowered_.program.values.push_back(std::move(made));
+    making_.emplace_back();
     lowered_.versions[value].push_back(id);
     lowered_.defined[value] = id;
     return id;
   }
-
-  bool small(ValueId value) const { return graph_.type(value).bytes() <= bucket_bytes_; }
 
   // The first op after which nothing reads the old parameter and the gradient exists.
   void schedule_updates() {
@@ -91,8 +96,8 @@ class Lowering {
   }
 
   void lower_update(OpId op) {
-    bool late = true;
-    for (ValueId input : graph_.ops[op].inputs) late &= small(input);
+    bool late = false;
+    for (ValueId input : graph_.ops[op].inputs) late |= bucketed_[input];
     if (late) {
       lower_op(op, late_updates_, &epilogue_);
     } else {
@@ -109,7 +114,7 @@ class Lowering {
     step.phase = op.phase;
     step.op = id;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      bool gather_first = graph_.values[op.inputs[i]].kind == ValueKind::parameter && small(op.inputs[i]);
+      bool gather_first = graph_.values[op.inputs[i]].kind == ValueKind::parameter && bucketed_[op.inputs[i]];
       StagedSteps* where = staged ? staged : gather_first ? &prologue_ : nullptr;
       step.inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id, where));
     }
@@ -150,6 +155,7 @@ class Lowering {
     int source = -1;
     float best = std::numeric_limits<float>::infinity();
     for (int candidate : lowered_.versions[value]) {
+      if (making_[candidate].staged == &epilogue_ && staged != &epilogue_) continue;  // made after this
       int from = costs_.layout_id(lowered_.program.values[candidate].sharding);
       float seconds = costs_.reshard_seconds(type, from, target_id);
       if (seconds < best) best = seconds, source = candidate;
@@ -164,7 +170,7 @@ class Lowering {
     std::string cause = fmt::format("{} uses {} as {}; it is defined as {}", graph_.ops[user].name,
                                     graph_.values[value].name, to_string(target, mesh_), to_string(from, mesh_));
     Sharding current = from;
-    size_t stage = 0;
+    size_t stage = staged && making_[source].staged == staged ? making_[source].stages : 0;
     for (const ReshardStep& part : reshard_path(from, target, mesh_)) {
       int made = define(value, part.result, " " + to_string(part.result, mesh_));
       Step step;
@@ -180,7 +186,8 @@ class Lowering {
       double payload = 0;
       step.wire_bytes = wire_bytes(part, current, mesh_, graph_.type(value), &payload);
       step.payload_bytes = static_cast<int64_t>(payload);
-      step.bytes_touched = static_cast<double>(lowered_.program.values[source].bytes() + lowered_.program.values[made].bytes());
+      int64_t read = lowered_.program.values[part.kind == ReshardKind::slice ? made : source].bytes();
+      step.bytes_touched = static_cast<double>(read + lowered_.program.values[made].bytes());
       step.cause = cause;
       step.name = describe(step);
       if (staged) {
@@ -191,7 +198,7 @@ class Lowering {
       }
       source = made;
       current = part.result;
-      ++stage;
+      making_[made] = {staged, ++stage};
     }
     lowered_.defined[value] = defined;
     return source;
@@ -205,13 +212,15 @@ class Lowering {
     return fmt::format("{} over {} of {}", name(step.kind), axes, what);
   }
 
-  // Merges the steps of a stage that share kind and axes into one.
+  // Merges the collectives of a stage that share kind and axes into one. Permutes go where their layouts say, each its
+  // own way.
   void append_staged(const StagedSteps& staged, std::vector<Step>& steps) const {
     for (const std::vector<Step>& stage : staged) {
       size_t first = steps.size();
       for (const Step& step : stage) {
         auto same = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(), [&](const Step& other) {
-          return other.kind == step.kind && other.axes == step.axes && is_collective(step.kind);
+          return other.kind == step.kind && other.axes == step.axes && is_collective(step.kind) &&
+                 step.kind != StepKind::collective_permute;
         });
         if (same == steps.end()) {
           steps.push_back(step);
@@ -234,9 +243,10 @@ class Lowering {
   const Graph& graph_;
   const Mesh& mesh_;
   const std::vector<OpChoice>& choices_;
-  int64_t bucket_bytes_;
+  std::vector<bool> bucketed_;
   LayoutCosts costs_;
   Lowered lowered_;
+  std::vector<Making> making_;  // per program value
   std::vector<std::vector<OpId>> updates_after_;
   StagedSteps prologue_, epilogue_;
   std::vector<Step> main_, late_updates_;
@@ -244,8 +254,8 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices, int64_t bucket_bytes) {
-  return Lowering(problem, choices, bucket_bytes).run();
+Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices) {
+  return Lowering(problem, choices).run();
 }
 
 }  // namespace shardscope

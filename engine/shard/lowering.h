@@ -19,8 +19,8 @@ struct Lowered {
 // Turns placed ops into the program of one device: local ops, and slices and collectives where a value is needed in a
 // layout that it does not have. A needed layout is made once, from the version that is cheapest to start from, just
 // before its first use. A parameter is updated as soon as its gradient is known and its old value no longer needed.
-// Small arrays (parameters of at most `bucket_bytes`, and the graph's scalar outputs) are resharded together: parameters
+// Small arrays (parameters of at most `problem.bucket_bytes`, and the graph's scalar outputs) are resharded together: parameters
 // at the start of the step, gradients and outputs at its end, one collective for all that share kind and axes.
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices, int64_t bucket_bytes = 64 * 1024);
+Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices);
 
 }  // namespace shardscope

@@ -4,6 +4,8 @@ namespace shardscope {
 
 namespace {
 
+constexpr size_t max_placements = 4096;
+
 Sharding project(const std::vector<int>& dims, const Placement& placement) {
   Sharding sharding = Sharding::replicated(static_cast<int>(dims.size()));
   for (size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = placement.factors[dims[d]];
@@ -32,12 +34,13 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
   for (AxisIndex axis : axis_order) {
     if (mesh.axis_size(axis) == 1) continue;
     std::vector<Placement> extended = placements;
+    auto full = [&] { return extended.size() >= max_placements; };
     for (size_t f = 0; f < rule.factors.size(); ++f) {
       if (!rule.factors[f].splittable) continue;
       for (const Placement& placement : placements) {
         int64_t parts = mesh.axis_size(axis);
         for (AxisIndex other : placement.factors[f]) parts *= mesh.axis_size(other);
-        if (rule.factors[f].size % parts != 0) continue;
+        if (rule.factors[f].size % parts != 0 || full()) continue;
         Placement next = placement;
         next.factors[f].push_back(axis);
         extended.push_back(next);
@@ -45,6 +48,7 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
     }
     if (rule.linear) {
       for (const Placement& placement : placements) {
+        if (full()) break;
         Placement next = placement;
         next.partial |= static_cast<uint8_t>(1u << axis);
         extended.push_back(next);

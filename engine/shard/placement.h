@@ -14,8 +14,7 @@ namespace shardscope {
 // Example: einsum "bse,ef->bsf" (factors b, s, e, f) with b:[data], e:[model] takes [data][][model] and [model][], and
 // gives [data][][] + partial{model}.
 struct Placement {
-  static constexpr int max_factors = 10;
-  std::array<AxisList, max_factors> factors{};
+  std::array<AxisList, FactorRule::max_factors> factors{};
   uint8_t partial = 0;
   bool operator==(const Placement&) const = default;
 };
@@ -25,7 +24,8 @@ Sharding operand_sharding(const FactorRule& rule, const Placement& placement, in
 Sharding result_sharding(const FactorRule& rule, const Placement& placement, int result);
 
 // All legal placements of an op: each axis of size > 1 on one splittable factor that it divides, on none, or on partial
-// (linear ops). Axes on one factor are ordered as in `axis_order`. Ordered: the first splits nothing.
+// (linear ops). Axes on one factor are ordered as in `axis_order`. Ordered: the first splits nothing. On
+// meshes of many axes, where there would be thousands, the last axes split only the first of the others' placements.
 std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh,
                                         const std::vector<AxisIndex>& axis_order);
 

@@ -110,7 +110,8 @@ inline Case random_case(uint64_t seed, int size, int64_t scale) {
   test.destination_of.resize(static_cast<size_t>(size));
   std::iota(test.destination_of.begin(), test.destination_of.end(), 0);
   for (size_t i = test.destination_of.size(); i > 1; --i) {
-    std::swap(test.destination_of[i - 1], test.destination_of[static_cast<size_t>(draw(0, static_cast<int64_t>(i) - 1))]);
+    auto other = static_cast<size_t>(draw(0, static_cast<int64_t>(i) - 1));
+    std::swap(test.destination_of[i - 1], test.destination_of[other]);
   }
   return test;
 }
@@ -227,8 +228,7 @@ inline void check_case(Communicator& communicator, std::span<std::byte> arena, c
 inline void check_random_cases(Communicator& communicator, std::span<std::byte> arena, uint64_t seed, int cases) {
   for (int i = 0; i < cases; ++i) {
     int64_t scale = i % 3 == 0 ? 400 : 1;
-    check_case(communicator, arena,
-               random_case(mix(seed, static_cast<uint64_t>(i)), communicator.size(), scale));
+    check_case(communicator, arena, random_case(mix(seed, static_cast<uint64_t>(i)), communicator.size(), scale));
     if (i % 5 == 0) communicator.barrier();
   }
 }

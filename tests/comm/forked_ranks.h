@@ -1,13 +1,12 @@
 #pragma once
 
-#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <array>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
 
 #include "engine/comm/mapping.h"

@@ -141,8 +141,9 @@ class ThreadCommunicatorTest : public QObject {
         refused("dimension", [&] { all.all_gather(Parts{floats(a, b, {3, 2}, -1, 2)}); });
         refused("no dimension given", [&] { all.all_gather(Parts{floats(a, b, {3})}); });
         refused("indivisible", [&] { all.reduce_scatter(Parts{floats(a, b, {4}, 0)}); });
-        refused("indivisible second part",
-                [&] { all.all_to_all(Parts{floats(a, b, {3}, 0, 0), floats(a + 64, b + 64, {7, 3}, 0, 1)}); });
+        refused("indivisible second part", [&] {
+          all.all_to_all(Parts{floats(a, b, {3}, 0, 0), floats(a + 64, b + 64, {7, 3}, 0, 1)});
+        });
         refused("no source", [&] { all.all_reduce(Parts{floats(nullptr, b, {3})}); });
         refused("no destination", [&] { all.all_reduce(Parts{floats(a, nullptr, {3})}); });
         refused("overlap", [&] { all.all_reduce(Parts{floats(a, a + 1, {3})}); });

@@ -17,7 +17,8 @@ namespace shardscope::testing {
 // bytes that the op declares, between guards; results start as garbage.
 class KernelCase {
  public:
-  explicit KernelCase(std::string op, Attributes attributes = {}) : op_(std::move(op)), attributes_(std::move(attributes)) {}
+  explicit KernelCase(std::string op, Attributes attributes = {})
+      : op_(std::move(op)), attributes_(std::move(attributes)) {}
 
   KernelCase& input(Shape shape, const std::vector<float>& values) {
     add(inputs_, shape, DType::f32, values.data());

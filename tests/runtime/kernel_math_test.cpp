@@ -44,8 +44,10 @@ void KernelMathTest::exponential_is_exact_at_the_ends() {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   QCOMPARE(vector_exp(0.0f), 1.0f);
   QCOMPARE(vector_exp(-0.0f), 1.0f);
-  for (float x : {-87.4f, -100.0f, -1e10f, std::numeric_limits<float>::lowest(), -infinity}) QCOMPARE(vector_exp(x), 0.0f);
-  for (float x : {88.73f, 100.0f, 1e10f, std::numeric_limits<float>::max(), infinity}) QCOMPARE(vector_exp(x), infinity);
+  for (float x : {-87.4f, -100.0f, -1e10f, std::numeric_limits<float>::lowest(), -infinity})
+    QCOMPARE(vector_exp(x), 0.0f);
+  for (float x : {88.73f, 100.0f, 1e10f, std::numeric_limits<float>::max(), infinity})
+    QCOMPARE(vector_exp(x), infinity);
   QVERIFY(std::isnan(vector_exp(std::numeric_limits<float>::quiet_NaN())));
   QVERIFY(vector_exp(88.72f) < infinity);
   QVERIFY(vector_exp(-87.33f) >= std::numeric_limits<float>::min());
@@ -80,9 +82,11 @@ void KernelMathTest::one_range_runs_on_the_calling_thread() {
 
 void KernelMathTest::exception_of_a_range_reaches_the_caller() {
   for (int threads : {1, 2}) {
-    QVERIFY_EXCEPTION_THROWN(parallel_for(threads, 100, 1, [&](int64_t, int64_t end, int) {
-      if (end == 100) throw std::runtime_error("range");
-    }), std::runtime_error);
+    QVERIFY_EXCEPTION_THROWN(parallel_for(threads, 100, 1,
+                                          [&](int64_t, int64_t end, int) {
+                                            if (end == 100) throw std::runtime_error("range");
+                                          }),
+                             std::runtime_error);
   }
 }
 

@@ -65,7 +65,9 @@ QColor axis_color(AxisIndex axis, const Theme& theme) {
 }
 
 QColor tone_color(const AxisTone& tone, const Theme& theme) {
-  const double part = tone.size > 1 ? double(tone.coordinate) / double(tone.size - 1) : 0;
+  // Few coordinates need less contrast than many.
+  const double reach = std::min(1.0, 0.25 + 0.2 * double(tone.size));
+  const double part = tone.size > 1 ? reach * double(tone.coordinate) / double(tone.size - 1) : 0;
   const double lightness = theme.dark ? 0.40 + 0.36 * part : 0.88 - 0.34 * part;
   const double chroma = theme.dark ? 0.075 + 0.035 * part : 0.06 + 0.07 * part;
   return oklch(lightness, chroma, axis_hues[tone.axis % axis_hues.size()]);

@@ -1,0 +1,79 @@
+// parameter_fingerprints FILE STEPS [PATH=VALUE ...]: trains a run file with its ranks as threads of this process and
+// prints, as JSON, what bench/accuracy_table compares with tests/golden/parallax_decoder.json: of every parameter before
+// the first step the first four elements, the last, sum, sum of squares and sum of magnitudes; after the last step norm
+// and largest magnitude.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "engine/compile/compile.h"
+#include "engine/config/override.h"
+#include "engine/config/parse.h"
+#include "engine/worker/thread_training.h"
+
+namespace {
+
+using namespace shardscope;
+
+struct Sums {
+  double plain = 0, squares = 0, magnitudes = 0, largest = 0;
+};
+
+Sums sums(const std::vector<float>& values) {
+  Sums result;
+  for (double value : values) {
+    result.plain += value;
+    result.squares += value * value;
+    result.magnitudes += std::abs(value);
+    result.largest = std::max(result.largest, std::abs(value));
+  }
+  return result;
+}
+
+nlohmann::json fingerprints(const RunConfig& config, int64_t steps) {
+  const Plan plan = compile(config, DeviceProfile{});
+  nlohmann::json initial, final;
+  for (const auto& [name, values] : train_in_threads(plan, 0).parameters) {
+    const Sums s = sums(values);
+    const std::vector<float> first(values.begin(), values.begin() + std::min<std::ptrdiff_t>(4, std::ssize(values)));
+    initial[name] = {{"first", first}, {"last", values.back()}, {"sum", s.plain}, {"sumsq", s.squares},
+                     {"magnitudes", s.magnitudes}};
+  }
+  for (const auto& [name, values] : train_in_threads(plan, steps).parameters) {
+    const Sums s = sums(values);
+    final[name] = {{"norm", std::sqrt(s.squares)}, {"largest", s.largest}};
+  }
+  return {{"initial", initial}, {"final", final}};
+}
+
+int64_t parse_steps(const char* text) {
+  int64_t steps = 0;
+  const auto [end, error] = std::from_chars(text, text + std::strlen(text), steps);
+  if (error != std::errc{} || *end || steps < 1) {
+    throw Failure({"bad_argument", fmt::format("'{}' is not a number of steps", text), "STEPS", "a number from 1"});
+  }
+  return steps;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    fmt::print(stderr, "usage: parameter_fingerprints FILE STEPS [PATH=VALUE ...]\n");
+    return 2;
+  }
+  try {
+    const RunConfig config = load_run_config(argv[1]);
+    const int64_t steps = parse_steps(argv[2]);
+    fmt::print("{}\n", fingerprints(apply_overrides(config, {argv + 3, argv + argc}, settable_paths(config)), steps).dump());
+    return 0;
+  } catch (const shardscope::Failure& failure) {
+    fmt::print(stderr, "{}\n", failure.what());
+    return 2;
+  }
+}

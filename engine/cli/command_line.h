@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace shardscope {
+
+inline constexpr int exit_ok = 0, exit_failed_run = 1, exit_bad_input = 2, exit_interrupted = 130;
+
+// What main was called with, and what the subcommand found in it will do. The action returns the exit code, or throws
+// Failure for bad input.
+struct CommandLine {
+  int argc = 0;
+  char** argv = nullptr;
+  std::function<int()> action;
+};
+
+// Each adds its subcommand, in the file of its name.
+void add_validate(CLI::App& app, CommandLine& line);
+void add_show(CLI::App& app, CommandLine& line);
+void add_plan(CLI::App& app, CommandLine& line);
+void add_train(CLI::App& app, CommandLine& line);
+void add_rank(CLI::App& app, CommandLine& line);
+
+// shardrun. Errors go to standard error, one a line.
+int run_command_line(int argc, char** argv);
+
+}  // namespace shardscope

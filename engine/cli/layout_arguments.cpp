@@ -1,0 +1,97 @@
+#include "engine/cli/layout_arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  size_t start = 0;
+  for (size_t end; (end = text.find(separator, start)) != std::string::npos; start = end + 1) {
+    parts.push_back(text.substr(start, end - start));
+  }
+  parts.push_back(text.substr(start));
+  return parts;
+}
+
+template <class Integer>
+std::optional<Integer> integer(const std::string& text) {
+  Integer value = 0;
+  auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void refuse(const std::string& message, const std::string& where, const std::string& hint) {
+  throw Failure(Error{"bad_argument", message, where, hint});
+}
+
+std::vector<std::string> dimension_axes(const nlohmann::json& entry) {
+  constexpr const char* form = "an axis name, a list of axis names, or null for each dimension";
+  if (entry.is_null()) return {};
+  if (entry.is_string()) return {entry.get<std::string>()};
+  if (!entry.is_array()) refuse(fmt::format("{} is no dimension of a spec", entry.dump()), "--spec", form);
+  std::vector<std::string> axes;
+  for (const nlohmann::json& axis : entry) {
+    if (!axis.is_string()) refuse(fmt::format("{} is no axis name", axis.dump()), "--spec", form);
+    axes.push_back(axis.get<std::string>());
+  }
+  return axes;
+}
+
+}  // namespace
+
+Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
+  std::vector<MeshAxis> parsed;
+  for (const std::string& part : split(axes, ',')) {
+    size_t equals = part.find('=');
+    auto size = equals == std::string::npos ? std::nullopt : integer<int64_t>(part.substr(equals + 1));
+    if (!size) refuse(fmt::format("'{}' is no mesh axis", part), "--mesh", "NAME=SIZE,... as in data=4,model=2");
+    parsed.push_back({part.substr(0, equals), *size});
+  }
+  std::vector<int> order;
+  for (const std::string& part : devices.empty() ? std::vector<std::string>{} : split(devices, ',')) {
+    auto device = integer<int>(part);
+    if (!device) refuse(fmt::format("'{}' is no device number", part), "--devices", "numbers as in 0,2,1,3");
+    order.push_back(*device);
+  }
+  return Mesh(parsed, order);
+}
+
+PartitionSpec parse_spec_argument(const std::string& json) {
+  nlohmann::json parsed;
+  try {
+    parsed = nlohmann::json::parse(json);
+  } catch (const nlohmann::json::exception&) {
+    refuse(fmt::format("{} is not JSON", json), "--spec", R"(as in '[["data","model"],null]')");
+  }
+  if (!parsed.is_array()) refuse("a spec is a list", "--spec", R"(as in '[["data","model"],null]')");
+  PartitionSpec spec;
+  for (const nlohmann::json& entry : parsed) spec.dims.push_back(dimension_axes(entry));
+  return spec;
+}
+
+Shape parse_shape_argument(const std::string& sizes) {
+  Shape shape;
+  if (sizes.empty()) return shape;
+  for (const std::string& part : split(sizes, ',')) {
+    auto size = integer<int64_t>(part);
+    if (!size || *size < 0) refuse(fmt::format("'{}' is no size", part), "--shape", "sizes as in 1024,512");
+    shape.push_back(*size);
+  }
+  if (shape.size() > static_cast<size_t>(Sharding::max_rank)) {
+    refuse(fmt::format("{} dimensions are too many", shape.size()), "--shape",
+           fmt::format("at most {}", Sharding::max_rank));
+  }
+  return shape;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,27 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "engine/cli/command_line.h"
+#include "engine/cli/plan_report.h"
+#include "engine/cli/run_file_arguments.h"
+#include "engine/compile/compile.h"
+
+namespace shardscope {
+
+void add_plan(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("plan", "Memory per device, collectives and predicted time of a training step");
+  auto arguments = std::make_shared<RunFileArguments>();
+  auto as_json = std::make_shared<bool>(false);
+  arguments->add_to(*command);
+  command->add_flag("--json", *as_json, "for scripts");
+  command->callback([&line, arguments, as_json] {
+    line.action = [arguments, as_json] {
+      Plan plan = compile(arguments->load(), host_profile());
+      fmt::print("{}", *as_json ? plan_json(plan) : plan_text(plan));
+      return exit_ok;
+    };
+  });
+}
+
+}  // namespace shardscope

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/cli/plan_report.h"
+#include "engine/cli/text_table.h"
+
+namespace shardscope {
+
+namespace {
+
+using Align = TextTable::Align;
+
+std::string mesh_line(const Plan& plan) {
+  std::vector<std::string> axes;
+  for (const MeshAxis& axis : plan.mesh.axes()) axes.push_back(fmt::format("{} [{}]", axis.name, axis.size));
+  return fmt::format("Mesh: {} = {} devices\n", axes.empty() ? "no axes" : fmt::format("{}", fmt::join(axes, " x ")),
+                     plan.mesh.device_count());
+}
+
+std::string parameter_table(const Plan& plan) {
+  TextTable table({{"Parameter"}, {"Shape"}, {"Spec"}, {"Per device"}, {"Bytes", Align::right}});
+  for (const ParameterPlan& parameter : plan.parameters) {
+    Shape local = local_shape(parameter.sharding, plan.mesh, parameter.shape);
+    table.add_row({fmt::format("{}", fmt::join(parameter.path, "/")), to_string(parameter.shape),
+                   parameter.named ? to_string(parameter.spec) : "replicated", to_string(local),
+                   bytes_text(static_cast<double>(element_count(local) * byte_size(parameter.dtype)))});
+  }
+  return table.text();
+}
+
+std::string memory_table(const Plan& plan) {
+  TextTable table({{"Memory per device"}, {"Size", Align::right}, {"Bytes", Align::right}});
+  auto add = [&](std::string label, int64_t bytes) {
+    table.add_row({std::move(label), bytes_text(static_cast<double>(bytes)), std::to_string(bytes)});
+  };
+  for (int i = 0; i < memory_category_count; ++i) {
+    add(std::string(name(static_cast<MemoryCategory>(i))), plan.totals.memory[i]);
+  }
+  add("total", plan.totals.memory_total);
+  return table.text();
+}
+
+// A bucket has a line of cause for each array that it carries.
+std::string first_cause(const Step& step) {
+  size_t end = step.cause.find('\n');
+  if (end == std::string::npos) return step.cause;
+  return fmt::format("{}, and {} more", step.cause.substr(0, end), step.inputs.size() - 1);
+}
+
+std::string collective_table(const Plan& plan) {
+  TextTable table({{"Collective"}, {"Axes"}, {"Group", Align::right}, {"Bytes", Align::right}, {"Sent", Align::right},
+                   {"Phase"}, {"Cause"}});
+  for (const Step& step : plan.program.steps) {
+    if (!is_collective(step.kind)) continue;
+    std::vector<std::string> axes;
+    for (AxisIndex axis : step.axes) axes.push_back(plan.mesh.axes()[axis].name);
+    table.add_row({std::string(name(step.kind)), fmt::format("{}", fmt::join(axes, ",")),
+                   std::to_string(step.group_size), bytes_text(static_cast<double>(step.payload_bytes)),
+                   bytes_text(step.wire_bytes), std::string(name(step.phase)), first_cause(step)});
+  }
+  return table.empty() ? "No collectives\n" : table.text();
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan) {
+  std::string text = mesh_line(plan) + "\n" + parameter_table(plan) + "\n" + memory_table(plan) + "\n" +
+                     collective_table(plan) + "\n";
+  text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
+                      bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,
+                      plan.totals.seconds_per_step);
+  text += fmt::format("Plan {:016x}, made in {:.1f} ms\n", plan.hash, plan.planning_milliseconds);
+  for (const Error& warning : plan.warnings) text += fmt::format("warning: {}\n", to_string(warning));
+  return text;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,25 @@
+#include <memory>
+
+#include "engine/cli/command_line.h"
+#include "engine/config/parse.h"
+#include "engine/worker/mpi_worker.h"
+
+namespace shardscope {
+
+void add_rank(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("rank", "One rank of a training that this program has started");
+  command->group("");
+  auto session = std::make_shared<std::string>();
+  command->add_option("--session", *session, "session directory")->required();
+  command->callback([&line, session] {
+    line.action = [&line, session] {
+      RankOptions options;
+      options.config = [session] { return load_run_config(*session + "/config.json"); };
+      options.profile = host_profile();
+      options.session_directory = *session;
+      return run_rank(line.argc, line.argv, options);
+    };
+  });
+}
+
+}  // namespace shardscope

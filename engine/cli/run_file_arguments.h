@@ -1,0 +1,23 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// FILE and --set PATH=VALUE, which all subcommands share.
+struct RunFileArguments {
+  std::string file;
+  std::vector<std::string> assignments;
+
+  void add_to(CLI::App& command, bool file_required = true);
+
+  // The file's config with the assignments applied, checked as far as that goes without planning. Throws Failure with
+  // all errors, each with file, line and path where it has one.
+  RunConfig load() const;
+};
+
+}  // namespace shardscope

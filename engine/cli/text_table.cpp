@@ -1,0 +1,41 @@
+#include "engine/cli/text_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace shardscope {
+
+std::string TextTable::text() const {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    widths.push_back(columns_[i].heading.size());
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], row[i].size());
+  }
+  auto format_row = [&](auto cell) {
+    std::string line;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::string gap = i == 0 ? "" : "  ";
+      line += columns_[i].align == Align::left ? fmt::format("{}{:<{}}", gap, cell(i), widths[i])
+                                               : fmt::format("{}{:>{}}", gap, cell(i), widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + '\n';
+  };
+  std::string text = format_row([&](size_t i) { return columns_[i].heading; });
+  for (const auto& row : rows_) text += format_row([&](size_t i) { return row[i]; });
+  return text;
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.{}f} {}", bytes, bytes < 100 ? 1 : 0, units[unit]);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <memory>
+
+#include "engine/base/error.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/run_file_arguments.h"
+#include "engine/cli/training_lines.h"
+#include "engine/cli/training_output.h"
+#include "engine/compile/compile.h"
+#include "engine/config/write.h"
+#include "engine/session/run_process.h"
+#include "engine/worker/mpi_worker.h"
+
+namespace shardscope {
+
+namespace {
+
+struct TrainArguments {
+  RunFileArguments run_file;
+  std::string jsonl;
+  std::string socket;
+};
+
+std::atomic<RunProcess*> current_run = nullptr;
+
+void interrupt_run(int) {
+  if (RunProcess* run = current_run.load()) run->interrupt();
+}
+
+// While it lives, Ctrl-C, SIGTERM and SIGHUP end the run in order, and a closed pipe is an error of write().
+class SignalsToRun {
+ public:
+  explicit SignalsToRun(RunProcess& run) {
+    current_run = &run;
+    struct sigaction action {};
+    action.sa_handler = interrupt_run;
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+  ~SignalsToRun() {
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+    current_run = nullptr;
+  }
+};
+
+// Ranks' own words go to standard error at once. mpirun's are kept, and said only where no rank is to blame.
+class RunLog {
+ public:
+  RunLog() : logger_("shardrun", std::make_shared<spdlog::sinks::stderr_sink_mt>()) { logger_.set_pattern("%v"); }
+
+  void add(const LogMessage& log) {
+    const std::string speaker = fmt::format("rank {}: ", log.rank);
+    if (log.rank < 0) kept_.push_back(log.text);
+    else logger_.info("{}{}", log.text.starts_with(speaker) ? "" : speaker, log.text);
+    if (kept_.size() > 100) kept_.pop_front();
+  }
+  void tell(const FailureMessage& failure) {
+    if (failure.rank < 0) {
+      for (const std::string& text : kept_) logger_.info("{}", text);
+    }
+    logger_.error("{}", failure.message);
+  }
+
+ private:
+  spdlog::logger logger_;
+  std::deque<std::string> kept_;
+};
+
+RunOptions run_options(const Plan& plan, const std::string& socket_path) {
+  RunOptions options;
+  options.config_json = write_run_config(plan.config);
+  options.plan_hash = plan.hash;
+  options.ranks = plan.mesh.device_count();
+  options.steps = plan.config.steps;
+  options.socket_path = socket_path;
+  for (const Step& step : plan.program.steps) options.plan_steps.push_back({step.name, step.phase});
+  std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  options.command = [program, ranks = options.ranks](const std::string& session) {
+    return mpirun_command(program, session, ranks);
+  };
+  return options;
+}
+
+Failure with_hint(const Failure& failure) {
+  std::vector<Error> errors = failure.errors();
+  for (Error& error : errors) {
+    if (error.code == "start_program") error.hint = "install openmpi-bin, or put Open MPI's mpirun on the PATH";
+  }
+  return Failure(errors);
+}
+
+int exit_code(RunEnd end) {
+  if (end == RunEnd::failed) return exit_failed_run;
+  return end == RunEnd::interrupted ? exit_interrupted : exit_ok;
+}
+
+int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+  TrainingOutput output(arguments.jsonl);
+  RunLog log;
+  try {
+    RunProcess run(run_options(plan, arguments.socket));
+    SignalsToRun signals(run);
+    bool writable = output.begin(plan);
+    if (!writable) run.interrupt();
+    RunOutcome outcome = run.run([&](const Message& message) {
+      if (auto* step = std::get_if<StepMessage>(&message)) {
+        if (writable && !(writable = output.step(*step))) run.interrupt();
+      }
+      if (auto* line = std::get_if<LogMessage>(&message)) log.add(*line);
+      if (auto* failure = std::get_if<FailureMessage>(&message)) log.tell(*failure);
+    });
+    if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
+      fmt::print(stderr, "{} after {} of {} steps\n", name(outcome.end), outcome.steps, plan.config.steps);
+    }
+    return writable ? exit_code(outcome.end) : exit_failed_run;
+  } catch (const Failure& failure) {
+    fmt::print(stderr, "{}\n", with_hint(failure).what());
+    return exit_failed_run;
+  }
+}
+
+// Under a person's own mpirun this process is one of the ranks.
+int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
+  std::unique_ptr<TrainingOutput> output;
+  RankOptions options;
+  options.config = [&arguments] { return arguments.run_file.load(); };
+  options.profile = host_profile();
+  options.on_plan = [&](const Plan& plan) {
+    output = std::make_unique<TrainingOutput>(arguments.jsonl);
+    output->begin(plan);
+  };
+  options.on_step = [&](const StepReport& report) { output->step(to_message(report)); };
+  return run_rank(line.argc, line.argv, options);
+}
+
+int train_command(const CommandLine& line, const TrainArguments& arguments) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE")) {
+    if (!arguments.socket.empty()) {
+      throw Failure(Error{"bad_argument", "--socket needs shardrun to start the ranks itself", "train",
+                          "call it without mpirun"});
+    }
+    return be_a_rank(line, arguments);
+  }
+  return start_ranks(compile(arguments.run_file.load(), host_profile()), arguments);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("train", "Train the plan on MPI ranks, one for each device of the mesh");
+  auto arguments = std::make_shared<TrainArguments>();
+  arguments->run_file.add_to(*command);
+  command->add_option_function<std::string>(
+      "--steps", [arguments](const std::string& steps) { arguments->run_file.assignments.push_back("steps=" + steps); },
+      "instead of the run file's");
+  command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this file");
+  command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
+  command->callback([&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
+}
+
+}  // namespace shardscope

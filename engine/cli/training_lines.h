@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "engine/plan/plan.h"
+#include "engine/session/messages.h"
+#include "engine/worker/worker.h"
+
+namespace shardscope {
+
+// What a training prints first, as the original program does: the layouts that the model names, each under its caption
+// ("Parameter sharding: Embed_0, embedding"), then for each parameter that the run file names, in model order,
+// "Sharded param ('params', 'Embed_0', 'embedding') with PartitionSpec('data', 'model')".
+std::string opening_lines(const Plan& plan);
+
+// "Epoch 0: Loss = 7.5672, Accuracy = 0.12%"
+std::string epoch_line(const StepMessage& step);
+
+// One JSON object: step, loss, accuracy, step_ms, and ranks: rank, arena_bytes, heap_bytes, wire_bytes_sent (in this
+// step), parameter_bytes, optimizer_bytes. A number that is not finite is null.
+std::string json_line(const StepMessage& step);
+
+// What a rank under a person's own mpirun reports, in the launcher's terms.
+StepMessage to_message(const StepReport& report);
+
+}  // namespace shardscope

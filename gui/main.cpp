@@ -1,0 +1,104 @@
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QDir>
+#include <QFileInfo>
+#include <QTimer>
+#include <cstdio>
+
+#include "gui/appearance.h"
+#include "gui/array_facts.h"
+#include "gui/window.h"
+#include "gui/presets.h"
+
+using namespace shardscope;
+
+namespace {
+
+constexpr int no_display = 3;
+constexpr int bad_input = 2;
+
+// Qt ends the process when it finds no display; this says it in words first.
+bool has_display(int count, char** arguments) {
+  for (int i = 1; i < count; ++i)
+    if (QByteArray(arguments[i]) == "-platform") return true;
+  return !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
+         !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
+}
+
+int fail(const QString& message) {
+  std::fprintf(stderr, "shardscope: %s\n", qPrintable(message));
+  return bad_input;
+}
+
+QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePath("shardrun"); }
+
+// Renders the window once its first plan (or its errors) are there.
+void take_screenshot(MainWindow& window, const QString& file) {
+  const auto shoot = [&window, file] {
+    QTimer::singleShot(0, &window, [&window, file] {
+      QApplication::processEvents();
+      const bool written = window.grab().save(file);
+      QApplication::exit(written ? 0 : fail(QString("cannot write %1").arg(file)));
+    });
+  };
+  Planner& planner = window.workspace().planner;
+  if (planner.is_busy()) {
+    QObject::connect(&planner, &Planner::delivered, &window, shoot, Qt::SingleShotConnection);
+  } else {
+    shoot();
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (!has_display(count, arguments)) {
+    std::fprintf(stderr,
+                 "shardscope: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set).\n"
+                 "Train without a window with 'shardrun train FILE', or set QT_QPA_PLATFORM=offscreen for screenshots.\n");
+    return no_display;
+  }
+  QApplication application(count, arguments);
+  QApplication::setApplicationName("shardscope");
+  QApplication::setApplicationDisplayName("Shardscope");
+  QApplication::setOrganizationName("shardscope");
+  QApplication::setApplicationVersion("0.1.0");
+
+  QCommandLineParser parser;
+  parser.setApplicationDescription("Design, see and train how a neural network is split over a device mesh.");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
+  parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
+                     {"size", "Window size.", "WxH", "1280x800"},
+                     {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
+                     {"select", "Parameter to select, such as Embed_0/embedding.", "PARAM"},
+                     {"theme", "light or dark; the desktop's when left out.", "NAME"}});
+  parser.process(application);
+
+  const QString look = parser.value("theme");
+  if (!look.isEmpty() && look != "light" && look != "dark") return fail("--theme is light or dark");
+  apply_theme(application, look.isEmpty() ? ThemeChoice::system : look == "dark" ? ThemeChoice::dark : ThemeChoice::light);
+
+  MainWindow window(compiled_plans(), shardrun_path());
+  QApplication::setWindowIcon(themed_icon("shardscope"));
+  const QStringList size = parser.value("size").split('x');
+  if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1) return fail("--size is WIDTHxHEIGHT, such as 1280x800");
+  window.resize(size[0].toInt(), size[1].toInt());
+  if (!parser.value("page").isEmpty() && !window.showPage(parser.value("page")))
+    return fail("--page is layout, flow, memory, collectives or timeline");
+  if (const QString key = parser.value("select"); !key.isEmpty()) {
+    const bool whole = key == "in" || key == "out" || key.startsWith("params/") || key.startsWith("optimizer/");
+    window.workspace().selection.select_array(whole ? key : "params/" + key);
+  }
+
+  const bool screenshot = parser.isSet("screenshot");
+  if (parser.positionalArguments().isEmpty()) {
+    window.openPreset(default_preset);
+  } else if (!window.openFile(parser.positionalArguments().front()) && screenshot) {
+    return fail("the run file could not be read");
+  }
+  window.show();
+  if (screenshot) take_screenshot(window, parser.value("screenshot"));
+  return QApplication::exec();
+}

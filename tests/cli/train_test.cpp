@@ -1,0 +1,188 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <cstdio>
+
+#include "engine/session/processes.h"
+#include "tests/cli/program.h"
+
+using namespace shardscope;
+
+namespace {
+
+// A model that trains in no time, on two ranks.
+const QStringList small = {preset("parallax_decoder"), "--set", "mesh.data=2", "--set", "mesh.model=1",
+                           "--set", "data.batch_size=4", "--set", "model.seq_len=16", "--set", "model.embed_dim=32",
+                           "--set", "model.vocab_size=64", "--set", "model.num_heads=4"};
+
+QStringList epochs(const QString& output) { return output.split('\n').filter(QRegularExpression("^Epoch ")); }
+
+QList<QJsonObject> json_lines(const QString& path) {
+  QFile file(path);
+  QList<QJsonObject> objects;
+  if (!file.open(QIODevice::ReadOnly)) return objects;
+  for (const QByteArray& line : file.readAll().split('\n')) {
+    if (!line.isEmpty()) objects << QJsonDocument::fromJson(line).object();
+  }
+  return objects;
+}
+
+// Session directories go where TMPDIR says.
+struct Scratch {
+  QTemporaryDir directory;
+  Scratch() { qputenv("TMPDIR", directory.path().toUtf8()); }
+  ~Scratch() { qunsetenv("TMPDIR"); }
+  QStringList left() const { return QDir(directory.path()).entryList(QDir::AllEntries | QDir::System | QDir::NoDotAndDotDot); }
+};
+
+}  // namespace
+
+class TrainTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void it_prints_the_documents_lines();
+  void each_step_is_a_json_object_that_agrees_with_the_plan();
+  void ones_own_mpirun_gives_the_same_training();
+  void a_world_that_does_not_fit_the_mesh_is_refused();
+  void an_interrupt_ends_it_with_code_130_and_leaves_nothing();
+  void a_killed_rank_is_a_failed_run_that_leaves_nothing();
+  void a_reader_that_goes_away_ends_the_run();
+};
+
+void TrainTest::it_prints_the_documents_lines() {
+  Scratch scratch;
+  ProgramResult result = shardrun(QStringList{"train"} + small + QStringList{"--steps", "2"});
+  QCOMPARE(result.code, 0);
+  QStringList lines = result.output_lines();
+  QCOMPARE(lines.filter(QRegularExpression("^Parameter sharding: ")),
+           (QStringList{"Parameter sharding: Embed_0, embedding",
+                        "Parameter sharding: SelfAttentionBlock_1, MLP_0, Dense_1, kernel",
+                        "Parameter sharding: SelfAttentionBlock_1, MLP_0, Dense_1, bias",
+                        "Parameter sharding: Dense_0, MLP_0, kernel", "Parameter sharding: Dense_0, MLP_0, bias"}));
+  QStringList sharded = lines.filter(QRegularExpression("^Sharded param "));
+  QCOMPARE(sharded.size(), 36);
+  QCOMPARE(sharded[0], QString("Sharded param ('params', 'Embed_0', 'embedding') with PartitionSpec('data', 'model')"));
+  QCOMPARE(sharded[2], QString("Sharded param ('params', 'SelfAttentionBlock_0', 'LayerNorm_0', 'scale') with "
+                               "PartitionSpec('model',)"));
+  QCOMPARE(sharded[4], QString("Sharded param ('params', 'SelfAttentionBlock_0', 'SelfAttention_0', 'query', 'kernel') "
+                               "with PartitionSpec(None, 'model', None)"));
+  QCOMPARE(lines[0], QString("Parameter sharding: Embed_0, embedding"));
+  QVERIFY(QRegularExpression("^Epoch 0: Loss = \\d+\\.\\d{4}, Accuracy = \\d+\\.\\d\\d%$").match(lines[lines.size() - 2]).hasMatch());
+  QVERIFY(lines.last().startsWith("Epoch 1: "));
+  for (const QString& caption : lines.filter(QRegularExpression("^Parameter sharding: [^D].*kernel"))) {
+    QString name = "params/" + caption.section(": ", 1).split(", ").join('/');
+    QVERIFY(result.output.contains(caption + "\n" + shardrun(QStringList{"show"} + small + QStringList{name}).output));
+  }
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::each_step_is_a_json_object_that_agrees_with_the_plan() {
+  Scratch scratch;
+  QTemporaryDir directory;
+  QString path = directory.filePath("out.jsonl");
+  ProgramResult result = shardrun(QStringList{"train"} + small + QStringList{"--steps", "3", "--jsonl", path});
+  QCOMPARE(result.code, 0);
+  QJsonObject plan = QJsonDocument::fromJson(shardrun(QStringList{"plan", "--json"} + small).output.toUtf8()).object();
+  QList<QJsonObject> steps = json_lines(path);
+  QCOMPARE(steps.size(), 3);
+  for (int i = 0; i < 3; ++i) {
+    const QJsonObject& step = steps[i];
+    QCOMPARE(step["step"].toInt(-1), i);
+    char line[200];
+    std::snprintf(line, sizeof line, "Epoch %d: Loss = %.4f, Accuracy = %.2f%%", i, step["loss"].toDouble(),
+                  step["accuracy"].toDouble() * 100);
+    QCOMPARE(epochs(result.output)[i], QString(line));
+    QVERIFY(step["step_ms"].toDouble() > 0);
+    QJsonArray ranks = step["ranks"].toArray();
+    QCOMPARE(ranks.size(), 2);
+    QJsonObject memory = plan["memory"].toObject();
+    for (int number = 0; number < 2; ++number) {
+      QJsonObject rank = ranks[number].toObject();
+      QCOMPARE(rank["rank"].toInt(-1), number);
+      QCOMPARE(rank["arena_bytes"].toDouble(), memory["total"].toDouble());
+      QCOMPARE(rank["wire_bytes_sent"].toDouble(), plan["wire_bytes_per_device"].toDouble());
+      QCOMPARE(rank["parameter_bytes"].toDouble(), memory["parameters"].toDouble());
+      QCOMPARE(rank["optimizer_bytes"].toDouble(), memory["optimizer"].toDouble());
+    }
+  }
+}
+
+void TrainTest::ones_own_mpirun_gives_the_same_training() {
+  QTemporaryDir directory;
+  QString path = directory.filePath("out.jsonl");
+  QProcess process;
+  QStringList arguments = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath(), "train"};
+  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
+  process.start("mpirun", arguments + small + QStringList{"--steps", "2", "--jsonl", path});
+  ProgramResult own = finish(process);
+  QVERIFY2(own.code == 0, qPrintable(own.errors));
+  ProgramResult started = shardrun(QStringList{"train"} + small + QStringList{"--steps", "2"});
+  QCOMPARE(own.output, started.output);
+  QList<QJsonObject> steps = json_lines(path);
+  QCOMPARE(steps.size(), 2);
+  QCOMPARE(steps[1]["ranks"].toArray().size(), 2);
+}
+
+void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
+  QProcess process;
+  QStringList arguments = {"--oversubscribe", "-n", "3", QCoreApplication::applicationFilePath(), "train"};
+  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
+  process.start("mpirun", arguments + small);
+  ProgramResult result = finish(process);
+  QCOMPARE(result.code, 2);
+  QCOMPARE(result.output, QString());
+  QVERIFY2(result.errors.contains("2 ranks"), qPrintable(result.errors));
+}
+
+void TrainTest::an_interrupt_ends_it_with_code_130_and_leaves_nothing() {
+  Scratch scratch;
+  QProcess process;
+  process.start(QCoreApplication::applicationFilePath(), QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+  QByteArray output;
+  while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+  std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
+  QVERIFY(started.size() >= 3);
+  ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+  QCOMPARE(finish(process).code, 130);
+  for (const ProcessId& one : started) QVERIFY(!is_alive(one));
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {
+  Scratch scratch;
+  QProcess process;
+  process.start(QCoreApplication::applicationFilePath(), QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+  QByteArray output;
+  while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+  std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
+  QVERIFY(started.size() >= 3);
+  ::kill(started.back().pid, SIGKILL);
+  ProgramResult result = finish(process);
+  QCOMPARE(result.code, 1);
+  QVERIFY2(QRegularExpression("rank \\d was killed by SIGKILL in training step \\d+, at '.+'").match(result.errors).hasMatch(),
+           qPrintable(result.errors));
+  for (const ProcessId& one : started) QVERIFY(!is_alive(one));
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::a_reader_that_goes_away_ends_the_run() {
+  Scratch scratch;
+  QProcess process;
+  const QStringList script = {"-c", "{ \"$@\"; echo code $? >&2; } | head -n 1", "sh"};
+  process.start("sh", script + QStringList{QCoreApplication::applicationFilePath(), "train"} + small + QStringList{"--steps", "100000000"});
+  ProgramResult result = finish(process);
+  QCOMPARE(result.output, QString("Parameter sharding: Embed_0, embedding\n"));
+  QVERIFY2(result.errors.contains("code 1\n"), qPrintable(result.errors));
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+int main(int argc, char** argv) { return main_of<TrainTest>(argc, argv); }
+#include "train_test.moc"

@@ -1,0 +1,139 @@
+#include <QTest>
+#include <algorithm>
+
+#include "engine/compile/compile.h"
+#include "tests/compile/preset.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+using Faults = std::vector<std::pair<std::string, std::string>>;  // code, place; sorted
+
+Faults sorted(const std::vector<Error>& errors) {
+  Faults faults;
+  for (const Error& error : errors) faults.emplace_back(error.code, error.where);
+  std::sort(faults.begin(), faults.end());
+  return faults;
+}
+
+Faults faults_of(const RunConfig& config) {
+  try {
+    compile(config, DeviceProfile{});
+  } catch (const Failure& failure) {
+    return sorted(failure.errors());
+  }
+  return {};
+}
+
+RunConfig decoder() { return preset("parallax_decoder", {4, 2}, LayoutMode::cheapest); }
+
+void set(NamedOptions& section, const std::string& key, OptionValue value) {
+  for (auto& [name, old] : section.options) {
+    if (name == key) old = value;
+  }
+  if (!section.find(key)) section.options.emplace_back(key, value);
+}
+
+const std::string parameters = "sharding.parameters.";
+
+}  // namespace
+
+class ErrorsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_fault_of_every_section_is_told_at_once() {
+    RunConfig config = decoder();
+    set(config.model, "num_head", int64_t{8});
+    set(config.optimizer, "learning_rate", std::string("fast"));
+    set(config.data, "batch_size", int64_t{0});
+    config.sharding.in = {{{"rows"}}};
+    set_parameter_spec(config.sharding, {"params", "Embed_0", "embedding"}, {{{"data"}, {"data"}}});
+    set_parameter_spec(config.sharding, {"params", "Embed_1", "embedding"}, {{{"data"}}});
+    set_parameter_spec(config.sharding, {"params", "Dense_0", "bias"}, {{{}, {"model"}}});
+    config.mesh_axes[0].size = 0;
+    const Faults expected{{"axis_size", "mesh.axes[0].size"},
+                          {"duplicate_axis", parameters + "params.Embed_0.embedding[1]"},
+                          {"out_of_range", "data.batch_size"},
+                          {"rank", parameters + "params.Dense_0.bias"},
+                          {"unknown_axis", "sharding.in[0]"},
+                          {"unknown_key", "model.num_head"},
+                          {"unknown_parameter", parameters + "params.Embed_1.embedding"},
+                          {"wrong_type", "optimizer.learning_rate"}};
+    const Faults found = faults_of(config);
+    std::string text;
+    for (const auto& [code, place] : found) text += code + " " + place + "\n";
+    QVERIFY2(found == expected, text.c_str());
+  }
+
+  void a_mistaken_hyperparameter_brings_no_further_faults_about_shapes() {
+    RunConfig config = decoder();
+    set(config.model, "embed_dim", int64_t{-1});
+    set(config.model, "num_layers", std::string("many"));
+    set_parameter_spec(config.sharding, {"params", "SelfAttentionBlock_7", "LayerNorm_0", "bias"}, {{{"model"}}});
+    set_parameter_spec(config.sharding, {"params", "Dense_0", "bias"}, {{{"modle"}}});
+    const Faults expected{{"out_of_range", "model.embed_dim"},
+                          {"unknown_axis", parameters + "params.Dense_0.bias[0]"},
+                          {"wrong_type", "model.num_layers"}};
+    QVERIFY(faults_of(config) == expected);
+  }
+
+  void a_mesh_that_cannot_be_made_brings_no_faults_of_division() {
+    RunConfig config = decoder();
+    config.mesh_devices = {0, 0, 1, 2, 3, 4, 5, 6};
+    config.mesh_axes.push_back({"model", 3});
+    const Faults found = faults_of(config);
+    QVERIFY(!found.empty());
+    for (const auto& [code, place] : found) QVERIFY2(place.starts_with("mesh"), place.c_str());
+  }
+
+  void the_hint_of_an_unknown_name_is_a_near_one() {
+    RunConfig config = decoder();
+    config.model.name = "decoder_only_transfomer";
+    config.optimizer.name = "adan";
+    config.data.name = "synthetic";
+    const Faults expected{{"unknown_data_kind", "data.kind"},
+                          {"unknown_model", "model.name"},
+                          {"unknown_optimizer", "optimizer.name"}};
+    QVERIFY(faults_of(config) == expected);
+    for (const Error& error : validate(config)) QVERIFY2(error.hint.size() > 5, to_string(error).c_str());
+
+    config = decoder();
+    set_parameter_spec(config.sharding, {"params", "Embed_0", "embeding"}, {});
+    QCOMPARE(QString::fromStdString(validate(config).at(0).hint), QString("did you mean 'params/Embed_0/embedding'?"));
+  }
+
+  void validate_tells_what_compile_would_throw() {
+    RunConfig config = decoder();
+    QVERIFY(validate(config).empty());
+    set(config.model, "num_heads", int64_t{7});
+    set(config.data, "batch_size", int64_t{6});
+    QVERIFY(sorted(validate(config)) == faults_of(config));
+    QVERIFY(!validate(config).empty());
+  }
+
+  void arrays_beyond_any_memory_are_a_fault_not_a_wrong_number() {
+    for (auto [key, size] : std::vector<std::pair<std::string, int64_t>>{{"embed_dim", 10000000}, {"seq_len", 10000000}}) {
+      RunConfig config = decoder();
+      set(config.model, key, size);
+      set(config.data, "batch_size", int64_t{10000000});
+      config.sharding.parameters.clear();
+      config.sharding.in = config.sharding.out = {};
+      const Faults found = faults_of(config);
+      QVERIFY(!found.empty());
+      QCOMPARE(found[0].first, std::string("too_large"));
+      QVERIFY(sorted(validate(config)) == found);
+    }
+  }
+
+  void a_request_to_stop_cancels() {
+    std::stop_source source;
+    source.request_stop();
+    QVERIFY_THROWS_EXCEPTION(Cancelled, compile(decoder(), DeviceProfile{}, source.get_token()));
+  }
+};
+
+QTEST_APPLESS_MAIN(ErrorsTest)
+#include "errors_test.moc"

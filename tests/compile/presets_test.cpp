@@ -1,0 +1,131 @@
+#include <QTest>
+#include <map>
+
+#include "engine/compile/compile.h"
+#include "tests/compile/plan_check.h"
+#include "tests/compile/preset.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr double mebibyte = 1024.0 * 1024.0;
+
+struct PresetPlan {
+  std::string preset;
+  MeshSizes mesh;
+  LayoutMode mode;
+  Plan plan;
+
+  std::string text() const {
+    return preset + " on " + mesh.text() + (mode == LayoutMode::cheapest ? ", cheapest" : ", as written");
+  }
+};
+
+}  // namespace
+
+class PresetsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() {
+    for (const std::string& name : preset_names) {
+      for (MeshSizes mesh : preset_meshes) {
+        for (LayoutMode mode : {LayoutMode::as_written, LayoutMode::cheapest}) {
+          plans_.push_back({name, mesh, mode, compile(preset(name, mesh, mode), DeviceProfile{})});
+        }
+      }
+    }
+  }
+
+  void every_plan_executes_soundly_and_counts_truly() {
+    for (const PresetPlan& one : plans_) {
+      const std::string fault = fault_of(one.plan);
+      QVERIFY2(fault.empty(), (one.text() + ": " + fault).c_str());
+    }
+  }
+
+  void as_written_moves_no_more_than_xla() {
+    const std::map<std::string, double> limits{{"1x1", 0},
+                                               {"4x2", 251515406},
+                                               {"1x2", 576.5 * mebibyte},
+                                               {"2x1", 29.3 * mebibyte},
+                                               {"2x4", 585.1 * mebibyte},
+                                               {"8x1", 51.3 * mebibyte},
+                                               {"1x8", 1008.9 * mebibyte}};
+    for (const auto& [mesh, limit] : limits) {
+      const double moved = find(preset_names[0], mesh, LayoutMode::as_written).totals.wire_bytes_per_device;
+      QVERIFY2(moved <= limit, (mesh + ": " + std::to_string(moved)).c_str());
+    }
+    QVERIFY(find(preset_names[1], "4x2", LayoutMode::as_written).totals.wire_bytes_per_device <= 244835854);
+  }
+
+  void cheapest_moves_at_most_half_of_what_xla_does_and_no_more_than_as_written() {
+    for (const PresetPlan& one : plans_) {
+      if (one.mode != LayoutMode::cheapest) continue;
+      const double moved = one.plan.totals.wire_bytes_per_device;
+      const double written = find(one.preset, one.mesh.text(), LayoutMode::as_written).totals.wire_bytes_per_device;
+      QVERIFY2(moved <= written, (one.text() + ": " + std::to_string(moved)).c_str());
+    }
+    QVERIFY(find(preset_names[0], "4x2", LayoutMode::cheapest).totals.wire_bytes_per_device <= 251515406 / 2);
+    QVERIFY(find(preset_names[1], "4x2", LayoutMode::cheapest).totals.wire_bytes_per_device <= 244835854 / 2);
+  }
+
+  void cheapest_does_no_product_twice() {
+    for (const std::string& name : preset_names) {
+      const double total = find(name, "1x1", LayoutMode::cheapest).totals.flops_per_device;
+      for (const PresetPlan& one : plans_) {
+        if (one.preset != name || one.mode != LayoutMode::cheapest) continue;
+        const double share = total / static_cast<double>(one.mesh.data * one.mesh.model);
+        const double flops = one.plan.totals.flops_per_device;
+        QVERIFY2(flops >= share * 0.999 && flops <= share * 1.05,
+                 (one.text() + ": " + std::to_string(flops / share)).c_str());
+      }
+    }
+  }
+
+  void cheapest_is_never_predicted_slower_than_as_written() {
+    for (const PresetPlan& one : plans_) {
+      if (one.mode != LayoutMode::as_written) continue;
+      const double cheapest = find(one.preset, one.mesh.text(), LayoutMode::cheapest).totals.seconds_per_step;
+      const double written = one.plan.totals.seconds_per_step;
+      QVERIFY2(cheapest <= written * (1 + 1e-9),
+               (one.text() + ": " + std::to_string(cheapest) + " s and " + std::to_string(written) + " s").c_str());
+    }
+  }
+
+  void the_arena_is_below_xlas_and_nearly_full_at_its_peak() {
+    for (const PresetPlan& one : plans_) {
+      const PlanTotals& totals = one.plan.totals;
+      const double ratio = static_cast<double>(totals.memory_total) / static_cast<double>(totals.live_lower_bound);
+      QVERIFY2(ratio >= 1 && ratio <= 1.1, (one.text() + ": " + std::to_string(ratio)).c_str());
+      if (one.mesh.text() == "4x2") QVERIFY2(totals.memory_total <= 241655988, one.text().c_str());
+      if (one.mesh.text() == "1x1") QVERIFY2(totals.memory_total <= 1298645140, one.text().c_str());
+    }
+  }
+
+  void only_what_a_person_said_is_explained_as_theirs() {
+    for (const PresetPlan& one : plans_) {
+      for (const ValueLayout& layout : one.plan.layouts) {
+        QVERIFY2(!layout.origin.text.empty(), layout.name.c_str());
+        const bool source = one.plan.graph->values[layout.value].kind != ValueKind::result;
+        const bool logits = layout.value == one.plan.graph->outputs.at("logits");
+        QVERIFY2((layout.origin.kind == Origin::Kind::user) == (source || logits), (one.text() + layout.name).c_str());
+      }
+    }
+  }
+
+ private:
+  const Plan& find(const std::string& name, const std::string& mesh, LayoutMode mode) const {
+    for (const PresetPlan& one : plans_) {
+      if (one.preset == name && one.mesh.text() == mesh && one.mode == mode) return one.plan;
+    }
+    qFatal("no such plan");
+  }
+
+  std::vector<PresetPlan> plans_;
+};
+
+QTEST_APPLESS_MAIN(PresetsTest)
+#include "presets_test.moc"

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/compile/compile.h"
+#include "engine/config/run_config.h"
+
+namespace shardscope::test {
+
+// Legal runs of a small decoder on random meshes of one to three axes, each parameter, input and output with a random
+// spec that divides: any axis on any dimension, several on one in any order, or named and replicated, or not named.
+class RandomRuns {
+ public:
+  explicit RandomRuns(uint32_t seed) : random_(seed) {}
+
+  RunConfig next() {
+    RunConfig config;
+    const int64_t heads = pick({2, 4, 6});
+    config.model = {"decoder_only_transformer",
+                    {{"vocab_size", pick({24, 32, 1024})},
+                     {"seq_len", pick({4, 12, 16})},
+                     {"embed_dim", heads * pick({2, 4, 6})},
+                     {"num_layers", pick({1, 2})},
+                     {"num_heads", heads},
+                     {"dropout_rate", 0.25}}};
+    config.data = {"synthetic_lm", {{"batch_size", pick({4, 6, 12, 24})}}};
+    config.optimizer = {"adam", {{"learning_rate", 1e-3}}};
+    config.deterministic = below(3) > 0;
+    config.sharding.mode = below(2) ? LayoutMode::cheapest : LayoutMode::as_written;
+    const char* const names[] = {"data", "model", "expert"};
+    for (int64_t axis = 0, count = 1 + below(3); axis < count; ++axis) {
+      config.mesh_axes.push_back({names[axis], pick({1, 2, 2, 3, 4})});
+    }
+    const int devices = Mesh(config.mesh_axes).device_count();
+    if (below(2)) {
+      for (int device = 0; device < devices; ++device) config.mesh_devices.push_back(device);
+      std::shuffle(config.mesh_devices.begin(), config.mesh_devices.end(), random_);
+    }
+    const int64_t batch = std::get<int64_t>(*config.data.find("batch_size"));
+    const int64_t sequence = std::get<int64_t>(*config.model.find("seq_len"));
+    config.sharding.in = spec({batch, sequence}, config.mesh_axes);
+    config.sharding.out = spec({batch, sequence, std::get<int64_t>(*config.model.find("vocab_size"))}, config.mesh_axes);
+    for (const ParameterInfo& parameter : list_parameters(config)) {
+      if (below(5) == 0) continue;
+      config.sharding.parameters.push_back({parameter.path, spec(parameter.type.shape, config.mesh_axes)});
+    }
+    return config;
+  }
+
+  int64_t below(int64_t bound) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(bound)); }
+
+ private:
+  int64_t pick(const std::vector<int64_t>& choices) { return choices[below(static_cast<int64_t>(choices.size()))]; }
+
+  PartitionSpec spec(const Shape& shape, std::vector<MeshAxis> axes) {
+    PartitionSpec result;
+    result.dims.resize(shape.size());
+    Shape rest = shape;
+    std::shuffle(axes.begin(), axes.end(), random_);
+    for (const MeshAxis& axis : axes) {
+      const size_t dim = static_cast<size_t>(below(static_cast<int64_t>(shape.size()) + 1));
+      if (dim == shape.size() || rest[dim] % axis.size != 0) continue;
+      rest[dim] /= axis.size;
+      result.dims[dim].push_back(axis.name);
+    }
+    while (!result.dims.empty() && result.dims.back().empty() && below(2)) result.dims.pop_back();
+    return result;
+  }
+
+  std::mt19937 random_;
+};
+
+}  // namespace shardscope::test

@@ -1,0 +1,117 @@
+#include <QTest>
+
+#include "engine/compile/compile.h"
+#include "engine/config/write.h"
+#include "tests/compile/plan_check.h"
+#include "tests/compile/preset.h"
+#include "tests/compile/random_run.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int run_count = 150;
+
+// Where each step, value and buffer of the plan is, in words.
+std::string text_of(const Plan& plan) {
+  std::string text = std::to_string(plan.hash) + " " + std::to_string(plan.program.arena_bytes) + "\n";
+  for (const Step& step : plan.program.steps) {
+    text += step.name + " " + step.cause + " " + std::to_string(step.seconds);
+    for (int value : step.inputs) text += " " + std::to_string(value);
+    for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    text += '\n';
+  }
+  for (const Buffer& buffer : plan.program.buffers) text += buffer.name + " " + std::to_string(buffer.offset) + "\n";
+  for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";
+  return text;
+}
+
+}  // namespace
+
+class RandomRunsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_legal_run_has_a_sound_plan_that_keeps_its_specs() {
+    RandomRuns runs(1);
+    for (int i = 0; i < run_count; ++i) {
+      RunConfig config = runs.next();
+      for (LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+        config.sharding.mode = mode;
+        std::string fault;
+        try {
+          fault = fault_of(compile(config, DeviceProfile{}));
+        } catch (const Failure& failure) {
+          fault = failure.what();
+        }
+        QVERIFY2(fault.empty(), (fault + "\n" + write_run_config(config)).c_str());
+      }
+    }
+  }
+
+  void cheapest_is_never_predicted_slower_than_as_written() {
+    RandomRuns runs(2);
+    for (int i = 0; i < run_count; ++i) {
+      RunConfig config = runs.next();
+      config.sharding.mode = LayoutMode::as_written;
+      const double written = compile(config, DeviceProfile{}).totals.seconds_per_step;
+      config.sharding.mode = LayoutMode::cheapest;
+      const double cheapest = compile(config, DeviceProfile{}).totals.seconds_per_step;
+      QVERIFY2(cheapest <= written * (1 + 1e-9), (std::to_string(cheapest / written) + "\n" + write_run_config(config)).c_str());
+    }
+  }
+
+  void the_same_run_has_the_same_plan() {
+    RandomRuns runs(3);
+    for (int i = 0; i < 40; ++i) {
+      const RunConfig config = runs.next();
+      QVERIFY(text_of(compile(config, DeviceProfile{})) == text_of(compile(RunConfig(config), DeviceProfile{})));
+    }
+  }
+
+  void whatever_differs_in_config_or_profile_differs_in_the_hash() {
+    const RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::cheapest);
+    std::vector<uint64_t> hashes{compile(config, DeviceProfile{}).hash};
+    auto vary = [&](auto change) {
+      RunConfig other = config;
+      DeviceProfile profile;
+      change(other, profile);
+      hashes.push_back(compile(other, profile).hash);
+    };
+    vary([](RunConfig& c, DeviceProfile&) { c.seed = 7; });
+    vary([](RunConfig& c, DeviceProfile&) { c.steps = 11; });
+    vary([](RunConfig& c, DeviceProfile&) { c.deterministic = false; });
+    vary([](RunConfig& c, DeviceProfile&) { c.data.options[1].second = int64_t{3}; });
+    vary([](RunConfig& c, DeviceProfile&) { c.optimizer.options[0].second = 3e-4; });
+    vary([](RunConfig& c, DeviceProfile&) { c.mesh_devices = {1, 0, 2, 3, 4, 5, 6, 7}; });
+    vary([](RunConfig& c, DeviceProfile&) { c.mesh_axes[0].size = 8; });
+    vary([](RunConfig& c, DeviceProfile&) { c.sharding.mode = LayoutMode::as_written; });
+    vary([](RunConfig& c, DeviceProfile&) { c.sharding.out = {}; });
+    vary([](RunConfig& c, DeviceProfile&) { c.sharding.parameters.pop_back(); });
+    vary([](RunConfig&, DeviceProfile& p) { p.cores = 4; });
+    vary([](RunConfig&, DeviceProfile& p) { p.matrix_flops_per_core *= 2; });
+    vary([](RunConfig&, DeviceProfile& p) { p.memory_bytes_per_core *= 2; });
+    vary([](RunConfig&, DeviceProfile& p) { p.collective_bytes_per_core *= 2; });
+    vary([](RunConfig&, DeviceProfile& p) { p.collective_latency *= 2; });
+    vary([](RunConfig&, DeviceProfile& p) { p.step_latency *= 2; });
+    vary([](RunConfig&, DeviceProfile& p) { p.memory_bytes *= 2; });
+    std::sort(hashes.begin(), hashes.end());
+    QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
+  }
+
+  void meshes_of_many_axes_have_plans_too() {
+    for (int axes : {0, 4, 5}) {
+      RunConfig config = preset("parallax_decoder", {1, 1}, LayoutMode::cheapest);
+      config.model.options[3].second = int64_t{1};
+      config.mesh_axes.clear();
+      config.sharding = {};
+      for (int axis = 0; axis < axes; ++axis) config.mesh_axes.push_back({std::string(1, static_cast<char>('a' + axis)), 2});
+      const std::string fault = fault_of(compile(config, DeviceProfile{}));
+      QVERIFY2(fault.empty(), fault.c_str());
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(RandomRunsTest)
+#include "random_runs_test.moc"

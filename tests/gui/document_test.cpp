@@ -1,0 +1,114 @@
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <random>
+
+#include "engine/config/parse.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+class DocumentTest : public QObject {
+  Q_OBJECT
+
+  static void random_edit(Document& document, std::mt19937& random) {
+    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    switch (pick(6)) {
+      case 0: return set_axis_size(document, pick(2), 1 << pick(4));
+      case 1: return set_spec_dim(document, "params/Embed_0/embedding", 2, pick(2), pick(2) ? std::vector<std::string>{"data"} : std::vector<std::string>{});
+      case 2: return set_spec_dim(document, "params/Dense_0/bias", 1, 0, {"model"});
+      case 3: return set_mode(document, static_cast<LayoutMode>(pick(2)));
+      case 4: return set_option(document, OptionGroup::optimizer, "learning_rate", 1e-3 * pick(9));
+      default: return set_steps(document, pick(100));
+    }
+  }
+
+ private slots:
+  void undo_of_everything_gives_the_first_config_and_redo_the_last() {
+    std::mt19937 random(7);
+    for (int round = 0; round < 20; ++round) {
+      Document document;
+      document.reset(made::config(), {});
+      std::vector<RunConfig> states{document.config()};
+      for (int i = 0; i < 30; ++i) {
+        const int before = document.undo_stack().index();
+        random_edit(document, random);
+        if (document.undo_stack().index() > before) {
+          states.push_back(document.config());
+        } else if (document.undo_stack().index() == before) {
+          states.back() = document.config();
+        } else {
+          states.pop_back();
+        }
+      }
+      QCOMPARE(static_cast<int>(states.size()), document.undo_stack().count() + 1);
+      for (size_t i = states.size(); i-- > 0;) {
+        QVERIFY(document.config() == states[i]);
+        document.undo_stack().undo();
+      }
+      QVERIFY(!document.is_modified());
+      for (const RunConfig& state : states) {
+        QVERIFY(document.config() == state);
+        document.undo_stack().redo();
+      }
+    }
+  }
+
+  void successive_steps_of_one_field_are_one_edit_and_other_fields_end_it() {
+    Document document;
+    document.reset(made::config(), {});
+    for (int size : {5, 6, 7, 8}) set_axis_size(document, 0, size);
+    QCOMPARE(document.undo_stack().count(), 1);
+    set_axis_size(document, 1, 4);
+    set_axis_size(document, 0, 2);
+    QCOMPARE(document.undo_stack().count(), 3);
+    QCOMPARE(document.undo_stack().undoText(), QString("mesh axis data = 2"));
+    for (int i = 0; i < 3; ++i) document.undo_stack().undo();
+    QVERIFY(document.config() == made::config());
+  }
+
+  void stepping_back_to_the_start_leaves_no_edit() {
+    Document document;
+    document.reset(made::config(), {});
+    set_axis_size(document, 0, 5);
+    set_axis_size(document, 0, 4);
+    QCOMPARE(document.undo_stack().count(), 0);
+    QVERIFY(!document.is_modified());
+  }
+
+  void an_edit_without_a_difference_is_none() {
+    Document document;
+    document.reset(made::config(), {});
+    set_axis_size(document, 0, 4);
+    set_spec_dim(document, "params/Dense_0/bias", 1, 0, {});
+    set_mode(document, LayoutMode::cheapest);
+    QCOMPARE(document.undo_stack().count(), 0);
+  }
+
+  void what_is_saved_is_what_is_loaded() {
+    QTemporaryDir folder;
+    Document document;
+    document.reset(made::config(), {});
+    set_spec_dim(document, "params/Dense_0/bias", 1, 0, {"data", "model"});
+    QVERIFY(document.is_modified());
+    const QString path = folder.filePath("run.json");
+    document.save(path);
+    QVERIFY(!document.is_modified());
+    Document other;
+    other.load(path);
+    QVERIFY(other.config() == document.config());
+    QCOMPARE(other.title(), QString("run.json"));
+  }
+
+  void a_file_that_cannot_be_read_changes_nothing() {
+    Document document;
+    document.reset(made::config(), {});
+    set_steps(document, 77);
+    QVERIFY_EXCEPTION_THROWN(document.load("/nowhere/run.json"), Failure);
+    QCOMPARE(document.config().steps, int64_t{77});
+    QVERIFY(document.undo_stack().canUndo());
+  }
+};
+
+QTEST_MAIN(DocumentTest)
+#include "document_test.moc"

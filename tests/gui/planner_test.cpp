@@ -1,0 +1,96 @@
+#include <QSignalSpy>
+#include <QTest>
+#include <atomic>
+#include <latch>
+
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+class PlannerTest : public QObject {
+  Q_OBJECT
+ private slots:
+  void the_newest_request_is_the_one_delivered() {
+    Planner planner(made::source());
+    QSignalSpy delivered(&planner, &Planner::delivered);
+    RunConfig config = made::config();
+    for (int i = 0; i < 200; ++i) {
+      config.mesh_axes[0].size = 1 << (i % 4);
+      planner.request(config);
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+    QVERIFY(planner.plan()->config == config);
+    QVERIFY(delivered.count() >= 1);
+    QVERIFY(planner.is_current());
+  }
+
+  void a_newer_request_cancels_the_running_one() {
+    auto started = std::make_shared<std::latch>(1);
+    auto cancelled = std::make_shared<std::atomic<int>>(0);
+    PlanSource slow = made::source();
+    slow.plan = [=](const RunConfig& config, std::stop_token stop) {
+      if (config.steps == 1) {
+        started->count_down();
+        while (!stop.stop_requested()) std::this_thread::yield();
+        ++*cancelled;
+        throw Cancelled{};
+      }
+      return made::plan(config, stop);
+    };
+    Planner planner(slow);
+    RunConfig config = made::config();
+    config.steps = 1;
+    planner.request(config);
+    started->wait();
+    config.steps = 2;
+    planner.request(config);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+    QCOMPARE(planner.plan()->config.steps, int64_t{2});
+    QCOMPARE(cancelled->load(), 1);
+  }
+
+  void errors_keep_the_last_good_plan() {
+    Planner planner(made::source());
+    planner.request(made::config());
+    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), 60000);
+    const std::shared_ptr<const Plan> good = planner.plan();
+    RunConfig bad = made::config();
+    bad.mesh_axes[0].size = 3;
+    planner.request(bad);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+    QVERIFY(!planner.is_current());
+    QVERIFY(!planner.errors().empty());
+    QCOMPARE(planner.plan(), good);
+    planner.request(made::config());
+    QTRY_VERIFY_WITH_TIMEOUT(planner.is_current(), 60000);
+    QVERIFY(planner.errors().empty());
+  }
+
+  void a_fault_of_the_program_is_an_error_too() {
+    PlanSource faulty = made::source();
+    faulty.plan = [](const RunConfig&, std::stop_token) -> Plan { throw std::runtime_error("out of luck"); };
+    Planner planner(faulty);
+    planner.request(made::config());
+    QTRY_COMPARE_WITH_TIMEOUT(planner.errors().size(), size_t{1}, 60000);
+    QCOMPARE(planner.errors().front().message, std::string("out of luck"));
+    QCOMPARE(planner.parameters().size(), made::parameters().size());
+  }
+
+  void ends_while_planning() {
+    auto started = std::make_shared<std::latch>(1);
+    PlanSource endless = made::source();
+    endless.plan = [=](const RunConfig&, std::stop_token stop) -> Plan {
+      started->count_down();
+      while (!stop.stop_requested()) std::this_thread::yield();
+      throw Cancelled{};
+    };
+    auto planner = std::make_unique<Planner>(endless);
+    planner->request(made::config());
+    started->wait();
+    planner.reset();
+    QVERIFY(!planner);
+  }
+};
+
+QTEST_MAIN(PlannerTest)
+#include "planner_test.moc"

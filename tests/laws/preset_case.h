@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/compile/compile.h"
+#include "engine/config/override.h"
+#include "engine/config/parse.h"
+
+namespace shardscope {
+
+inline RunConfig load_preset(const std::string& name, const std::vector<std::string>& overrides = {}) {
+  RunConfig config = load_run_config(std::string(SHARDSCOPE_SOURCE_DIR) + "/presets/" + name + ".json");
+  return apply_overrides(config, overrides, settable_paths(config));
+}
+
+inline std::vector<std::string> mesh_overrides(int data, int model) {
+  return {"mesh.data=" + std::to_string(data), "mesh.model=" + std::to_string(model)};
+}
+
+// The preset's structure and specs at a size that trains in milliseconds on every mesh of up to eight devices. With a
+// larger Adam epsilon, for gradients that are zero but for rounding are larger here (a mean over fewer tokens).
+inline std::vector<std::string> small_size() {
+  return {"model.vocab_size=64", "model.seq_len=16",     "model.embed_dim=32",
+          "model.num_heads=8",   "data.batch_size=16", "optimizer.eps=1e-6"};
+}
+
+struct MeshSize {
+  int data, model;
+};
+inline std::vector<MeshSize> all_meshes() { return {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {2, 4}, {8, 1}, {1, 8}}; }
+
+}  // namespace shardscope

@@ -1,0 +1,343 @@
+#include "engine/mesh/reshard.h"
+
+#include <QTest>
+#include <algorithm>
+#include <random>
+
+#include "tests/mesh/random_case.h"
+
+using namespace shardscope;
+
+namespace {
+
+constexpr int case_count = 2000;
+
+// An array on every device of a mesh, held and moved as the definitions of layouts and collectives say.
+class Cluster {
+ public:
+  using Array = std::vector<double>;  // row-major
+
+  // Every device gets its box of `whole`; of a partial value, random summands that add up to it.
+  Cluster(const Mesh& mesh, const Shape& shape, const Sharding& sharding, const Array& whole, std::mt19937& random)
+      : mesh_(mesh), shape_(shape), sharding_(sharding), local_(mesh.device_count()) {
+    AxisList summed;
+    for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
+      if ((sharding.partial >> axis) & 1) summed.push_back(axis);
+    }
+    for (int device = 0; device < mesh.device_count(); ++device) {
+      local_[device] = cut(whole, Box{std::vector<int64_t>(shape.size()), shape}, box(device));
+    }
+    const std::vector<AxisIndex> axes(summed.begin(), summed.end());
+    for (int device = 0; device < mesh.device_count(); ++device) {
+      if (mesh.group_index(device, axes) != 0) continue;
+      for (int other : mesh.group(device, axes)) {
+        if (other == device) continue;
+        for (size_t i = 0; i < local_[device].size(); ++i) {
+          const double part = static_cast<double>(random() % 1000);
+          local_[other][i] = part;
+          local_[device][i] -= part;
+        }
+      }
+    }
+    agree_among_replicas();
+  }
+
+  void apply(const ReshardStep& step) {
+    const std::vector<AxisIndex> axes(step.axes.begin(), step.axes.end());
+    std::vector<Array> next(local_.size());
+    for (int device = 0; device < mesh_.device_count(); ++device) {
+      const Box target = shard_box(step.result, mesh_, shape_, device);
+      const std::vector<int> group = mesh_.group(device, axes);
+      switch (step.kind) {
+        case ReshardKind::slice: next[device] = cut(local_[device], box(device), target); break;
+        case ReshardKind::all_reduce:
+        case ReshardKind::reduce_scatter: next[device] = cut(sum(group), box(device), target); break;
+        case ReshardKind::all_gather:
+        case ReshardKind::all_to_all: next[device] = join(group, target); break;
+        case ReshardKind::collective_permute: next[device] = local_[holder(group, target)]; break;
+      }
+    }
+    local_ = std::move(next);
+    sharding_ = step.result;
+  }
+
+  // True where the devices' boxes, summed over the partial axes, are those of `whole`.
+  bool holds(const Array& whole) const {
+    std::vector<AxisIndex> summed;
+    for (AxisIndex axis = 0; axis < mesh_.axis_count(); ++axis) {
+      if ((sharding_.partial >> axis) & 1) summed.push_back(axis);
+    }
+    const Box all{std::vector<int64_t>(shape_.size()), shape_};
+    for (int device = 0; device < mesh_.device_count(); ++device) {
+      if (sum(mesh_.group(device, summed)) != cut(whole, all, box(device))) return false;
+    }
+    return true;
+  }
+
+ private:
+  Box box(int device) const { return shard_box(sharding_, mesh_, shape_, device); }
+
+  // Devices that differ only in axes that the layout does not use hold the same.
+  void agree_among_replicas() {
+    std::vector<AxisIndex> unused;
+    for (AxisIndex axis = 0; axis < mesh_.axis_count(); ++axis) {
+      if (!((sharding_.used_axes() >> axis) & 1)) unused.push_back(axis);
+    }
+    for (int device = 0; device < mesh_.device_count(); ++device) local_[device] = local_[mesh_.group(device, unused)[0]];
+  }
+
+  Array sum(const std::vector<int>& group) const {
+    Array total(local_[group[0]].size());
+    for (int device : group) {
+      for (size_t i = 0; i < total.size(); ++i) total[i] += local_[device][i];
+    }
+    return total;
+  }
+
+  // What the group holds together of `target`; elements that nobody holds stay NaN.
+  Array join(const std::vector<int>& group, const Box& target) const {
+    Array joined(element_count(target.size), std::nan(""));
+    for (int device : group) {
+      const Box from = box(device);
+      for_each(target, [&](const std::vector<int64_t>& index, int64_t at) {
+        if (inside(from, index)) joined[at] = local_[device][offset(from, index)];
+      });
+    }
+    return joined;
+  }
+
+  int holder(const std::vector<int>& group, const Box& target) const {
+    for (int device : group) {
+      if (box(device) == target) return device;
+    }
+    return group[0];
+  }
+
+  static bool inside(const Box& box, const std::vector<int64_t>& index) {
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (index[d] < box.start[d] || index[d] >= box.start[d] + box.size[d]) return false;
+    }
+    return true;
+  }
+
+  static int64_t offset(const Box& box, const std::vector<int64_t>& index) {
+    int64_t at = 0;
+    for (size_t d = 0; d < index.size(); ++d) at = at * box.size[d] + index[d] - box.start[d];
+    return at;
+  }
+
+  template <class Visit>
+  static void for_each(const Box& box, Visit visit) {
+    for (int64_t at = 0; at < element_count(box.size); ++at) {
+      std::vector<int64_t> index(box.start);
+      int64_t rest = at;
+      for (size_t d = index.size(); d-- > 0;) index[d] += rest % box.size[d], rest /= box.size[d];
+      visit(index, at);
+    }
+  }
+
+  static Array cut(const Array& array, const Box& from, const Box& target) {
+    Array part(element_count(target.size), std::nan(""));
+    for_each(target, [&](const std::vector<int64_t>& index, int64_t at) {
+      if (inside(from, index)) part[at] = array[offset(from, index)];
+    });
+    return part;
+  }
+
+  const Mesh& mesh_;
+  const Shape& shape_;
+  Sharding sharding_;
+  std::vector<Array> local_;
+};
+
+struct Pair {
+  Mesh mesh;
+  Shape shape;
+  Sharding from, to;
+
+  std::string text() const {
+    std::string sizes;
+    for (const MeshAxis& axis : mesh.axes()) sizes += axis.name + "=" + std::to_string(axis.size) + " ";
+    std::string text = sizes + to_string(shape) + " " + to_string(from, mesh) + " -> " + to_string(to, mesh) + ":";
+    for (const ReshardStep& step : reshard_path(from, to, mesh)) text += " " + to_string(step.result, mesh);
+    return text;
+  }
+};
+
+// Two layouts of one array on one mesh, of axes that split something; `from` may be partial where `to` is not.
+class Pairs {
+ public:
+  explicit Pairs(unsigned seed) : cases_(seed), random_(seed) {}
+
+  Pair next(bool partial) {
+    while (true) {
+      const Mesh mesh = cases_.mesh();
+      const bool small = std::any_of(mesh.axes().begin(), mesh.axes().end(), [](const MeshAxis& a) { return a.size == 1; });
+      if (small || mesh.axis_count() == 0 || mesh.axis_count() > 3) continue;
+      const int rank = static_cast<int>(random_() % 4);
+      Pair pair{mesh, Shape(rank, 1), layout(mesh, rank, partial), layout(mesh, rank, false)};
+      if (partial && random_() % 3 == 0) keep_partial(pair);
+      for (int d = 0; d < rank; ++d) {
+        const int64_t a = shard_count(pair.from, mesh, d), b = shard_count(pair.to, mesh, d);
+        pair.shape[d] = a / std::gcd(a, b) * b * static_cast<int64_t>(1 + random_() % 2);
+      }
+      if (element_count(pair.shape) <= 3000) return pair;
+    }
+  }
+
+  std::mt19937& random() { return random_; }
+
+ private:
+  Sharding layout(const Mesh& mesh, int rank, bool partial) {
+    Sharding sharding = Sharding::replicated(rank);
+    std::vector<AxisIndex> axes(mesh.axis_count());
+    std::iota(axes.begin(), axes.end(), AxisIndex{0});
+    std::shuffle(axes.begin(), axes.end(), random_);
+    for (AxisIndex axis : axes) {
+      const int where = static_cast<int>(random_() % (rank + 2));
+      if (where < rank) sharding.dims[where].push_back(axis);
+      if (where == rank && partial) sharding.partial |= static_cast<uint8_t>(1u << axis);
+    }
+    return sharding;
+  }
+
+  // The target stays partial over what it does not split by.
+  void keep_partial(Pair& pair) { pair.to.partial = pair.from.partial & static_cast<uint8_t>(~pair.to.used_axes()); }
+
+  RandomCases cases_;
+  std::mt19937 random_;
+};
+
+Cluster::Array random_array(const Shape& shape, std::mt19937& random) {
+  Cluster::Array array(element_count(shape));
+  for (double& element : array) element = static_cast<double>(random() % 100000);
+  return array;
+}
+
+double total_wire_bytes(const Pair& pair, const std::vector<ReshardStep>& path) {
+  double total = 0;
+  Sharding current = pair.from;
+  for (const ReshardStep& step : path) {
+    total += wire_bytes(step, current, pair.mesh, {pair.shape, DType::f32});
+    current = step.result;
+  }
+  return total;
+}
+
+// Sums finished over whole shards, then every dimension joined to the part that both layouts share, then cut.
+double plain_wire_bytes(const Pair& pair) {
+  double bytes = 4;
+  for (int64_t size : local_shape(pair.from, pair.mesh, pair.shape)) bytes *= static_cast<double>(size);
+  double total = 0, summed = 1;
+  for (AxisIndex axis = 0; axis < pair.mesh.axis_count(); ++axis) {
+    if ((pair.from.partial & ~pair.to.partial) >> axis & 1) summed *= static_cast<double>(pair.mesh.axis_size(axis));
+  }
+  total += 2 * (summed - 1) / summed * bytes;
+  for (int d = 0; d < pair.from.rank; ++d) {
+    double joined = 1;
+    bool common = true;
+    for (int i = 0; i < pair.from.dims[d].count; ++i) {
+      common &= i < pair.to.dims[d].count && pair.to.dims[d].axes[i] == pair.from.dims[d].axes[i];
+      if (!common) joined *= static_cast<double>(pair.mesh.axis_size(pair.from.dims[d].axes[i]));
+    }
+    bytes *= joined;
+    total += (joined - 1) / joined * bytes;
+  }
+  return total;
+}
+
+}  // namespace
+
+class ReshardTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_path_ends_where_it_should_with_the_same_array() {
+    Pairs pairs(1);
+    for (int i = 0; i < case_count; ++i) {
+      const Pair pair = pairs.next(i % 2 == 1);
+      const Cluster::Array whole = random_array(pair.shape, pairs.random());
+      Cluster cluster(pair.mesh, pair.shape, pair.from, whole, pairs.random());
+      QVERIFY2(cluster.holds(whole), pair.text().c_str());
+      QVERIFY(can_reshard(pair.from, pair.to));
+      Sharding last = pair.from;
+      for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
+        cluster.apply(step);
+        QVERIFY2(divides(step.result, pair.mesh, pair.shape), pair.text().c_str());
+        QVERIFY2(cluster.holds(whole), pair.text().c_str());
+        last = step.result;
+      }
+      QVERIFY2(last == pair.to, pair.text().c_str());
+    }
+  }
+
+  void there_and_back_is_bit_exact() {
+    Pairs pairs(2);
+    for (int i = 0; i < case_count; ++i) {
+      const Pair pair = pairs.next(false);
+      const Cluster::Array whole = random_array(pair.shape, pairs.random());
+      Cluster cluster(pair.mesh, pair.shape, pair.from, whole, pairs.random());
+      for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) cluster.apply(step);
+      for (const ReshardStep& step : reshard_path(pair.to, pair.from, pair.mesh)) cluster.apply(step);
+      QVERIFY2(cluster.holds(whole), pair.text().c_str());
+    }
+  }
+
+  void a_path_never_moves_more_than_joining_and_cutting() {
+    Pairs pairs(3);
+    for (int i = 0; i < case_count; ++i) {
+      const Pair pair = pairs.next(i % 2 == 1);
+      const double moved = total_wire_bytes(pair, reshard_path(pair.from, pair.to, pair.mesh));
+      const double plain = plain_wire_bytes(pair);
+      QVERIFY2(moved <= plain * (1 + 1e-12), (pair.text() + " " + std::to_string(moved) + " of " + std::to_string(plain)).c_str());
+    }
+  }
+
+  void sums_are_finished_before_anything_moves_and_first_of_all_what_is_whole_is_cut() {
+    Pairs pairs(4);
+    for (int i = 0; i < case_count; ++i) {
+      const Pair pair = pairs.next(i % 2 == 1);
+      bool moved = false;
+      for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
+        const bool reduces = step.kind == ReshardKind::all_reduce || step.kind == ReshardKind::reduce_scatter;
+        QVERIFY2(!reduces || !moved, pair.text().c_str());
+        moved |= !reduces && step.kind != ReshardKind::slice;
+      }
+      const bool equal = pair.from == pair.to;
+      QCOMPARE(reshard_path(pair.from, pair.to, pair.mesh).empty(), equal);
+    }
+  }
+
+  void each_step_names_the_dimensions_that_it_splits_and_joins() {
+    Pairs pairs(5);
+    for (int i = 0; i < case_count; ++i) {
+      const Pair pair = pairs.next(i % 2 == 1);
+      Sharding before = pair.from;
+      for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
+        const bool splits = step.kind == ReshardKind::reduce_scatter || step.kind == ReshardKind::all_to_all;
+        const bool joins = step.kind == ReshardKind::all_gather || step.kind == ReshardKind::all_to_all;
+        QCOMPARE(step.split_dim >= 0, splits);
+        QCOMPARE(step.concat_dim >= 0, joins);
+        QVERIFY(!step.axes.empty());
+        const int64_t p = group_size(step.axes, pair.mesh);
+        for (int d = 0; d < before.rank && step.kind != ReshardKind::slice; ++d) {
+          const int64_t split = d == step.split_dim ? p : 1, joined = d == step.concat_dim ? p : 1;
+          QVERIFY2(shard_count(before, pair.mesh, d) * split == shard_count(step.result, pair.mesh, d) * joined,
+                   pair.text().c_str());
+        }
+        before = step.result;
+      }
+    }
+  }
+
+  void a_summand_cannot_be_made_from_a_whole_value() {
+    Sharding whole = Sharding::replicated(1), partial = whole;
+    partial.partial = 2;
+    QVERIFY(!can_reshard(whole, partial));
+    QVERIFY(can_reshard(partial, whole));
+    QVERIFY(can_reshard(partial, partial));
+  }
+};
+
+QTEST_APPLESS_MAIN(ReshardTest)
+#include "reshard_test.moc"

@@ -1,0 +1,284 @@
+#include <QtTest>
+
+#include <cmath>
+
+#include "engine/base/random.h"
+#include "tests/runtime/kernel_case.h"
+
+using namespace shardscope;
+using namespace shardscope::testing;
+
+namespace {
+
+constexpr int64_t seed = 3, fold = 77, step = 4;
+
+// One attention problem, and its definition in double precision as flax.linen writes it.
+struct Attention {
+  int64_t batch, length, heads, size;
+  bool causal, padding;
+  double rate = 0;
+  std::vector<float> query, key, value, cotangent;
+  std::vector<int32_t> tokens;
+
+  Attention(Random& random, int64_t b, int64_t s, int64_t h, int64_t d)
+      : batch(b),
+        length(s),
+        heads(h),
+        size(d),
+        causal(random.integer(0, 1)),
+        padding(random.integer(0, 1)),
+        query(random.normals(b * s * h * d)),
+        key(random.normals(b * s * h * d)),
+        value(random.normals(b * s * h * d)),
+        cotangent(random.normals(b * s * h * d)),
+        tokens(random.integers(b * s, 0, 4)) {
+    if (random.integer(0, 2) == 0) std::fill(tokens.begin(), tokens.begin() + std::min<int64_t>(s, 3), 0);
+  }
+
+  Shape shape() const { return {batch, length, heads, size}; }
+  Attributes attributes() const {
+    return {{"causal", int64_t{causal}},
+            {"padding", int64_t{padding}},
+            {"dropout_rate", rate},
+            {"seed", seed},
+            {"dropout_fold", fold}};
+  }
+
+  std::vector<double> context(const std::vector<double>& q, const std::vector<double>& k, const std::vector<double>& v,
+                              std::vector<double>* lse = nullptr) const {
+    std::vector<double> result(q.size(), 0.0), scores(length);
+    const Key random = fold_in(fold_in(key_from_seed(seed), step), fold);
+    for (int64_t b = 0; b < batch; ++b) {
+      for (int64_t h = 0; h < heads; ++h) {
+        for (int64_t i = 0; i < length; ++i) {
+          const int64_t at = ((b * length + i) * heads + h) * size;
+          double top = -1e300, sum = 0;
+          for (int64_t j = 0; j < length; ++j) {
+            double dot = 0;
+            for (int64_t d = 0; d < size; ++d) dot += q[at + d] * k[((b * length + j) * heads + h) * size + d];
+            const bool seen =
+                (!causal || i >= j) && (!padding || (tokens[b * length + i] > 0 && tokens[b * length + j] > 0));
+            scores[j] = seen ? dot / std::sqrt(static_cast<double>(size)) : std::numeric_limits<float>::lowest();
+            top = std::max(top, scores[j]);
+          }
+          for (double& score : scores) sum += score = std::exp(score - top);
+          if (lse) lse->push_back(top + std::log(sum));
+          for (int64_t j = 0; j < length; ++j) {
+            const int64_t index = ((b * heads + h) * length + i) * length + j;
+            double weight = scores[j] / sum;
+            if (rate > 0) weight = bernoulli(random, index, static_cast<float>(1 - rate)) ? weight / (1 - rate) : 0;
+            for (int64_t d = 0; d < size; ++d) {
+              result[at + d] += weight * v[((b * length + j) * heads + h) * size + d];
+            }
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  double loss(const std::vector<double>& q, const std::vector<double>& k, const std::vector<double>& v) const {
+    const std::vector<double> out = context(q, k, v);
+    double sum = 0;
+    for (size_t i = 0; i < out.size(); ++i) sum += out[i] * cotangent[i];
+    return sum;
+  }
+
+  // Part of an array of rows (b, s, h, d) or (b, h, s): batches, positions and heads of `box`.
+  struct Box {
+    int64_t b0, b, s0, s, h0, h;
+  };
+  Box whole() const { return {0, batch, 0, length, 0, heads}; }
+  Box all_positions(Box box) const { return {box.b0, box.b, 0, length, box.h0, box.h}; }
+
+  template <class Visit>
+  void visit(Box box, Visit visit) const {
+    for (int64_t b = box.b0; b < box.b0 + box.b; ++b)
+      for (int64_t s = box.s0; s < box.s0 + box.s; ++s)
+        for (int64_t h = box.h0; h < box.h0 + box.h; ++h)
+          for (int64_t d = 0; d < size; ++d) visit(((b * length + s) * heads + h) * size + d);
+  }
+  std::vector<float> cut(Box box, const std::vector<float>& from) const {
+    std::vector<float> part;
+    visit(box, [&](int64_t at) { part.push_back(from[at]); });
+    return part;
+  }
+  void add_to(std::vector<float>& sum, Box box, const std::vector<float>& part) const {
+    size_t next = 0;
+    visit(box, [&](int64_t at) { sum[at] += part[next++]; });
+  }
+  std::vector<int32_t> cut_tokens(Box box) const {
+    std::vector<int32_t> part;
+    for (int64_t b = box.b0; b < box.b0 + box.b; ++b) {
+      part.insert(part.end(), tokens.begin() + b * length + box.s0, tokens.begin() + b * length + box.s0 + box.s);
+    }
+    return part;
+  }
+
+  void give_operands(KernelCase& test, Box box) const {
+    const Box keys = all_positions(box);
+    const Shape part{box.b, box.s, box.h, size}, key_part{box.b, length, box.h, size};
+    test.input(part, cut(box, query)).input_part(shape(), {box.b0, box.s0, box.h0, 0});
+    for (const auto* from : {&key, &value}) {
+      test.input(key_part, cut(keys, *from)).input_part(shape(), {box.b0, 0, box.h0, 0});
+    }
+    test.input({box.b, box.s}, cut_tokens(box)).input_part({batch, length}, {box.b0, box.s0});
+    test.input({box.b, length}, cut_tokens(keys)).input_part({batch, length}, {box.b0, 0});
+  }
+
+  struct Forward {
+    std::vector<float> context, lse;
+  };
+  Forward forward(Box box, int threads) const {
+    KernelCase test("attention", attributes());
+    give_operands(test, box);
+    test.output({box.b, box.s, box.h, size}).output({box.b, box.h, box.s}).run(threads, step, 2);
+    if (!test.guards_intact) return {};
+    return {test.result(0), test.result(1)};
+  }
+
+  // dq, dk, dv
+  std::vector<std::vector<float>> backward(Box box, int threads) const {
+    const Forward saved = forward(box, 1);
+    KernelCase test("attention_grad", attributes());
+    give_operands(test, box);
+    const Shape part{box.b, box.s, box.h, size}, keys{box.b, length, box.h, size};
+    test.input(part, saved.context).input({box.b, box.h, box.s}, saved.lse).input(part, cut(box, cotangent));
+    test.output(part).output(keys).output(keys).run(threads, step, 2);
+    if (!test.guards_intact) return {};
+    return {test.result(0), test.result(1), test.result(2)};
+  }
+};
+
+Attention random_attention(Random& random, int trial) {
+  Attention attention(random, random.integer(1, 3), trial % 5 == 4 ? random.integer(120, 290) : random.integer(1, 30),
+                      random.integer(1, 3), random.integer(1, 20));
+  if (trial % 3 == 2) attention.rate = 0.3;
+  return attention;
+}
+
+}  // namespace
+
+class KernelAttentionTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void context_and_log_sum_exp_follow_their_definition();
+  void gradients_are_the_slopes();
+  void threads_do_not_change_a_bit();
+  void parts_of_batch_queries_and_heads_make_the_whole();
+  void padded_query_sees_every_key_alike_and_moves_no_score();
+  void declared_workspace_suffices_for_long_sequences_and_wide_heads();
+};
+
+void KernelAttentionTest::context_and_log_sum_exp_follow_their_definition() {
+  Random random(1);
+  for (int trial = 0; trial < 40; ++trial) {
+    const Attention attention = random_attention(random, trial);
+    std::vector<double> lse;
+    const std::vector<double> expected =
+        attention.context(doubles(attention.query), doubles(attention.key), doubles(attention.value), &lse);
+    const auto found = attention.forward(attention.whole(), 1);
+    QVERIFY(difference(found.context, expected) < 3e-6);
+    for (size_t i = 0; i < lse.size(); ++i) {
+      QVERIFY(std::abs(found.lse[i] - lse[i]) < 1e-5 * std::max(1.0, std::abs(lse[i])));
+    }
+  }
+}
+
+void KernelAttentionTest::gradients_are_the_slopes() {
+  Random random(2);
+  for (int trial = 0; trial < 30; ++trial) {
+    const Attention attention = random_attention(random, trial);
+    const auto gradients = attention.backward(attention.whole(), 1);
+    QCOMPARE(gradients.size(), size_t{3});
+    for (int which : {0, 1, 2}) {
+      double largest = 0.1;
+      for (float value : gradients[which]) largest = std::max<double>(largest, std::abs(value));
+      for (int probe = 0; probe < 6; ++probe) {
+        std::vector<double> arrays[3] = {doubles(attention.query), doubles(attention.key), doubles(attention.value)};
+        const int64_t at = random.integer(0, static_cast<int64_t>(arrays[which].size()) - 1);
+        const double h = 1e-5, middle = arrays[which][at];
+        arrays[which][at] = middle + h;
+        const double up = attention.loss(arrays[0], arrays[1], arrays[2]);
+        arrays[which][at] = middle - h;
+        const double slope = (up - attention.loss(arrays[0], arrays[1], arrays[2])) / (2 * h);
+        QVERIFY2(std::abs(gradients[which][at] - slope) < 1e-5 * largest,
+                 qPrintable(QString("%1: %2 %3").arg(which).arg(gradients[which][at]).arg(slope)));
+      }
+    }
+  }
+}
+
+void KernelAttentionTest::threads_do_not_change_a_bit() {
+  Random random(3);
+  for (int trial = 0; trial < 15; ++trial) {
+    const Attention attention = random_attention(random, trial);
+    QCOMPARE(attention.forward(attention.whole(), 2).context, attention.forward(attention.whole(), 1).context);
+    QCOMPARE(attention.backward(attention.whole(), 2), attention.backward(attention.whole(), 1));
+  }
+}
+
+void KernelAttentionTest::parts_of_batch_queries_and_heads_make_the_whole() {
+  Random random(4);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Attention attention = random_attention(random, trial);
+    const size_t count = attention.query.size();
+    std::vector<float> context(count, 0.0f);
+    std::vector<std::vector<float>> gradients(3, std::vector<float>(count, 0.0f));
+    auto halves = [](int64_t size) {
+      std::vector<std::pair<int64_t, int64_t>> parts{{0, (size + 1) / 2}};
+      if (size > 1) parts.push_back({(size + 1) / 2, size / 2});
+      return parts;
+    };
+    for (auto [b0, b] : halves(attention.batch)) {
+      for (auto [s0, s] : halves(attention.length)) {
+        for (auto [h0, h] : halves(attention.heads)) {
+          const Attention::Box box{b0, b, s0, s, h0, h};
+          attention.add_to(context, box, attention.forward(box, 1).context);
+          const auto parts = attention.backward(box, 2);
+          QCOMPARE(parts.size(), size_t{3});
+          attention.add_to(gradients[0], box, parts[0]);
+          attention.add_to(gradients[1], attention.all_positions(box), parts[1]);
+          attention.add_to(gradients[2], attention.all_positions(box), parts[2]);
+        }
+      }
+    }
+    QVERIFY(difference(context, doubles(attention.forward(attention.whole(), 1).context)) < 1e-6);
+    const auto whole = attention.backward(attention.whole(), 1);
+    for (int i : {0, 1, 2}) QVERIFY(difference(gradients[i], doubles(whole[i]), 0.1) < 3e-6);
+  }
+}
+
+void KernelAttentionTest::padded_query_sees_every_key_alike_and_moves_no_score() {
+  Random random(5);
+  for (bool causal : {false, true}) {
+    Attention attention(random, 1, 150, 1, 8);
+    attention.causal = causal;
+    attention.padding = true;
+    std::fill(attention.tokens.begin(), attention.tokens.end(), 0);
+    const auto found = attention.forward(attention.whole(), 1);
+    for (int64_t d = 0; d < 8; ++d) {
+      double mean = 0;
+      for (int64_t k = 0; k < 150; ++k) mean += attention.value[k * 8 + d] / 150.0;
+      for (int64_t q = 0; q < 150; ++q) QVERIFY(std::abs(found.context[q * 8 + d] - mean) < 1e-6);
+    }
+    const auto gradients = attention.backward(attention.whole(), 1);
+    for (int which : {0, 1}) {
+      for (float value : gradients[which]) QCOMPARE(value, 0.0f);
+    }
+  }
+}
+
+void KernelAttentionTest::declared_workspace_suffices_for_long_sequences_and_wide_heads() {
+  Random random(6);
+  for (int trial = 0; trial < 12; ++trial) {
+    const Attention attention(random, 1, random.integer(1, trial % 2 ? 700 : 200), 1, random.integer(1, 260));
+    const Attention::Box box{0, 1, 0, random.integer(1, attention.length), 0, 1};
+    QVERIFY(!attention.forward(box, 1).context.empty());
+    QVERIFY(!attention.backward(box, 1).empty());
+  }
+}
+
+QTEST_APPLESS_MAIN(KernelAttentionTest)
+#include "kernel_attention_test.moc"

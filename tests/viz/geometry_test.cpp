@@ -1,0 +1,238 @@
+#include <QTest>
+#include <random>
+
+#include "engine/mesh/partition_spec.h"
+#include "viz/paint/curve.h"
+#include "viz/paint/layout_geometry.h"
+#include "viz/paint/memory_geometry.h"
+#include "viz/paint/mesh_geometry.h"
+#include "viz/paint/palette.h"
+#include "viz/paint/timeline_geometry.h"
+#include "viz/paint/units.h"
+
+using namespace shardscope;
+
+class GeometryTest : public QObject {
+  Q_OBJECT
+
+  struct Case {
+    Mesh mesh;
+    Shape shape;
+    Sharding sharding;
+  };
+
+  static Case random_case(std::mt19937& random) {
+    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    std::vector<MeshAxis> axes;
+    const int axis_count = 1 + pick(3);
+    for (int i = 0; i < axis_count; ++i) axes.push_back({std::string(1, char('a' + i)), 1 + pick(4)});
+    const Mesh mesh(axes);
+    const int rank = pick(5);
+    Sharding sharding = Sharding::replicated(rank);
+    Shape shape(static_cast<size_t>(rank), 1);
+    for (int axis = 0; rank > 0 && axis < axis_count; ++axis)
+      if (pick(3)) sharding.dims[static_cast<size_t>(pick(rank))].push_back(static_cast<AxisIndex>(axis));
+    for (int d = 0; d < rank; ++d) shape[static_cast<size_t>(d)] = shard_count(sharding, mesh, d) * (1 + pick(9));
+    return {mesh, shape, sharding};
+  }
+
+ private slots:
+  void shards_tile_the_picture_and_every_device_is_in_exactly_one() {
+    std::mt19937 random(1);
+    for (int round = 0; round < 500; ++round) {
+      const Case test = random_case(random);
+      const LayoutPicture picture = lay_out(test.shape, test.sharding, test.mesh);
+      double area = 0;
+      std::vector<int> seen(static_cast<size_t>(test.mesh.device_count()), 0);
+      for (size_t i = 0; i < picture.cells.size(); ++i) {
+        const ShardCell& cell = picture.cells[i];
+        area += cell.place.width * cell.place.height;
+        const double x = cell.place.x + cell.place.width / 2, y = cell.place.y + cell.place.height / 2;
+        QCOMPARE(cell_at(picture, x, y), std::optional<int>(static_cast<int>(i)));
+        QCOMPARE(cell.devices, replicas(test.sharding, test.mesh, test.shape, cell.devices.front()));
+        for (int device : cell.devices) {
+          ++seen[static_cast<size_t>(device)];
+          QCOMPARE(cell_of_device(picture, device), std::optional<int>(static_cast<int>(i)));
+          QVERIFY(cell.box == shard_box(test.sharding, test.mesh, test.shape, device));
+        }
+      }
+      QVERIFY(std::abs(area - 1) < 1e-9);
+      QVERIFY(std::ranges::all_of(seen, [](int times) { return times == 1; }));
+    }
+  }
+
+  void a_matrix_is_drawn_where_its_elements_lie() {
+    std::mt19937 random(2);
+    for (int round = 0; round < 500; ++round) {
+      const Case test = random_case(random);
+      if (test.shape.size() != 2) continue;
+      for (const ShardCell& cell : lay_out(test.shape, test.sharding, test.mesh).cells) {
+        QVERIFY(std::abs(cell.place.y * double(test.shape[0]) - double(cell.box.start[0])) < 1e-6);
+        QVERIFY(std::abs(cell.place.x * double(test.shape[1]) - double(cell.box.start[1])) < 1e-6);
+        QVERIFY(std::abs(cell.place.height * double(test.shape[0]) - double(cell.box.size[0])) < 1e-6);
+        QVERIFY(std::abs(cell.place.width * double(test.shape[1]) - double(cell.box.size[1])) < 1e-6);
+      }
+    }
+  }
+
+  void the_drawing_has_the_arrays_aspect_or_says_that_it_has_not() {
+    const Mesh mesh({{"a", 1}});
+    const LayoutPicture fair = lay_out({256, 512}, Sharding::replicated(2), mesh);
+    QVERIFY(fair.to_scale);
+    QCOMPARE(fair.aspect, 2.0);
+    const LayoutPicture flat = lay_out({1, 5000}, Sharding::replicated(2), mesh);
+    QVERIFY(!flat.to_scale);
+    QCOMPARE(flat.aspect, LayoutPicture::widest);
+    const LayoutPicture heads = lay_out({512, 8, 64}, Sharding::replicated(3), mesh);
+    QCOMPARE(heads.row_dims, std::vector<int>({0}));
+    QCOMPARE(heads.aspect, 1.0);
+  }
+
+  void devices_of_a_mesh_do_not_overlap_and_are_found_where_they_are() {
+    std::mt19937 random(3);
+    for (int round = 0; round < 200; ++round) {
+      const Mesh mesh = random_case(random).mesh;
+      const MeshPicture picture = lay_out(mesh);
+      QCOMPARE(static_cast<int>(picture.cells.size()), mesh.device_count());
+      for (const MeshCell& cell : picture.cells) {
+        QVERIFY(cell.place.x >= 0 && cell.place.right() <= picture.width + 1e-9);
+        QVERIFY(cell.place.y >= 0 && cell.place.bottom() <= picture.height + 1e-9);
+        QCOMPARE(device_at(picture, cell.place.x + 0.01, cell.place.y + 0.01), std::optional<int>(cell.device));
+        QCOMPARE(device_at(picture, cell.place.right() - 0.01, cell.place.bottom() - 0.01), std::optional<int>(cell.device));
+      }
+    }
+  }
+
+  void the_tones_of_a_shard_are_those_its_devices_share() {
+    std::mt19937 random(4);
+    for (int round = 0; round < 300; ++round) {
+      const Case test = random_case(random);
+      for (const ShardCell& cell : lay_out(test.shape, test.sharding, test.mesh).cells) {
+        const std::vector<AxisTone> shared = shard_tones(test.mesh, test.sharding, cell.devices.front());
+        for (int device : cell.devices) {
+          const std::vector<AxisTone> own = device_tones(test.mesh, device);
+          for (const AxisTone& tone : shared) QVERIFY(std::ranges::find(own, tone) != own.end());
+          QCOMPARE(shard_tones(test.mesh, test.sharding, device).size(), shared.size());
+        }
+      }
+    }
+  }
+
+  void devices_that_differ_have_colours_that_differ() {
+    for (const Theme* theme : {&light_theme(), &dark_theme()})
+      for (int64_t size : {2, 4, 8, 16})
+        for (int64_t i = 0; i + 1 < size; ++i)
+          QVERIFY(tone_color({0, i, size}, *theme) != tone_color({0, i + 1, size}, *theme));
+  }
+
+  void folded_bars_lose_no_slice_and_are_no_more_than_the_pixels_allow() {
+    std::mt19937 random(5);
+    std::exponential_distribution<double> length(1);
+    for (int round = 0; round < 100; ++round) {
+      std::vector<TimelineSlice> slices;
+      double at = 0;
+      const int count = 1 + static_cast<int>(random() % 4000);
+      for (int i = 0; i < count; ++i) {
+        at += random() % 3 ? 0 : length(random);
+        const double end = at + length(random) * length(random);
+        slices.push_back({at, end, i});
+        at = end;
+      }
+      const double pixels = 50 + random() % 800;
+      const double begin = at * double(random() % 100) / 200, end = begin + at * double(1 + random() % 100) / 200;
+      const std::vector<TimelineBar> bars = visible_bars(slices, begin, end, pixels);
+      QVERIFY(double(bars.size()) <= 2 * pixels / 3 + 3);
+      const double scale = pixels / (end - begin);
+      int next = bars.empty() ? 0 : bars.front().first;
+      for (const TimelineBar& bar : bars) {
+        QCOMPARE(bar.first, next);
+        next = bar.last + 1;
+        QVERIFY(bar.x >= -1e-6 && bar.x + bar.width <= pixels + 1e-6);
+        for (int i = bar.first; bar.folded() && i <= bar.last; ++i) QVERIFY((slices[i].end - slices[i].start) * scale < 3);
+      }
+      for (int i = 0; i < count; ++i)
+        if (slices[i].end > begin && slices[i].start < end) QVERIFY(i >= bars.front().first && i <= bars.back().last);
+    }
+  }
+
+  void visible_buffers_lie_in_the_window_and_all_large_ones_are_there() {
+    std::mt19937 random(6);
+    for (int round = 0; round < 50; ++round) {
+      Program program;
+      program.steps.resize(100 + random() % 400);
+      const int steps = static_cast<int>(program.steps.size());
+      for (int i = 0; i < 500; ++i) {
+        Buffer buffer;
+        buffer.bytes = 64 * (1 + int64_t(random() % 5000));
+        buffer.offset = 64 * int64_t(random() % 100000);
+        buffer.first = static_cast<int>(random() % static_cast<unsigned>(steps));
+        buffer.last = std::min(steps - 1, buffer.first + static_cast<int>(random() % 50));
+        program.arena_bytes = std::max(program.arena_bytes, buffer.offset + buffer.bytes);
+        program.buffers.push_back(buffer);
+      }
+      const double width = 400, height = 300;
+      const std::vector<BufferRect> rects = visible_buffers(program, whole_life(program), width, height);
+      std::vector<bool> shown(500, false);
+      double last_area = 1e18;
+      for (const BufferRect& rect : rects) {
+        shown[static_cast<size_t>(rect.buffer)] = true;
+        QVERIFY(rect.place.x >= 0 && rect.place.y >= 0);
+        QVERIFY(rect.place.right() <= width + 1e-6 && rect.place.bottom() <= height + 1e-6);
+        QVERIFY(rect.place.width * rect.place.height <= last_area);
+        last_area = rect.place.width * rect.place.height;
+      }
+      for (size_t i = 0; i < 500; ++i) {
+        const Buffer& buffer = program.buffers[i];
+        const double wide = (buffer.last - buffer.first + 1) * width / steps;
+        const double high = double(buffer.bytes) * height / double(program.arena_bytes);
+        if (wide > 1.001 && high > 1.001) QVERIFY(shown[i]);
+        if (wide < 0.999 || high < 0.999) QVERIFY(!shown[i]);
+      }
+      const std::vector<CategoryBytes> live = live_bytes(program);
+      for (int s = 0; s < steps; s += 37) {
+        int64_t expected = 0, counted = 0;
+        for (const Buffer& buffer : program.buffers)
+          if (buffer.first <= s && s <= buffer.last) expected += buffer.bytes;
+        for (int64_t bytes : live[static_cast<size_t>(s)]) counted += bytes;
+        QCOMPARE(counted, expected);
+      }
+    }
+  }
+
+  void a_decimated_curve_keeps_ends_and_extremes() {
+    std::mt19937 random(8);
+    for (int round = 0; round < 100; ++round) {
+      std::vector<CurvePoint> points;
+      const int count = 1 + static_cast<int>(random() % 5000);
+      for (int i = 0; i < count; ++i) points.push_back({double(i), double(random() % 100000)});
+      const std::vector<CurvePoint> kept = decimate(points, 100);
+      QVERIFY(kept.size() <= std::min<size_t>(points.size(), 400));
+      QVERIFY(kept.front() == points.front() && kept.back() == points.back());
+      const auto [low, high] = std::ranges::minmax(points, {}, &CurvePoint::y);
+      const auto [kept_low, kept_high] = std::ranges::minmax(kept, {}, &CurvePoint::y);
+      QCOMPARE(kept_low.y, low.y);
+      QCOMPARE(kept_high.y, high.y);
+      QVERIFY(std::ranges::is_sorted(kept, {}, &CurvePoint::x));
+    }
+  }
+
+  void quantities_read_with_three_digits_and_a_unit() {
+    QCOMPARE(bytes_text(0), std::string("0 B"));
+    QCOMPARE(bytes_text(1023), std::string("1023 B"));
+    QCOMPARE(bytes_text(12.34 * 1048576), std::string("12.3 MiB"));
+    QCOMPARE(bytes_text(230.4 * 1048576), std::string("230 MiB"));
+    QCOMPARE(seconds_text(1.9234), std::string("1.92 s"));
+    QCOMPARE(seconds_text(0.2404), std::string("240 ms"));
+    QCOMPARE(seconds_text(35e-6), std::string("35.0 \u00b5s"));
+    QCOMPARE(flops_text(12.34e9), std::string("12.3 GFLOP"));
+    QCOMPARE(exact_number(1234567), std::string("1,234,567"));
+    QCOMPARE(exact_number(-12), std::string("-12"));
+    QCOMPARE(signed_text(-2048, bytes_text), std::string("\u22122.00 KiB"));
+    QCOMPARE(ratio_text(103, 100), std::string("+3.0 %"));
+    QCOMPARE(device_text({0, 1, 2, 3, 6}), std::string("0\u20133, 6"));
+    QCOMPARE(device_text({0, 1, 4}), std::string("0, 1, 4"));
+  }
+};
+
+QTEST_APPLESS_MAIN(GeometryTest)
+#include "geometry_test.moc"
