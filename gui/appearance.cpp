@@ -3,6 +3,7 @@
 #include <QFile>
 #include <QFontDatabase>
 #include <QPainter>
+#include <QStyle>
 #include <QStyleFactory>
 #include <QSvgRenderer>
 #include <QToolTip>
@@ -46,8 +47,10 @@ QString style_sheet(const Theme& theme) {
       {"@window", theme.window}, {"@base", theme.base},     {"@raised", theme.raised}, {"@line", theme.line},
       {"@text", theme.text},     {"@muted", theme.muted},   {"@accent", theme.accent}, {"@onaccent", theme.on_accent},
       {"@error", theme.error},   {"@warning", theme.warning}, {"@soft", mix(theme.window, theme.accent, 0.16)},
-      {"@hover", mix(theme.window, theme.text, 0.07)}};
+      {"@hover", mix(theme.window, theme.text, 0.07)},
+      {"@field", theme.dark ? mix(theme.base, theme.text, 0.06) : theme.base}};
   for (const auto& [name, color] : colors) sheet.replace(QString(name) + ";", color.name() + ";");
+  sheet.replace("@look", theme.dark ? "dark" : "light");
   return sheet;
 }
 
@@ -100,6 +103,11 @@ QFont small_font() {
   return font;
 }
 
-QString html_color(const QColor& color) { return color.name(); }
+void mark_invalid(QWidget* field, bool invalid) {
+  if (field->property("invalid").toBool() == invalid) return;
+  field->setProperty("invalid", invalid);
+  field->style()->unpolish(field);
+  field->style()->polish(field);
+}
 
 }  // namespace shardscope

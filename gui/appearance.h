@@ -21,6 +21,8 @@ QIcon themed_icon(const QString& name);
 // Fonts and small things that many views need.
 QFont monospace_font();
 QFont small_font();
-QString html_color(const QColor& color);
+
+// Gives an input field the look of a wrong value, or takes it away; also property "invalid".
+void mark_invalid(QWidget* field, bool invalid);
 
 }  // namespace shardscope

@@ -30,12 +30,13 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   table_->verticalHeader()->setDefaultSectionSize(24);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setStretchLastSection(true);
-  const int widths[] = {124, 86, 76, 76, 80, 80, 78, 250, 320};
+  const int widths[] = {112, 84, 72, 72, 76, 78, 74, 250, 320};
   for (int column = 0; column < CollectivesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   table_->installEventFilter(this);
   totals_->setContentsMargins(10, 6, 10, 6);
   totals_->setObjectName("collectiveTotals");
   totals_->setProperty("footer", true);
+  totals_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setText(tr("<b>Nothing is moved</b><br>With these specs no device needs what another one holds."));
   empty_->hide();

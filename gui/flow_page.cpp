@@ -110,6 +110,8 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   auto* hint = new QLabel(tr("[axes] per dimension; partial{axis}: an unfinished sum"), this);
   hint->setFont(small_font());
   hint->setProperty("muted", true);
+  hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  hint->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
 
   list_->setObjectName("flow");
   list_->setModel(model_);
@@ -129,8 +131,7 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   top->setSpacing(12);
   top->addWidget(phase);
   top->addWidget(only);
-  top->addStretch();
-  top->addWidget(hint);
+  top->addWidget(hint, 1);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

@@ -126,7 +126,8 @@ void InspectorPanel::show_all() {
 
 void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
-  title_->setText(facts ? facts->title : tr("Nothing selected"));
+  // A path may break after each segment.
+  title_->setText(facts ? QString(facts->title).replace("/", "/" + QString(QChar(0x200b))) : tr("Nothing selected"));
   subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)),
                                                  QString::fromUtf8(name(facts->dtype).data()))
                            : tr("Choose a parameter, a device or a collective."));

@@ -40,7 +40,7 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
 QSize MemoryBars::sizeHint() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return {500, top + (plan ? std::min(plan->mesh.device_count(), 64) : 4) * row_height + 28};
+  return {500, top + (plan ? std::min(plan->mesh.device_count(), 64) : 4) * row_height + 46};
 }
 
 QRectF MemoryBars::bar_place(int row) const {
@@ -58,11 +58,15 @@ double MemoryBars::widest_bytes() const {
 void MemoryBars::paint_legend(QPainter& painter, const Plan& plan) const {
   double x = left;
   const QFontMetricsF metrics(painter.font());
-  const double y = top + std::min(plan.mesh.device_count(), 64) * row_height + 6;
+  double y = top + std::min(plan.mesh.device_count(), 64) * row_height + 6;
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
     const QString text = QString::fromUtf8(name(category).data()) + " " +
                          qt(bytes_text(double(plan.totals.memory[static_cast<size_t>(i)])));
+    if (x > left && x + 20 + metrics.horizontalAdvance(text) > width()) {
+      x = left;
+      y += 18;
+    }
     painter.fillRect(QRectF(x, y + 4, 10, 10), category_color(category, theme()));
     painter.setPen(theme().muted);
     painter.drawText(QRectF(x + 15, y - 2, metrics.horizontalAdvance(text) + 4, 22), Qt::AlignVCenter, text);

@@ -92,8 +92,7 @@ void MeshBar::show_errors() {
         if (error.code == "indivisible" && mentions(error, names_[i])) here.push_back(error);
     const bool invalid = !here.empty();
     if (here.size() > 4) here.resize(4);
-    fields_[i]->setProperty("invalid", invalid);
-    fields_[i]->setStyleSheet(invalid ? QString("QSpinBox { border: 2px solid %1; }").arg(theme().error.name()) : "");
+    mark_invalid(fields_[i], invalid);
     fields_[i]->setToolTip(invalid ? errors_text(here)
                                    : tr("Number of devices along mesh axis %1. Up and Down change it.")
                                          .arg(qt(names_[i])));

@@ -144,7 +144,7 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
   connect(line, &QLineEdit::textEdited, this, [this, line, which, name, is_real](const QString& text) {
     bool legal = true;
     const double number = is_real ? text.toDouble(&legal) : 0;
-    line->setStyleSheet(legal ? "" : QString("QLineEdit { border: 2px solid %1; }").arg(theme().error.name()));
+    mark_invalid(line, !legal);
     if (!legal) line->setToolTip(tr("A number such as 0.001 or 1e-3"));
     if (legal) set_option(workspace_.document, which, name, is_real ? OptionValue(number) : OptionValue(text.toStdString()));
   });
@@ -170,10 +170,7 @@ void SettingsPanel::show_config() {
 void SettingsPanel::show_errors() {
   for (const auto& [place, field] : fields_) {
     const QString errors = errors_text(errors_at(workspace_.planner.errors(), place));
-    field->setProperty("invalid", !errors.isEmpty());
-    field->setStyleSheet(errors.isEmpty() ? QString()
-                                          : QString("%1 { border: 2px solid %2; }")
-                                                .arg(field->metaObject()->className(), theme().error.name()));
+    mark_invalid(field, !errors.isEmpty());
     field->setToolTip(errors.isEmpty() ? tips_[place] : errors);
   }
 }

@@ -82,6 +82,7 @@ void SpecEditor::make_fields(int rank) {
     field.box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     field.box->setMinimumContentsLength(form_ == Form::compact ? 6 : 8);
     field.box->setFocusPolicy(Qt::StrongFocus);
+    field.box->setMinimumWidth(form_ == Form::compact ? 76 : 62);
     if (form_ == Form::labelled) {
       field.label = new QLabel(this);
       field.label->setFont(small_font());
@@ -135,8 +136,7 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
   }
   const QString text = errors_text(here);
   const bool invalid = !here.empty() && (!now.empty() || here.size() != errors.size());
-  field.box->setProperty("invalid", invalid);
-  field.box->setStyleSheet(invalid ? QString("QComboBox { border: 2px solid %1; }").arg(theme().error.name()) : "");
+  mark_invalid(field.box, invalid);
   field.box->setToolTip(invalid ? text
                                 : tr("The mesh axes that split dimension %1, outermost first. None: every device "
                                      "holds the whole dimension.").arg(dim));

@@ -143,6 +143,13 @@ void MainWindow::make_tool_bar() {
   bar->addSeparator();
   bar->addActions({undo_, redo_});
   bar->addSeparator();
+  bar->addActions({train_, stop_});
+  for (QAction* made : {train_, stop_})
+    if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(made))) {
+      button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+      button->setObjectName(made->objectName() + "Button");
+    }
+  bar->addSeparator();
   mesh_bar_ = new MeshBar(*workspace_, bar);
   bar->addWidget(mesh_bar_);
   bar->addSeparator();
@@ -167,16 +174,6 @@ void MainWindow::make_tool_bar() {
     preset_->setCurrentIndex(-1);
   });
   bar->addWidget(preset_);
-
-  auto* space = new QWidget(bar);
-  space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  bar->addWidget(space);
-  bar->addActions({train_, stop_});
-  for (QAction* made : {train_, stop_})
-    if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(made))) {
-      button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-      button->setObjectName(made->objectName() + "Button");
-    }
 }
 
 void MainWindow::make_menus() {

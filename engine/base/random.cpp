@@ -41,7 +41,9 @@ inline Key threefry(Key key, uint64_t counter) {
   return threefry(key, static_cast<uint32_t>(counter >> 32), static_cast<uint32_t>(counter));
 }
 
-[[gnu::always_inline]] inline float to_unit(uint32_t bits) { return std::bit_cast<float>((bits >> 9) | 0x3F800000u) - 1.0f; }
+[[gnu::always_inline]] inline float to_unit(uint32_t bits) {
+  return std::bit_cast<float>((bits >> 9) | 0x3F800000u) - 1.0f;
+}
 
 // XLA fuses this multiplication and addition, rounding once; so does the way over double, on every machine.
 [[gnu::always_inline]] inline float to_uniform(uint32_t bits, float low, float high) {
@@ -207,7 +209,8 @@ void fill_bits(Key key, uint64_t first, std::span<uint32_t> out) {
 }
 
 void fill_uniform(Key key, uint64_t first, float low, float high, std::span<float> out) {
-  fill_blocks<Floats>(key, first, out, [=](const Bits& bits, Floats& values) { make_uniform(bits, low, high, values); });
+  fill_blocks<Floats>(key, first, out,
+                      [=](const Bits& bits, Floats& values) { make_uniform(bits, low, high, values); });
 }
 
 void fill_normal(Key key, uint64_t first, std::span<float> out) {

@@ -10,7 +10,8 @@
 namespace shardscope {
 
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Plans how a neural network is split over a device mesh, and trains that plan on MPI ranks.", "shardrun");
+  CLI::App app("Plans how a neural network is split over a device mesh, and trains that plan on MPI ranks.",
+               "shardrun");
   CommandLine line{argc, argv, {}};
   app.set_version_flag("--version", std::string("shardrun ") + version);
   app.require_subcommand(1);

@@ -10,7 +10,8 @@
 namespace shardscope {
 
 void add_plan(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("plan", "Memory per device, collectives and predicted time of a training step");
+  CLI::App* command =
+      app.add_subcommand("plan", "Memory per device, collectives and predicted time of a training step");
   auto arguments = std::make_shared<RunFileArguments>();
   auto as_json = std::make_shared<bool>(false);
   arguments->add_to(*command);

@@ -15,7 +15,8 @@ namespace {
 // What may be set beyond what the config names already.
 std::vector<std::string> further_paths(const RunConfig& config) {
   std::vector<std::string> named = config_paths(config), paths = settable_paths(config);
-  std::erase_if(paths, [&](const std::string& path) { return std::find(named.begin(), named.end(), path) != named.end(); });
+  std::erase_if(paths,
+                [&](const std::string& path) { return std::find(named.begin(), named.end(), path) != named.end(); });
   return paths;
 }
 

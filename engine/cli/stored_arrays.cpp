@@ -31,8 +31,8 @@ std::vector<StoredArray> stored_arrays(const Plan& plan) {
     arrays.push_back({name, parameter.shape, parameter.sharding});
     for (size_t i = 0; i < parameter.state_names.size(); ++i) {
       const ProgramValue& value = plan.program.values[parameter.state_values[i]];
-      states.push_back({fmt::format("{}{}/{}", optimizer_prefix, parameter.state_names[i], name), value.shape,
-                        value.sharding});
+      states.push_back(
+          {fmt::format("{}{}/{}", optimizer_prefix, parameter.state_names[i], name), value.shape, value.sharding});
       if (std::find(state_order.begin(), state_order.end(), parameter.state_names[i]) == state_order.end()) {
         state_order.push_back(parameter.state_names[i]);
       }
@@ -60,7 +60,8 @@ StoredArray find_stored_array(const Plan& plan, const std::string& name) {
   std::vector<std::string> near = near_names(name, names);
   if (near.empty()) near = near_names(name, short_names);
   std::string hint = near.empty() ? "shardrun plan FILE lists all" : name_hint(name, near);
-  throw Failure(Error{"unknown_parameter", fmt::format("there is no parameter or optimizer state '{}'", name), "", hint});
+  throw Failure(
+      Error{"unknown_parameter", fmt::format("there is no parameter or optimizer state '{}'", name), "", hint});
 }
 
 }  // namespace shardscope

@@ -7,7 +7,8 @@
 
 namespace shardscope {
 
-// An array that the ranks keep between steps: a parameter ("params/Embed_0/embedding") or a part of the optimizer's state
+// An array that the ranks keep between steps: a parameter ("params/Embed_0/embedding") or a part of the optimizer's
+// state
 // ("optimizer/mu/params/Embed_0/embedding").
 struct StoredArray {
   std::string name;

@@ -163,7 +163,8 @@ void add_train(CLI::App& app, CommandLine& line) {
       "instead of the run file's");
   command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this file");
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
-  command->callback([&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
+  command->callback(
+      [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
 }
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 
 #include "engine/base/hash.h"
@@ -58,10 +59,13 @@ class Compilation {
     stop_here(stop_);
     collect_rules();
     pin_user_specs(training.cotangents);
-    if (config_.sharding.mode == LayoutMode::as_written) pin_propagated(training.cotangents);
-
     CostRates rates = cost_rates(plan_.profile, plan_.mesh.device_count());
     LayoutProblem problem{*graph_, plan_.mesh, rules_, pins_, rates};
+    if (config_.sharding.mode == LayoutMode::as_written) {
+      pins_ = written_layouts(training.cotangents, std::bind_front(&Compilation::explain_propagation, this));
+    } else {
+      problem.start = written_layouts(training.cotangents);
+    }
     std::vector<OpChoice> choices = choose_layouts(problem, stop_);
     stop_here(stop_);
     Lowered lowered = lower(problem, choices);
@@ -123,27 +127,31 @@ class Compilation {
     }
   }
 
-  // as_written: every forward array lies where propagation puts it, and its cotangent with it. Scalars stay partial
-  // sums until they are needed.
-  void pin_propagated(const std::vector<ValueId>& cotangents) {
-    auto observe = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
-      Origin& origin = origins_[value];
-      origin.kind = Origin::Kind::propagated;
-      origin.text += fmt::format("{}dimension {} took {} through {}", origin.text.empty() ? "" : "; ", dim,
-                                 plan_.mesh.axes()[axis].name, graph_->ops[op].name);
-    };
-    std::vector<Sharding> layouts = propagate(*graph_, plan_.mesh, rules_, pins_, observe);
-    for (size_t v = 0; v < pins_.size(); ++v) {
+  // The pins, and for every other forward array where propagation puts it, and its cotangent with it. Scalars stay
+  // partial sums until they are needed.
+  std::vector<std::optional<Sharding>> written_layouts(const std::vector<ValueId>& cotangents,
+                                                       const PropagationObserver& observer = {}) const {
+    std::vector<Sharding> layouts = propagate(*graph_, plan_.mesh, rules_, pins_, observer);
+    std::vector<std::optional<Sharding>> written = pins_;
+    for (size_t v = 0; v < written.size(); ++v) {
       const Value& value = graph_->values[v];
-      if (pins_[v] || value.type.shape.empty() || value.producer == no_id || graph_->ops[value.producer].phase != Phase::forward) continue;
-      pins_[v] = layouts[v];
+      if (written[v] || value.type.shape.empty() || value.producer == no_id) continue;
+      if (graph_->ops[value.producer].phase == Phase::forward) written[v] = layouts[v];
     }
-    std::vector<bool> gradient(pins_.size());
+    std::vector<bool> gradient(written.size());
     for (const Parameter& parameter : graph_->parameters) gradient[parameter.gradient] = true;
     for (size_t v = 0; v < cotangents.size(); ++v) {
       ValueId cotangent = cotangents[v];
-      if (cotangent != no_id && !pins_[cotangent] && !gradient[cotangent]) pins_[cotangent] = pins_[v];
+      if (cotangent != no_id && !written[cotangent] && !gradient[cotangent]) written[cotangent] = written[v];
     }
+    return written;
+  }
+
+  void explain_propagation(ValueId value, int dim, AxisIndex axis, OpId op) {
+    Origin& origin = origins_[value];
+    origin.kind = Origin::Kind::propagated;
+    origin.text += fmt::format("{}dimension {} took {} through {}", origin.text.empty() ? "" : "; ", dim,
+                               plan_.mesh.axes()[axis].name, graph_->ops[op].name);
   }
 
   void describe(const Lowered& lowered, const std::vector<OpChoice>& choices) {

@@ -1,3 +1,4 @@
+#include "engine/base/error.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/families.h"
 #include "engine/ops/registry.h"
@@ -32,10 +33,21 @@ class ReduceSum : public LinearEquationOp {
 
 const ReduceSum reduce_sum;
 
-// a + b, where b may lack dimensions of a (broadcast): "bse,e->bse".
+// a + b, where b may lack dimensions of a (broadcast), but has the others in a's order: "bse,e->bse".
 class Add : public LinearEquationOp {
  public:
   std::string_view name() const override { return "add"; }
+  std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    const Equation equation = parse_equation(attributes, operands.size());
+    const std::string& a = equation.operands[0];
+    size_t matched = 0;
+    for (char label : a) matched += matched < equation.operands[1].size() && equation.operands[1][matched] == label;
+    if (a != equation.result || matched != equation.operands[1].size()) {
+      throw Failure(Error{"equation", "equation '" + text(attributes, "equation") + "' is not an addition", "",
+                          "the result has the dimensions of the first operand, the second some of them in that order"});
+    }
+    return LinearEquationOp::infer(attributes, operands);
+  }
   int in_place_operand(int) const override { return 0; }
 
   void gradient(GradientContext& context) const override {

@@ -78,7 +78,8 @@ class Executor::BoundSlice : public BoundStep {
 
 class Executor::BoundCollective : public BoundStep {
  public:
-  BoundCollective(Communicator& group, StepKind kind, std::vector<CollectivePart> parts, std::vector<int> destination_of)
+  BoundCollective(Communicator& group, StepKind kind, std::vector<CollectivePart> parts,
+                  std::vector<int> destination_of)
       : group_(group), kind_(kind), parts_(std::move(parts)), destination_of_(std::move(destination_of)) {}
 
   void run(const StepContext&) override {
@@ -153,7 +154,8 @@ TensorView Executor::view(int program_value) const {
 Communicator& Executor::group(const std::vector<AxisIndex>& axes) {
   std::unique_ptr<Communicator>& group = groups_[axes];
   if (!group) {
-    group = world_.split(plan_.mesh.group(device_, axes).front(), static_cast<int>(plan_.mesh.group_index(device_, axes)));
+    const int color = plan_.mesh.group(device_, axes).front();
+    group = world_.split(color, static_cast<int>(plan_.mesh.group_index(device_, axes)));
   }
   return *group;
 }

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <regex>
+#include <cstdio>
 
 namespace shardscope {
 
@@ -21,29 +21,32 @@ std::vector<std::string> mpirun_command(const std::string& program, const std::s
 }
 
 TaggedLine parse_tagged_line(std::string_view line) {
-  static const std::regex tag(R"(^\[\d+,(\d{1,6})\]<std(out|err)>:)");
-  std::match_results<std::string_view::const_iterator> match;
-  if (!std::regex_search(line.begin(), line.end(), match, tag)) return {-1, std::string(line)};
-  std::string prefix = match.str();
-  std::string text(line.substr(prefix.size()));
+  std::string text(line);
+  int rank = -1, length = 0;
+  char stream[4] = "";
+  std::sscanf(text.c_str(), "[%*9d,%9d]<std%3[a-z]>:%n", &rank, stream, &length);
+  if (length == 0 || rank < 0) return {-1, text};
+  std::string tag = text.substr(0, static_cast<size_t>(length));
+  text.erase(0, tag.size());
   // A line written in pieces carries its tag before each piece.
-  for (size_t at; (at = text.find(prefix)) != std::string::npos;) text.erase(at, prefix.size());
-  return {std::stoi(match.str(1)), text};
+  for (size_t at; (at = text.find(tag)) != std::string::npos;) text.erase(at, tag.size());
+  return {rank, text};
 }
 
 void read_exit_report(std::string_view line, ExitReport& report) {
-  static const std::regex on_signal(R"(process rank (\d{1,6}) .*exited on signal (\d{1,3}))");
-  static const std::regex process_name(R"(Process name: \[\[\d+,\d+\],(\d{1,6})\])");
-  static const std::regex exit_code(R"(Exit code:\s+(\d{1,6}))");
   if (report.names_culprit()) return;
   std::string text(line);
-  std::smatch match;
-  if (std::regex_search(text, match, on_signal)) {
-    report = {std::stoi(match.str(1)), std::stoi(match.str(2)), std::nullopt};
-  } else if (std::regex_search(text, match, process_name)) {
-    report.rank = std::stoi(match.str(1));
-  } else if (report.rank && std::regex_search(text, match, exit_code)) {
-    report.exit_code = std::stoi(match.str(1));
+  int number = 0, signal = 0;
+  if (size_t at = text.find("process rank "); at != std::string::npos) {
+    size_t exited = text.find("exited on signal ", at);
+    if (exited != std::string::npos && std::sscanf(text.c_str() + at, "process rank %6d", &number) == 1 &&
+        std::sscanf(text.c_str() + exited, "exited on signal %3d", &signal) == 1) {
+      report = {number, signal, std::nullopt};
+    }
+  } else if (std::sscanf(text.c_str(), " Process name: [[%*9d,%*9d],%6d]", &number) == 1) {
+    report.rank = number;
+  } else if (report.rank && std::sscanf(text.c_str(), " Exit code: %6d", &number) == 1) {
+    report.exit_code = number;
   }
 }
 

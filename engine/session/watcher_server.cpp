@@ -42,8 +42,8 @@ void remove_dead_socket(const std::string& path, const sockaddr_un& address) {
   if (::lstat(path.c_str(), &status) != 0) return;
   if (!S_ISSOCK(status.st_mode)) refuse(path, "exists and is not a socket", "choose another path");
   int probe = new_socket(path);
-  bool dead = ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-              errno == ECONNREFUSED;
+  bool dead =
+      ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
   ::close(probe);
   if (!dead) refuse(path, "is in use by another run", "choose another path");
   ::unlink(path.c_str());
@@ -72,7 +72,8 @@ WatcherServer::~WatcherServer() {
 }
 
 bool WatcherServer::has_unsent() const {
-  return std::any_of(watchers_.begin(), watchers_.end(), [](const Watcher& watcher) { return !watcher.unsent.empty(); });
+  return std::any_of(watchers_.begin(), watchers_.end(),
+                     [](const Watcher& watcher) { return !watcher.unsent.empty(); });
 }
 
 void WatcherServer::add_poll_entries(std::vector<pollfd>& entries) const {

@@ -28,7 +28,8 @@ struct ValueNode {
   OpId producer = no_id;
   int result = 0;
   int type = 0;
-  int pin = -1;  // layout id
+  int pin = -1;    // layout id
+  int start = -1;  // layout id
   std::vector<std::pair<OpId, int>> uses;
 };
 
@@ -42,14 +43,17 @@ class LayoutSearch {
   }
 
   std::vector<OpChoice> run() {
-    refresh_all();
-    bool changed = true;
-    for (int round = 0; changed && round < 8; ++round) {
-      changed = move_classes();
-      changed |= move_groups();
-      changed |= move_ops();
-      if (stop_.stop_requested()) return {};
+    double best = search();
+    if (!problem_.start.empty()) {
+      std::vector<int> first;
+      for (OpNode& op : ops_) first.push_back(op.chosen);
+      for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) ops_[op].chosen = nearest_to_start(op);
+      if (search() >= best) {
+        for (size_t op = 0; op < ops_.size(); ++op) ops_[op].chosen = first[op];
+        refresh_all();
+      }
     }
+    if (stop_.stop_requested()) return {};
     check();
     return choices();
   }
@@ -60,16 +64,54 @@ class LayoutSearch {
     int placement;
   };
 
+  // Moves from the placements chosen now to better ones; the seconds of a step in the end.
+  double search() {
+    refresh_all();
+    bool changed = true;
+    for (int round = 0; changed && round < 8 && !stop_.stop_requested(); ++round) {
+      changed = move_classes();
+      changed |= move_groups();
+      changed |= move_ops();
+    }
+    double total = 0;
+    for (const OpNode& op : ops_) total += op.seconds[op.chosen];
+    for (float seconds : value_cost_) total += seconds;
+    return total;
+  }
+
+  // The cheapest placement of an op whose operands and results lie as the start says.
+  int nearest_to_start(OpId id) {
+    const Op& op = problem_.graph.ops[id];
+    const OpNode& node = ops_[id];
+    int nearest = 0;
+    float best = infinity;
+    for (int placement = 0; placement < static_cast<int>(node.placements.size()); ++placement) {
+      float seconds = node.seconds[placement];
+      for (size_t i = 0; i < op.inputs.size() && seconds < best; ++i) {
+        const ValueNode& value = values_[op.inputs[i]];
+        if (value.start >= 0) seconds += costs_.reshard_seconds(value.type, value.start, node.operands[placement][i]);
+      }
+      for (size_t i = 0; i < op.outputs.size() && seconds < best; ++i) {
+        const ValueNode& value = values_[op.outputs[i]];
+        if (value.start >= 0) seconds += costs_.reshard_seconds(value.type, node.results[placement][i], value.start);
+      }
+      if (seconds < best) best = seconds, nearest = placement;
+    }
+    return nearest;
+  }
+
   void build_values() {
     const Graph& graph = problem_.graph;
     values_.resize(graph.values.size());
     const std::vector<bool> bucketed = bucketed_values(graph, problem_.bucket_bytes);
-    const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, std::count(bucketed.begin(), bucketed.end(), true)));
+    // Half of them are parameters, gathered together, half gradients, reduced together.
+    const double share = 2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
     for (size_t v = 0; v < values_.size(); ++v) {
       values_[v].producer = graph.values[v].producer;
       values_[v].result = graph.values[v].result_index;
       values_[v].type = costs_.type_id(graph.values[v].type, bucketed[v] ? share : 1);
-      if (problem_.pins[v]) values_[v].pin = costs_.layout_id(*problem_.pins[v]);
+      if (problem_.pins[v]) values_[v].pin = values_[v].start = costs_.layout_id(*problem_.pins[v]);
+      if (!problem_.start.empty() && problem_.start[v]) values_[v].start = costs_.layout_id(*problem_.start[v]);
     }
     for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
       const std::vector<ValueId>& inputs = graph.ops[op].inputs;

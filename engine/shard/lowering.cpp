@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "engine/mesh/reshard.h"
@@ -23,7 +24,8 @@ StepKind step_kind(ReshardKind kind) {
   return StepKind::slice;
 }
 
-// Steps that wait for others of their kind: stage i of every array's path runs before stage i + 1 of any.
+// Steps that wait for others of their kind: stage i of every array's path runs before stage i + 1 of any. A stage is
+// some slices and the collective after them.
 using StagedSteps = std::vector<std::vector<Step>>;
 
 // Where a program value is made: the stages that it is part of (none: the main sequence) and how many precede its use.
@@ -198,7 +200,8 @@ class Lowering {
       }
       source = made;
       current = part.result;
-      making_[made] = {staged, ++stage};
+      if (part.kind != ReshardKind::slice) ++stage;
+      making_[made] = {staged, stage};
     }
     lowered_.defined[value] = defined;
     return source;
@@ -216,14 +219,16 @@ class Lowering {
   // own way.
   void append_staged(const StagedSteps& staged, std::vector<Step>& steps) const {
     for (const std::vector<Step>& stage : staged) {
-      size_t first = steps.size();
+      std::copy_if(stage.begin(), stage.end(), std::back_inserter(steps),
+                   [](const Step& step) { return !is_collective(step.kind); });
+      std::vector<Step> merged;
       for (const Step& step : stage) {
-        auto same = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end(), [&](const Step& other) {
-          return other.kind == step.kind && other.axes == step.axes && is_collective(step.kind) &&
-                 step.kind != StepKind::collective_permute;
+        if (!is_collective(step.kind)) continue;
+        auto same = std::find_if(merged.begin(), merged.end(), [&](const Step& other) {
+          return other.kind == step.kind && other.axes == step.axes && step.kind != StepKind::collective_permute;
         });
-        if (same == steps.end()) {
-          steps.push_back(step);
+        if (same == merged.end()) {
+          merged.push_back(step);
           continue;
         }
         same->inputs.push_back(step.inputs[0]);
@@ -236,6 +241,7 @@ class Lowering {
         same->cause += "\n" + step.cause;
         same->name = describe(*same);
       }
+      std::move(merged.begin(), merged.end(), std::back_inserter(steps));
     }
   }
 

@@ -25,8 +25,8 @@ struct RankOptions {
 // The main of a process that mpirun started: brings MPI up, plans, agrees with the other ranks, trains with
 // profile.threads_per_rank threads, and writes telemetry where there is a session. Returns the exit code:
 //   0  trained, or stopped when asked
-//   2  nothing was begun: the run file is wrong, the ranks hold different plans, or are not as many as the mesh's devices
-//      (rank 0 says so on standard error; a rank that fails alone says so itself)
+//   2  nothing was begun: the run file is wrong, the ranks hold different plans, or are not as many as the mesh's
+//      devices (rank 0 says so on standard error; a rank that fails alone says so itself)
 // A rank that fails later writes its error, with its rank, to its telemetry and to standard error, and ends the whole
 // run with exit code 1.
 int run_rank(int argc, char** argv, const RankOptions& options);

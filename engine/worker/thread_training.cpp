@@ -22,7 +22,8 @@ namespace {
 class AlignedMemory {
  public:
   explicit AlignedMemory(int64_t bytes)
-      : bytes_(static_cast<size_t>(bytes)), data_(static_cast<std::byte*>(std::aligned_alloc(Arena::alignment, bytes_))) {
+      : bytes_(static_cast<size_t>(bytes)),
+        data_(static_cast<std::byte*>(std::aligned_alloc(Arena::alignment, bytes_))) {
     if (!data_) throw std::bad_alloc();
   }
   std::span<std::byte> span() const { return {data_.get(), bytes_}; }

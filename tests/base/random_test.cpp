@@ -139,8 +139,9 @@ class RandomTest : public QObject {
                                              [](uint64_t n, const Json& size) { return n * size.get<uint64_t>(); });
       const Key key = linen_key(root, modules, 1);
       const bool embedding = own == "embedding";
-      const double fan_in = modules.back() == "out" ? shape[0].get<double>() * shape[1].get<double>() : shape[0].get<double>();
-      const double scale = embedding ? std::sqrt(1 / shape[1].get<double>()) : std::sqrt(1 / fan_in) / 0.87962566103423978;
+      const double rows = shape[0], columns = shape[1];
+      const double fan_in = modules.back() == "out" ? rows * columns : rows;
+      const double scale = embedding ? std::sqrt(1 / columns) : std::sqrt(1 / fan_in) / 0.87962566103423978;
       const auto value = [&](uint64_t i) {
         return scale * (embedding ? normal(key, i) : truncated_normal(key, i, -2, 2));
       };

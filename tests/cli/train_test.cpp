@@ -18,9 +18,10 @@ using namespace shardscope;
 namespace {
 
 // A model that trains in no time, on two ranks.
-const QStringList small = {preset("parallax_decoder"), "--set", "mesh.data=2", "--set", "mesh.model=1",
-                           "--set", "data.batch_size=4", "--set", "model.seq_len=16", "--set", "model.embed_dim=32",
-                           "--set", "model.vocab_size=64", "--set", "model.num_heads=4"};
+const QStringList small = {
+    preset("parallax_decoder"), "--set", "mesh.data=2",      "--set", "mesh.model=1",       "--set",
+    "data.batch_size=4",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
+    "model.vocab_size=64",      "--set", "model.num_heads=4"};
 
 QStringList epochs(const QString& output) { return output.split('\n').filter(QRegularExpression("^Epoch ")); }
 
@@ -39,7 +40,9 @@ struct Scratch {
   QTemporaryDir directory;
   Scratch() { qputenv("TMPDIR", directory.path().toUtf8()); }
   ~Scratch() { qunsetenv("TMPDIR"); }
-  QStringList left() const { return QDir(directory.path()).entryList(QDir::AllEntries | QDir::System | QDir::NoDotAndDotDot); }
+  QStringList left() const {
+    return QDir(directory.path()).entryList(QDir::AllEntries | QDir::System | QDir::NoDotAndDotDot);
+  }
 };
 
 }  // namespace
@@ -75,7 +78,9 @@ void TrainTest::it_prints_the_documents_lines() {
   QCOMPARE(sharded[4], QString("Sharded param ('params', 'SelfAttentionBlock_0', 'SelfAttention_0', 'query', 'kernel') "
                                "with PartitionSpec(None, 'model', None)"));
   QCOMPARE(lines[0], QString("Parameter sharding: Embed_0, embedding"));
-  QVERIFY(QRegularExpression("^Epoch 0: Loss = \\d+\\.\\d{4}, Accuracy = \\d+\\.\\d\\d%$").match(lines[lines.size() - 2]).hasMatch());
+  QVERIFY(QRegularExpression("^Epoch 0: Loss = \\d+\\.\\d{4}, Accuracy = \\d+\\.\\d\\d%$")
+              .match(lines[lines.size() - 2])
+              .hasMatch());
   QVERIFY(lines.last().startsWith("Epoch 1: "));
   for (const QString& caption : lines.filter(QRegularExpression("^Parameter sharding: [^D].*kernel"))) {
     QString name = "params/" + caption.section(": ", 1).split(", ").join('/');
@@ -145,7 +150,8 @@ void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
 void TrainTest::an_interrupt_ends_it_with_code_130_and_leaves_nothing() {
   Scratch scratch;
   QProcess process;
-  process.start(QCoreApplication::applicationFilePath(), QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+  process.start(QCoreApplication::applicationFilePath(),
+                QStringList{"train"} + small + QStringList{"--steps", "100000000"});
   QByteArray output;
   while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
   std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
@@ -159,7 +165,8 @@ void TrainTest::an_interrupt_ends_it_with_code_130_and_leaves_nothing() {
 void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {
   Scratch scratch;
   QProcess process;
-  process.start(QCoreApplication::applicationFilePath(), QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+  process.start(QCoreApplication::applicationFilePath(),
+                QStringList{"train"} + small + QStringList{"--steps", "100000000"});
   QByteArray output;
   while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
   std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
@@ -167,7 +174,9 @@ void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {
   ::kill(started.back().pid, SIGKILL);
   ProgramResult result = finish(process);
   QCOMPARE(result.code, 1);
-  QVERIFY2(QRegularExpression("rank \\d was killed by SIGKILL in training step \\d+, at '.+'").match(result.errors).hasMatch(),
+  QVERIFY2(QRegularExpression("rank \\d was killed by SIGKILL in training step \\d+, at '.+'")
+               .match(result.errors)
+               .hasMatch(),
            qPrintable(result.errors));
   for (const ProcessId& one : started) QVERIFY(!is_alive(one));
   QCOMPARE(scratch.left(), QStringList());
@@ -177,7 +186,8 @@ void TrainTest::a_reader_that_goes_away_ends_the_run() {
   Scratch scratch;
   QProcess process;
   const QStringList script = {"-c", "{ \"$@\"; echo code $? >&2; } | head -n 1", "sh"};
-  process.start("sh", script + QStringList{QCoreApplication::applicationFilePath(), "train"} + small + QStringList{"--steps", "100000000"});
+  process.start("sh", script + QStringList{QCoreApplication::applicationFilePath(), "train"} + small +
+                          QStringList{"--steps", "100000000"});
   ProgramResult result = finish(process);
   QCOMPARE(result.output, QString("Parameter sharding: Embed_0, embedding\n"));
   QVERIFY2(result.errors.contains("code 1\n"), qPrintable(result.errors));

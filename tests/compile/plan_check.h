@@ -255,6 +255,7 @@ class PlanCheck {
           require(shard_count(from, mesh_, d) == shard_count(to, mesh_, d), step, "permutes shards of two sizes");
         }
         require(from.partial == to.partial, step, "a permute that sums");
+        require(step.inputs.size() == 1, step, "two permutes in one, which may go two ways");
         return;
     }
     require(expected == to, step, "gives another layout than it claims");

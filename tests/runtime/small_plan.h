@@ -62,8 +62,9 @@ class SmallPlan {
     for (const ReshardStep& hop : reshard_path(from, to, plan.mesh)) {
       std::vector<int> next;
       for (int value : values) next.push_back(add_value(Shape(plan.program.values[value].shape), hop.result));
-      static constexpr StepKind kinds[] = {StepKind::slice,          StepKind::all_gather, StepKind::all_reduce,
-                                           StepKind::reduce_scatter, StepKind::all_to_all, StepKind::collective_permute};
+      static constexpr StepKind kinds[] = {StepKind::slice,      StepKind::all_gather,
+                                           StepKind::all_reduce, StepKind::reduce_scatter,
+                                           StepKind::all_to_all, StepKind::collective_permute};
       Step& step = add_step(kinds[static_cast<int>(hop.kind)], "reshard", values, next);
       step.axes.assign(hop.axes.begin(), hop.axes.end());
       step.split_dims.assign(values.size(), hop.split_dim);

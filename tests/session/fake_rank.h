@@ -54,7 +54,8 @@ class FakeRank {
         if (step == 2 && plan_step == 1) misbehave();
         telemetry_.add_event({plan_step, step, 1'000'000, 3'000'000, 3'000'000 + (rank_ + 1) * 1'000'000, 0});
       }
-      telemetry_.add_step({step, 8.0 - static_cast<double>(step), 0.5, 10.0 + rank_, 100 + rank_, 200 + rank_, 300.0 + rank_});
+      telemetry_.add_step(
+          {step, 8.0 - static_cast<double>(step), 0.5, 10.0 + rank_, 100 + rank_, 200 + rank_, 300.0 + rank_});
       ::usleep(1000);
     }
     telemetry_.set_state(RankState::finished);
@@ -64,7 +65,7 @@ class FakeRank {
 
   void misbehave() {
     if (mode_ == "kill") ::raise(SIGKILL);
-    if (mode_ == "segv") ::raise(SIGSEGV);
+    if (mode_ == "abort") ::raise(SIGABRT);
     if (mode_ == "stop") ::raise(SIGSTOP);
     if (mode_ == "exit") ::_exit(3);
     if (mode_ == "fail") {

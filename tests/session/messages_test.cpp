@@ -17,7 +17,8 @@ class Random {
   int64_t integer(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine_); }
   double real() { return std::uniform_real_distribution<double>(-1e6, 1e6)(engine_); }
   std::string text() {
-    static const std::vector<std::string> pieces = {"a", "Dense_0/kernel", "\n", "\"", "\\", "\t", "é", "中", "{", "\x01"};
+    static const std::vector<std::string> pieces = {"a",   "Dense_0/kernel", "\n", "\"", "\\", "\t", "é", "中", "{",
+                                                    "\x01"};
     std::string text;
     for (int64_t i = integer(0, 6); i > 0; --i) text += pieces[integer(0, std::ssize(pieces) - 1)];
     return text;
@@ -32,8 +33,14 @@ class Random {
   StepMessage step() {
     StepMessage step{integer(0, 1 << 30), real(), real(), real(), {}, {}};
     step.ranks = list(8, [&] {
-      return RankMeasurement{static_cast<int>(integer(0, 99)), integer(0, INT64_MAX), integer(INT64_MIN, 0), real(),
-                             integer(0, 9), integer(0, 9), {real(), real(), real()}, {real(), real(), real()}};
+      return RankMeasurement{static_cast<int>(integer(0, 99)),
+                             integer(0, INT64_MAX),
+                             integer(INT64_MIN, 0),
+                             real(),
+                             integer(0, 9),
+                             integer(0, 9),
+                             {real(), real(), real()},
+                             {real(), real(), real()}};
     });
     step.plan_step_ms = list(20, [&] { return real(); });
     return step;

@@ -206,12 +206,24 @@ void RunProcessTest::a_failing_rank_is_named_with_signal_and_last_op_data() {
   QTest::addColumn<QString>("mode");
   QTest::addColumn<QString>("signal");
   QTest::addColumn<QString>("text");
-  QTest::newRow("killed") << "kill" << "SIGKILL" << "killed by SIGKILL in training step 2, at 'embed_gradient'";
-  QTest::newRow("crashed") << "segv" << "SIGSEGV" << "killed by SIGSEGV in training step 2, at 'embed_gradient'";
-  QTest::newRow("stopped") << "stop" << "SIGSTOP" << "stopped (SIGSTOP) in training step 2, at 'embed_gradient'";
-  QTest::newRow("exited") << "exit" << "" << "exited with code 3 in training step 2, at 'embed_gradient'";
-  QTest::newRow("failed") << "fail" << "" << "failed: the loss is not a number";
-  QTest::newRow("foreign plan") << "foreign" << "" << "holds another plan";
+  QTest::newRow("killed") << "kill"
+                          << "SIGKILL"
+                          << "killed by SIGKILL in training step 2, at 'embed_gradient'";
+  QTest::newRow("crashed") << "abort"
+                           << "SIGABRT"
+                           << "killed by SIGABRT in training step 2, at 'embed_gradient'";
+  QTest::newRow("stopped") << "stop"
+                           << "SIGSTOP"
+                           << "stopped (SIGSTOP) in training step 2, at 'embed_gradient'";
+  QTest::newRow("exited") << "exit"
+                          << ""
+                          << "exited with code 3 in training step 2, at 'embed_gradient'";
+  QTest::newRow("failed") << "fail"
+                          << ""
+                          << "failed: the loss is not a number";
+  QTest::newRow("foreign plan") << "foreign"
+                                << ""
+                                << "holds another plan";
 }
 
 void RunProcessTest::a_failing_rank_is_named_with_signal_and_last_op() {
@@ -303,8 +315,7 @@ void RunProcessTest::a_late_watcher_gets_everything_once() {
   });
   std::vector<Message> received = watching.get();
   QVERIFY(received.size() > 2);
-  QVERIFY((std::get<HelloMessage>(received[0]) ==
-           HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps}));
+  QVERIFY((std::get<HelloMessage>(received[0]) == HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps}));
   const auto& snapshot = std::get<SnapshotMessage>(received[1]);
   QVERIFY(snapshot.steps.size() >= 21);
   QCOMPARE(snapshot.ranks.size(), size_t{1});
@@ -362,7 +373,8 @@ void RunProcessTest::a_socket_path_that_cannot_be_used_is_a_failure() {
   RunOptions other = direct_options(1);
   other.socket_path = base + "/live";
   RunProcess live(other);
-  for (const std::string& path : {base + "/" + std::string(200, 'x'), base + "/file", base + "/live", base + "/no/dir"}) {
+  for (const std::string& path :
+       {base + "/" + std::string(200, 'x'), base + "/file", base + "/live", base + "/no/dir"}) {
     RunOptions options = direct_options(1);
     options.socket_path = path;
     try {

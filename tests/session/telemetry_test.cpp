@@ -98,7 +98,8 @@ void TelemetryTest::a_file_that_is_not_telemetry_is_refused() {
     TelemetryWriter writer(path, 0, 1);
     whole = MappedFile::open(telemetry_path(path, 0), MappedFile::Access::read).size();
   }
-  for (const std::string& content : {std::string(), std::string("x"), std::string(whole, 'x'), std::string(whole, '\0')}) {
+  for (const std::string& content :
+       {std::string(), std::string("x"), std::string(whole, 'x'), std::string(whole, '\0')}) {
     std::ofstream(telemetry_path(path, 0), std::ios::binary | std::ios::trunc) << content;
     QVERIFY_THROWS_EXCEPTION(Failure, TelemetryReader::open(path, 0));
   }

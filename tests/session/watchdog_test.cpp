@@ -169,10 +169,12 @@ void WatchdogTest::a_failure_is_told_once() {
 
 void WatchdogTest::exit_reports_are_read_from_mpiruns_output() {
   ExitReport report;
-  read_exit_report("mpirun noticed that process rank 12 with PID 0 on node host-7 exited on signal 9 (Killed).", report);
+  read_exit_report("mpirun noticed that process rank 12 with PID 0 on node host-7 exited on signal 9 (Killed).",
+                   report);
   QCOMPARE(report.rank.value_or(-1), 12);
   QCOMPARE(report.signal.value_or(-1), 9);
-  read_exit_report("mpirun noticed that process rank 3 with PID 0 on node host-7 exited on signal 15 (Terminated).", report);
+  read_exit_report("mpirun noticed that process rank 3 with PID 0 on node host-7 exited on signal 15 (Terminated).",
+                   report);
   QCOMPARE(report.rank.value_or(-1), 12);
 
   ExitReport code;
@@ -189,7 +191,7 @@ void WatchdogTest::tags_are_taken_off_lines() {
   QCOMPARE(parse_tagged_line("[1,13]<stdout>:hello").rank, 13);
   QCOMPARE(parse_tagged_line("[1,13]<stderr>:hello").text, std::string("hello"));
   QCOMPARE(parse_tagged_line("[1,0]<stdout>:a[1,0]<stdout>: b").text, std::string("a b"));
-  for (const char* line : {"", "plain", "[1,x]<stdout>:", "see [1,2]<stdout>:"}) {
+  for (const char* line : {"", "plain", "[1,x]<stdout>:", "[1,2]<stdout", "see [1,2]<stdout>:"}) {
     QCOMPARE(parse_tagged_line(line).rank, -1);
     QCOMPARE(parse_tagged_line(line).text, std::string(line));
   }

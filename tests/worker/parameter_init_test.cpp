@@ -25,7 +25,9 @@ std::vector<float> whole(const Initializer& initializer, Key root, const Shape& 
   return values;
 }
 
-bool close(double actual, double expected) { return std::abs(actual - expected) <= 1e-6 * std::max(1.0, std::abs(expected)); }
+bool close(double actual, double expected) {
+  return std::abs(actual - expected) <= 1e-6 * std::max(1.0, std::abs(expected));
+}
 bool near(double actual, double expected) { return std::abs(actual - expected) <= 1e-6 * std::abs(expected) + 1e-9; }
 
 // The initializer that Flax uses for a parameter of the decoder, by its path.
@@ -63,7 +65,9 @@ class ParameterInitTest : public QObject {
       const Shape shape = expected["shape"].get<Shape>();
       const Initializer initializer = linen_initializer(parts, shape);
       const std::vector<float> values = whole(initializer, key_from_seed(file["seed"]), shape);
-      for (size_t i = 0; i < expected["first"].size(); ++i) QVERIFY2(near(values[i], expected["first"][i]), path.c_str());
+      for (size_t i = 0; i < expected["first"].size(); ++i) {
+        QVERIFY2(near(values[i], expected["first"][i]), path.c_str());
+      }
       QVERIFY2(near(values.back(), expected["last"]), path.c_str());
       double sum = 0, squares = 0;
       for (float value : values) sum += value, squares += double(value) * value;

@@ -123,7 +123,8 @@ class WorkerTest : public QObject {
     const Plan plan = gathering_plan();
     const ThreadTraining result = train_in_threads(plan, 0);
     std::vector<float> expected(32 * 48);
-    fill_initial(plan.graph->parameters[0].initializer, key_from_seed(3), {{0, 0}, {32, 48}}, {32, 48}, expected.data());
+    const Shape shape = {32, 48};
+    fill_initial(plan.graph->parameters[0].initializer, key_from_seed(3), {{0, 0}, shape}, shape, expected.data());
     QVERIFY(result.parameters.at("params/Dense_0/kernel") == expected);
     QVERIFY(result.optimizer.at("mu/params/Dense_0/kernel") == std::vector<float>(32 * 48, 0.0f));
     QVERIFY(result.replicas_equal);
@@ -158,9 +159,10 @@ class WorkerTest : public QObject {
   void a_stop_ends_all_ranks_after_the_same_step() {
     for (int64_t last : {0, 3}) {
       std::stop_source stop;
-      const ThreadTraining result = train_in_threads(gathering_plan(), 1000, stop.get_token(), [&](const StepReport& report) {
+      const auto stop_at_last = [&](const StepReport& report) {
         if (report.record.step == last) stop.request_stop();
-      });
+      };
+      const ThreadTraining result = train_in_threads(gathering_plan(), 1000, stop.get_token(), stop_at_last);
       QCOMPARE(static_cast<int64_t>(result.steps.size()), last + 2);  // the request is seen at the end of the next step
     }
   }

@@ -1,0 +1,173 @@
+#include <signal.h>
+
+#include <QFile>
+#include <QLabel>
+#include <QStandardPaths>
+#include <QTableWidget>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <cmath>
+
+#include "gui/appearance.h"
+#include "gui/edits.h"
+#include "gui/presets.h"
+#include "gui/run_comparison.h"
+#include "gui/window.h"
+#include "viz/paint/units.h"
+
+using namespace shardscope;
+
+// The window with the real planner and real MPI ranks, on a small model.
+class TrainingTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 120000;
+  std::unique_ptr<MainWindow> window_;
+
+  RunControl& run() { return window_->workspace().run; }
+  Planner& planner() { return window_->workspace().planner; }
+
+  static RunConfig small_config() {
+    RunConfig config = load_preset(default_preset);
+    const auto set = [&](NamedOptions& group, const std::string& name, int64_t value) {
+      for (auto& [option, held] : group.options)
+        if (option == name) held = value;
+    };
+    set(config.model, "vocab_size", 64);
+    set(config.model, "seq_len", 16);
+    set(config.model, "embed_dim", 32);
+    set(config.model, "num_layers", 1);
+    set(config.model, "num_heads", 2);
+    set(config.data, "batch_size", 8);
+    std::erase_if(config.sharding.parameters, [](const ParameterSpec& spec) { return spec.path[1] == "SelfAttentionBlock_1"; });
+    config.mesh_axes = {{"data", 1}, {"model", 2}};
+    config.steps = 8;
+    return config;
+  }
+
+  void press(const char* name) { QTest::mouseClick(window_->findChild<QToolButton*>(name), Qt::LeftButton); }
+
+  void open(const RunConfig& config) {
+    window_->workspace().document.reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY2(planner().is_current(), planner().errors().empty() ? "" : to_string(planner().errors().front()).c_str());
+  }
+
+  std::vector<pid_t> rank_processes() {
+    std::vector<pid_t> processes;
+    for (const RankStateMessage& rank : run().record().ranks)
+      if (rank.pid > 0) processes.push_back(rank.pid);
+    return processes;
+  }
+
+  // A process that ended but was not yet reaped by its parent (state Z) does not count.
+  static bool any_alive(const std::vector<pid_t>& processes) {
+    return std::ranges::any_of(processes, [](pid_t pid) {
+      QFile stat(QString("/proc/%1/stat").arg(pid));
+      if (!stat.open(QIODevice::ReadOnly)) return false;
+      const QByteArray line = stat.readAll();
+      return line.mid(line.lastIndexOf(')') + 2, 1) != "Z";
+    });
+  }
+
+  void train_until(size_t steps) {
+    press("trainButton");
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().steps.size() >= steps || !run().is_active(), patience);
+    QVERIFY2(run().record().steps.size() >= steps, qPrintable(run().state_text()));
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+    QVERIFY(QFile::exists(SHARDSCOPE_BINARY_DIR "/bin/shardrun"));
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), SHARDSCOPE_BINARY_DIR "/bin/shardrun");
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+  }
+
+  void cleanup() { window_.reset(); }
+
+  void a_run_goes_to_its_end_and_measures_what_was_planned() {
+    open(small_config());
+    train_until(8);
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::finished);
+    const RunRecord& record = run().record();
+    QCOMPARE(record.steps.size(), size_t{8});
+    for (const StepMessage& step : record.steps) QVERIFY(std::isfinite(step.loss));
+    QVERIFY(record.hello);
+    QCOMPARE(record.hello->plan_hash, planner().plan()->hash);
+    QVERIFY(record.is_of(*planner().plan()));
+    for (const Comparison& row : compare(*planner().plan(), record)) {
+      QVERIFY2(row.is_measured, qPrintable(row.name));
+      if (row.format == bytes_text) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(rank_processes()), patience);
+  }
+
+  void stop_ends_a_run_in_the_middle_and_the_window_stays_alive() {
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    int ticks = 0;
+    QTimer timer;
+    connect(&timer, &QTimer::timeout, [&] { ++ticks; });
+    timer.start(0);
+    train_until(3);
+    QVERIFY(ticks > 3);
+    QVERIFY(!window_->findChild<QToolButton*>("trainButton")->isEnabled());
+    press("stopButton");
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::stopped);
+    QVERIFY(run().record().steps.size() < 100000);
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(rank_processes()), patience);
+    QVERIFY(window_->findChild<QToolButton*>("trainButton")->isEnabled());
+  }
+
+  void a_killed_rank_is_named_and_training_can_start_again() {
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    train_until(2);
+    ::kill(run().record().ranks.at(1).pid, SIGKILL);
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::failed);
+    const QString state = window_->findChild<QLabel*>("runState")->text();
+    QVERIFY2(state.contains("rank 1") && state.contains("SIGKILL"), qPrintable(state));
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(rank_processes()), patience);
+    QTest::mouseClick(window_->findChild<QPushButton*>("startAgain"), Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().steps.size() >= 2 || !run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::running);
+  }
+
+  void a_window_that_goes_takes_its_run_with_it() {
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    train_until(1);
+    const std::vector<pid_t> processes = rank_processes();
+    QCOMPARE(processes.size(), size_t{2});
+    window_.reset();
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+  }
+
+  void every_mesh_and_mode_of_the_presets_can_be_planned_from_the_window() {
+    for (const QString& preset : preset_names())
+      for (const auto& [data, model] : {std::pair{4, 2}, std::pair{2, 4}, std::pair{1, 8}, std::pair{1, 1}})
+        for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+          RunConfig config = load_preset(preset);
+          config.mesh_axes = {{"data", data}, {"model", model}};
+          config.sharding.mode = mode;
+          open(config);
+          QVERIFY(window_->verdict()->text().startsWith("plan ok"));
+        }
+  }
+};
+
+QTEST_MAIN(TrainingTest)
+#include "training_test.moc"

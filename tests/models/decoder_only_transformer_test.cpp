@@ -1,0 +1,177 @@
+#include "models/decoder_only_transformer.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTest>
+#include <algorithm>
+#include <map>
+
+#include "engine/base/error.h"
+#include "engine/graph/autodiff.h"
+#include "engine/ops/registry.h"
+
+using namespace shardscope;
+
+namespace {
+
+OptionList document_options() {
+  return {{"vocab_size", int64_t{1024}}, {"seq_len", int64_t{128}},  {"embed_dim", int64_t{512}},
+          {"num_layers", int64_t{2}},    {"num_heads", int64_t{8}}, {"dropout_rate", 0.1}};
+}
+
+Graph build(bool deterministic, const OptionList& options = document_options()) {
+  return find_model("decoder_only_transformer")->build(options, {64, deterministic, 0});
+}
+
+std::string joined(const std::vector<std::string>& path) {
+  std::string text;
+  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
+  return text;
+}
+
+size_t count(const Graph& graph, const std::string& op) {
+  return static_cast<size_t>(std::count_if(graph.ops.begin(), graph.ops.end(),
+                                           [&](const Op& one) { return one.definition->name() == op; }));
+}
+
+}  // namespace
+
+class DecoderOnlyTransformerTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void the_parameter_tree_is_flaxs() {
+    QFile file(SHARDSCOPE_SOURCE_DIR "/tests/golden/parallax_decoder.json");
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QJsonObject initial = QJsonDocument::fromJson(file.readAll()).object()["initial"].toObject();
+    const Graph graph = build(true);
+    QVERIFY(initial.size() > 30);
+    QCOMPARE(static_cast<qsizetype>(graph.parameters.size()), initial.size());
+    for (const Parameter& parameter : graph.parameters) {
+      const QString name = QString::fromStdString(joined(parameter.path));
+      QVERIFY2(initial.contains(name), qPrintable(name));
+      Shape shape;
+      for (const QJsonValue& size : initial[name]["shape"].toArray()) shape.push_back(size.toInteger());
+      QVERIFY2(graph.type(parameter.value) == (TensorType{shape, DType::f32}), qPrintable(name));
+      QCOMPARE(graph.values[parameter.value].name, joined(parameter.path));
+    }
+  }
+
+  void parameters_stand_in_the_order_in_which_they_are_used_first() {
+    const Graph graph = build(true);
+    std::vector<ValueId> used;
+    for (const Op& op : graph.ops) {
+      for (ValueId input : op.inputs) {
+        if (graph.values[input].kind == ValueKind::parameter) used.push_back(input);
+      }
+    }
+    std::vector<ValueId> made;
+    for (const Parameter& parameter : graph.parameters) made.push_back(parameter.value);
+    QVERIFY(used == made);
+  }
+
+  void the_graph_is_sound_and_has_the_documents_inputs_and_outputs() {
+    for (bool deterministic : {true, false}) {
+      Graph graph = build(deterministic);
+      verify(graph);
+      QCOMPARE(graph.inputs.size(), size_t{2});
+      for (const char* name : {"tokens", "labels"}) {
+        QVERIFY(graph.type(graph.inputs.at(name)) == (TensorType{{64, 128}, DType::i32}));
+      }
+      QVERIFY(graph.type(graph.outputs.at("logits")) == (TensorType{{64, 128, 1024}, DType::f32}));
+      QVERIFY(graph.type(graph.outputs.at("loss")) == (TensorType{{}, DType::f32}));
+      QVERIFY(graph.type(graph.outputs.at("accuracy")) == (TensorType{{}, DType::f32}));
+    }
+  }
+
+  void cotangents_have_the_types_of_their_values() {
+    for (bool deterministic : {true, false}) {
+      Graph graph = build(deterministic);
+      const std::vector<ValueId> cotangents = differentiate(graph, graph.outputs["loss"], op_definition("add"));
+      verify(graph);
+      for (size_t v = 0; v < cotangents.size(); ++v) {
+        if (cotangents[v] != no_id) QVERIFY(graph.type(cotangents[v]) == graph.values[v].type);
+      }
+      for (const Parameter& parameter : graph.parameters) QVERIFY(cotangents[parameter.value] == parameter.gradient);
+      for (const auto& [name, input] : graph.inputs) QCOMPARE(cotangents[input], no_id);
+    }
+  }
+
+  void dropout_is_there_only_when_not_deterministic_and_each_has_its_own_key() {
+    QCOMPARE(count(build(true), "dropout"), size_t{0});
+    const Graph graph = build(false);
+    QCOMPARE(count(graph, "dropout"), size_t{1 + 2 * 3});
+    std::vector<int64_t> keys;
+    for (const Op& op : graph.ops) {
+      if (!op.attributes.count("dropout_fold")) continue;
+      QCOMPARE(real(op.attributes, "dropout_rate"), 0.1);
+      keys.push_back(integer(op.attributes, "dropout_fold"));
+    }
+    std::sort(keys.begin(), keys.end());
+    QCOMPARE(keys.size(), size_t{1 + 2 * 4});
+    QVERIFY(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
+  }
+
+  void layers_are_as_many_as_the_options_say() {
+    for (int64_t layers : {1, 3, 7}) {
+      OptionList options = document_options();
+      options[3].second = layers;
+      QCOMPARE(count(build(true, options), "attention"), static_cast<size_t>(layers));
+    }
+  }
+
+  void faults_of_hyperparameters_are_told_all_at_once() {
+    const ModelDefinition* model = find_model("decoder_only_transformer");
+    std::vector<Error> errors;
+    resolve_options(model->options,
+                    {{"vocab_size", int64_t{1}},
+                     {"seq_len", std::string("long")},
+                     {"embed", int64_t{512}},
+                     {"num_layers", int64_t{0}},
+                     {"dropout_rate", 1.0}},
+                    "model", errors);
+    std::map<std::string, std::string> found;
+    for (const Error& error : errors) {
+      found[error.where] = error.code;
+      QVERIFY2(!error.hint.empty(), error.where.c_str());
+    }
+    const std::map<std::string, std::string> expected{{"model.vocab_size", "out_of_range"},
+                                                      {"model.seq_len", "wrong_type"},
+                                                      {"model.embed", "unknown_key"},
+                                                      {"model.embed_dim", "missing_key"},
+                                                      {"model.num_layers", "out_of_range"},
+                                                      {"model.num_heads", "missing_key"},
+                                                      {"model.dropout_rate", "out_of_range"}};
+    QVERIFY(found == expected && errors.size() == expected.size());
+  }
+
+  void heads_must_divide_the_width_and_the_hint_does() {
+    const ModelDefinition* model = find_model("decoder_only_transformer");
+    for (int64_t heads = 1; heads <= 600; ++heads) {
+      OptionList options = document_options();
+      options[4].second = heads;
+      const std::vector<Error> errors = model->check(options);
+      QCOMPARE(errors.empty(), 512 % heads == 0);
+      if (errors.empty()) continue;
+      QCOMPARE(errors[0].where, std::string("model.embed_dim"));
+      const int64_t hinted = std::stoll(errors[0].hint.substr(std::string("for example ").size()));
+      QVERIFY(hinted > 0 && hinted % heads == 0);
+    }
+  }
+
+  void captions_name_parameters_of_the_model() {
+    const ModelDefinition* model = find_model("decoder_only_transformer");
+    const Graph graph = build(true);
+    const auto captions = model->captions(document_options());
+    QCOMPARE(captions.size(), size_t{5});
+    for (const auto& [caption, path] : captions) {
+      QVERIFY2(std::any_of(graph.parameters.begin(), graph.parameters.end(),
+                           [&](const Parameter& parameter) { return parameter.path == path; }), caption.c_str());
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(DecoderOnlyTransformerTest)
+#include "decoder_only_transformer_test.moc"

@@ -1,0 +1,137 @@
+#include "engine/ops/registry.h"
+
+#include <QTest>
+#include <set>
+
+#include "engine/base/error.h"
+#include "tests/ops/op_case.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+Graph graph_of(const OpCase& one) {
+  Graph graph;
+  std::vector<ValueId> inputs;
+  for (const TensorType& type : one.operands) inputs.push_back(graph.add_source("operand", type, ValueKind::input));
+  graph.add_op(one.definition(), one.op, Phase::forward, inputs, one.attributes);
+  return graph;
+}
+
+}  // namespace
+
+class RegistryTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_op_has_its_own_name_and_a_case_here() {
+    std::set<std::string> names, tested;
+    for (const OpCase& one : op_cases()) tested.insert(one.op);
+    for (const OpDefinition* definition : all_op_definitions()) {
+      const std::string name(definition->name());
+      QVERIFY2(names.insert(name).second, name.c_str());
+      QVERIFY2(tested.count(name), name.c_str());
+      QVERIFY(&op_definition(name) == definition);
+    }
+    QCOMPARE(names.size(), tested.size());
+  }
+
+  void an_unknown_op_is_told_with_a_near_name() {
+    try {
+      op_definition("einsun");
+      QFAIL("found");
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors()[0].code, std::string("unknown_op"));
+      QVERIFY(failure.errors()[0].hint.find("'einsum'") != std::string::npos);
+    }
+  }
+
+  void every_rule_fits_its_op() {
+    for (const OpCase& one : op_cases()) {
+      verify(graph_of(one));
+      std::set<char> labels;
+      for (const Factor& factor : one.rule().factors) QVERIFY2(labels.insert(factor.label).second, one.op.c_str());
+    }
+  }
+
+  void operands_that_do_not_fit_are_refused() {
+    for (const OpCase& one : op_cases()) {
+      OpCase longer = one, wider = one;
+      longer.operands.push_back(array({2}));
+      QVERIFY_THROWS_EXCEPTION(Failure, longer.results());
+      wider.operands.back().shape.push_back(2);
+      const bool any_rank = one.operands.size() == 1 && one.attributes.count("equation") == 0;
+      if (!any_rank) QVERIFY_THROWS_EXCEPTION(Failure, wider.results());
+    }
+  }
+
+  void equations_that_are_none_are_refused() {
+    const TensorType x = array({2, 2});
+    for (const char* text : {"", "ab,bc", "ab->a", "ab,bc,cd->ad", "ab,bc->ax", "ab,bc->aac", "aa,bc->c", "abc,c->ab"}) {
+      QVERIFY2(refused({"einsum", {x, x}, equation(text), {}}), text);
+    }
+    for (const char* text : {"ab,ab->ba", "ab,ba->ab", "a,ab->ab", "ab,c->ab", "ab,bb->ab"}) {
+      QVERIFY2(refused({"add", {x, x}, equation(text), {}}), text);
+    }
+    QVERIFY(refused({"einsum", {x, x}, {}, {}}));
+  }
+
+  void gradients_give_each_differentiable_operand_a_cotangent_of_its_type() {
+    for (const OpCase& one : op_cases()) {
+      Graph graph = graph_of(one);
+      const Op op = graph.ops[0];
+      GradientContext context{graph, 0, {}, std::vector<ValueId>(op.inputs.size(), no_id)};
+      for (ValueId output : op.outputs) {
+        context.result_cotangents.push_back(graph.add_source("cotangent", graph.type(output), ValueKind::input));
+      }
+      const bool forward = one.op.find("_grad") == std::string::npos;
+      if (forward) one.definition().gradient(context);
+      std::set<std::string> names;
+      for (const Op& made : graph.ops) QVERIFY2(names.insert(made.name).second, made.name.c_str());
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        const ValueId cotangent = context.operand_cotangents[i];
+        const bool expected = std::count(one.differentiable.begin(), one.differentiable.end(), static_cast<int>(i)) > 0;
+        if (!one.differentiable.empty()) QVERIFY2((cotangent != no_id) == expected, one.op.c_str());
+        if (cotangent != no_id) QVERIFY2(graph.type(cotangent) == one.operands[i], one.op.c_str());
+      }
+      verify(graph);
+    }
+  }
+
+  void a_result_may_only_overwrite_an_operand_of_its_own_type() {
+    for (const OpCase& one : op_cases()) {
+      const std::vector<TensorType> results = one.results();
+      std::set<int> taken;
+      for (size_t i = 0; i < results.size(); ++i) {
+        const int operand = one.definition().in_place_operand(static_cast<int>(i));
+        QVERIFY2(operand >= 0 || !one.definition().must_be_in_place(), one.op.c_str());
+        if (operand < 0) continue;
+        QVERIFY2(taken.insert(operand).second, one.op.c_str());
+        QVERIFY2(one.operands.at(operand) == results[i], one.op.c_str());
+      }
+    }
+  }
+
+  void products_count_two_operations_for_each_pair_of_elements() {
+    for (const OpCase& one : op_cases()) {
+      if (one.op != "einsum") continue;
+      double pairs = 1;
+      for (const Factor& factor : one.rule().factors) pairs *= static_cast<double>(factor.size);
+      QCOMPARE(one.definition().flops(one.attributes, one.operands, one.results()), 2 * pairs);
+    }
+  }
+
+ private:
+  static bool refused(const OpCase& one) {
+    try {
+      one.rule();
+    } catch (const Failure&) {
+      return true;
+    }
+    return false;
+  }
+};
+
+QTEST_APPLESS_MAIN(RegistryTest)
+#include "registry_test.moc"
