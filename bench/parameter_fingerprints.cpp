@@ -1,7 +1,7 @@
 // parameter_fingerprints FILE STEPS [PATH=VALUE ...]: trains a run file with its ranks as threads of this process and
-// prints, as JSON, what bench/accuracy_table compares with tests/golden/parallax_decoder.json: of every parameter before
-// the first step the first four elements, the last, sum, sum of squares and sum of magnitudes; after the last step norm
-// and largest magnitude.
+// prints, as JSON, what bench/accuracy_table compares with tests/golden/parallax_decoder.json: of every parameter
+// before the first step the first four elements, the last, sum, sum of squares and sum of magnitudes; after the last
+// step norm and largest magnitude.
 
 #include <fmt/format.h>
 
@@ -41,7 +41,10 @@ nlohmann::json fingerprints(const RunConfig& config, int64_t steps) {
   for (const auto& [name, values] : train_in_threads(plan, 0).parameters) {
     const Sums s = sums(values);
     const std::vector<float> first(values.begin(), values.begin() + std::min<std::ptrdiff_t>(4, std::ssize(values)));
-    initial[name] = {{"first", first}, {"last", values.back()}, {"sum", s.plain}, {"sumsq", s.squares},
+    initial[name] = {{"first", first},
+                     {"last", values.back()},
+                     {"sum", s.plain},
+                     {"sumsq", s.squares},
                      {"magnitudes", s.magnitudes}};
   }
   for (const auto& [name, values] : train_in_threads(plan, steps).parameters) {
@@ -70,7 +73,8 @@ int main(int argc, char** argv) {
   try {
     const RunConfig config = load_run_config(argv[1]);
     const int64_t steps = parse_steps(argv[2]);
-    fmt::print("{}\n", fingerprints(apply_overrides(config, {argv + 3, argv + argc}, settable_paths(config)), steps).dump());
+    fmt::print("{}\n",
+               fingerprints(apply_overrides(config, {argv + 3, argv + argc}, settable_paths(config)), steps).dump());
     return 0;
   } catch (const shardscope::Failure& failure) {
     fmt::print(stderr, "{}\n", failure.what());

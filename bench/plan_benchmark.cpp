@@ -22,7 +22,8 @@ double percentile(std::vector<double> values, double share) {
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
-// For each parameter that the file names, the config with that parameter's spec reversed or else emptied; only legal ones.
+// For each parameter that the file names, the config with that parameter's spec reversed or else emptied; only legal
+// ones.
 std::vector<RunConfig> edited_configs(const RunConfig& config) {
   std::vector<RunConfig> edits;
   for (size_t i = 0; i < config.sharding.parameters.size(); ++i) {
@@ -39,7 +40,8 @@ std::vector<RunConfig> edited_configs(const RunConfig& config) {
 void measure(const std::string& path, int edit_count) {
   const RunConfig config = load_run_config(path);
   const std::vector<RunConfig> edits = edited_configs(config);
-  if (edits.empty()) throw Failure({"no_edits", "no parameter's spec can be changed", path, "name parameters in the file"});
+  if (edits.empty())
+    throw Failure({"no_edits", "no parameter's spec can be changed", path, "name parameters in the file"});
   std::vector<double> milliseconds;
   for (int i = 0; i < edit_count; ++i) {
     const RunConfig& next = i % 2 ? config : edits[static_cast<size_t>(i / 2) % edits.size()];
@@ -48,8 +50,9 @@ void measure(const std::string& path, int edit_count) {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     milliseconds.push_back(took.count());
   }
-  fmt::print("{}: {} edits, re-planning takes {:.2f} ms (median), {:.2f} ms (95 of 100 take less), {:.2f} ms at most\n", path,
-             edit_count, percentile(milliseconds, 0.5), percentile(milliseconds, 0.95), percentile(milliseconds, 1));
+  fmt::print("{}: {} edits, re-planning takes {:.2f} ms (median), {:.2f} ms (95 of 100 take less), {:.2f} ms at most\n",
+             path, edit_count, percentile(milliseconds, 0.5), percentile(milliseconds, 0.95),
+             percentile(milliseconds, 1));
 }
 
 int parse_count(const char* text) {

@@ -150,7 +150,7 @@ void InspectorPanel::show_array() {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
     const size_t copies = replicas(*facts->sharding, plan->mesh, facts->shape, 0).size();
-    rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh))},
+    rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)).replace("][", "]" + QString(QChar(0x200b)) + "[")},
             {tr("Local shape"), qt(to_string(local))},
             {tr("Per device"), qt(bytes_text(double(bytes)))},
             {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};

@@ -45,7 +45,8 @@ void MeshBar::make_fields() {
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
     box->setRange(0, largest_axis);
-    box->setMinimumWidth(58);
+    box->setMinimumWidth(62);
+    box->setMaximumWidth(72);
     box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
     parts_.push_back(label);

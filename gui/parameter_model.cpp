@@ -160,7 +160,8 @@ QVariant ParameterModel::text(const Node& node, int column) const {
   if (column == device_bytes_column) return has_plan ? qt(bytes_text(double(node.device_bytes))) : QString();
   if (column == total_bytes_column) return qt(bytes_text(double(node.total_bytes)));
   if (node.key.isEmpty()) return {};
-  if (column == shape_column) return qt(to_string(node.facts.shape));
+  const bool is_known = element_count(node.facts.shape) > 0;
+  if (column == shape_column) return is_known ? qt(to_string(node.facts.shape)) : QString();
   if (column == dtype_column) return QString::fromUtf8(shardscope::name(node.facts.dtype).data());
   if (!node.facts.editable) return tr("as parameter");
   return spec_text(node.facts.spec, node.facts.shape.size());

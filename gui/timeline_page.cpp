@@ -111,6 +111,8 @@ void TimelinePage::paint_ruler(QPainter& painter) const {
   const double rough = span / std::max(2.0, lane.width() / 110);
   const double power = std::pow(10, std::floor(std::log10(rough)));
   const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(0, 14, left - 14, 18), Qt::AlignRight | Qt::AlignVCenter, tr("one training step"));
   for (double at = std::ceil(begin_ / step) * step; at <= end_; at += step) {
     const double x = lane.x() + (at - begin_) / span * lane.width();
     painter.setPen(QPen(theme().line, 1));
@@ -120,7 +122,6 @@ void TimelinePage::paint_ruler(QPainter& painter) const {
     painter.setPen(theme().muted);
     painter.drawText(QRectF(x + 4, 14, 100, 18), Qt::AlignLeft | Qt::AlignVCenter, label);
   }
-  painter.drawText(QRectF(0, 14, left - 14, 18), Qt::AlignRight | Qt::AlignVCenter, tr("one training step"));
 }
 
 void TimelinePage::paint_phases(QPainter& painter) const {

@@ -54,6 +54,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   refresh_title();
   refresh_banner();
   refresh_run();
+  parameters_->tree()->setFocus();
   resize(1280, 800);
 }
 
@@ -165,7 +166,8 @@ void MainWindow::refresh_banner() {
   if (errors.empty()) return;
   const Error& first = errors.front();
   QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
-  if (!first.hint.empty()) text += " " + qt(first.hint).toHtmlEscaped();
+  if (!first.where.empty()) text.prepend(qt(first.where).toHtmlEscaped() + ": ");
+  if (!first.hint.empty()) text += " \u2014 " + qt(first.hint).toHtmlEscaped();
   if (errors.size() > 1) text += tr(" (and %1 more)").arg(errors.size() - 1);
   if (workspace_->planner.plan()) text += tr("<br>The views show the last good plan.");
   banner_->setText(text);
@@ -200,6 +202,12 @@ void MainWindow::focus_place(const QString& place) {
   settings_dock_->show();
   settings_dock_->raise();
   settings_->focusPlace(inside);
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  // The docks take their share of the window's first size; later it is the person's.
+  if (!std::exchange(arranged_, true)) arrange_docks();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -48,12 +48,14 @@ class MainWindow : public QMainWindow {
 
  protected:
   void closeEvent(QCloseEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
  private:
   void make_pages();
   void make_docks();
+  void arrange_docks();
   void make_actions();
   void make_tool_bar();
   void make_menus();
@@ -83,10 +85,12 @@ class MainWindow : public QMainWindow {
   Verdict* verdict_ = nullptr;
   RecentFiles* recent_ = nullptr;
   std::vector<QDockWidget*> docks_;
+  bool arranged_ = false;
   QDockWidget* problems_dock_ = nullptr;
   QDockWidget* run_dock_ = nullptr;
   QDockWidget* parameters_dock_ = nullptr;
   QDockWidget* settings_dock_ = nullptr;
+  QDockWidget* inspector_dock_ = nullptr;
   QAction *open_ = nullptr, *save_ = nullptr, *save_as_ = nullptr, *undo_ = nullptr, *redo_ = nullptr,
           *train_ = nullptr, *stop_ = nullptr, *mesh_ = nullptr, *find_ = nullptr, *copy_ = nullptr, *quit_ = nullptr;
 };

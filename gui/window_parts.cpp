@@ -2,9 +2,11 @@
 #include <QApplication>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QTabBar>
 #include <QToolBar>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/appearance.h"
 #include "gui/collectives_page.h"
@@ -31,6 +33,7 @@ void MainWindow::make_pages() {
   pages_ = new QTabWidget(centre);
   pages_->setObjectName("pages");
   pages_->setDocumentMode(true);
+  pages_->tabBar()->setExpanding(false);
   pages_->addTab(new LayoutPage(*workspace_), tr("&Layout"));
   pages_->addTab(new FlowPage(*workspace_), tr("&Flow"));
   pages_->addTab(new MemoryPage(*workspace_), tr("&Memory"));
@@ -71,16 +74,20 @@ void MainWindow::make_docks() {
   settings_dock_ = dock("settings", tr("Settings"), settings_, Qt::LeftDockWidgetArea);
   tabifyDockWidget(parameters_dock_, settings_dock_);
   parameters_dock_->raise();
-  QDockWidget* inspector = dock("inspector", tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
+  inspector_dock_ = dock("inspector", tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
   run_dock_ = dock("run", tr("Run"), run_panel_, Qt::BottomDockWidgetArea);
   problems_dock_ = dock("problems", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
   tabifyDockWidget(run_dock_, problems_dock_);
   run_dock_->raise();
-  resizeDocks({parameters_dock_, inspector}, {372, 260}, Qt::Horizontal);
-  resizeDocks({run_dock_}, {200}, Qt::Vertical);
   connect(problems_, &ProblemsPanel::countChanged, this, [this](int errors, int warnings) {
     problems_dock_->setWindowTitle(errors + warnings == 0 ? tr("Problems") : tr("Problems (%1)").arg(errors + warnings));
   });
+}
+
+void MainWindow::arrange_docks() {
+  resizeDocks({parameters_dock_, inspector_dock_}, {std::clamp(width() * 29 / 100, 230, 380), std::clamp(width() / 5, 190, 320)},
+              Qt::Horizontal);
+  resizeDocks({run_dock_}, {std::clamp(height() / 4, 150, 260)}, Qt::Vertical);
 }
 
 QAction* MainWindow::action(const QString& name, const QString& text, const QKeySequence& key, const QString& icon,

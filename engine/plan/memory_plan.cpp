@@ -19,9 +19,13 @@ class BufferAssignment {
   BufferAssignment(Program& program, const Graph& graph, const std::vector<int>& kept)
       : program_(program), graph_(graph), last_step_(static_cast<int>(program.steps.size()) - 1) {
     last_use_.assign(program.values.size(), -1);
+    made_.resize(program.values.size());
     for (int s = 0; s <= last_step_; ++s) {
       for (int value : program.steps[s].inputs) last_use_[value] = s;
-      for (int value : program.steps[s].outputs) last_use_[value] = std::max(last_use_[value], s);
+      for (int value : program.steps[s].outputs) {
+        last_use_[value] = std::max(last_use_[value], s);
+        made_[value] = true;
+      }
     }
     for (int value : kept) last_use_[value] = last_step_;
     for (const Parameter& parameter : graph.parameters) gradients_.insert(parameter.gradient);
@@ -29,7 +33,7 @@ class BufferAssignment {
 
   void run(int threads) {
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      if (is_source(program_.values[v])) allocate(static_cast<int>(v), 0, MemoryCategory::activations);
+      if (is_source(static_cast<int>(v))) allocate(static_cast<int>(v), 0, MemoryCategory::activations);
     }
     for (int s = 0; s <= last_step_; ++s) {
       Step& step = program_.steps[s];
@@ -48,24 +52,15 @@ class BufferAssignment {
 
  private:
   // Values that are there before the first step: parameters, optimizer state, inputs, as they are stored.
-  bool is_source(const ProgramValue& value) const {
-    return graph_.values[value.graph_value].kind != ValueKind::result && !made_by_step(value);
-  }
-  bool made_by_step(const ProgramValue& value) const {
-    if (made_.empty()) {
-      made_.resize(program_.values.size());
-      for (const Step& step : program_.steps) {
-        for (int output : step.outputs) made_[output] = true;
-      }
-    }
-    return made_[&value - program_.values.data()];
+  bool is_source(int id) const {
+    return graph_.values[program_.values[id].graph_value].kind != ValueKind::result && !made_[id];
   }
 
   void allocate(int id, int step, MemoryCategory category) {
     ProgramValue& value = program_.values[id];
     const Value& origin = graph_.values[value.graph_value];
     Buffer buffer{value.name, category, value.bytes(), 0, step, last_use_[id], false};
-    if (is_source(value)) {
+    if (is_source(id)) {
       buffer.persistent = true;
       buffer.first = 0;
       buffer.last = last_step_;
@@ -127,7 +122,7 @@ class BufferAssignment {
   int last_step_;
   std::vector<int> last_use_;
   std::set<ValueId> gradients_;
-  mutable std::vector<bool> made_;
+  std::vector<bool> made_;  // by a step
 };
 
 // Places buffers in the given order; returns the arena's size.

@@ -54,7 +54,7 @@ class AttentionKernel : public Kernel {
     const int64_t share = arguments.workspace_bytes / threads_ / 64 * 64;
     for (int thread = 0; thread < threads_; ++thread) {
       lanes_.emplace_back(shape_, arguments,
-                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share));
+                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share), thread);
     }
   }
 
@@ -78,15 +78,15 @@ class AttentionKernel : public Kernel {
     void* scratch;
     MatrixProduct scores_of_block, context_of_block, scores_of_last, context_of_last;
 
-    Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace)
+    Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
         : scores(workspace.take(shape.block() * shape.keys)),
           mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
           kept(static_cast<size_t>(shape.keys)),
           scratch(workspace.rest()),
-          scores_of_block(shape.heads_to_scores(shape.block()), 1, workspace.left()),
-          context_of_block(shape.scores_to_queries(shape.block()), 1, workspace.left()),
-          scores_of_last(shape.heads_to_scores(shape.block_size(shape.block_count() - 1)), 1, workspace.left()),
-          context_of_last(shape.scores_to_queries(shape.block_size(shape.block_count() - 1)), 1, workspace.left()) {}
+          scores_of_block(shape.heads_to_scores(shape.block()), 1, workspace.left(), lane),
+          context_of_block(shape.scores_to_queries(shape.block()), 1, workspace.left(), lane),
+          scores_of_last(shape.heads_to_scores(shape.block_size(shape.block_count() - 1)), 1, workspace.left(), lane),
+          context_of_last(shape.scores_to_queries(shape.block_size(shape.block_count() - 1)), 1, workspace.left(), lane) {}
   };
 
   void attend(Lane& lane, int64_t b, int64_t h, int64_t block) {

@@ -67,7 +67,7 @@ class AttentionGradKernel : public Kernel {
     const int64_t share = arguments.workspace_bytes / threads_ / 64 * 64;
     for (int thread = 0; thread < threads_; ++thread) {
       lanes_.emplace_back(shape_, arguments,
-                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share));
+                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share), thread);
     }
   }
 
@@ -88,10 +88,10 @@ class AttentionGradKernel : public Kernel {
   struct Products {
     MatrixProduct to_scores, to_queries, to_keys;
 
-    Products(const AttentionShape& shape, int64_t block, int64_t workspace_bytes)
-        : to_scores(shape.heads_to_scores(shape.block_size(block)), 1, workspace_bytes),
-          to_queries(shape.scores_to_queries(shape.block_size(block)), 1, workspace_bytes),
-          to_keys(shape.scores_to_keys(shape.block_size(block), block > 0), 1, workspace_bytes) {}
+    Products(const AttentionShape& shape, int64_t block, int64_t workspace_bytes, int lane)
+        : to_scores(shape.heads_to_scores(shape.block_size(block)), 1, workspace_bytes, lane),
+          to_queries(shape.scores_to_queries(shape.block_size(block)), 1, workspace_bytes, lane),
+          to_keys(shape.scores_to_keys(shape.block_size(block), block > 0), 1, workspace_bytes, lane) {}
   };
 
   struct Lane {
@@ -102,7 +102,7 @@ class AttentionGradKernel : public Kernel {
     void* scratch;
     std::vector<Products> products;  // of the first, the middle and the last block
 
-    Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace)
+    Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
         : weights(workspace.take(shape.block() * shape.keys)),
           dweights(workspace.take(shape.block() * shape.keys)),
           mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
@@ -110,7 +110,7 @@ class AttentionGradKernel : public Kernel {
           scratch(workspace.rest()) {
       const int64_t count = shape.block_count();
       for (int64_t block : {int64_t{0}, std::min<int64_t>(1, count - 1), count - 1}) {
-        products.emplace_back(shape, block, workspace.left());
+        products.emplace_back(shape, block, workspace.left(), lane);
       }
     }
   };

@@ -3,8 +3,10 @@
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -60,22 +62,26 @@ class Call {
  public:
   Call(dnnl::primitive primitive, std::vector<std::pair<int, memory::desc>> arguments)
       : primitive_(std::move(primitive)) {
-    for (auto& [index, description] : arguments) memories_.emplace_back(description, cpu(), nullptr);
-    for (size_t i = 0; i < arguments.size(); ++i) arguments_.push_back({arguments[i].first, memories_[i].get()});
+    for (auto& [index, description] : arguments) {
+      memories_.push_back(description.get_size() > 0 ? memory(description, cpu(), nullptr) : memory());
+      if (memories_.back()) arguments_.push_back({index, memories_.back().get()});
+    }
   }
 
   void run(std::initializer_list<void*> data) {
+    thread_local const dnnl::stream stream(cpu());
     size_t i = 0;
-    for (void* address : data) memories_[i++].set_data_handle(address);
+    for (void* address : data) {
+      if (memory& argument = memories_[i++]) argument.set_data_handle(address);
+    }
     dnnl::error::wrap_c_api(
-        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
+        dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data()),
         "matrix product");
   }
 
  private:
   dnnl::primitive primitive_;
-  dnnl::stream stream_{cpu()};
-  std::vector<memory> memories_;
+  std::vector<memory> memories_;  // empty where an argument has no bytes (scratchpads)
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
@@ -136,6 +142,9 @@ class SerialProduct {
   }
 
   void run(float* a, float* b, float* c, void* workspace) {
+    if (order_.size() > 1 && !shape_.accumulate) {
+      for (int64_t row = 0; row < shape_.m; ++row) std::fill_n(c + row * shape_.ldc, shape_.n, 0.0f);
+    }
     for (int kind : order_) {
       Slice& slice = kinds_[kind];
       void* scratch = static_cast<char*>(workspace) + slice.packed_bytes;
@@ -153,14 +162,14 @@ class SerialProduct {
   }
 
  private:
-  // Slices of `size` of k; false where a kind of slice does not fit the workspace.
+  // Slices of `size` of k, each added to the result; false where a kind of slice does not fit the workspace.
   bool cut(int64_t size, bool packed, int64_t workspace_bytes) {
     kinds_.clear();
     order_.clear();
     for (int64_t done = 0; done < shape_.k; done += size) {
       const int64_t k = std::min(size, shape_.k - done);
-      if (done < 2 * size || k != size) {
-        kinds_.push_back(make_slice(shape_, k, shape_.accumulate || done > 0, packed));
+      if (done == 0 || k != size) {
+        kinds_.push_back(make_slice(shape_, k, shape_.accumulate || size < shape_.k, packed));
         if (kinds_.back().packed_bytes + kinds_.back().scratch_bytes > workspace_bytes) return false;
       }
       order_.push_back(static_cast<int>(kinds_.size()) - 1);
@@ -169,7 +178,7 @@ class SerialProduct {
   }
 
   MatrixProductShape shape_;
-  std::vector<Slice> kinds_;  // first, middle and last slice
+  std::vector<Slice> kinds_;  // a whole slice, and what may be left of k
   std::vector<int> order_;    // of kinds
 };
 
@@ -224,8 +233,14 @@ struct MatrixProduct::Implementation {
   }
 };
 
-MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes) try
-    : implementation_(std::make_unique<Implementation>(shape, threads, workspace_bytes)) {
+MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane) try {
+  thread_local std::map<std::tuple<MatrixProductShape, int, int64_t, int>, std::weak_ptr<Implementation>> made;
+  std::weak_ptr<Implementation>& entry = made[{shape, threads, workspace_bytes, lane}];
+  implementation_ = entry.lock();
+  if (!implementation_) {
+    implementation_ = std::make_shared<Implementation>(shape, threads, workspace_bytes);
+    entry = implementation_;
+  }
 } catch (const dnnl::error& error) {
   rethrow(error);
 }

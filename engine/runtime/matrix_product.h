@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 
@@ -12,16 +13,19 @@ struct MatrixProductShape {
   bool transpose_a = false, transpose_b = false;
   int64_t lda = 1, ldb = 1, ldc = 1;
   bool accumulate = false;
+
+  auto operator<=>(const MatrixProductShape&) const = default;
 };
 
 // A product prepared for one shape. The result is cut into one block for each of `threads` threads, so that they meet
 // only at the end; each block is oneDNN's work on one thread. B is first packed, in slices of k, into oneDNN's own
-// blocked format where that pays (many rows) and fits the workspace, which is worth 10 to 20 % of speed. One object
-// serves one calling thread at a time.
+// blocked format where that pays (many rows) and fits the workspace, which is worth 10 to 20 % of speed. Equal
+// products of a lane share oneDNN's objects, some 60 kB of heap each: products that run at the same time are of
+// different lanes. Lanes are those of the thread that makes the products.
 class MatrixProduct {
  public:
   // Throws Failure (code workspace) when no implementation gets along with workspace_bytes.
-  MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes);
+  MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane = 0);
   ~MatrixProduct();
   MatrixProduct(MatrixProduct&&) noexcept;
   MatrixProduct& operator=(MatrixProduct&&) noexcept;
@@ -32,7 +36,7 @@ class MatrixProduct {
 
  private:
   struct Implementation;
-  std::unique_ptr<Implementation> implementation_;
+  std::shared_ptr<Implementation> implementation_;
 };
 
 }  // namespace shardscope

@@ -13,12 +13,14 @@ using namespace shardscope::test;
 
 namespace {
 
-constexpr int graph_count = 600;
+constexpr int graph_count = 200;
 
 LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.rules, one.pins, CostRates{}}; }
 
-Lowered lowered(const RandomGraph& one, const std::vector<std::optional<Sharding>>& start = {}) {
+Lowered lowered(const RandomGraph& one, const std::vector<std::optional<Sharding>>& start = {},
+                int64_t bucket_bytes = 64 * 1024) {
   LayoutProblem problem = problem_of(one);
+  problem.bucket_bytes = bucket_bytes;
   problem.start = start;
   return lower(problem, choose_layouts(problem));
 }
@@ -136,7 +138,8 @@ class LoweringTest : public QObject {
     }
   }
 
-  // As written: every forward array lies where propagation puts it.
+  // As written: every forward array lies where propagation puts it. Without buckets, of which the choice knows only the
+  // average share of an array; two percent are for arrays that updates, which lowering moves, share with others.
   void cheapest_is_never_predicted_slower_than_as_written() {
     RandomGraphs graphs(7);
     for (int i = 0; i < graph_count; ++i) {
@@ -148,10 +151,10 @@ class LoweringTest : public QObject {
         if (value.type.shape.empty() || value.producer == no_id) continue;
         if (one.graph.ops[value.producer].phase == Phase::forward) written[v] = layouts[v];
       }
-      const double cheapest = seconds(lowered(one, written).program, one.graph);
+      const double cheapest = seconds(lowered(one, written, 0).program, one.graph);
       one.pins = written;
-      const double as_written = seconds(lowered(one).program, one.graph);
-      if(cheapest > as_written * (1 + 1e-6)) qWarning("%d %g", i, cheapest/as_written);
+      const double as_written = seconds(lowered(one, {}, 0).program, one.graph);
+      QVERIFY2(cheapest <= as_written * 1.02, std::to_string(cheapest / as_written).c_str());
     }
   }
 

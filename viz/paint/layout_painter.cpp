@@ -25,6 +25,7 @@ void paint_ring(QPainter& painter, const QRectF& place, const QColor& color, dou
   painter.restore();
 }
 
+// With a plate of colour `back` behind the text where that is valid.
 void paint_label(QPainter& painter, const QRectF& place, const QString& text, const QColor& back, const QColor& ink) {
   const QFontMetricsF metrics(painter.font());
   const QString shown = metrics.elidedText(text, Qt::ElideRight, place.width() - 6);
@@ -34,7 +35,7 @@ void paint_label(QPainter& painter, const QRectF& place, const QString& text, co
   painter.save();
   painter.setPen(Qt::NoPen);
   painter.setBrush(back);
-  painter.drawRoundedRect(plate, 3, 3);
+  if (back.isValid()) painter.drawRoundedRect(plate, 3, 3);
   painter.setPen(ink);
   painter.drawText(plate, Qt::AlignCenter, shown);
   painter.restore();
@@ -68,6 +69,10 @@ void paint_array(QPainter& painter, const QRectF& place, const LayoutPicture& pi
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   const bool dim_others = !marks.lit.empty();
+  const QFontMetricsF metrics(painter.font());
+  double widest_range = 0;
+  for (const ShardCell& cell : picture.cells)
+    widest_range = std::max(widest_range, metrics.horizontalAdvance(QString::fromStdString(range_text(cell.box))));
   for (const ShardCell& cell : picture.cells) {
     const PictureRect at = place_in(cell.place, {place.x(), place.y(), place.width(), place.height()});
     const QRectF rect(at.x, at.y, at.width, at.height);
@@ -83,15 +88,16 @@ void paint_array(QPainter& painter, const QRectF& place, const LayoutPicture& pi
     const double band = tones.size() > 1 ? double(tones.size() - 1) * std::clamp(at.width * 0.16, 3.0, 14.0) : 0;
     const QRectF inside = rect.adjusted(band, 0, 0, 0);
     const QColor fill = fill_of(tones, theme);
-    const double line = QFontMetricsF(painter.font()).height() + 4;
+    const QColor plate = cell.devices.size() > 1 ? fill : QColor();
+    const double line = metrics.height() + 4;
     const QString ranges = QString::fromStdString(range_text(cell.box));
-    const bool two_lines = !cell.box.start.empty() && inside.height() > 2.6 * line &&
-                           QFontMetricsF(painter.font()).horizontalAdvance(ranges) + 16 < inside.width();
+    const bool two_lines =
+        !cell.box.start.empty() && inside.height() > 2.6 * line && widest_range + 12 < inside.width();
     const QRectF upper = two_lines ? inside.adjusted(0, 0, 0, -line) : inside;
-    paint_label(painter, upper, QString::fromStdString(device_text(cell.devices)), fill, text_on(fill));
+    paint_label(painter, upper, QString::fromStdString(device_text(cell.devices)), plate, text_on(fill));
     if (two_lines) {
       const QRectF lower(inside.left(), upper.center().y() + line / 2 + 1, inside.width(), line);
-      paint_label(painter, lower, ranges, fill, mix(text_on(fill), fill, 0.25));
+      paint_label(painter, lower, ranges, plate, mix(text_on(fill), fill, 0.25));
     }
     painter.setOpacity(1);
     if (lit) paint_ring(painter, rect, theme.text, 2);
@@ -119,7 +125,7 @@ void paint_mesh(QPainter& painter, const QPointF& top_left, double cell_pixels, 
     paint_tones(painter, tile, tones, theme);
     const QColor fill = fill_of(tones, theme);
     const double band = tones.size() > 1 ? double(tones.size() - 1) * std::clamp(tile.width() * 0.16, 3.0, 14.0) : 0;
-    paint_label(painter, tile.adjusted(band, 0, 0, 0), QString::number(cell.device), fill, text_on(fill));
+    paint_label(painter, tile.adjusted(band, 0, 0, 0), QString::number(cell.device), QColor(), text_on(fill));
     painter.setOpacity(1);
     if (lit) paint_ring(painter, tile, theme.text, 2);
     if (cell.device == marks.focus) paint_ring(painter, tile, theme.accent, 3);
