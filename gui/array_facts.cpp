@@ -127,6 +127,19 @@ std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts) {
   return steps;
 }
 
+double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts) {
+  const auto concerns = [&](int value) {
+    return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
+  };
+  double own = 0, all = 0;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const auto bytes = static_cast<double>(plan.program.values[step.inputs[i]].bytes());
+    all += bytes;
+    if (concerns(step.inputs[i]) || (i < step.outputs.size() && concerns(step.outputs[i]))) own += bytes;
+  }
+  return all > 0 ? step.wire_bytes * own / all : step.wire_bytes;
+}
+
 std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place) {
   std::vector<Error> found;
   for (const Error& error : errors) {

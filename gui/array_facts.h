@@ -29,6 +29,9 @@ std::optional<ArrayFacts> array_facts(const Workspace& workspace, const QString&
 // Steps of the program that communicate one of the array's values, in program order.
 std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts);
 
+// What of the bytes that a device sends in `step` is for the array: its share of a bucket of several arrays.
+double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts);
+
 // The errors at a place of the run file or below it.
 std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place);
 // Message and hint of errors, one a line; empty without errors.

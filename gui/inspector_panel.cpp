@@ -171,13 +171,17 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   double wire = 0;
   for (int id : collectives_of(*plan, facts)) {
     const Step& step = plan->program.steps[id];
-    wire += step.wire_bytes;
+    const double share = wire_share(*plan, step, facts);
+    wire += share;
     auto* item = new QTreeWidgetItem(costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()),
                                                                    axes_text(plan->mesh, step.axes)),
-                                              qt(bytes_text(step.wire_bytes))});
+                                              qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, id);
     item->setToolTip(0, QString("%1, %2\n%3").arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), qt(step.cause)));
-    item->setToolTip(1, tr("%1 sent by each device").arg(qt(exact_bytes(step.wire_bytes))));
+    item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
+                                                      .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
+                                                      .arg(step.inputs.size())
+                                                : tr("%1 sent by each device").arg(qt(exact_bytes(share))));
     item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
   }
   const int count = costs_->topLevelItemCount();

@@ -33,10 +33,12 @@ int fail(const QString& message) {
 QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePath("shardrun"); }
 
 // Renders the window once its first plan (or its errors) are there.
-void take_screenshot(MainWindow& window, const QString& file) {
-  const auto shoot = [&window, file] {
-    QTimer::singleShot(0, &window, [&window, file] {
+void take_screenshot(MainWindow& window, const QString& file, const QString& array) {
+  const auto shoot = [&window, file, array] {
+    QTimer::singleShot(0, &window, [&window, file, array] {
       QApplication::processEvents();
+      if (!array.isEmpty() && window.workspace().selection.array() != array)
+        return QApplication::exit(fail(QString("there is no parameter %1").arg(array)));
       const bool written = window.grab().save(file);
       QApplication::exit(written ? 0 : fail(QString("cannot write %1").arg(file)));
     });
@@ -87,10 +89,10 @@ int main(int count, char** arguments) {
   window.resize(size[0].toInt(), size[1].toInt());
   if (!parser.value("page").isEmpty() && !window.showPage(parser.value("page")))
     return fail("--page is layout, flow, memory, collectives or timeline");
-  if (const QString key = parser.value("select"); !key.isEmpty()) {
-    const bool whole = key == "in" || key == "out" || key.startsWith("params/") || key.startsWith("optimizer/");
-    window.workspace().selection.select_array(whole ? key : "params/" + key);
-  }
+  QString array = parser.value("select");
+  if (!array.isEmpty() && array != "in" && array != "out" && !array.startsWith("params/") && !array.startsWith("optimizer/"))
+    array.prepend("params/");
+  window.workspace().selection.select_array(array);
 
   const bool screenshot = parser.isSet("screenshot");
   if (parser.positionalArguments().isEmpty()) {
@@ -99,6 +101,6 @@ int main(int count, char** arguments) {
     return fail("the run file could not be read");
   }
   window.show();
-  if (screenshot) take_screenshot(window, parser.value("screenshot"));
+  if (screenshot) take_screenshot(window, parser.value("screenshot"), array);
   return QApplication::exec();
 }

@@ -18,6 +18,7 @@ constexpr int top = 34;
 constexpr int row_height = 20;
 constexpr int left = 56;
 constexpr int right = 210;
+constexpr int most_rows = 64;
 
 double measured_bytes(const RunRecord* run, int device) {
   if (!run) return 0;
@@ -40,7 +41,7 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
 QSize MemoryBars::sizeHint() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return {500, top + (plan ? std::min(plan->mesh.device_count(), 64) : 4) * row_height + 46};
+  return {500, top + (plan ? std::min(plan->mesh.device_count(), most_rows) : 4) * row_height + 46};
 }
 
 QRectF MemoryBars::bar_place(int row) const {
@@ -58,7 +59,7 @@ double MemoryBars::widest_bytes() const {
 void MemoryBars::paint_legend(QPainter& painter, const Plan& plan) const {
   double x = left;
   const QFontMetricsF metrics(painter.font());
-  double y = top + std::min(plan.mesh.device_count(), 64) * row_height + 6;
+  double y = top + std::min(plan.mesh.device_count(), most_rows) * row_height + 6;
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
     const QString text = QString::fromUtf8(name(category).data()) + " " +
@@ -86,10 +87,13 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   const double scale = bar_place(0).width() / widest_bytes();
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, 8, left - 12, 20), Qt::AlignRight | Qt::AlignVCenter, tr("device"));
-  painter.drawText(QRectF(left, 8, 300, 20), Qt::AlignLeft | Qt::AlignVCenter, tr("planned arena at its fullest step"));
+  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, plan->mesh.device_count() > most_rows ? tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
+                                                             .arg(most_rows)
+                                                             .arg(plan->mesh.device_count())
+                                                       : tr("planned arena at its fullest step"));
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
-  const int rows = std::min(plan->mesh.device_count(), 64);
+  const int rows = std::min(plan->mesh.device_count(), most_rows);
   for (int device = 0; device < rows; ++device) {
     const QRectF place = bar_place(device);
     const bool marked = device == workspace_.selection.device() || device == workspace_.selection.hovered_device();
@@ -130,7 +134,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
 QString MemoryBars::tip_at(const QPointF& point) const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int device = static_cast<int>((point.y() - top) / row_height);
-  if (!plan || point.y() < top || device >= plan->mesh.device_count()) return {};
+  if (!plan || point.y() < top || device >= std::min(plan->mesh.device_count(), most_rows)) return {};
   QStringList lines{tr("Device %1: arena of %2").arg(device).arg(qt(exact_bytes(double(plan->totals.memory_total))))};
   for (int i = 0; i < memory_category_count; ++i)
     lines << tr("%1: %2").arg(QString::fromUtf8(name(static_cast<MemoryCategory>(i)).data()),

@@ -1,33 +1,36 @@
 #include "gui/memory_page.h"
 
-#include <QScrollArea>
-#include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
 
 namespace shardscope {
 
-MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent) : QWidget(parent) {
-  auto* bars = new MemoryBars(workspace);
-  auto* area = new QScrollArea(this);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setWidget(bars);
-  auto* splitter = new QSplitter(Qt::Vertical, this);
-  splitter->addWidget(area);
-  splitter->addWidget(new MemoryLife(workspace));
-  splitter->setStretchFactor(0, 0);
-  splitter->setStretchFactor(1, 1);
-  splitter->setChildrenCollapsible(false);
+MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
+    : QWidget(parent), bars_(new MemoryBars(workspace)), area_(new QScrollArea(this)),
+      splitter_(new QSplitter(Qt::Vertical, this)) {
+  area_->setWidgetResizable(true);
+  area_->setFrameShape(QFrame::NoFrame);
+  area_->setWidget(bars_);
+  splitter_->addWidget(area_);
+  splitter_->addWidget(new MemoryLife(workspace));
+  splitter_->setStretchFactor(0, 0);
+  splitter_->setStretchFactor(1, 1);
+  splitter_->setChildrenCollapsible(false);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(splitter);
-  // The bars get what they need, up to half of the page.
-  connect(&workspace.planner, &Planner::delivered, splitter, [splitter, bars, area] {
-    const int wanted = bars->sizeHint().height() + 2;
-    area->setMaximumHeight(wanted);
-    splitter->setSizes({std::min(wanted, splitter->height() / 2), splitter->height()});
-  });
+  layout->addWidget(splitter_);
+  connect(splitter_, &QSplitter::splitterMoved, this, [this] { is_moved_ = true; });
+  connect(&workspace.planner, &Planner::delivered, this, &MemoryPage::arrange);
+}
+
+void MemoryPage::resizeEvent(QResizeEvent*) { arrange(); }
+
+void MemoryPage::arrange() {
+  const int wanted = bars_->sizeHint().height() + 2;
+  area_->setMaximumHeight(wanted);
+  if (is_moved_) return;
+  const int bars = std::min(wanted, height() / 2);
+  splitter_->setSizes({bars, height() - bars});
 }
 
 }  // namespace shardscope

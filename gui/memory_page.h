@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QScrollArea>
+#include <QSplitter>
 #include <QWidget>
 
 #include "gui/workspace.h"
@@ -65,10 +67,23 @@ class MemoryLife : public QWidget {
   MemoryWindow dragged_window_;
 };
 
+// Both, one above the other; the bars get the height they need, up to half of the page, until a person moves the
+// border between them.
 class MemoryPage : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryPage(Workspace& workspace, QWidget* parent = nullptr);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void arrange();
+
+  MemoryBars* bars_;
+  QScrollArea* area_;
+  QSplitter* splitter_;
+  bool is_moved_ = false;
 };
 
 }  // namespace shardscope

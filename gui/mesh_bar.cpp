@@ -30,6 +30,12 @@ MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
   show_config();
 }
 
+void MeshBar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && dark_ != theme().dark)
+    QMetaObject::invokeMethod(this, &MeshBar::show_config, Qt::QueuedConnection);
+}
+
 void MeshBar::make_fields() {
   for (QWidget* part : parts_) delete part;
   parts_.clear();
@@ -70,8 +76,9 @@ void MeshBar::show_config() {
     names.push_back(axis.name);
     devices *= axis.size;
   }
-  if (names != names_) {
+  if (names != names_ || dark_ != theme().dark) {
     names_ = names;
+    dark_ = theme().dark;
     make_fields();
   }
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -19,6 +19,9 @@ class MeshBar : public QWidget {
   QSpinBox* field(int axis) const { return fields_.at(axis); }
   int field_count() const { return static_cast<int>(fields_.size()); }
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   void show_config();
   void show_errors();
@@ -30,6 +33,7 @@ class MeshBar : public QWidget {
   std::vector<std::string> names_;
   std::vector<QSpinBox*> fields_;
   std::vector<QWidget*> parts_;  // all widgets of the fields
+  bool dark_ = false;            // the theme that the labels were made for
   int edited_axis_ = -1;         // the one that the person changed last
 };
 

@@ -17,9 +17,9 @@ constexpr size_t dotted_points = 40;
 
 }  // namespace
 
-RunCurve::RunCurve(const QString& title, const QString& format, QWidget* parent)
+RunCurve::RunCurve(const QString& title, int digits, QWidget* parent)
     : QChartView(parent), series_(new QLineSeries), dots_(new QScatterSeries), x_(new QValueAxis), y_(new QValueAxis),
-      title_(title) {
+      title_(title), digits_(digits) {
   chart()->addSeries(series_);
   chart()->addSeries(dots_);
   chart()->addAxis(x_, Qt::AlignBottom);
@@ -34,8 +34,9 @@ RunCurve::RunCurve(const QString& title, const QString& format, QWidget* parent)
   chart()->setBackgroundRoundness(0);
   chart()->setTitle(title);
   x_->setLabelFormat("%d");
-  x_->setTickCount(5);
-  y_->setLabelFormat(format);
+  x_->setTickType(QValueAxis::TicksDynamic);
+  x_->setTickAnchor(0);
+  y_->setLabelFormat("%.3g");
   y_->setTickCount(4);
   dots_->setMarkerSize(5);
   setRenderHint(QPainter::Antialiasing);
@@ -57,7 +58,7 @@ void RunCurve::take_theme() {
   }
   series_->setPen(QPen(theme().accent, 2));
   dots_->setColor(theme().accent);
-  dots_->setBorderColor(theme().base);
+  dots_->setBorderColor(theme().accent);
   setBackgroundBrush(theme().base);
 }
 
@@ -70,6 +71,7 @@ void RunCurve::show_points(const std::vector<std::pair<double, double>>& points,
   series_->replace(drawn);
   dots_->replace(drawn.size() <= static_cast<qsizetype>(dotted_points) ? drawn : QList<QPointF>());
   x_->setRange(0, std::max(1.0, last_x));
+  x_->setTickInterval(std::max(1.0, std::ceil(last_x / 5)));
   if (all.empty()) {
     y_->setRange(0, 1);
     chart()->setTitle(title_);
@@ -77,13 +79,13 @@ void RunCurve::show_points(const std::vector<std::pair<double, double>>& points,
   }
   const auto [low, high] = std::ranges::minmax(all, {}, &CurvePoint::y);
   const double pad = std::max(1e-6, (high.y - low.y) * 0.08 + std::abs(high.y) * 0.002);
-  y_->setRange(low.y - pad, high.y + pad);
-  chart()->setTitle(QString("%1  %2").arg(title_, QString::asprintf(y_->labelFormat().toUtf8().constData(), all.back().y)));
+  y_->setRange(low.y >= 0 ? std::max(0.0, low.y - pad) : low.y - pad, high.y + pad);
+  chart()->setTitle(QString("%1  %2").arg(title_).arg(all.back().y, 0, 'f', digits_));
 }
 
 RunCurves::RunCurves(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), loss_(new RunCurve(tr("Loss"), "%.4f", this)),
-      accuracy_(new RunCurve(tr("Accuracy, %"), "%.3f", this)), time_(new RunCurve(tr("Step time, ms"), "%.0f", this)) {
+    : QWidget(parent), workspace_(workspace), loss_(new RunCurve(tr("Loss"), 4, this)),
+      accuracy_(new RunCurve(tr("Accuracy, %"), 3, this)), time_(new RunCurve(tr("Step time, ms"), 1, this)) {
   loss_->setToolTip(tr("Mean cross-entropy over the batch before each step's update."));
   accuracy_->setToolTip(tr("Share of tokens whose most likely prediction is right."));
   time_->setToolTip(tr("Wall time of each step on the slowest rank."));

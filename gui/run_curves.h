@@ -15,7 +15,8 @@ namespace shardscope {
 class RunCurve : public QChartView {
   Q_OBJECT
  public:
-  RunCurve(const QString& title, const QString& format, QWidget* parent = nullptr);
+  // `digits` after the point of the newest value, which the title shows.
+  RunCurve(const QString& title, int digits, QWidget* parent = nullptr);
   void show_points(const std::vector<std::pair<double, double>>& points, double last_x);
   void take_theme();
 
@@ -25,7 +26,7 @@ class RunCurve : public QChartView {
   QValueAxis* x_;
   QValueAxis* y_;
   QString title_;
-  double low_ = 0, high_ = 0;
+  int digits_;
 };
 
 // Loss, accuracy and step time of the run, live.

@@ -7,7 +7,6 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
-#include <limits>
 
 #include "gui/appearance.h"
 #include "gui/array_facts.h"
@@ -23,10 +22,14 @@ QString readable(const std::string& name) {
   return text;
 }
 
-QSpinBox* spin_box(int64_t value, QWidget* parent) {
-  auto* box = new QSpinBox(parent);
-  box->setRange(0, std::numeric_limits<int>::max());
-  box->setValue(static_cast<int>(value));
+// Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
+constexpr double largest_whole = 9007199254740992.0;
+
+QDoubleSpinBox* spin_box(int64_t value, QWidget* parent) {
+  auto* box = new QDoubleSpinBox(parent);
+  box->setDecimals(0);
+  box->setRange(-largest_whole, largest_whole);
+  box->setValue(static_cast<double>(value));
   box->setGroupSeparatorShown(true);
   box->setAlignment(Qt::AlignRight);
   return box;
@@ -36,8 +39,8 @@ void show_value(QWidget* field, const OptionValue& value) {
   const QSignalBlocker block(field);
   if (auto* check = qobject_cast<QCheckBox*>(field)) {
     check->setChecked(std::get<bool>(value));
-  } else if (auto* spin = qobject_cast<QSpinBox*>(field)) {
-    spin->setValue(static_cast<int>(std::get<int64_t>(value)));
+  } else if (auto* spin = qobject_cast<QDoubleSpinBox*>(field)) {
+    spin->setValue(static_cast<double>(std::get<int64_t>(value)));
   } else if (auto* line = qobject_cast<QLineEdit*>(field)) {
     const auto* number = std::get_if<double>(&value);
     const QString text = number ? real_text(*number) : qt(std::get<std::string>(value));
@@ -83,10 +86,12 @@ void SettingsPanel::rebuild() {
 
   add_title(tr("Run"));
   auto* steps = spin_box(config.steps, body_);
-  connect(steps, &QSpinBox::valueChanged, this, [this](int value) { set_steps(workspace_.document, value); });
+  connect(steps, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
   auto* seed = spin_box(config.seed, body_);
-  connect(seed, &QSpinBox::valueChanged, this, [this](int value) { set_seed(workspace_.document, value); });
+  connect(seed, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
   auto* deterministic = new QCheckBox(body_);
   deterministic->setChecked(config.deterministic);
@@ -132,7 +137,7 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
   }
   if (const auto* whole = std::get_if<int64_t>(&value)) {
     auto* box = spin_box(*whole, body_);
-    connect(box, &QSpinBox::valueChanged, this, [this, which, name](int number) {
+    connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name](double number) {
       set_option(workspace_.document, which, name, static_cast<int64_t>(number));
     });
     return box;

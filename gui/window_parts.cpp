@@ -226,7 +226,7 @@ void MainWindow::make_menus() {
       for (QAction* each : findChildren<QAction*>())
         if (const QString icon = each->property("icon_name").toString(); !icon.isEmpty()) each->setIcon(themed_icon(icon));
       run_panel_->take_theme();
-      emit workspace_->document.configChanged();
+      workspace_->planner.request(workspace_->document.config());
     });
   }
 

@@ -20,6 +20,7 @@ void add_validate(CLI::App& app, CommandLine& line);
 void add_show(CLI::App& app, CommandLine& line);
 void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
+void add_calibrate(CLI::App& app, CommandLine& line);
 void add_rank(CLI::App& app, CommandLine& line);
 
 // shardrun. Errors go to standard error, one a line.

@@ -43,7 +43,8 @@ Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh) {
 
 class Compilation {
  public:
-  Compilation(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop) : config_(config), stop_(stop) {
+  Compilation(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop)
+      : config_(config), stop_(stop) {
     plan_.config = config;
     plan_.profile = profile;
   }
@@ -117,13 +118,20 @@ class Compilation {
       bool named = found != specs.end();
       const PartitionSpec spec = named ? *found->second : PartitionSpec{};
       pin(parameter.value, spec);
-      origins_[parameter.value] = named ? Origin{Origin::Kind::user, "you set it"}
-                                        : Origin{Origin::Kind::replicated, "not named in sharding.parameters: replicated"};
+      origins_[parameter.value] =
+          named ? Origin{Origin::Kind::user, "you set it"}
+                : Origin{Origin::Kind::replicated, "not named in sharding.parameters: replicated"};
       for (ValueId state : parameter.state) pins_[state] = pins_[parameter.value];
       const TensorType& type = graph_->type(parameter.value);
-      plan_.parameters.push_back({parameter.path, type.shape, type.dtype, spec, named,
-                                  to_sharding(spec, plan_.mesh, static_cast<int>(type.shape.size())), -1,
-                                  parameter.state_names, {}});
+      plan_.parameters.push_back({parameter.path,
+                                  type.shape,
+                                  type.dtype,
+                                  spec,
+                                  named,
+                                  to_sharding(spec, plan_.mesh, static_cast<int>(type.shape.size())),
+                                  -1,
+                                  parameter.state_names,
+                                  {}});
     }
   }
 
@@ -181,15 +189,16 @@ class Compilation {
     }
     if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
     std::string other = to_string(result_sharding(rules_[op], *choice.runner_up, 0), plan_.mesh);
-    return {Origin::Kind::cost, fmt::format("cheapest: {} instead would take {:.2f} ms more a step", other,
-                                            choice.margin_seconds * 1e3)};
+    return {Origin::Kind::cost,
+            fmt::format("cheapest: {} instead would take {:.2f} ms more a step", other, choice.margin_seconds * 1e3)};
   }
 
   void warn() {
     int64_t host_bytes = plan_.totals.memory_total * plan_.mesh.device_count();
     if (host_bytes > plan_.profile.memory_bytes) {
-      plan_.warnings.push_back({"memory", fmt::format("the ranks need {} MiB together, the host has {} MiB",
-                                                      host_bytes >> 20, plan_.profile.memory_bytes >> 20),
+      plan_.warnings.push_back({"memory",
+                                fmt::format("the ranks need {} MiB together, the host has {} MiB", host_bytes >> 20,
+                                            plan_.profile.memory_bytes >> 20),
                                 "mesh", "split more, or use a smaller batch"});
     }
   }
@@ -241,7 +250,8 @@ std::vector<std::string> settable_paths(const RunConfig& config) {
   };
   if (const ModelDefinition* model = find_model(config.model.name)) add("model", model->options);
   if (const DataKind* kind = find_data_kind(config.data.name)) add("data", kind->options);
-  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) add("optimizer", optimizer->options);
+  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name))
+    add("optimizer", optimizer->options);
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) return paths;
   for (const Parameter& parameter : forward.graph->parameters) {

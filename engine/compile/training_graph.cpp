@@ -38,14 +38,16 @@ std::string joined(const std::vector<std::string>& path) {
 Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   std::vector<MeshAxis> named;
   for (const MeshAxis& axis : axes) {
-    bool repeated = std::any_of(named.begin(), named.end(), [&](const MeshAxis& other) { return other.name == axis.name; });
+    bool repeated =
+        std::any_of(named.begin(), named.end(), [&](const MeshAxis& other) { return other.name == axis.name; });
     if (!axis.name.empty() && !repeated && named.size() < Mesh::max_axes) named.push_back({axis.name, 1});
   }
   return Mesh(named);
 }
 
 // Without a graph the shapes are not known, and only names are judged.
-void check_data_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph, std::vector<Error>& errors) {
+void check_data_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph,
+                      std::vector<Error>& errors) {
   if (!graph) {
     append(errors, check_names(sharding.in, mesh, "sharding.in"));
     append(errors, check_names(sharding.out, mesh, "sharding.out"));
@@ -75,9 +77,10 @@ void check_parameter_specs(const ShardingConfig& sharding, const Mesh& mesh, con
     std::vector<std::string> paths;
     for (const Parameter& parameter : graph->parameters) paths.push_back(joined(parameter.path));
     std::vector<std::string> near = near_names(joined(spec.path), paths);
-    std::string hint = near.empty() ? "its parameters are listed by 'shardrun show'" : name_hint(joined(spec.path), near);
-    errors.push_back({"unknown_parameter", "the model has no parameter '" + joined(spec.path) + "'",
-                      parameter_place(spec), hint});
+    std::string hint =
+        near.empty() ? "its parameters are listed by 'shardrun show'" : name_hint(joined(spec.path), near);
+    errors.push_back(
+        {"unknown_parameter", "the model has no parameter '" + joined(spec.path) + "'", parameter_place(spec), hint});
   }
 }
 
@@ -89,7 +92,8 @@ void check_sizes(const Graph& graph, std::vector<Error>& errors) {
     double bytes = static_cast<double>(byte_size(value.type.dtype));
     for (int64_t size : value.type.shape) bytes *= static_cast<double>(size);
     if (bytes <= largest_array_bytes) continue;
-    errors.push_back({"too_large", "'" + value.name + "' of shape " + to_string(value.type.shape) + " is larger than 16 TiB",
+    errors.push_back({"too_large",
+                      "'" + value.name + "' of shape " + to_string(value.type.shape) + " is larger than 16 TiB",
                       "model", "a smaller model or batch"});
     return;
   }

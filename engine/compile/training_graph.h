@@ -10,8 +10,8 @@
 namespace shardscope {
 
 // The forward graph that a config names, and its mesh; with every fault of the config found on the way: unknown model,
-// data kind, optimizer or hyperparameter, faults of the mesh, illegal or unknown specs. `graph` and `mesh` are there where
-// they could be made.
+// data kind, optimizer or hyperparameter, faults of the mesh, illegal or unknown specs. `graph` and `mesh` are there
+// where they could be made.
 struct ForwardGraph {
   std::optional<Graph> graph;
   std::optional<Mesh> mesh;

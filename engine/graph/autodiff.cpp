@@ -6,13 +6,13 @@
 namespace shardscope {
 
 OpId GradientContext::append(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes,
-                           std::string_view leaf) {
+                             std::string_view leaf) {
   std::string name = graph.ops[op].name + "/grad/" + std::string(leaf.empty() ? definition.name() : leaf);
   return graph.add_op(definition, std::move(name), Phase::backward, std::move(inputs), std::move(attributes), op);
 }
 
-ValueId GradientContext::append_value(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes,
-                                    std::string_view leaf) {
+ValueId GradientContext::append_value(const OpDefinition& definition, std::vector<ValueId> inputs,
+                                      Attributes attributes, std::string_view leaf) {
   return graph.ops[append(definition, std::move(inputs), std::move(attributes), leaf)].outputs[0];
 }
 

@@ -15,21 +15,25 @@ FactorRule make_rule(const std::vector<std::string>& operands, const std::vector
     std::vector<int> dims;
     for (size_t d = 0; d < labels.size(); ++d) {
       if (labels.find(labels[d]) != d) {
-        throw Failure(Error{"repeated_label", std::string("dimension '") + labels[d] + "' occurs twice in '" + labels + "'",
-                            "", "each dimension of an array has its own letter"});
+        throw Failure(Error{"repeated_label",
+                            std::string("dimension '") + labels[d] + "' occurs twice in '" + labels + "'", "",
+                            "each dimension of an array has its own letter"});
       }
       int index = 0;
       while (index < static_cast<int>(rule.factors.size()) && rule.factors[index].label != labels[d]) ++index;
       if (index == static_cast<int>(rule.factors.size())) {
         if (index == FactorRule::max_factors) {
-          throw Failure(Error{"factor_count", "an op has more than " + std::to_string(FactorRule::max_factors) +
-                                                  " different dimensions", "", ""});
+          throw Failure(Error{
+              "factor_count",
+              "an op has more than " + std::to_string(FactorRule::max_factors) + " different dimensions", "", ""});
         }
         rule.factors.push_back({labels[d], shape[d], whole.find(labels[d]) == std::string_view::npos});
       } else if (rule.factors[index].size != shape[d]) {
         throw Failure(Error{"shape",
-                            std::string("dimension '") + labels[d] + "' is " + std::to_string(rule.factors[index].size) +
-                                " in one place and " + std::to_string(shape[d]) + " in another", "", ""});
+                            std::string("dimension '") + labels[d] + "' is " +
+                                std::to_string(rule.factors[index].size) + " in one place and " +
+                                std::to_string(shape[d]) + " in another",
+                            "", ""});
       }
       dims.push_back(index);
     }

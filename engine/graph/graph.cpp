@@ -40,9 +40,7 @@ int64_t integer(const Attributes& attributes, std::string_view key) {
   return std::get<int64_t>(attribute(attributes, key));
 }
 
-double real(const Attributes& attributes, std::string_view key) {
-  return std::get<double>(attribute(attributes, key));
-}
+double real(const Attributes& attributes, std::string_view key) { return std::get<double>(attribute(attributes, key)); }
 
 const std::string& text(const Attributes& attributes, std::string_view key) {
   return std::get<std::string>(attribute(attributes, key));
@@ -93,7 +91,8 @@ void verify(const Graph& graph) {
       operands.push_back(graph.type(input));
     }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
-      if (op.outputs[i] < 0 || op.outputs[i] >= static_cast<ValueId>(graph.values.size())) fail(op, "result is out of range");
+      if (op.outputs[i] < 0 || op.outputs[i] >= static_cast<ValueId>(graph.values.size()))
+        fail(op, "result is out of range");
       const Value& value = graph.values[op.outputs[i]];
       if (value.producer != id || value.result_index != static_cast<int>(i)) fail(op, "result belongs to another op");
       results.push_back(value.type);

@@ -33,8 +33,8 @@ enum class ValueKind : uint8_t { input, parameter, optimizer_state, result };
 // of the flattened kernel. `key_path` and `key_counter` name the Flax Linen random key (see engine/base/random.h).
 struct Initializer {
   enum class Kind : uint8_t { zeros, ones, normal, lecun_normal } kind = Kind::zeros;
-  double stddev = 0;      // normal
-  int64_t fan_in = 0;     // lecun_normal
+  double stddev = 0;   // normal
+  int64_t fan_in = 0;  // lecun_normal
   std::vector<std::string> key_path;
   int64_t key_counter = 1;
 };
@@ -62,20 +62,20 @@ struct Parameter {
   std::vector<std::string> path;  // {"params", "Embed_0", "embedding"}
   ValueId value = no_id;
   Initializer initializer;
-  ValueId gradient = no_id;             // set by autodiff
-  ValueId updated = no_id;              // set by the optimizer
-  std::vector<std::string> state_names; // optimizer's, "mu", "nu"
-  std::vector<ValueId> state;           // values before the step
-  std::vector<ValueId> updated_state;   // and after
+  ValueId gradient = no_id;              // set by autodiff
+  ValueId updated = no_id;               // set by the optimizer
+  std::vector<std::string> state_names;  // optimizer's, "mu", "nu"
+  std::vector<ValueId> state;            // values before the step
+  std::vector<ValueId> updated_state;    // and after
 };
 
 // A training step as a list of ops in dependency order: forward, backward, update. Knows nothing of devices.
 struct Graph {
   std::vector<Value> values;
   std::vector<Op> ops;
-  std::vector<Parameter> parameters;      // in the order in which the model made them
-  std::map<std::string, ValueId> inputs;  // "tokens", "labels"
-  std::map<std::string, ValueId> outputs; // "logits", "loss", "accuracy"
+  std::vector<Parameter> parameters;       // in the order in which the model made them
+  std::map<std::string, ValueId> inputs;   // "tokens", "labels"
+  std::map<std::string, ValueId> outputs;  // "logits", "loss", "accuracy"
 
   // Appends an op of the registered definition; shapes of the results follow from its shape rule. Throws Failure
   // (naming the op) when the operands do not fit.

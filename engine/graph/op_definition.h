@@ -18,9 +18,9 @@ namespace shardscope {
 // Example: einsum "ik,kj->ij" has factors i, k, j; splitting i or j needs no communication, splitting k leaves the
 // result partial.
 struct Factor {
-  char label = '?';          // distinct within the op; shared by an op and its gradient
+  char label = '?';  // distinct within the op; shared by an op and its gradient
   int64_t size = 1;
-  bool splittable = true;    // false: each device needs the whole dimension
+  bool splittable = true;  // false: each device needs the whole dimension
 };
 
 struct FactorRule {
@@ -50,9 +50,9 @@ struct GradientContext {
   // Appends a backward op of this forward op, named "<forward op>/grad/<leaf>"; the leaf is the definition's name
   // where it is not given.
   OpId append(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes = {},
-            std::string_view leaf = {});
+              std::string_view leaf = {});
   ValueId append_value(const OpDefinition& definition, std::vector<ValueId> inputs, Attributes attributes = {},
-                     std::string_view leaf = {});
+                       std::string_view leaf = {});
 };
 
 // One kind of op: its shape rule, factors, gradient and costs. Stateless; one instance, in the registry.
@@ -70,7 +70,9 @@ class OpDefinition {
                        std::span<const TensorType> results) const = 0;
   // Upper bound of the scratch memory a kernel may use, in bytes, on `threads` threads.
   virtual int64_t workspace_bytes(const Attributes&, std::span<const TensorType>, std::span<const TensorType>,
-                                  int /*threads*/) const { return 0; }
+                                  int /*threads*/) const {
+    return 0;
+  }
   // The operand whose buffer result `result` may overwrite when this is the operand's last use, or -1.
   virtual int in_place_operand(int /*result*/) const { return -1; }
   // True where the result must overwrite that operand (parameter updates).

@@ -21,8 +21,8 @@ struct ReshardStep {
 bool can_reshard(const Sharding& from, const Sharding& to);
 
 // Steps from one layout of an array to another, in the order slice -> reduce -> collective-permute -> all-to-all ->
-// all-gather, cheapest first: what can be cut is cut before anything moves. Empty when they are equal. Both layouts must
-// divide `shape`.
+// all-gather, cheapest first: what can be cut is cut before anything moves. Empty when they are equal. Both layouts
+// must divide `shape`.
 //
 // Example: [data][model] -> [data][] is one all-gather over model; [][]+partial{data,model} -> [][model] is a
 // reduce-scatter over model, then an all-reduce over data of half the array.

@@ -109,8 +109,8 @@ std::vector<Error> divisibility_errors(const PartitionSpec& spec, const Mesh& me
     const int64_t size = shape[dim];
     if (size % count == 0) continue;
     const int64_t below = size / count * count;
-    const std::string sizes = below > 0 ? fmt::format("sizes {} and {}", below, below + count)
-                                        : fmt::format("size {}", below + count);
+    const std::string sizes =
+        below > 0 ? fmt::format("sizes {} and {}", below, below + count) : fmt::format("size {}", below + count);
     const std::vector<std::string> others = dividing_axes(spec, mesh, dim, size);
     const std::string legal = others.empty() ? fmt::format("no free axis of the mesh divides {}", size)
                                              : fmt::format("{} is divided by {}", size, joined(others, " and by "));

@@ -58,7 +58,8 @@ class Add : public LinearEquationOp {
     context.operand_cotangents[1] =
         equation.operands[1] == equation.result
             ? cotangent
-            : context.append_value(reduce_sum, {cotangent}, {{"equation", equation.result + "->" + equation.operands[1]}});
+            : context.append_value(reduce_sum, {cotangent},
+                                   {{"equation", equation.result + "->" + equation.operands[1]}});
   }
 };
 

@@ -7,9 +7,9 @@ namespace shardscope {
 namespace {
 
 // Softmax attention without an array of scores. Dimensions: b batch, q query position, k key position, h head, d size
-// of a head. Attributes: causal, padding (0 or 1), dropout_rate, seed, dropout_fold (as in op dropout, over the index in
-// (b, h, q, k)). Scores are (query / sqrt(d)) key; masked ones are finfo(f32).min as in flax.linen, so that a row with
-// nothing allowed is uniform. Positions are global: a split q knows its offset. k and d must be whole.
+// of a head. Attributes: causal, padding (0 or 1), dropout_rate, seed, dropout_fold (as in op dropout, over the index
+// in (b, h, q, k)). Scores are (query / sqrt(d)) key; masked ones are finfo(f32).min as in flax.linen, so that a row
+// with nothing allowed is uniform. Positions are global: a split q knows its offset. k and d must be whole.
 
 double products(std::span<const TensorType> operands, int count) {
   const Shape& q = operands[0].shape;

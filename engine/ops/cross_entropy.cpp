@@ -29,8 +29,8 @@ class CrossEntropy : public LabelledOp {
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    context.operand_cotangents[0] = context.append_value(cross_entropy_grad, {op.inputs[0], op.inputs[1], op.outputs[2]},
-                                                       {{"scale", real(op.attributes, "scale")}});
+    context.operand_cotangents[0] = context.append_value(
+        cross_entropy_grad, {op.inputs[0], op.inputs[1], op.outputs[2]}, {{"scale", real(op.attributes, "scale")}});
   }
 
  protected:

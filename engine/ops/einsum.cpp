@@ -62,8 +62,8 @@ class Einsum : public OpDefinition {
     ValueId cotangent = context.result_cotangents[0];
     context.operand_cotangents[1] = context.append_value(
         *this, {op.inputs[0], cotangent}, {{"equation", a + "," + equation.result + "->" + b}}, "kernel");
-    context.operand_cotangents[0] = context.append_value(
-        *this, {cotangent, op.inputs[1]}, {{"equation", equation.result + "," + b + "->" + a}}, "input");
+    context.operand_cotangents[0] = context.append_value(*this, {cotangent, op.inputs[1]},
+                                                         {{"equation", equation.result + "," + b + "->" + a}}, "input");
   }
 };
 

@@ -33,7 +33,7 @@ class Embedding : public LabelledOp {
     const Op op = context.graph.ops[context.op];
     int64_t vocabulary = context.graph.type(op.inputs[1]).shape[0];
     context.operand_cotangents[1] = context.append_value(embedding_grad, {op.inputs[0], context.result_cotangents[0]},
-                                                       {{"vocabulary", vocabulary}});
+                                                         {{"vocabulary", vocabulary}});
   }
 
  protected:

@@ -33,14 +33,18 @@ Shape result_shape(const Equation& equation, std::span<const TensorType> operand
   for (size_t i = 0; i < operands.size(); ++i) {
     const Shape& shape = operands[i].shape;
     if (shape.size() != equation.operands[i].size()) {
-      throw Failure(Error{"rank", "operand " + std::to_string(i) + " of shape " + to_string(shape) + " does not fit '" +
-                                      equation.operands[i] + "'", "", ""});
+      throw Failure(Error{"rank",
+                          "operand " + std::to_string(i) + " of shape " + to_string(shape) + " does not fit '" +
+                              equation.operands[i] + "'",
+                          "", ""});
     }
     for (size_t d = 0; d < shape.size(); ++d) {
       auto [entry, added] = sizes.emplace(equation.operands[i][d], shape[d]);
       if (!added && entry->second != shape[d]) {
-        throw Failure(Error{"shape", std::string("dimension '") + entry->first + "' is " + std::to_string(entry->second) +
-                                         " in one operand and " + std::to_string(shape[d]) + " in another", "", ""});
+        throw Failure(Error{"shape",
+                            std::string("dimension '") + entry->first + "' is " + std::to_string(entry->second) +
+                                " in one operand and " + std::to_string(shape[d]) + " in another",
+                            "", ""});
       }
     }
   }

@@ -12,8 +12,10 @@ std::string elementwise_labels(size_t rank) { return std::string("abcdefgh").sub
 std::vector<TensorType> LabelledOp::infer(const Attributes& attributes, std::span<const TensorType> operands) const {
   Labels names = labels(attributes, operands);
   if (names.operands.size() != operands.size()) {
-    throw Failure(Error{"operand_count", std::string(name()) + " takes " + std::to_string(names.operands.size()) +
-                                             " operands, got " + std::to_string(operands.size()), "", ""});
+    throw Failure(Error{"operand_count",
+                        std::string(name()) + " takes " + std::to_string(names.operands.size()) + " operands, got " +
+                            std::to_string(operands.size()),
+                        "", ""});
   }
   make_rule(names.operands, {}, operands, {});  // consistent sizes
   std::map<char, int64_t> sizes;

@@ -5,13 +5,72 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
 
 namespace shardscope {
 
+namespace {
+
+struct Rate {
+  const char* key;
+  double DeviceProfile::*field;
+};
+
+constexpr Rate rates[] = {{"cores", &DeviceProfile::cores},
+                          {"matrix_flops_per_core", &DeviceProfile::matrix_flops_per_core},
+                          {"memory_bytes_per_core", &DeviceProfile::memory_bytes_per_core},
+                          {"collective_bytes_per_core", &DeviceProfile::collective_bytes_per_core},
+                          {"collective_latency", &DeviceProfile::collective_latency},
+                          {"step_latency", &DeviceProfile::step_latency}};
+
+}  // namespace
+
 int DeviceProfile::threads_per_rank(int ranks) const { return std::max(1, static_cast<int>(cores) / ranks); }
+
+std::filesystem::path profile_path() {
+  if (const char* path = std::getenv("SHARDSCOPE_PROFILE")) return path;
+  if (const char* config = std::getenv("XDG_CONFIG_HOME")) return std::filesystem::path(config) / "shardscope/device_profile.json";
+  const char* home = std::getenv("HOME");
+  return std::filesystem::path(home ? home : "/") / ".config/shardscope/device_profile.json";
+}
+
+DeviceProfile load_profile(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  auto fail = [&](const std::string& what) {
+    throw Failure(Error{"device_profile", what, path.string(), "delete it, or run 'shardrun calibrate'"});
+  };
+  if (!json.is_object()) fail("this is not a device profile");
+  DeviceProfile profile;
+  profile.name = json.value("name", profile.name);
+  for (const Rate& rate : rates) {
+    auto found = json.find(rate.key);
+    if (found == json.end() || !found->is_number() || !(found->get<double>() > 0)) {
+      fail(fmt::format("'{}' is missing or not above 0", rate.key));
+    }
+    profile.*rate.field = found->get<double>();
+  }
+  return profile;
+}
+
+void save_profile(const DeviceProfile& profile, const std::filesystem::path& path) {
+  nlohmann::ordered_json json{{"name", profile.name}};
+  for (const Rate& rate : rates) json[rate.key] = profile.*rate.field;
+  std::error_code ignored;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
+  std::ofstream file(path);
+  file << json.dump(2) << '\n';
+  if (!file.flush()) throw Failure(Error{"unwritable_file", "cannot be written", path.string(), ""});
+}
 
 DeviceProfile host_profile() {
   DeviceProfile profile;
+  std::error_code ignored;
+  if (std::filesystem::exists(profile_path(), ignored)) profile = load_profile(profile_path());
   cpu_set_t usable;
   if (::sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) != static_cast<int>(profile.cores)) {
     profile.cores = CPU_COUNT(&usable);

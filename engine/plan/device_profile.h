@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace shardscope {
@@ -25,7 +26,13 @@ struct DeviceProfile {
   bool operator==(const DeviceProfile&) const = default;
 };
 
-// The standard profile with the cores that this process may use and the memory of this machine.
+// This machine's profile: what `shardrun calibrate` measured where its file exists, else the standard rates; with the
+// cores that this process may use and the machine's memory. Throws Failure where the file is not a profile.
 DeviceProfile host_profile();
+
+// Where calibrated rates are kept: $SHARDSCOPE_PROFILE, else device_profile.json in the user's configuration folder.
+std::filesystem::path profile_path();
+DeviceProfile load_profile(const std::filesystem::path& path);
+void save_profile(const DeviceProfile& profile, const std::filesystem::path& path);
 
 }  // namespace shardscope

@@ -17,10 +17,10 @@ constexpr int no_axis = -1;
 // One op with all its placements, reduced to layout ids and seconds.
 struct OpNode {
   std::vector<Placement> placements;
-  std::vector<float> seconds;                // work of one device
-  std::vector<std::vector<int>> operands;    // [placement][operand] layout id
-  std::vector<std::vector<int>> results;     // [placement][result] layout id
-  std::vector<ValueId> touched;              // operands and results, without repeats
+  std::vector<float> seconds;              // work of one device
+  std::vector<std::vector<int>> operands;  // [placement][operand] layout id
+  std::vector<std::vector<int>> results;   // [placement][result] layout id
+  std::vector<ValueId> touched;            // operands and results, without repeats
   int chosen = 0;
 };
 
@@ -105,7 +105,8 @@ class LayoutSearch {
     values_.resize(graph.values.size());
     const std::vector<bool> bucketed = bucketed_values(graph, problem_.bucket_bytes);
     // Half of them are parameters, gathered together, half gradients, reduced together.
-    const double share = 2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
+    const double share =
+        2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
     for (size_t v = 0; v < values_.size(); ++v) {
       values_[v].producer = graph.values[v].producer;
       values_[v].result = graph.values[v].result_index;
@@ -230,7 +231,8 @@ class LayoutSearch {
       const OpNode& op = ops_[user];
       int needed = op.operands[op.chosen][operand];
       float best = infinity;
-      for (int i = 0; i < count && best > 0; ++i) best = std::min(best, costs_.reshard_seconds(value.type, made[i], needed));
+      for (int i = 0; i < count && best > 0; ++i)
+        best = std::min(best, costs_.reshard_seconds(value.type, made[i], needed));
       if (best > 0 && count < 16) made[count++] = needed;
       seconds += best;
     }

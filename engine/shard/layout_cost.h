@@ -13,7 +13,7 @@ namespace shardscope {
 // Seconds per unit of work of one rank, as the cost model sees its share of the machine.
 struct CostRates {
   double seconds_per_matrix_flop = 1e-10;
-  double seconds_per_byte = 1e-10;             // streamed through memory
+  double seconds_per_byte = 1e-10;  // streamed through memory
   double seconds_per_wire_byte = 2e-10;
   double seconds_per_collective = 60e-6;
   double seconds_per_step = 3e-6;

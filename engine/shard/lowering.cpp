@@ -37,8 +37,12 @@ struct Making {
 class Lowering {
  public:
   Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices)
-      : problem_(problem), graph_(problem.graph), mesh_(problem.mesh), choices_(choices),
-        bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)), costs_(problem.mesh, problem.rates) {
+      : problem_(problem),
+        graph_(problem.graph),
+        mesh_(problem.mesh),
+        choices_(choices),
+        bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
+        costs_(problem.mesh, problem.rates) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.versions.resize(graph_.values.size());
   }
@@ -69,8 +73,13 @@ class Lowering {
  private:
   int define(ValueId value, const Sharding& sharding, const std::string& suffix) {
     const Value& info = graph_.values[value];
-    ProgramValue made{info.name + suffix, value, info.type.dtype, info.type.shape, sharding,
-                      local_shape(sharding, mesh_, info.type.shape), -1};
+    ProgramValue made{info.name + suffix,
+                      value,
+                      info.type.dtype,
+                      info.type.shape,
+                      sharding,
+                      local_shape(sharding, mesh_, info.type.shape),
+                      -1};
     int id = static_cast<int>(lowered_.program.values.size());
     lowered_.program.values.push_back(std::move(made));
     making_.emplace_back();
@@ -130,7 +139,8 @@ class Lowering {
 
   // What the user (or propagation) wants where the value is defined replaces what the op gave.
   void pin(ValueId value, OpId op) {
-    if (!problem_.pins[value] || lowered_.program.values[lowered_.defined[value]].sharding == *problem_.pins[value]) return;
+    if (!problem_.pins[value] || lowered_.program.values[lowered_.defined[value]].sharding == *problem_.pins[value])
+      return;
     int pinned = version(value, *problem_.pins[value], op, nullptr);
     lowered_.versions[value] = {pinned};
     lowered_.defined[value] = pinned;
@@ -177,7 +187,9 @@ class Lowering {
       int made = define(value, part.result, " " + to_string(part.result, mesh_));
       Step step;
       step.kind = step_kind(part.kind);
-      step.phase = staged == &prologue_ ? Phase::forward : staged == &epilogue_ ? Phase::update : graph_.ops[user].phase;
+      step.phase = staged == &prologue_   ? Phase::forward
+                   : staged == &epilogue_ ? Phase::update
+                                          : graph_.ops[user].phase;
       step.op = user;
       step.inputs = {source};
       step.outputs = {made};

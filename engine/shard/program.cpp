@@ -8,7 +8,8 @@
 namespace shardscope {
 
 std::string_view name(MemoryCategory category) {
-  constexpr std::string_view names[] = {"parameters", "gradients", "optimizer", "activations", "collectives", "workspace"};
+  constexpr std::string_view names[] = {"parameters",  "gradients",   "optimizer",
+                                        "activations", "collectives", "workspace"};
   return names[static_cast<int>(category)];
 }
 
@@ -24,7 +25,8 @@ void verify(const Program& program, const Graph& graph, const Mesh& mesh) {
     const ProgramValue& value = program.values[v];
     defined[v] = value.graph_value != no_id && graph.values[value.graph_value].kind != ValueKind::result &&
                  value.sharding.partial == 0;
-    if (!divides(value.sharding, mesh, value.shape) || local_shape(value.sharding, mesh, value.shape) != value.local_shape) {
+    if (!divides(value.sharding, mesh, value.shape) ||
+        local_shape(value.sharding, mesh, value.shape) != value.local_shape) {
       throw Failure(Error{"invalid_program", "local shape disagrees with the sharding", value.name, ""});
     }
   }

@@ -32,15 +32,23 @@ struct ProgramValue {
   std::string name;
   ValueId graph_value = no_id;
   DType dtype = DType::f32;
-  Shape shape;        // global
+  Shape shape;  // global
   Sharding sharding;
-  Shape local_shape;  // per device
-  int buffer = -1;    // index into Program::buffers
+  Shape local_shape;                                                               // per device
+  int buffer = -1;                                                                 // index into Program::buffers
   int64_t bytes() const { return element_count(local_shape) * byte_size(dtype); }  // per device
 };
 
 // `slice` is local: each device keeps its part of what it already holds.
-enum class StepKind : uint8_t { compute, slice, all_gather, all_reduce, reduce_scatter, all_to_all, collective_permute };
+enum class StepKind : uint8_t {
+  compute,
+  slice,
+  all_gather,
+  all_reduce,
+  reduce_scatter,
+  all_to_all,
+  collective_permute
+};
 std::string_view name(StepKind kind);
 inline bool is_collective(StepKind kind) { return kind >= StepKind::all_gather; }
 
@@ -64,9 +72,9 @@ struct Step {
   int64_t group_size = 1;
   std::vector<int> split_dims;   // per input: reduce-scatter, all-to-all; -1 elsewhere
   std::vector<int> concat_dims;  // per input: all-gather, all-to-all; -1 elsewhere
-  int64_t payload_bytes = 0;    // n: the full size (all-gather: result, reduce-scatter: operand)
+  int64_t payload_bytes = 0;     // n: the full size (all-gather: result, reduce-scatter: operand)
   double wire_bytes = 0;
-  std::string cause;         // one sentence: which op needed which layout of what
+  std::string cause;  // one sentence: which op needed which layout of what
 };
 
 struct Program {

@@ -51,7 +51,8 @@ class Propagation {
     if (op.phase != Phase::forward || (!contractions && !only_passes_through(rule))) return false;
     bool changed = false;
     for (size_t f = 0; f < rule.factors.size(); ++f) {
-      if (rule.factors[f].splittable) changed |= spread(id, places(op, rule, static_cast<int>(f)), rule.factors[f].size);
+      if (rule.factors[f].splittable)
+        changed |= spread(id, places(op, rule, static_cast<int>(f)), rule.factors[f].size);
     }
     return changed;
   }

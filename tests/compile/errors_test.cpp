@@ -94,9 +94,8 @@ class ErrorsTest : public QObject {
     config.model.name = "decoder_only_transfomer";
     config.optimizer.name = "adan";
     config.data.name = "synthetic";
-    const Faults expected{{"unknown_data_kind", "data.kind"},
-                          {"unknown_model", "model.name"},
-                          {"unknown_optimizer", "optimizer.name"}};
+    const Faults expected{
+        {"unknown_data_kind", "data.kind"}, {"unknown_model", "model.name"}, {"unknown_optimizer", "optimizer.name"}};
     QVERIFY(faults_of(config) == expected);
     for (const Error& error : validate(config)) QVERIFY2(error.hint.size() > 5, to_string(error).c_str());
 
@@ -115,7 +114,8 @@ class ErrorsTest : public QObject {
   }
 
   void arrays_beyond_any_memory_are_a_fault_not_a_wrong_number() {
-    for (auto [key, size] : std::vector<std::pair<std::string, int64_t>>{{"embed_dim", 10000000}, {"seq_len", 10000000}}) {
+    for (auto [key, size] :
+         std::vector<std::pair<std::string, int64_t>>{{"embed_dim", 10000000}, {"seq_len", 10000000}}) {
       RunConfig config = decoder();
       set(config.model, key, size);
       set(config.data, "batch_size", int64_t{10000000});

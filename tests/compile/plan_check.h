@@ -158,7 +158,8 @@ class PlanCheck {
         for (int other : step.outputs) {
           require(output == other || !overlap(buffer(output), buffer(other)), step, "two results in one place");
         }
-        require(buffer(output).bytes == program_.values[output].bytes(), step, "a buffer has another size than its value");
+        require(buffer(output).bytes == program_.values[output].bytes(), step,
+                "a buffer has another size than its value");
         require(step.workspace < 0 || !overlap(program_.buffers[step.workspace], buffer(output)), step,
                 "workspace lies on a result");
         valid[output] = true;
@@ -197,7 +198,8 @@ class PlanCheck {
     for (int64_t bytes : totals.memory) categories += bytes;
     require(totals.live_lower_bound == most, "totals", "the live lower bound is not the largest sum of live buffers");
     require(categories == most, "totals", "the categories do not sum to the peak");
-    require(totals.memory_total == program_.arena_bytes && most <= program_.arena_bytes, "totals", "the arena is too small");
+    require(totals.memory_total == program_.arena_bytes && most <= program_.arena_bytes, "totals",
+            "the arena is too small");
   }
 
  private:

@@ -43,7 +43,8 @@ class RandomRuns {
     const int64_t batch = std::get<int64_t>(*config.data.find("batch_size"));
     const int64_t sequence = std::get<int64_t>(*config.model.find("seq_len"));
     config.sharding.in = spec({batch, sequence}, config.mesh_axes);
-    config.sharding.out = spec({batch, sequence, std::get<int64_t>(*config.model.find("vocab_size"))}, config.mesh_axes);
+    config.sharding.out =
+        spec({batch, sequence, std::get<int64_t>(*config.model.find("vocab_size"))}, config.mesh_axes);
     for (const ParameterInfo& parameter : list_parameters(config)) {
       if (below(5) == 0) continue;
       config.sharding.parameters.push_back({parameter.path, spec(parameter.type.shape, config.mesh_axes)});

@@ -60,7 +60,8 @@ class RandomRunsTest : public QObject {
       config.sharding.mode = LayoutMode::cheapest;
       const double cheapest = compile(config, DeviceProfile{}).totals.seconds_per_step;
       const double slack = 2 * DeviceProfile{}.collective_latency;
-      QVERIFY2(cheapest <= written + slack, (std::to_string(cheapest / written) + "\n" + write_run_config(config)).c_str());
+      QVERIFY2(cheapest <= written + slack,
+               (std::to_string(cheapest / written) + "\n" + write_run_config(config)).c_str());
     }
   }
 
@@ -108,7 +109,8 @@ class RandomRunsTest : public QObject {
       config.model.options[3].second = int64_t{1};
       config.mesh_axes.clear();
       config.sharding = {};
-      for (int axis = 0; axis < axes; ++axis) config.mesh_axes.push_back({std::string(1, static_cast<char>('a' + axis)), 2});
+      for (int axis = 0; axis < axes; ++axis)
+        config.mesh_axes.push_back({std::string(1, static_cast<char>('a' + axis)), 2});
       const std::string fault = fault_of(compile(config, DeviceProfile{}));
       QVERIFY2(fault.empty(), fault.c_str());
     }

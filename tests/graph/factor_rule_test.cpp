@@ -36,8 +36,8 @@ class FactorRuleTest : public QObject {
     QVERIFY_THROWS_EXCEPTION(Failure, make_rule({"a"}, {"b"}, operands, results));
     QVERIFY_THROWS_EXCEPTION(Failure, make_rule({"ab"}, {"a"}, operands, results));
     QVERIFY_THROWS_EXCEPTION(Failure, make_rule({"aa"}, {}, std::vector<TensorType>{array({2, 2})}, {}));
-    QVERIFY_THROWS_EXCEPTION(Failure, make_rule({"abcdef", "ghijkl"}, {},
-                                                std::vector<TensorType>(2, array({1, 1, 1, 1, 1, 1})), {}));
+    QVERIFY_THROWS_EXCEPTION(
+        Failure, make_rule({"abcdef", "ghijkl"}, {}, std::vector<TensorType>(2, array({1, 1, 1, 1, 1, 1})), {}));
     QVERIFY_THROWS_EXCEPTION(Failure, make_rule({"ab"}, {""}, operands, results));
   }
 };

@@ -50,7 +50,9 @@ class GraphTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void a_graph_made_of_ops_verifies() { QVERIFY(faults([] { verify(small_graph()); }).empty()); }
+  void a_graph_made_of_ops_verifies() {
+    QVERIFY(faults([] { verify(small_graph()); }).empty());
+  }
 
   void every_break_of_a_graph_is_found_and_names_the_op() {
     const std::vector<std::pair<std::string, std::function<void(Graph&)>>> breaks{
@@ -81,12 +83,9 @@ class GraphTest : public QObject {
   void a_rule_that_does_not_fit_its_op_is_found() {
     const std::vector<Factor> factors{{'a', 2, true}, {'b', 3, true}};
     const std::vector<std::vector<int>> both{{0, 1}, {0, 1}}, one{{0, 1}};
-    const std::vector<FactorRule> wrong{{factors, one, one, false},
-                                        {factors, both, both, false},
-                                        {factors, {{0, 1}, {0}}, one, false},
-                                        {factors, {{0, 1}, {1, 0}}, one, false},
-                                        {factors, both, {{1, 1}}, false},
-                                        {factors, both, {{0, 5}}, false},
+    const std::vector<FactorRule> wrong{{factors, one, one, false},           {factors, both, both, false},
+                                        {factors, {{0, 1}, {0}}, one, false}, {factors, {{0, 1}, {1, 0}}, one, false},
+                                        {factors, both, {{1, 1}}, false},     {factors, both, {{0, 5}}, false},
                                         {factors, both, {{0, -1}}, false}};
     for (const FactorRule& rule : wrong) {
       MisruledOp op;

@@ -83,7 +83,8 @@ class Cluster {
     for (AxisIndex axis = 0; axis < mesh_.axis_count(); ++axis) {
       if (!((sharding_.used_axes() >> axis) & 1)) unused.push_back(axis);
     }
-    for (int device = 0; device < mesh_.device_count(); ++device) local_[device] = local_[mesh_.group(device, unused)[0]];
+    for (int device = 0; device < mesh_.device_count(); ++device)
+      local_[device] = local_[mesh_.group(device, unused)[0]];
   }
 
   Array sum(const std::vector<int>& group) const {
@@ -172,7 +173,8 @@ class Pairs {
   Pair next(bool partial) {
     while (true) {
       const Mesh mesh = cases_.mesh();
-      const bool small = std::any_of(mesh.axes().begin(), mesh.axes().end(), [](const MeshAxis& a) { return a.size == 1; });
+      const bool small =
+          std::any_of(mesh.axes().begin(), mesh.axes().end(), [](const MeshAxis& a) { return a.size == 1; });
       if (small || mesh.axis_count() == 0 || mesh.axis_count() > 3) continue;
       const int rank = static_cast<int>(random_() % 4);
       Pair pair{mesh, Shape(rank, 1), layout(mesh, rank, partial), layout(mesh, rank, false)};
@@ -289,7 +291,8 @@ class ReshardTest : public QObject {
       const Pair pair = pairs.next(i % 2 == 1);
       const double moved = total_wire_bytes(pair, reshard_path(pair.from, pair.to, pair.mesh));
       const double plain = plain_wire_bytes(pair);
-      QVERIFY2(moved <= plain * (1 + 1e-12), (pair.text() + " " + std::to_string(moved) + " of " + std::to_string(plain)).c_str());
+      QVERIFY2(moved <= plain * (1 + 1e-12),
+               (pair.text() + " " + std::to_string(moved) + " of " + std::to_string(plain)).c_str());
     }
   }
 

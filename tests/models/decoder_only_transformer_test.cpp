@@ -17,7 +17,7 @@ using namespace shardscope;
 namespace {
 
 OptionList document_options() {
-  return {{"vocab_size", int64_t{1024}}, {"seq_len", int64_t{128}},  {"embed_dim", int64_t{512}},
+  return {{"vocab_size", int64_t{1024}}, {"seq_len", int64_t{128}}, {"embed_dim", int64_t{512}},
           {"num_layers", int64_t{2}},    {"num_heads", int64_t{8}}, {"dropout_rate", 0.1}};
 }
 
@@ -32,8 +32,8 @@ std::string joined(const std::vector<std::string>& path) {
 }
 
 size_t count(const Graph& graph, const std::string& op) {
-  return static_cast<size_t>(std::count_if(graph.ops.begin(), graph.ops.end(),
-                                           [&](const Op& one) { return one.definition->name() == op; }));
+  return static_cast<size_t>(
+      std::count_if(graph.ops.begin(), graph.ops.end(), [&](const Op& one) { return one.definition->name() == op; }));
 }
 
 }  // namespace
@@ -137,13 +137,10 @@ class DecoderOnlyTransformerTest : public QObject {
       found[error.where] = error.code;
       QVERIFY2(!error.hint.empty(), error.where.c_str());
     }
-    const std::map<std::string, std::string> expected{{"model.vocab_size", "out_of_range"},
-                                                      {"model.seq_len", "wrong_type"},
-                                                      {"model.embed", "unknown_key"},
-                                                      {"model.embed_dim", "missing_key"},
-                                                      {"model.num_layers", "out_of_range"},
-                                                      {"model.num_heads", "missing_key"},
-                                                      {"model.dropout_rate", "out_of_range"}};
+    const std::map<std::string, std::string> expected{
+        {"model.vocab_size", "out_of_range"},  {"model.seq_len", "wrong_type"},      {"model.embed", "unknown_key"},
+        {"model.embed_dim", "missing_key"},    {"model.num_layers", "out_of_range"}, {"model.num_heads", "missing_key"},
+        {"model.dropout_rate", "out_of_range"}};
     QVERIFY(found == expected && errors.size() == expected.size());
   }
 
@@ -168,7 +165,8 @@ class DecoderOnlyTransformerTest : public QObject {
     QCOMPARE(captions.size(), size_t{5});
     for (const auto& [caption, path] : captions) {
       QVERIFY2(std::any_of(graph.parameters.begin(), graph.parameters.end(),
-                           [&](const Parameter& parameter) { return parameter.path == path; }), caption.c_str());
+                           [&](const Parameter& parameter) { return parameter.path == path; }),
+               caption.c_str());
     }
   }
 };

@@ -28,8 +28,11 @@ inline Attributes equation(const std::string& text) { return {{"equation", text}
 inline std::vector<OpCase> op_cases() {
   const TensorType x = array({12, 6, 24}), rows = array({12, 6}), scale = array({24});
   const TensorType query = array({12, 6, 12, 24}), key = array({12, 18, 12, 24});
-  const Attributes attention{{"causal", int64_t{1}}, {"padding", int64_t{1}}, {"dropout_rate", 0.0},
-                             {"seed", int64_t{0}},   {"dropout_fold", int64_t{7}}};
+  const Attributes attention{{"causal", int64_t{1}},
+                             {"padding", int64_t{1}},
+                             {"dropout_rate", 0.0},
+                             {"seed", int64_t{0}},
+                             {"dropout_fold", int64_t{7}}};
   const Attributes norm{{"epsilon", 1e-6}, {"features", int64_t{24}}};
   const Attributes adam{{"learning_rate", 1e-3}, {"b1", 0.9}, {"b2", 0.999}, {"eps", 1e-8}};
   const Attributes dropout{{"dropout_rate", 0.5}, {"seed", int64_t{0}}, {"dropout_fold", int64_t{7}}};
@@ -54,7 +57,9 @@ inline std::vector<OpCase> op_cases() {
           {"layer_norm_grad_parameters", {x, x, rows, rows}, norm, {}},
           {"attention", {query, key, key, tokens({12, 6}), tokens({12, 18})}, attention, {0, 1, 2}},
           {"attention_grad",
-           {query, key, key, tokens({12, 6}), tokens({12, 18}), query, array({12, 12, 6}), query}, attention, {}},
+           {query, key, key, tokens({12, 6}), tokens({12, 18}), query, array({12, 12, 6}), query},
+           attention,
+           {}},
           {"dropout", {x}, dropout, {0}},
           {"cross_entropy", {x, tokens({12, 6})}, {{"scale", 0.5}}, {0}},
           {"cross_entropy_grad", {x, tokens({12, 6}), rows}, {{"scale", 0.5}}, {}},

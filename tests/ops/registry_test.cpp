@@ -68,7 +68,8 @@ class RegistryTest : public QObject {
 
   void equations_that_are_none_are_refused() {
     const TensorType x = array({2, 2});
-    for (const char* text : {"", "ab,bc", "ab->a", "ab,bc,cd->ad", "ab,bc->ax", "ab,bc->aac", "aa,bc->c", "abc,c->ab"}) {
+    for (const char* text :
+         {"", "ab,bc", "ab->a", "ab,bc,cd->ad", "ab,bc->ax", "ab,bc->aac", "aa,bc->c", "abc,c->ab"}) {
       QVERIFY2(refused({"einsum", {x, x}, equation(text), {}}), text);
     }
     for (const char* text : {"ab,ab->ba", "ab,ba->ab", "a,ab->ab", "ab,c->ab", "ab,bb->ab"}) {

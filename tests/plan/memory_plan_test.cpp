@@ -93,7 +93,8 @@ class MemoryPlanTest : public QObject {
         const ProgramValue& value = plan.program.values[v];
         if (made[v]) continue;
         const Buffer& buffer = plan.program.buffers[value.buffer];
-        QVERIFY(buffer.persistent && buffer.first == 0 && buffer.last == static_cast<int>(plan.program.steps.size()) - 1);
+        QVERIFY(buffer.persistent && buffer.first == 0 &&
+                buffer.last == static_cast<int>(plan.program.steps.size()) - 1);
         const ValueKind kind = graph.values[value.graph_value].kind;
         QCOMPARE(buffer.category == MemoryCategory::parameters, kind == ValueKind::parameter);
         QCOMPARE(buffer.category == MemoryCategory::optimizer, kind == ValueKind::optimizer_state);
@@ -111,8 +112,10 @@ class MemoryPlanTest : public QObject {
         int64_t declared = 0;
         if (step.kind == StepKind::compute) {
           std::vector<TensorType> operands, results;
-          for (int v : step.inputs) operands.push_back({plan.program.values[v].local_shape, plan.program.values[v].dtype});
-          for (int v : step.outputs) results.push_back({plan.program.values[v].local_shape, plan.program.values[v].dtype});
+          for (int v : step.inputs)
+            operands.push_back({plan.program.values[v].local_shape, plan.program.values[v].dtype});
+          for (int v : step.outputs)
+            results.push_back({plan.program.values[v].local_shape, plan.program.values[v].dtype});
           const Op& op = plan.one.graph.ops[step.op];
           declared = op.definition->workspace_bytes(op.attributes, operands, results, threads);
         }

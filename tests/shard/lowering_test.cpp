@@ -71,7 +71,8 @@ class LoweringTest : public QObject {
         for (size_t j = 0; j < op.inputs.size(); ++j) {
           const ProgramValue& operand = program.values[step.inputs[j]];
           QCOMPARE(operand.graph_value, op.inputs[j]);
-          QVERIFY(operand.sharding == operand_sharding(one.rules[step.op], choices[step.op].placement, static_cast<int>(j)));
+          QVERIFY(operand.sharding ==
+                  operand_sharding(one.rules[step.op], choices[step.op].placement, static_cast<int>(j)));
         }
         for (size_t j = 0; j < op.outputs.size(); ++j) {
           QCOMPARE(program.values[step.outputs[j]].graph_value, op.outputs[j]);
@@ -100,7 +101,8 @@ class LoweringTest : public QObject {
       const Lowered result = lowered(one);
       std::map<ValueId, std::vector<Sharding>> made;
       for (const ProgramValue& value : result.program.values) {
-        const bool remade = one.pins[value.graph_value] && one.graph.values[value.graph_value].kind == ValueKind::result;
+        const bool remade =
+            one.pins[value.graph_value] && one.graph.values[value.graph_value].kind == ValueKind::result;
         const bool gradient = std::any_of(one.graph.parameters.begin(), one.graph.parameters.end(),
                                           [&](const Parameter& p) { return p.gradient == value.graph_value; });
         std::vector<Sharding>& layouts = made[value.graph_value];

@@ -26,25 +26,29 @@ void for_each_placement(Visit visit) {
   for (const OpCase& one : op_cases()) {
     const FactorRule rule = one.rule();
     for (const Mesh& mesh : meshes) {
-      for (const Placement& placement : legal_placements(rule, mesh, axis_order(mesh))) visit(one, rule, mesh, placement);
+      for (const Placement& placement : legal_placements(rule, mesh, axis_order(mesh)))
+        visit(one, rule, mesh, placement);
     }
   }
 }
 
-std::vector<TensorType> localised(std::vector<TensorType> types, const std::vector<Sharding>& shardings, const Mesh& mesh) {
+std::vector<TensorType> localised(std::vector<TensorType> types, const std::vector<Sharding>& shardings,
+                                  const Mesh& mesh) {
   for (size_t i = 0; i < types.size(); ++i) types[i].shape = local_shape(shardings[i], mesh, types[i].shape);
   return types;
 }
 
 std::vector<Sharding> operand_shardings(const FactorRule& rule, const Placement& placement) {
   std::vector<Sharding> result;
-  for (size_t i = 0; i < rule.operands.size(); ++i) result.push_back(operand_sharding(rule, placement, static_cast<int>(i)));
+  for (size_t i = 0; i < rule.operands.size(); ++i)
+    result.push_back(operand_sharding(rule, placement, static_cast<int>(i)));
   return result;
 }
 
 std::vector<Sharding> result_shardings(const FactorRule& rule, const Placement& placement) {
   std::vector<Sharding> result;
-  for (size_t i = 0; i < rule.results.size(); ++i) result.push_back(result_sharding(rule, placement, static_cast<int>(i)));
+  for (size_t i = 0; i < rule.results.size(); ++i)
+    result.push_back(result_sharding(rule, placement, static_cast<int>(i)));
   return result;
 }
 
@@ -130,7 +134,8 @@ class PlacementTest : public QObject {
 
   void meshes_of_many_axes_have_few_enough_placements() {
     std::vector<MeshAxis> axes;
-    for (int axis = 0; axis < Mesh::max_axes; ++axis) axes.push_back({std::string(1, static_cast<char>('a' + axis)), 2});
+    for (int axis = 0; axis < Mesh::max_axes; ++axis)
+      axes.push_back({std::string(1, static_cast<char>('a' + axis)), 2});
     const Mesh mesh(axes);
     for (const OpCase& one : op_cases()) QVERIFY(legal_placements(one.rule(), mesh, axis_order(mesh)).size() <= 4096);
   }

@@ -31,7 +31,8 @@ RandomGraph product(const Mesh& mesh) {
   one.mesh = mesh;
   ValueId x = one.graph.add_source("x", {{8, 8}, DType::f32}, ValueKind::input);
   ValueId w = one.graph.add_source("w", {{8, 8}, DType::f32}, ValueKind::parameter);
-  OpId op = one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w}, {{"equation", std::string("ij,jk->ik")}});
+  OpId op = one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w},
+                             {{"equation", std::string("ij,jk->ik")}});
   one.graph.add_op(op_definition("gelu"), "gelu", Phase::forward, {one.graph.ops[op].outputs[0]});
   for (const Op& each : one.graph.ops) {
     std::vector<TensorType> operands, results;
@@ -101,7 +102,8 @@ class PropagationTest : public QObject {
         replayed[put.value].dims[put.dim].push_back(put.axis);
         const Op& op = one.graph.ops[put.op];
         QVERIFY(op.phase == Phase::forward);
-        QVERIFY(std::count(op.inputs.begin(), op.inputs.end(), put.value) + std::count(op.outputs.begin(), op.outputs.end(), put.value));
+        QVERIFY(std::count(op.inputs.begin(), op.inputs.end(), put.value) +
+                std::count(op.outputs.begin(), op.outputs.end(), put.value));
       }
       QVERIFY(replayed == layouts);
     }

@@ -15,13 +15,14 @@
 
 namespace shardscope::test {
 
-// A small random network on a random mesh: products, additions and gelus over arrays (b, s, e) of different widths, then
-// a cross-entropy; differentiated and updated by Adam. Parameters, inputs and some values have random pins that divide.
+// A small random network on a random mesh: products, additions and gelus over arrays (b, s, e) of different widths,
+// then a cross-entropy; differentiated and updated by Adam. Parameters, inputs and some values have random pins that
+// divide.
 struct RandomGraph {
   Graph graph;
   Mesh mesh;
-  std::vector<FactorRule> rules;                // per op
-  std::vector<std::optional<Sharding>> pins;    // sources and some forward results
+  std::vector<FactorRule> rules;              // per op
+  std::vector<std::optional<Sharding>> pins;  // sources and some forward results
   std::vector<ValueId> cotangents;
 
   std::vector<int> kept() const { return {graph.outputs.at("loss"), graph.outputs.at("accuracy")}; }
@@ -37,8 +38,10 @@ class RandomGraphs {
     Graph& graph = result.graph;
     parameters_ = 0;
     const int64_t batch = pick({4, 6, 12}), sequence = pick({2, 4, 6});
-    ValueId tokens = graph.inputs["tokens"] = graph.add_source("tokens", {{batch, sequence}, DType::i32}, ValueKind::input);
-    ValueId labels = graph.inputs["labels"] = graph.add_source("labels", {{batch, sequence}, DType::i32}, ValueKind::input);
+    ValueId tokens = graph.inputs["tokens"] =
+        graph.add_source("tokens", {{batch, sequence}, DType::i32}, ValueKind::input);
+    ValueId labels = graph.inputs["labels"] =
+        graph.add_source("labels", {{batch, sequence}, DType::i32}, ValueKind::input);
     std::vector<ValueId> arrays{apply(graph, "embedding", {tokens, parameter(graph, {pick({12, 24}), width()})})};
     for (int64_t i = 0, count = 2 + below(8); i < count; ++i) arrays.push_back(layer(graph, arrays));
     for (size_t i = 0; i + 1 < arrays.size(); ++i) arrays.back() = joined(graph, arrays.back(), arrays[i]);
@@ -94,11 +97,13 @@ class RandomGraphs {
 
   ValueId apply(Graph& graph, const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     const std::string name = op + std::to_string(graph.ops.size());
-    return graph.ops[graph.add_op(op_definition(op), name, Phase::forward, std::move(inputs), std::move(attributes))].outputs[0];
+    return graph.ops[graph.add_op(op_definition(op), name, Phase::forward, std::move(inputs), std::move(attributes))]
+        .outputs[0];
   }
 
   ValueId project(Graph& graph, ValueId x, int64_t width) {
-    return apply(graph, "einsum", {x, parameter(graph, {graph.type(x).shape[2], width})}, {{"equation", std::string("bse,ef->bsf")}});
+    return apply(graph, "einsum", {x, parameter(graph, {graph.type(x).shape[2], width})},
+                 {{"equation", std::string("bse,ef->bsf")}});
   }
 
   // x + y, through a product where their widths differ.
@@ -129,8 +134,9 @@ class RandomGraphs {
       for (const char* state : {"mu/", "nu/"}) {
         parameter.state.push_back(graph.add_source(state + name, type, ValueKind::optimizer_state));
       }
-      const OpId op = graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
-                                   {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
+      const OpId op =
+          graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
+                       {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
       parameter.updated = graph.ops[op].outputs[0];
       parameter.updated_state = {graph.ops[op].outputs[1], graph.ops[op].outputs[2]};
     }

@@ -1,0 +1,24 @@
+#include <fmt/format.h>
+
+#include "engine/cli/command_line.h"
+#include "engine/runtime/calibration.h"
+
+namespace shardscope {
+
+void add_calibrate(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("calibrate", "Measure this machine, so that predicted times fit it");
+  command->callback([&line] {
+    line.action = [] {
+      DeviceProfile profile = calibrate();
+      save_profile(profile, profile_path());
+      fmt::print("matrix products   {:.0f} GFLOP/s a core\n", profile.matrix_flops_per_core / 1e9);
+      fmt::print("memory            {:.1f} GB/s a core\n", profile.memory_bytes_per_core / 1e9);
+      fmt::print("collectives       {:.1f} GB/s a core, {:.0f} us latency\n", profile.collective_bytes_per_core / 1e9,
+                 profile.collective_latency * 1e6);
+      fmt::print("written to {}\n", profile_path().string());
+      return exit_ok;
+    };
+  });
+}
+
+}  // namespace shardscope

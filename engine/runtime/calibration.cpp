@@ -1,0 +1,100 @@
+#include "engine/runtime/calibration.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "engine/comm/thread_communicator.h"
+#include "engine/ops/workspace.h"
+#include "engine/runtime/kernel.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int collective_ranks = 8;
+
+struct alignas(64) Line {
+  float values[16];
+};
+
+class FloatArray {
+ public:
+  explicit FloatArray(Shape shape) : shape_(std::move(shape)), lines_(element_count(shape_) / 16 + 1) {
+    for (Line& line : lines_) std::fill_n(line.values, 16, 0.5f);
+  }
+  TensorView view() {
+    return {lines_.data(), DType::f32, shape_, shape_, std::vector<int64_t>(shape_.size())};
+  }
+
+ private:
+  Shape shape_;
+  std::vector<Line> lines_;
+};
+
+template <class Work>
+double median_seconds(int runs, Work&& work) {
+  std::vector<double> seconds;
+  work();
+  for (int run = 0; run < runs; ++run) {
+    auto start = std::chrono::steady_clock::now();
+    work();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + runs / 2, seconds.end());
+  return seconds[static_cast<size_t>(runs / 2)];
+}
+
+// Seconds of one op whose operands and result have these shapes.
+double op_seconds(const std::string& op, const std::string& equation, const std::vector<Shape>& shapes, int threads) {
+  std::vector<FloatArray> arrays(shapes.begin(), shapes.end());
+  Attributes attributes{{"equation", equation}};
+  std::vector<Line> workspace(static_cast<size_t>(matrix_product_workspace_bytes(8192, 2048, 2048, threads) / 64));
+  KernelArguments arguments{&attributes, {arrays[0].view(), arrays[1].view()}, {arrays[2].view()}, workspace.data(),
+                            static_cast<int64_t>(workspace.size() * 64), threads};
+  std::unique_ptr<Kernel> kernel = kernel_factory(op)(arguments);
+  return median_seconds(5, [&] { kernel->run({}); });
+}
+
+// Seconds of an all-reduce of `count` floats by each of the ranks, as threads.
+double all_reduce_seconds(int64_t count, int runs) {
+  auto communicators = make_thread_communicators(collective_ranks);
+  double seconds = 0;
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < collective_ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      FloatArray array({count});
+      CollectivePart part{array.view().data, array.view().data, {count}, DType::f32};
+      double own = median_seconds(runs, [&] { communicators[static_cast<size_t>(rank)]->all_reduce({&part, 1}); });
+      if (rank == 0) seconds = own;
+    });
+  }
+  threads.clear();
+  return seconds;
+}
+
+}  // namespace
+
+DeviceProfile calibrate() {
+  DeviceProfile profile = host_profile();
+  int cores = static_cast<int>(profile.cores);
+  constexpr int64_t rows = 4096, width = 512, hidden = 2048;
+  double flops = 2.0 * rows * width * hidden;
+  double products = op_seconds("einsum", "be,ef->bf", {{rows, width}, {width, hidden}, {rows, hidden}}, cores) +
+                    op_seconds("einsum", "bf,ef->be", {{rows, hidden}, {width, hidden}, {rows, width}}, cores) +
+                    op_seconds("einsum", "be,bf->ef", {{rows, width}, {rows, hidden}, {width, hidden}}, cores);
+  profile.matrix_flops_per_core = 3 * flops / products / cores;
+  constexpr int64_t tokens = 8192;
+  double addition = op_seconds("add", "be,be->be", {{tokens, hidden}, {tokens, hidden}, {tokens, hidden}}, cores);
+  profile.memory_bytes_per_core = 3.0 * 4 * tokens * hidden / addition / cores;
+  profile.collective_latency = all_reduce_seconds(1, 51);
+  constexpr int64_t count = int64_t{1} << 20;
+  double wire = 2.0 * (collective_ranks - 1) / collective_ranks * count * 4;
+  double seconds = all_reduce_seconds(count, 7) - profile.collective_latency;
+  profile.collective_bytes_per_core = wire / std::max(seconds, 1e-6) * collective_ranks / cores;
+  profile.name = "calibrated " + std::to_string(cores) + "-core host";
+  return profile;
+}
+
+}  // namespace shardscope

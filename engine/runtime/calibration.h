@@ -1,0 +1,12 @@
+#pragma once
+
+#include "engine/plan/device_profile.h"
+
+namespace shardscope {
+
+// Measures the rates of this machine with the kernels and the communicator that a training uses, on all cores that the
+// process may use: matrix products of a transformer's shapes, streaming additions, and all-reduces among eight ranks.
+// Each is the median of several runs. Takes a few seconds, best on an idle machine.
+DeviceProfile calibrate();
+
+}  // namespace shardscope
