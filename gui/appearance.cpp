@@ -44,9 +44,17 @@ QString style_sheet(const Theme& theme) {
   if (!file.open(QIODevice::ReadOnly)) return {};
   QString sheet = QString::fromUtf8(file.readAll());
   const std::pair<const char*, QColor> colors[] = {
-      {"@window", theme.window}, {"@base", theme.base},     {"@raised", theme.raised}, {"@line", theme.line},
-      {"@text", theme.text},     {"@muted", theme.muted},   {"@accent", theme.accent}, {"@onaccent", theme.on_accent},
-      {"@error", theme.error},   {"@warning", theme.warning}, {"@soft", mix(theme.window, theme.accent, 0.16)},
+      {"@window", theme.window},
+      {"@base", theme.base},
+      {"@raised", theme.raised},
+      {"@line", theme.line},
+      {"@text", theme.text},
+      {"@muted", theme.muted},
+      {"@accent", theme.accent},
+      {"@onaccent", theme.on_accent},
+      {"@error", theme.error},
+      {"@warning", theme.warning},
+      {"@soft", mix(theme.window, theme.accent, 0.16)},
       {"@hover", mix(theme.window, theme.text, 0.07)},
       {"@field", theme.dark ? mix(theme.base, theme.text, 0.06) : theme.base}};
   for (const auto& [name, color] : colors) sheet.replace(QString(name) + ";", color.name() + ";");

@@ -12,16 +12,16 @@ namespace shardscope {
 // good plan.
 struct ArrayFacts {
   QString key;
-  QString title;                     // "Embed_0/embedding"
-  QString kind;                      // "parameter", "optimizer state", "model input", "model output", "forward value"
+  QString title;  // "Embed_0/embedding"
+  QString kind;   // "parameter", "optimizer state", "model input", "model output", "forward value"
   Shape shape;
   DType dtype = DType::f32;
-  bool editable = false;             // has a spec of its own in the run file
-  bool named = false;                // and the file names it
-  PartitionSpec spec;                // of editable ones, as the config says it
-  std::optional<Sharding> sharding;  // in the plan
-  QString why;                       // where the layout came from
-  std::vector<ValueId> graph_values; // it and what belongs to it: gradient, state, updated value
+  bool editable = false;              // has a spec of its own in the run file
+  bool named = false;                 // and the file names it
+  PartitionSpec spec;                 // of editable ones, as the config says it
+  std::optional<Sharding> sharding;   // in the plan
+  QString why;                        // where the layout came from
+  std::vector<ValueId> graph_values;  // it and what belongs to it: gradient, state, updated value
 };
 
 std::optional<ArrayFacts> array_facts(const Workspace& workspace, const QString& key);

@@ -84,8 +84,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
       if (column == phase_column) return id;
       return data(index, Qt::DisplayRole);
     case Qt::TextAlignmentRole:
-      if (column >= payload_column && column <= measured_column)
-        return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+      if (column >= payload_column && column <= measured_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
       return {};
     case Qt::ForegroundRole:
       return column == phase_column || column == predicted_column ? QVariant(theme().muted) : QVariant();
@@ -120,16 +119,17 @@ QString CollectivesModel::exact_text(int row, int column) const {
 
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  static const std::array<std::pair<const char*, const char*>, columns> titles{{
-      {QT_TR_NOOP("Collective"), QT_TR_NOOP("What the devices of a group do together: gather, sum or exchange parts of an array.")},
-      {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group lies.")},
-      {QT_TR_NOOP("Payload"), QT_TR_NOOP("Bytes of the full array that is gathered, summed or exchanged.")},
-      {QT_TR_NOOP("Sent"), QT_TR_NOOP("Wire bytes: what each device sends, by the ring convention.")},
-      {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time that the cost model expects.")},
-      {QT_TR_NOOP("Measured"), QT_TR_NOOP("Mean time on the ranks of the last run of this plan.")},
-      {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
-      {QT_TR_NOOP("Op"), QT_TR_NOOP("The operation that needs it.")},
-      {QT_TR_NOOP("Cause"), QT_TR_NOOP("The two shardings that meet there.")}}};
+  static const std::array<std::pair<const char*, const char*>, columns> titles{
+      {{QT_TR_NOOP("Collective"),
+        QT_TR_NOOP("What the devices of a group do together: gather, sum or exchange parts of an array.")},
+       {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group lies.")},
+       {QT_TR_NOOP("Payload"), QT_TR_NOOP("Bytes of the full array that is gathered, summed or exchanged.")},
+       {QT_TR_NOOP("Sent"), QT_TR_NOOP("Wire bytes: what each device sends, by the ring convention.")},
+       {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time that the cost model expects.")},
+       {QT_TR_NOOP("Measured"), QT_TR_NOOP("Mean time on the ranks of the last run of this plan.")},
+       {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
+       {QT_TR_NOOP("Op"), QT_TR_NOOP("The operation that needs it.")},
+       {QT_TR_NOOP("Cause"), QT_TR_NOOP("The two shardings that meet there.")}}};
   if (role == Qt::DisplayRole) return tr(titles[section].first);
   if (role == Qt::ToolTipRole) return tr(titles[section].second);
   if (role == Qt::TextAlignmentRole && section >= payload_column && section <= measured_column)

@@ -12,8 +12,18 @@ namespace shardscope {
 class CollectivesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { kind_column, axes_column, payload_column, wire_column, predicted_column, measured_column, phase_column,
-                op_column, cause_column, columns };
+  enum Column {
+    kind_column,
+    axes_column,
+    payload_column,
+    wire_column,
+    predicted_column,
+    measured_column,
+    phase_column,
+    op_column,
+    cause_column,
+    columns
+  };
   enum Role { step_role = Qt::UserRole, sort_role };
 
   explicit CollectivesModel(Workspace& workspace, QObject* parent = nullptr);

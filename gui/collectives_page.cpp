@@ -12,8 +12,12 @@
 namespace shardscope {
 
 CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), model_(new CollectivesModel(workspace, this)),
-      proxy_(new QSortFilterProxyModel(this)), table_(new QTableView(this)), totals_(new QLabel(this)),
+    : QWidget(parent),
+      workspace_(workspace),
+      model_(new CollectivesModel(workspace, this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      table_(new QTableView(this)),
+      totals_(new QLabel(this)),
       empty_(new QLabel(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(CollectivesModel::sort_role);
@@ -95,7 +99,8 @@ QString CollectivesPage::copied_text() const {
 }
 
 bool CollectivesPage::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == table_ && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
+  if (watched == table_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
     QApplication::clipboard()->setText(copied_text());
     return true;
   }

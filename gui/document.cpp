@@ -10,7 +10,10 @@ namespace shardscope {
 class ConfigEdit : public QUndoCommand {
  public:
   ConfigEdit(Document& document, RunConfig after, const QString& text, const QString& merge_key)
-      : QUndoCommand(text), document_(document), before_(document.config()), after_(std::move(after)),
+      : QUndoCommand(text),
+        document_(document),
+        before_(document.config()),
+        after_(std::move(after)),
         merge_key_(merge_key) {}
 
   int id() const override { return merge_key_.isEmpty() ? -1 : 1; }
@@ -52,9 +55,7 @@ void Document::reset(RunConfig config, const QString& path, const QString& draft
   emit titleChanged();
 }
 
-void Document::load(const QString& path) {
-  reset(load_run_config(path.toStdString()), path);
-}
+void Document::load(const QString& path) { reset(load_run_config(path.toStdString()), path); }
 
 void Document::save(const QString& path) {
   save_run_config(config_, path.toStdString());

@@ -17,7 +17,7 @@ class Document : public QObject {
 
   const RunConfig& config() const { return config_; }
   const QString& path() const { return path_; }  // empty: never saved
-  QString title() const;                          // file name, or what a draft is called
+  QString title() const;                         // file name, or what a draft is called
   bool is_modified() const { return !undo_.isClean(); }
   QUndoStack& undo_stack() { return undo_; }
 

@@ -12,9 +12,7 @@ QString dim_text(const std::vector<std::string>& axes) {
   return names.size() == 1 ? names.front() : "(" + names.join(", ") + ")";
 }
 
-QString short_name(const QString& key) {
-  return key.section('/', -2);
-}
+QString short_name(const QString& key) { return key.section('/', -2); }
 
 std::vector<std::string> path_of(const QString& key) {
   std::vector<std::string> path;
@@ -91,9 +89,7 @@ PartitionSpec spec_of(const RunConfig& config, const QString& key) {
   return found ? *found : PartitionSpec{};
 }
 
-bool is_named(const RunConfig& config, const QString& key) {
-  return find_spec(config, key) != nullptr;
-}
+bool is_named(const RunConfig& config, const QString& key) { return find_spec(config, key) != nullptr; }
 
 QString place_of(const QString& key) {
   if (key == "in" || key == "out") return "sharding." + key;

@@ -9,7 +9,7 @@ namespace shardscope {
 // The edits of the window, each one undoable step with a readable name. An edit that would change nothing leaves no
 // trace. Illegal values are let through: planning names what is wrong, at the field.
 
-void set_axis_size(Document& document, int axis, int64_t size);  // successive ones of an axis merge
+void set_axis_size(Document& document, int axis, int64_t size);      // successive ones of an axis merge
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes);  // device order goes back to 0..n-1
 
 // The axes that split dimension `dim` of the array `key` ("in", "out" or a parameter, see selection.h), major to minor.

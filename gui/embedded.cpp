@@ -1,7 +1,7 @@
 #include "gui/embedded.h"
 
-#include <QtGlobal>
 #include <QResource>
+#include <QtGlobal>
 
 // Q_INIT_RESOURCE names a function of the global namespace.
 static void register_files() { Q_INIT_RESOURCE(shardscope); }

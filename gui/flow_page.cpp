@@ -42,7 +42,8 @@ void FlowModel::take_plan() {
   steps_.clear();
   for (size_t i = 0; plan_ && i < plan_->program.steps.size(); ++i) {
     const Step& step = plan_->program.steps[i];
-    if (step.phase == phase_ && (!only_reshards_ || step.kind != StepKind::compute)) steps_.push_back(static_cast<int>(i));
+    if (step.phase == phase_ && (!only_reshards_ || step.kind != StepKind::compute))
+      steps_.push_back(static_cast<int>(i));
   }
   endResetModel();
 }
@@ -82,8 +83,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case cost_role:
       if (is_collective(step.kind)) return qt(bytes_text(step.wire_bytes));
       return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
-    case value_role:
-      return step.outputs.empty() ? QString() : qt(plan_->program.values[step.outputs.front()].name);
+    case value_role: return step.outputs.empty() ? QString() : qt(plan_->program.values[step.outputs.front()].name);
     case Qt::ToolTipRole: {
       QStringList lines{qt(step.name)};
       if (!step.cause.empty()) lines << qt(step.cause);

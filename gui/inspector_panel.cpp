@@ -13,8 +13,13 @@
 namespace shardscope {
 
 InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), title_(new QLabel), subtitle_(new QLabel),
-      spec_(new SpecEditor(SpecEditor::Form::labelled)), spec_error_(new QLabel), costs_title_(new QLabel),
+    : QWidget(parent),
+      workspace_(workspace),
+      title_(new QLabel),
+      subtitle_(new QLabel),
+      spec_(new SpecEditor(SpecEditor::Form::labelled)),
+      spec_error_(new QLabel),
+      costs_title_(new QLabel),
       costs_(new QTreeWidget) {
   auto* area = new QScrollArea(this);
   area->setWidgetResizable(true);
@@ -98,7 +103,8 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
   section.title->setText(title);
   section.title->setVisible(!title.isEmpty());
   section.body->setVisible(!rows.empty());
-  while (section.rows->rowCount() > static_cast<int>(rows.size())) section.rows->removeRow(section.rows->rowCount() - 1);
+  while (section.rows->rowCount() > static_cast<int>(rows.size()))
+    section.rows->removeRow(section.rows->rowCount() - 1);
   for (size_t i = 0; i < rows.size(); ++i) {
     const int row = static_cast<int>(i);
     if (row >= section.rows->rowCount()) {
@@ -128,9 +134,10 @@ void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   // A path may break after each segment.
   title_->setText(facts ? QString(facts->title).replace("/", "/" + QString(QChar(0x200b))) : tr("Nothing selected"));
-  subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)),
-                                                 QString::fromUtf8(name(facts->dtype).data()))
-                           : tr("Choose a parameter, a device or a collective."));
+  subtitle_->setText(
+      facts
+          ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), QString::fromUtf8(name(facts->dtype).data()))
+          : tr("Choose a parameter, a device or a collective."));
   spec_->setVisible(facts && facts->editable && !facts->shape.empty());
   spec_error_->hide();
   costs_title_->hide();
@@ -150,10 +157,11 @@ void InspectorPanel::show_array() {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
     const size_t copies = replicas(*facts->sharding, plan->mesh, facts->shape, 0).size();
-    rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)).replace("][", "]" + QString(QChar(0x200b)) + "[")},
-            {tr("Local shape"), qt(to_string(local))},
-            {tr("Per device"), qt(bytes_text(double(bytes)))},
-            {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};
+    rows = {
+        {tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)).replace("][", "]" + QString(QChar(0x200b)) + "[")},
+        {tr("Local shape"), qt(to_string(local))},
+        {tr("Per device"), qt(bytes_text(double(bytes)))},
+        {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};
     tips = {tr("For each dimension the mesh axes that split it."), tr("Shape of one shard: what one device holds."),
             qt(exact_bytes(double(bytes))), tr("How many devices hold the same shard.")};
   }
@@ -173,11 +181,12 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
     const Step& step = plan->program.steps[id];
     const double share = wire_share(*plan, step, facts);
     wire += share;
-    auto* item = new QTreeWidgetItem(costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()),
-                                                                   axes_text(plan->mesh, step.axes)),
-                                              qt(bytes_text(share))});
+    auto* item = new QTreeWidgetItem(
+        costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()), axes_text(plan->mesh, step.axes)),
+                 qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, id);
-    item->setToolTip(0, QString("%1, %2\n%3").arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), qt(step.cause)));
+    item->setToolTip(
+        0, QString("%1, %2\n%3").arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), qt(step.cause)));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
                                                       .arg(step.inputs.size())
@@ -198,19 +207,22 @@ void InspectorPanel::show_device() {
   if (!plan || device < 0 || device >= plan->mesh.device_count()) return fill(device_, "", {});
   QStringList at;
   const std::vector<int64_t> coordinates = plan->mesh.coordinates(device);
-  for (int i = 0; i < plan->mesh.axis_count(); ++i) at << QString("%1 %2").arg(qt(plan->mesh.axes()[i].name)).arg(coordinates[i]);
-  std::vector<std::pair<QString, QString>> rows{
-      {tr("Place"), at.join(", ")}, {tr("Arena"), qt(bytes_text(double(plan->totals.memory_total)))}};
+  for (int i = 0; i < plan->mesh.axis_count(); ++i)
+    at << QString("%1 %2").arg(qt(plan->mesh.axes()[i].name)).arg(coordinates[i]);
+  std::vector<std::pair<QString, QString>> rows{{tr("Place"), at.join(", ")},
+                                                {tr("Arena"), qt(bytes_text(double(plan->totals.memory_total)))}};
   std::vector<QString> tips{tr("Coordinates on the mesh"), qt(exact_bytes(double(plan->totals.memory_total)))};
   if (const auto facts = array_facts(workspace_, workspace_.selection.array()); facts && facts->sharding) {
-    rows.insert(rows.begin() + 1, {tr("Shard"), qt(range_text(shard_box(*facts->sharding, plan->mesh, facts->shape, device)))});
+    rows.insert(rows.begin() + 1,
+                {tr("Shard"), qt(range_text(shard_box(*facts->sharding, plan->mesh, facts->shape, device)))});
     tips.insert(tips.begin() + 1, tr("The part of the selected array that this device holds."));
   }
   if (const RunRecord* run = workspace_.matching_run())
     for (const RankMeasurement& rank : run->measurements())
       if (rank.rank == device) {
-        rows.emplace_back(tr("Measured"), tr("%1 arena, %2 sent a step")
-                                              .arg(qt(bytes_text(double(rank.arena_bytes))), qt(bytes_text(rank.wire_bytes))));
+        rows.emplace_back(tr("Measured"),
+                          tr("%1 arena, %2 sent a step")
+                              .arg(qt(bytes_text(double(rank.arena_bytes))), qt(bytes_text(rank.wire_bytes))));
         tips.push_back(qt(exact_bytes(double(rank.arena_bytes))) + ", " + qt(exact_bytes(rank.wire_bytes)));
       }
   fill(device_, tr("Device %1").arg(device), rows, tips);

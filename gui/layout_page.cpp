@@ -68,8 +68,9 @@ void LayoutPage::arrange() {
                          std::max(40.0, body.height() - label_space)};
   const PictureRect place = fit(scene_->array.aspect, room);
   scene_->array_place = QRectF(place.x, place.y, place.width, place.height);
-  scene_->mesh_origin.setX(std::min(scene_->mesh_origin.x(), std::max(scene_->array_place.right() + gap + mesh_label + 40,
-                                                                       body.left() + body.width() * 0.45)));
+  scene_->mesh_origin.setX(
+      std::min(scene_->mesh_origin.x(),
+               std::max(scene_->array_place.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
 }
 
 QRectF LayoutPage::device_rect(int device) const {
@@ -195,7 +196,8 @@ void LayoutPage::paint_mesh_labels(QPainter& painter) const {
     text += QString(" \u2192");
     x = alignment & Qt::AlignRight ? place.right() - metrics.horizontalAdvance(text) : place.left();
     for (size_t i = 0; i < axes.size(); ++i) {
-      const QString part = (i ? ", " : "") + qt(mesh.axes()[axes[i]].name) + QString(" %1").arg(mesh.axes()[axes[i]].size) +
+      const QString part = (i ? ", " : "") + qt(mesh.axes()[axes[i]].name) +
+                           QString(" %1").arg(mesh.axes()[axes[i]].size) +
                            (i + 1 == axes.size() ? QString(" \u2192") : QString());
       painter.setPen(axis_color(axes[i], theme()));
       painter.drawText(QRectF(x, place.top(), metrics.horizontalAdvance(part) + 4, place.height()),
@@ -259,8 +261,7 @@ QString LayoutPage::tip_at(const QPointF& point) const {
   const bool on_mesh = device_rect(device).contains(point);
   if (on_mesh) {
     const std::vector<int64_t> at = mesh.coordinates(device);
-    for (int i = 0; i < mesh.axis_count(); ++i)
-      coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
+    for (int i = 0; i < mesh.axis_count(); ++i) coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
   }
   const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
   QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates.join(", ")) : tr("Shard ");

@@ -7,8 +7,8 @@
 
 #include "gui/appearance.h"
 #include "gui/array_facts.h"
-#include "gui/window.h"
 #include "gui/presets.h"
+#include "gui/window.h"
 
 using namespace shardscope;
 
@@ -55,9 +55,10 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& arr
 
 int main(int count, char** arguments) {
   if (!has_display(count, arguments)) {
-    std::fprintf(stderr,
-                 "shardscope: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set).\n"
-                 "Train without a window with 'shardrun train FILE', or set QT_QPA_PLATFORM=offscreen for screenshots.\n");
+    std::fprintf(
+        stderr,
+        "shardscope: there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set).\n"
+        "Train without a window with 'shardrun train FILE', or set QT_QPA_PLATFORM=offscreen for screenshots.\n");
     return no_display;
   }
   QApplication application(count, arguments);
@@ -80,17 +81,21 @@ int main(int count, char** arguments) {
 
   const QString look = parser.value("theme");
   if (!look.isEmpty() && look != "light" && look != "dark") return fail("--theme is light or dark");
-  apply_theme(application, look.isEmpty() ? ThemeChoice::system : look == "dark" ? ThemeChoice::dark : ThemeChoice::light);
+  apply_theme(application, look.isEmpty()   ? ThemeChoice::system
+                           : look == "dark" ? ThemeChoice::dark
+                                            : ThemeChoice::light);
 
   MainWindow window(compiled_plans(), shardrun_path());
   QApplication::setWindowIcon(themed_icon("shardscope"));
   const QStringList size = parser.value("size").split('x');
-  if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1) return fail("--size is WIDTHxHEIGHT, such as 1280x800");
+  if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1)
+    return fail("--size is WIDTHxHEIGHT, such as 1280x800");
   window.resize(size[0].toInt(), size[1].toInt());
   if (!parser.value("page").isEmpty() && !window.showPage(parser.value("page")))
     return fail("--page is layout, flow, memory, collectives or timeline");
   QString array = parser.value("select");
-  if (!array.isEmpty() && array != "in" && array != "out" && !array.startsWith("params/") && !array.startsWith("optimizer/"))
+  if (!array.isEmpty() && array != "in" && array != "out" && !array.startsWith("params/") &&
+      !array.startsWith("optimizer/"))
     array.prepend("params/");
   window.workspace().selection.select_array(array);
 

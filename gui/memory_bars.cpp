@@ -87,10 +87,12 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   const double scale = bar_place(0).width() / widest_bytes();
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, 8, left - 12, 20), Qt::AlignRight | Qt::AlignVCenter, tr("device"));
-  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, plan->mesh.device_count() > most_rows ? tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
-                                                             .arg(most_rows)
-                                                             .arg(plan->mesh.device_count())
-                                                       : tr("planned arena at its fullest step"));
+  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   plan->mesh.device_count() > most_rows
+                       ? tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
+                             .arg(most_rows)
+                             .arg(plan->mesh.device_count())
+                       : tr("planned arena at its fullest step"));
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
   const int rows = std::min(plan->mesh.device_count(), most_rows);
@@ -99,14 +101,16 @@ void MemoryBars::paintEvent(QPaintEvent*) {
     const bool marked = device == workspace_.selection.device() || device == workspace_.selection.hovered_device();
     if (marked)
       painter.fillRect(QRectF(0, place.y() - 3, width(), row_height), mix(theme().base, theme().accent, 0.14));
-    paint_tones(painter, QRectF(left - 18, place.y() + 2, 12, place.height() - 4), device_tones(plan->mesh, device), theme());
+    paint_tones(painter, QRectF(left - 18, place.y() + 2, 12, place.height() - 4), device_tones(plan->mesh, device),
+                theme());
     painter.setPen(theme().text);
     painter.drawText(QRectF(0, place.y() - 3, left - 24, row_height), Qt::AlignRight | Qt::AlignVCenter,
                      QString::number(device));
     double x = place.x();
     for (int i = 0; i < memory_category_count; ++i) {
       const double bar = double(plan->totals.memory[static_cast<size_t>(i)]) * scale;
-      painter.fillRect(QRectF(x, place.y(), bar, place.height()), category_color(static_cast<MemoryCategory>(i), theme()));
+      painter.fillRect(QRectF(x, place.y(), bar, place.height()),
+                       category_color(static_cast<MemoryCategory>(i), theme()));
       x += bar;
     }
     const double end = place.x() + double(plan->totals.memory_total) * scale;
@@ -142,15 +146,16 @@ QString MemoryBars::tip_at(const QPointF& point) const {
   lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(plan->totals.live_lower_bound))));
   const double measured = measured_bytes(workspace_.matching_run(), device);
   if (measured > 0)
-    lines << tr("measured: %1 (%2)").arg(qt(exact_bytes(measured)),
-                                         qt(ratio_text(measured, double(plan->totals.memory_total))));
+    lines << tr("measured: %1 (%2)")
+                 .arg(qt(exact_bytes(measured)), qt(ratio_text(measured, double(plan->totals.memory_total))));
   return lines.join('\n');
 }
 
 void MemoryBars::mousePressEvent(QMouseEvent* event) {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int device = static_cast<int>((event->position().y() - top) / row_height);
-  if (plan && event->position().y() >= top && device < plan->mesh.device_count()) workspace_.selection.select_device(device);
+  if (plan && event->position().y() >= top && device < plan->mesh.device_count())
+    workspace_.selection.select_device(device);
 }
 
 bool MemoryBars::event(QEvent* event) {

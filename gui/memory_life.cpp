@@ -69,8 +69,12 @@ void MemoryLife::paint_axes(QPainter& painter) const {
                      qt(bytes_text(std::round(window_.high * part))).section(' ', 0, 0));
     const double step = window_.first_step + part * (window_.last_step - window_.first_step);
     const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
-    painter.drawText(QRectF(at.x() + part * at.width() - (i == 0 ? 0 : i == 4 ? 100 : 50), at.bottom() + 5, 100, 18), side,
-                     i == 0 ? tr("step %1").arg(std::lround(step)) : QString::number(std::lround(step)));
+    painter.drawText(QRectF(at.x() + part * at.width() -
+                                (i == 0   ? 0
+                                 : i == 4 ? 100
+                                          : 50),
+                            at.bottom() + 5, 100, 18),
+                     side, i == 0 ? tr("step %1").arg(std::lround(step)) : QString::number(std::lround(step)));
   }
   painter.drawText(QRectF(0, 8, at.x() - 6, 22), Qt::AlignRight | Qt::AlignVCenter,
                    qt(bytes_text(window_.high)).section(' ', 1, 1));
@@ -102,7 +106,8 @@ void MemoryLife::paintEvent(QPaintEvent*) {
   }
   const int step = workspace_.selection.step();
   if (step >= window_.first_step && step <= window_.last_step) {
-    const double x = at.x() + (step + 0.5 - window_.first_step) / (window_.last_step - window_.first_step + 1) * at.width();
+    const double x =
+        at.x() + (step + 0.5 - window_.first_step) / (window_.last_step - window_.first_step + 1) * at.width();
     painter.setPen(QPen(theme().accent, 2));
     painter.drawLine(QPointF(x, at.top()), QPointF(x, at.bottom()));
   }
@@ -118,8 +123,8 @@ QString MemoryLife::tip_at(const QPointF& point) const {
     if (!rect.place.contains(point.x() - at.x(), at.bottom() - point.y())) continue;
     const Buffer& buffer = plan_->program.buffers[rect.buffer];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
-               .arg(qt(buffer.name), QString::fromUtf8(name(buffer.category).data()), qt(exact_bytes(double(buffer.bytes))),
-                    qt(exact_number(buffer.offset)))
+               .arg(qt(buffer.name), QString::fromUtf8(name(buffer.category).data()),
+                    qt(exact_bytes(double(buffer.bytes))), qt(exact_number(buffer.offset)))
                .arg(buffer.first)
                .arg(buffer.last);
     break;
@@ -127,7 +132,8 @@ QString MemoryLife::tip_at(const QPointF& point) const {
   if (step >= 0 && step < static_cast<int>(live_.size())) {
     int64_t live = 0;
     for (int64_t bytes : live_[step]) live += bytes;
-    text += tr("step %1, %2: %3 in use").arg(step).arg(qt(plan_->program.steps[step].name), qt(bytes_text(double(live))));
+    text +=
+        tr("step %1, %2: %3 in use").arg(step).arg(qt(plan_->program.steps[step].name), qt(bytes_text(double(live))));
   }
   return text;
 }
@@ -137,8 +143,7 @@ void MemoryLife::resizeEvent(QResizeEvent*) { rebuild(); }
 void MemoryLife::wheelEvent(QWheelEvent* event) {
   const QRectF at = body();
   const double part = std::clamp((event->position().x() - at.x()) / at.width(), 0.0, 1.0);
-  zoom(std::pow(0.998, event->angleDelta().y()),
-       window_.first_step + part * (window_.last_step - window_.first_step));
+  zoom(std::pow(0.998, event->angleDelta().y()), window_.first_step + part * (window_.last_step - window_.first_step));
   event->accept();
 }
 
@@ -170,8 +175,12 @@ void MemoryLife::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
     case Qt::Key_Plus: return zoom(0.7, middle);
     case Qt::Key_Minus: return zoom(1 / 0.7, middle);
-    case Qt::Key_Left: if (plan_) show_steps(window_.first_step - span / 8, window_.last_step - span / 8); return;
-    case Qt::Key_Right: if (plan_) show_steps(window_.first_step + span / 8, window_.last_step + span / 8); return;
+    case Qt::Key_Left:
+      if (plan_) show_steps(window_.first_step - span / 8, window_.last_step - span / 8);
+      return;
+    case Qt::Key_Right:
+      if (plan_) show_steps(window_.first_step + span / 8, window_.last_step + span / 8);
+      return;
     default: QWidget::keyPressEvent(event);
   }
 }

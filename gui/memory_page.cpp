@@ -6,7 +6,9 @@
 namespace shardscope {
 
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), bars_(new MemoryBars(workspace)), area_(new QScrollArea(this)),
+    : QWidget(parent),
+      bars_(new MemoryBars(workspace)),
+      area_(new QScrollArea(this)),
       splitter_(new QSplitter(Qt::Vertical, this)) {
   area_->setWidgetResizable(true);
   area_->setFrameShape(QFrame::NoFrame);

@@ -45,8 +45,9 @@ void MeshBar::make_fields() {
     const int axis = static_cast<int>(i);
     if (i > 0) parts_.push_back(new QLabel(QString(QChar(0x00d7)), this));
     auto* label = new QLabel(this);
-    label->setText(QString("<span style='color:%1'>\u25a0</span> %2")
-                       .arg(axis_color(static_cast<AxisIndex>(axis), theme()).name(), qt(axes[i].name).toHtmlEscaped()));
+    label->setText(
+        QString("<span style='color:%1'>\u25a0</span> %2")
+            .arg(axis_color(static_cast<AxisIndex>(axis), theme()).name(), qt(axes[i].name).toHtmlEscaped()));
     auto* box = new QSpinBox(this);
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
@@ -101,9 +102,9 @@ void MeshBar::show_errors() {
     const bool invalid = !here.empty();
     if (here.size() > 4) here.resize(4);
     mark_invalid(fields_[i], invalid);
-    fields_[i]->setToolTip(invalid ? errors_text(here)
-                                   : tr("Number of devices along mesh axis %1. Up and Down change it.")
-                                         .arg(qt(names_[i])));
+    fields_[i]->setToolTip(invalid
+                               ? errors_text(here)
+                               : tr("Number of devices along mesh axis %1. Up and Down change it.").arg(qt(names_[i])));
   }
 }
 

@@ -13,7 +13,9 @@
 namespace shardscope {
 
 MeshDialog::MeshDialog(const std::vector<MeshAxis>& axes, QWidget* parent)
-    : QDialog(parent), table_(new QTableWidget(0, 2, this)), verdict_(new QLabel(this)),
+    : QDialog(parent),
+      table_(new QTableWidget(0, 2, this)),
+      verdict_(new QLabel(this)),
       buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
   setWindowTitle(tr("Mesh axes"));
   table_->setHorizontalHeaderLabels({tr("Name"), tr("Size")});

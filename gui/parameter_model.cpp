@@ -82,9 +82,8 @@ std::unique_ptr<ParameterModel::Node> ParameterModel::build() const {
     const size_t first = info.path.size() > 1 && info.path.front() == "params" ? 1 : 0;
     for (size_t i = first; i + 1 < info.path.size(); ++i) {
       const QString segment = qt(info.path[i]);
-      const auto found = std::ranges::find_if(at->children, [&](const auto& child) {
-        return child->key.isEmpty() && child->segment == segment;
-      });
+      const auto found = std::ranges::find_if(
+          at->children, [&](const auto& child) { return child->key.isEmpty() && child->segment == segment; });
       at = found == at->children.end() ? add(*at, segment, {}) : found->get();
     }
     Node* leaf = add(*at, qt(info.path.back()), parameter_key(info.path));
@@ -108,9 +107,9 @@ void ParameterModel::count(Node& node) const {
   if (node.key.isEmpty()) return;
   const ArrayFacts& facts = node.facts;
   node.total_bytes = TensorType{facts.shape, facts.dtype}.bytes();
-  node.device_bytes = plan && facts.sharding
-                          ? element_count(local_shape(*facts.sharding, plan->mesh, facts.shape)) * byte_size(facts.dtype)
-                          : 0;
+  node.device_bytes = plan && facts.sharding ? element_count(local_shape(*facts.sharding, plan->mesh, facts.shape)) *
+                                                   byte_size(facts.dtype)
+                                             : 0;
 }
 
 QStringList ParameterModel::keys_of(const Node& node) {

@@ -13,7 +13,15 @@ namespace shardscope {
 class ParameterModel : public QAbstractItemModel {
   Q_OBJECT
  public:
-  enum Column { name_column, shape_column, spec_column, device_bytes_column, total_bytes_column, dtype_column, columns };
+  enum Column {
+    name_column,
+    shape_column,
+    spec_column,
+    device_bytes_column,
+    total_bytes_column,
+    dtype_column,
+    columns
+  };
   enum Role { key_role = Qt::UserRole, exact_role, editable_role };
 
   explicit ParameterModel(Workspace& workspace, QObject* parent = nullptr);

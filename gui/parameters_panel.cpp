@@ -11,9 +11,14 @@
 namespace shardscope {
 
 ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), model_(new ParameterModel(workspace, this)),
-      proxy_(new QSortFilterProxyModel(this)), filter_(new QLineEdit(this)),
-      state_(new QCheckBox(tr("Optimizer state"), this)), tree_(new QTreeView(this)), summary_(new QLabel(this)) {
+    : QWidget(parent),
+      workspace_(workspace),
+      model_(new ParameterModel(workspace, this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      filter_(new QLineEdit(this)),
+      state_(new QCheckBox(tr("Optimizer state"), this)),
+      tree_(new QTreeView(this)),
+      summary_(new QLabel(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setRecursiveFilteringEnabled(true);
   proxy_->setFilterRole(ParameterModel::exact_role);
@@ -27,8 +32,9 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
     proxy_->setFilterFixedString(text);
     tree_->expandAll();
   });
-  state_->setToolTip(tr("Optimizer state: what the optimizer remembers of each parameter between steps, such as "
-                        "Adam's running means."));
+  state_->setToolTip(
+      tr("Optimizer state: what the optimizer remembers of each parameter between steps, such as "
+         "Adam's running means."));
   connect(state_, &QCheckBox::toggled, this, [this](bool on) { model_->set_shows_state(on); });
 
   tree_->setObjectName("parameterTree");

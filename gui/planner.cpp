@@ -49,7 +49,8 @@ void Planner::work(std::stop_token stop) {
     }
     try {
       auto outcome = std::make_shared<Outcome>(run(number, config, cancel));
-      QMetaObject::invokeMethod(this, [this, outcome] { receive(std::move(*outcome)); }, Qt::QueuedConnection);
+      QMetaObject::invokeMethod(
+          this, [this, outcome] { receive(std::move(*outcome)); }, Qt::QueuedConnection);
     } catch (const Cancelled&) {
     }
   }

@@ -25,8 +25,7 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(list_);
   layout->addWidget(empty_);
-  connect(list_, &QTreeWidget::itemActivated, this,
-          [this](QTreeWidgetItem* item) { emit activated(item->text(1)); });
+  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(1)); });
   connect(&workspace.planner, &Planner::delivered, this, &ProblemsPanel::refresh);
   connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
   refresh();

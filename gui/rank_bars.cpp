@@ -55,7 +55,8 @@ const RankMeasurement* RankBars::measurement(int rank) const {
 void RankBars::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (rows() == 0) return paint_empty_state(painter, rect(), tr("No ranks"), tr("Press Train to start one rank per device."));
+  if (rows() == 0)
+    return paint_empty_state(painter, rect(), tr("No ranks"), tr("Press Train to start one rank per device."));
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setFont(small_font());
   const RunRecord& run = workspace_.run.record();
@@ -109,13 +110,15 @@ QString RankBars::tip_at(const QPointF& point) const {
   if (!measured) return {};
   QStringList lines{tr("Rank %1").arg(rank)};
   const auto& ranks = workspace_.run.record().ranks;
-  if (rank < static_cast<int>(ranks.size())) lines << tr("process %1, %2").arg(ranks[rank].pid).arg(state_word(ranks[rank].state));
+  if (rank < static_cast<int>(ranks.size()))
+    lines << tr("process %1, %2").arg(ranks[rank].pid).arg(state_word(ranks[rank].state));
   for (size_t phase = 0; phase < 3; ++phase)
     lines << tr("%1: %2 ms work, %3 ms waiting")
                  .arg(QString::fromUtf8(name(static_cast<Phase>(phase)).data()))
                  .arg(measured->busy_ms[phase], 0, 'f', 2)
                  .arg(measured->wait_ms[phase], 0, 'f', 2);
-  lines << tr("arena %1, heap outside it %2").arg(qt(exact_bytes(double(measured->arena_bytes))), qt(exact_bytes(double(measured->heap_bytes))));
+  lines << tr("arena %1, heap outside it %2")
+               .arg(qt(exact_bytes(double(measured->arena_bytes))), qt(exact_bytes(double(measured->heap_bytes))));
   lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->wire_bytes)));
   return lines.join('\n');
 }

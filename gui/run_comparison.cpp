@@ -14,7 +14,8 @@ template <class Field>
 void measure(Comparison& row, const RunRecord& run, Field field) {
   for (const RankMeasurement& rank : run.measurements()) {
     const auto value = static_cast<double>(rank.*field);
-    if (!row.is_measured || std::abs(value - row.predicted) > std::abs(row.measured - row.predicted)) row.measured = value;
+    if (!row.is_measured || std::abs(value - row.predicted) > std::abs(row.measured - row.predicted))
+      row.measured = value;
     row.is_measured = true;
   }
 }
@@ -40,15 +41,20 @@ double phase_seconds(const Plan& plan, Phase phase) {
 
 std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   using QtText = QObject;
-  Comparison arena{QtText::tr("Arena of a rank"), QtText::tr("Memory of all arrays: planned, and the highest byte that was overwritten."),
+  Comparison arena{QtText::tr("Arena of a rank"),
+                   QtText::tr("Memory of all arrays: planned, and the highest byte that was overwritten."),
                    double(plan.totals.memory_total), 0, bytes_text};
-  Comparison sent{QtText::tr("Sent by a rank a step"), QtText::tr("Wire bytes: planned, and counted by the communicator."),
+  Comparison sent{QtText::tr("Sent by a rank a step"),
+                  QtText::tr("Wire bytes: planned, and counted by the communicator."),
                   plan.totals.wire_bytes_per_device, 0, bytes_text};
-  Comparison parameters{QtText::tr("Parameters of a rank"), QtText::tr("Bytes of stored shards: by the specs, and by the buffers."),
+  Comparison parameters{QtText::tr("Parameters of a rank"),
+                        QtText::tr("Bytes of stored shards: by the specs, and by the buffers."),
                         stored_bytes(plan, false), 0, bytes_text};
-  Comparison optimizer{QtText::tr("Optimizer state of a rank"), QtText::tr("Bytes of stored state: by the specs, and by the buffers."),
-                       stored_bytes(plan, true), 0, bytes_text};
-  Comparison time{QtText::tr("Step time"), QtText::tr("Predicted by the cost model, and the median of the run (first step left out)."),
+  Comparison optimizer{QtText::tr("Optimizer state of a rank"),
+                       QtText::tr("Bytes of stored state: by the specs, and by the buffers."), stored_bytes(plan, true),
+                       0, bytes_text};
+  Comparison time{QtText::tr("Step time"),
+                  QtText::tr("Predicted by the cost model, and the median of the run (first step left out)."),
                   plan.totals.seconds_per_step, 0, seconds_text};
   measure(arena, run, &RankMeasurement::arena_bytes);
   measure(sent, run, &RankMeasurement::wire_bytes);
@@ -61,8 +67,8 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
   for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
     Comparison row{QtText::tr("Time in the %1 phase").arg(QString::fromUtf8(name(phase).data())),
-                   QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."), phase_seconds(plan, phase), 0,
-                   seconds_text};
+                   QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."),
+                   phase_seconds(plan, phase), 0, seconds_text};
     for (const RankMeasurement& rank : run.measurements()) {
       const auto i = static_cast<size_t>(phase);
       row.measured = std::max(row.measured, (rank.busy_ms[i] + rank.wait_ms[i]) / 1000);
@@ -73,10 +79,12 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   return rows;
 }
 
-RunComparison::RunComparison(Workspace& workspace, QWidget* parent) : QTableWidget(0, 4, parent), workspace_(workspace) {
+RunComparison::RunComparison(Workspace& workspace, QWidget* parent)
+    : QTableWidget(0, 4, parent), workspace_(workspace) {
   setObjectName("comparison");
   setHorizontalHeaderLabels({tr("Quantity"), tr("Predicted"), tr("Measured"), tr("Difference")});
-  for (int column = 1; column < 4; ++column) horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  for (int column = 1; column < 4; ++column)
+    horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   verticalHeader()->hide();
   verticalHeader()->setDefaultSectionSize(23);
@@ -105,7 +113,8 @@ void RunComparison::refresh() {
     const std::pair<QString, QString> cells[] = {
         {row.name, row.tip},
         {qt(row.format(row.predicted)), exact(row.predicted)},
-        {row.is_measured ? qt(row.format(row.measured)) : QString("\u2013"), row.is_measured ? exact(row.measured) : tr("train to see it")},
+        {row.is_measured ? qt(row.format(row.measured)) : QString("\u2013"),
+         row.is_measured ? exact(row.measured) : tr("train to see it")},
         {row.is_measured ? qt(ratio_text(row.measured, row.predicted)) : QString(),
          row.is_measured ? tr("measured minus predicted: %1").arg(exact(row.measured - row.predicted)) : QString()}};
     for (int column = 0; column < 4; ++column) {

@@ -18,8 +18,13 @@ constexpr size_t dotted_points = 40;
 }  // namespace
 
 RunCurve::RunCurve(const QString& title, int digits, QWidget* parent)
-    : QChartView(parent), series_(new QLineSeries), dots_(new QScatterSeries), x_(new QValueAxis), y_(new QValueAxis),
-      title_(title), digits_(digits) {
+    : QChartView(parent),
+      series_(new QLineSeries),
+      dots_(new QScatterSeries),
+      x_(new QValueAxis),
+      y_(new QValueAxis),
+      title_(title),
+      digits_(digits) {
   chart()->addSeries(series_);
   chart()->addSeries(dots_);
   chart()->addAxis(x_, Qt::AlignBottom);
@@ -84,8 +89,11 @@ void RunCurve::show_points(const std::vector<std::pair<double, double>>& points,
 }
 
 RunCurves::RunCurves(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), loss_(new RunCurve(tr("Loss"), 4, this)),
-      accuracy_(new RunCurve(tr("Accuracy, %"), 3, this)), time_(new RunCurve(tr("Step time, ms"), 1, this)) {
+    : QWidget(parent),
+      workspace_(workspace),
+      loss_(new RunCurve(tr("Loss"), 4, this)),
+      accuracy_(new RunCurve(tr("Accuracy, %"), 3, this)),
+      time_(new RunCurve(tr("Step time, ms"), 1, this)) {
   loss_->setToolTip(tr("Mean cross-entropy over the batch before each step's update."));
   accuracy_->setToolTip(tr("Share of tokens whose most likely prediction is right."));
   time_->setToolTip(tr("Wall time of each step on the slowest rank."));

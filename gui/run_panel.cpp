@@ -13,9 +13,14 @@
 namespace shardscope {
 
 RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), state_(new QLabel(this)), stale_(new QLabel(this)),
-      again_(new QPushButton(tr("Start again"), this)), tabs_(new QTabWidget(this)),
-      curves_(new RunCurves(workspace, this)), log_(new QPlainTextEdit(this)) {
+    : QWidget(parent),
+      workspace_(workspace),
+      state_(new QLabel(this)),
+      stale_(new QLabel(this)),
+      again_(new QPushButton(tr("Start again"), this)),
+      tabs_(new QTabWidget(this)),
+      curves_(new RunCurves(workspace, this)),
+      log_(new QPlainTextEdit(this)) {
   state_->setObjectName("runState");
   state_->setWordWrap(true);
   stale_->setProperty("muted", true);
@@ -63,8 +68,9 @@ void RunPanel::refresh() {
   const bool failed = run.state() == RunControl::State::failed;
   state_->setText(QString("<span style='color:%1'>%2</span>")
                       .arg((failed ? theme().error : theme().text).name(),
-                           run.state() == RunControl::State::idle ? tr("Press Train (F5) to train this plan on real ranks.")
-                                                                  : run.state_text().toHtmlEscaped()));
+                           run.state() == RunControl::State::idle
+                               ? tr("Press Train (F5) to train this plan on real ranks.")
+                               : run.state_text().toHtmlEscaped()));
   again_->setVisible(failed);
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   stale_->setVisible(run.plan() && plan && run.plan()->hash != plan->hash);
@@ -79,7 +85,8 @@ void RunPanel::add_log() {
   }
   for (; logged_ < log.size(); ++logged_) {
     const LogMessage& message = log[logged_];
-    log_->appendPlainText(message.rank < 0 ? qt(message.text) : QString("[%1] %2").arg(message.rank).arg(qt(message.text)));
+    log_->appendPlainText(message.rank < 0 ? qt(message.text)
+                                           : QString("[%1] %2").arg(message.rank).arg(qt(message.text)));
   }
 }
 

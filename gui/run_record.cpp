@@ -15,19 +15,18 @@ constexpr size_t log_capacity = 5000;
 }  // namespace
 
 void RunRecord::add(const Message& message) {
-  std::visit(Visitor{[this](const HelloMessage& m) { hello = m; },
-                     [this](const SnapshotMessage& m) {
-                       for (const StepMessage& step : m.steps) add_step(step);
-                       for (const RankStateMessage& rank : m.ranks) set_rank(rank);
-                       log.insert(log.end(), m.log.begin(), m.log.end());
-                       if (m.failure) failure = m.failure;
-                     },
-                     [this](const StepMessage& m) { add_step(m); },
-                     [this](const RankStateMessage& m) { set_rank(m); },
-                     [this](const LogMessage& m) { log.push_back(m); },
-                     [this](const FailureMessage& m) { failure = m; },
-                     [this](const FinishedMessage& m) { finished = m; }},
-             message);
+  std::visit(
+      Visitor{[this](const HelloMessage& m) { hello = m; },
+              [this](const SnapshotMessage& m) {
+                for (const StepMessage& step : m.steps) add_step(step);
+                for (const RankStateMessage& rank : m.ranks) set_rank(rank);
+                log.insert(log.end(), m.log.begin(), m.log.end());
+                if (m.failure) failure = m.failure;
+              },
+              [this](const StepMessage& m) { add_step(m); }, [this](const RankStateMessage& m) { set_rank(m); },
+              [this](const LogMessage& m) { log.push_back(m); }, [this](const FailureMessage& m) { failure = m; },
+              [this](const FinishedMessage& m) { finished = m; }},
+      message);
   if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
 }
 

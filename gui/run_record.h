@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/session/messages.h"
 #include "engine/plan/plan.h"
+#include "engine/session/messages.h"
 
 namespace shardscope {
 

@@ -151,7 +151,8 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
     const double number = is_real ? text.toDouble(&legal) : 0;
     mark_invalid(line, !legal);
     if (!legal) line->setToolTip(tr("A number such as 0.001 or 1e-3"));
-    if (legal) set_option(workspace_.document, which, name, is_real ? OptionValue(number) : OptionValue(text.toStdString()));
+    if (legal)
+      set_option(workspace_.document, which, name, is_real ? OptionValue(number) : OptionValue(text.toStdString()));
   });
   connect(line, &QLineEdit::editingFinished, this, [this] { show_config(); });
   return line;

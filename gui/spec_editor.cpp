@@ -139,7 +139,8 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
   mark_invalid(field.box, invalid);
   field.box->setToolTip(invalid ? text
                                 : tr("The mesh axes that split dimension %1, outermost first. None: every device "
-                                     "holds the whole dimension.").arg(dim));
+                                     "holds the whole dimension.")
+                                      .arg(dim));
 }
 
 }  // namespace shardscope

@@ -76,7 +76,9 @@ QRectF TimelinePage::lane_place(size_t lane) const {
                 lane_height);
 }
 
-double TimelinePage::seconds_at(double x) const { return begin_ + (x - left) / lane_place(0).width() * (end_ - begin_); }
+double TimelinePage::seconds_at(double x) const {
+  return begin_ + (x - left) / lane_place(0).width() * (end_ - begin_);
+}
 
 void TimelinePage::show_window(double begin, double end) {
   const double span = std::clamp(end - begin, seconds_ * 1e-6, seconds_);
@@ -143,7 +145,8 @@ void TimelinePage::paint_phases(QPainter& painter) const {
     painter.fillRect(place, fill);
     painter.setPen(text_on(fill));
     const QString title = QString::fromUtf8(name(phase).data());
-    if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width()) painter.drawText(place, Qt::AlignCenter, title);
+    if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width())
+      painter.drawText(place, Qt::AlignCenter, title);
   }
 }
 
@@ -167,7 +170,8 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text = is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data()) : qt(step.name).section('/', -2);
+      const QString text =
+          is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data()) : qt(step.name).section('/', -2);
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
     }
@@ -185,7 +189,8 @@ TimelinePage::Hit TimelinePage::hit(const QPointF& point) const {
     const QRectF place = lane_place(i);
     if (!place.contains(point)) continue;
     for (const TimelineBar& bar : visible_bars(lanes_[i].slices.slices, begin_, end_, place.width()))
-      if (point.x() - place.x() >= bar.x && point.x() - place.x() <= bar.x + std::max(2.0, bar.width)) return {&lanes_[i], bar};
+      if (point.x() - place.x() >= bar.x && point.x() - place.x() <= bar.x + std::max(2.0, bar.width))
+        return {&lanes_[i], bar};
   }
   return {};
 }
@@ -197,7 +202,8 @@ QString TimelinePage::tip_at(const QPointF& point) const {
   if (at.bar.folded())
     return tr("%1 steps, %2 to %3\n%4 in all; zoom in to tell them apart")
         .arg(at.bar.last - at.bar.first + 1)
-        .arg(qt(plan_->program.steps[slices[at.bar.first].step].name), qt(plan_->program.steps[slices[at.bar.last].step].name),
+        .arg(qt(plan_->program.steps[slices[at.bar.first].step].name),
+             qt(plan_->program.steps[slices[at.bar.last].step].name),
              qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
   const int id = slices[at.bar.first].step;
   const Step& step = plan_->program.steps[id];

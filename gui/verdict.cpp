@@ -72,8 +72,9 @@ void Verdict::refresh(bool with_difference) {
   show_number(memory_field, double(now.memory_total), double(old.memory_total), difference, bytes_text,
               tr("%1 on the heaviest device"), qt(exact_bytes(double(now.memory_total))));
   show_number(moved_field, now.wire_bytes_per_device, old.wire_bytes_per_device, difference, bytes_text,
-              tr("%1 moved a step"), tr("%1 sent by each device in a step, %2 a device")
-                                         .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
+              tr("%1 moved a step"),
+              tr("%1 sent by each device in a step, %2 a device")
+                  .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
   show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),
               tr("predicted for %1: %2 s").arg(qt(plan->profile.name)).arg(now.seconds_per_step, 0, 'f', 6));
   fields_[planning_field]->setText(tr("%1 to plan").arg(qt(seconds_text(plan->planning_milliseconds / 1000))));

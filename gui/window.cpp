@@ -98,7 +98,8 @@ void MainWindow::choose_first_array() {
 
 void MainWindow::open() {
   if (!may_discard()) return;
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open run file"), workspace_->document.path(), file_filter);
+  const QString path =
+      QFileDialog::getOpenFileName(this, tr("Open run file"), workspace_->document.path(), file_filter);
   if (!path.isEmpty()) openFile(path);
 }
 
@@ -107,7 +108,8 @@ bool MainWindow::save() {
 }
 
 bool MainWindow::saveAs() {
-  const QString path = QFileDialog::getSaveFileName(this, tr("Save run file"), workspace_->document.title(), file_filter);
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Save run file"), workspace_->document.title(), file_filter);
   return !path.isEmpty() && write(path);
 }
 
@@ -149,8 +151,7 @@ void MainWindow::editMesh() {
 
 void MainWindow::copy_plan() {
   QStringList lines{verdict_->text(), {}};
-  if (const std::shared_ptr<const Plan> plan = workspace_->planner.plan())
-    lines << qt(write_run_config(plan->config));
+  if (const std::shared_ptr<const Plan> plan = workspace_->planner.plan()) lines << qt(write_run_config(plan->config));
   QApplication::clipboard()->setText(lines.join('\n'));
 }
 
@@ -212,9 +213,9 @@ void MainWindow::showEvent(QShowEvent* event) {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (workspace_->run.is_active()) {
-    const auto answer = QMessageBox::question(this, tr("Training is running"),
-                                              tr("Closing the window stops the training run."),
-                                              QMessageBox::Close | QMessageBox::Cancel, QMessageBox::Cancel);
+    const auto answer =
+        QMessageBox::question(this, tr("Training is running"), tr("Closing the window stops the training run."),
+                              QMessageBox::Close | QMessageBox::Cancel, QMessageBox::Cancel);
     if (answer != QMessageBox::Close) return event->ignore();
   }
   if (!may_discard()) return event->ignore();

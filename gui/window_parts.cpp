@@ -13,11 +13,11 @@
 #include "gui/edits.h"
 #include "gui/flow_page.h"
 #include "gui/layout_page.h"
-#include "gui/window.h"
 #include "gui/memory_page.h"
 #include "gui/presets.h"
 #include "gui/recent_files.h"
 #include "gui/timeline_page.h"
+#include "gui/window.h"
 
 namespace shardscope {
 
@@ -80,13 +80,14 @@ void MainWindow::make_docks() {
   tabifyDockWidget(run_dock_, problems_dock_);
   run_dock_->raise();
   connect(problems_, &ProblemsPanel::countChanged, this, [this](int errors, int warnings) {
-    problems_dock_->setWindowTitle(errors + warnings == 0 ? tr("Problems") : tr("Problems (%1)").arg(errors + warnings));
+    problems_dock_->setWindowTitle(errors + warnings == 0 ? tr("Problems")
+                                                          : tr("Problems (%1)").arg(errors + warnings));
   });
 }
 
 void MainWindow::arrange_docks() {
-  resizeDocks({parameters_dock_, inspector_dock_}, {std::clamp(width() * 29 / 100, 230, 380), std::clamp(width() / 5, 190, 320)},
-              Qt::Horizontal);
+  resizeDocks({parameters_dock_, inspector_dock_},
+              {std::clamp(width() * 29 / 100, 230, 380), std::clamp(width() / 5, 190, 320)}, Qt::Horizontal);
   resizeDocks({run_dock_}, {std::clamp(height() / 4, 150, 260)}, Qt::Vertical);
 }
 
@@ -111,10 +112,13 @@ void MainWindow::make_actions() {
   save_as_ = action("saveAs", tr("Save &as\u2026"), QKeySequence("Ctrl+Shift+S"), "", tr("Save under another name"));
   quit_ = action("quit", tr("&Quit"), QKeySequence::Quit, "", tr("Close the window"));
   train_ = action("train", tr("&Train"), QKeySequence("F5"), "train", tr("Train this plan on one rank per device"));
-  stop_ = action("stop", tr("&Stop"), QKeySequence("Shift+F5"), "stop", tr("Stop after the current step; again: at once"));
-  mesh_ = action("meshAxes", tr("&Mesh axes\u2026"), QKeySequence("Ctrl+M"), "mesh", tr("Add, remove, rename or order mesh axes"));
+  stop_ =
+      action("stop", tr("&Stop"), QKeySequence("Shift+F5"), "stop", tr("Stop after the current step; again: at once"));
+  mesh_ = action("meshAxes", tr("&Mesh axes\u2026"), QKeySequence("Ctrl+M"), "mesh",
+                 tr("Add, remove, rename or order mesh axes"));
   find_ = action("find", tr("&Find parameter"), QKeySequence::Find, "", tr("Filter the parameter tree"));
-  copy_ = action("copyPlan", tr("Copy plan as &text"), QKeySequence("Ctrl+Shift+C"), "", tr("Copy the verdict and the run file"));
+  copy_ = action("copyPlan", tr("Copy plan as &text"), QKeySequence("Ctrl+Shift+C"), "",
+                 tr("Copy the verdict and the run file"));
   QUndoStack& stack = workspace_->document.undo_stack();
   undo_ = stack.createUndoAction(this, tr("Undo"));
   undo_->setShortcut(QKeySequence::Undo);
@@ -164,9 +168,11 @@ void MainWindow::make_tool_bar() {
   mode_ = new QComboBox(bar);
   mode_->setObjectName("mode");
   mode_->addItems({tr("Layout: cheapest"), tr("Layout: as written")});
-  mode_->setToolTip(tr("Layout mode. Cheapest: layouts that nobody pinned are chosen to move the fewest bytes without "
-                       "doing work twice. As written: they follow from the specs alone, as in JAX."));
-  connect(mode_, &QComboBox::activated, this, [this](int i) { set_mode(workspace_->document, static_cast<LayoutMode>(i)); });
+  mode_->setToolTip(
+      tr("Layout mode. Cheapest: layouts that nobody pinned are chosen to move the fewest bytes without "
+         "doing work twice. As written: they follow from the specs alone, as in JAX."));
+  connect(mode_, &QComboBox::activated, this,
+          [this](int i) { set_mode(workspace_->document, static_cast<LayoutMode>(i)); });
   bar->addWidget(mode_);
   preset_ = new QComboBox(bar);
   preset_->setObjectName("preset");
@@ -224,7 +230,8 @@ void MainWindow::make_menus() {
     connect(made, &QAction::triggered, this, [this, choice = choice] {
       apply_theme(*qApp, choice);
       for (QAction* each : findChildren<QAction*>())
-        if (const QString icon = each->property("icon_name").toString(); !icon.isEmpty()) each->setIcon(themed_icon(icon));
+        if (const QString icon = each->property("icon_name").toString(); !icon.isEmpty())
+          each->setIcon(themed_icon(icon));
       run_panel_->take_theme();
       workspace_->planner.request(workspace_->document.config());
     });

@@ -9,8 +9,7 @@ namespace shardscope {
 
 // What all views of one window share.
 struct Workspace {
-  explicit Workspace(PlanSource source, const QString& shardrun)
-      : planner(std::move(source)), run(shardrun) {
+  explicit Workspace(PlanSource source, const QString& shardrun) : planner(std::move(source)), run(shardrun) {
     QObject::connect(&document, &Document::configChanged, &planner, [this] { planner.request(document.config()); });
   }
 

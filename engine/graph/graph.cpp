@@ -65,6 +65,7 @@ OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase
     operand_types.push_back(type(input));
   }
   std::vector<TensorType> result_types = infer(definition, name, attributes, operand_types);
+  if (int taken = names_[name]++) name += fmt::format("_{}", taken);
   OpId id = static_cast<OpId>(ops.size());
   Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}};
   for (size_t i = 0; i < result_types.size(); ++i) {

@@ -15,7 +15,9 @@ class DocumentTest : public QObject {
     const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
     switch (pick(6)) {
       case 0: return set_axis_size(document, pick(2), 1 << pick(4));
-      case 1: return set_spec_dim(document, "params/Embed_0/embedding", 2, pick(2), pick(2) ? std::vector<std::string>{"data"} : std::vector<std::string>{});
+      case 1:
+        return set_spec_dim(document, "params/Embed_0/embedding", 2, pick(2),
+                            pick(2) ? std::vector<std::string>{"data"} : std::vector<std::string>{});
       case 2: return set_spec_dim(document, "params/Dense_0/bias", 1, 0, {"model"});
       case 3: return set_mode(document, static_cast<LayoutMode>(pick(2)));
       case 4: return set_option(document, OptionGroup::optimizer, "learning_rate", 1e-3 * pick(9));

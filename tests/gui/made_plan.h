@@ -95,7 +95,8 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   const ParameterPlan& embedding = plan.parameters.front();
   const int whole = add_value(plan, "embedding, gathered", embedding.shape, Sharding::replicated(2), 0,
                               MemoryCategory::collectives, 0, 1);
-  const int hidden = add_value(plan, "hidden", {64, 512}, Sharding::replicated(2), no_id, MemoryCategory::activations, 1, 2);
+  const int hidden =
+      add_value(plan, "hidden", {64, 512}, Sharding::replicated(2), no_id, MemoryCategory::activations, 1, 2);
   const double shards = double(plan.mesh.device_count());
   const double bytes = 1024 * 512 * 4;
   Step gather = make_step(StepKind::all_gather, "params/Embed_0/gather", Phase::forward);

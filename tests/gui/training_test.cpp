@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "gui/appearance.h"
+#include "gui/array_facts.h"
 #include "gui/edits.h"
 #include "gui/presets.h"
 #include "gui/run_comparison.h"
@@ -40,7 +41,8 @@ class TrainingTest : public QObject {
     set(config.model, "num_layers", 1);
     set(config.model, "num_heads", 2);
     set(config.data, "batch_size", 8);
-    std::erase_if(config.sharding.parameters, [](const ParameterSpec& spec) { return spec.path[1] == "SelfAttentionBlock_1"; });
+    std::erase_if(config.sharding.parameters,
+                  [](const ParameterSpec& spec) { return spec.path[1] == "SelfAttentionBlock_1"; });
     config.mesh_axes = {{"data", 1}, {"model", 2}};
     config.steps = 8;
     return config;
@@ -154,6 +156,22 @@ class TrainingTest : public QObject {
     QCOMPARE(processes.size(), size_t{2});
     window_.reset();
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+  }
+
+  void the_arrays_of_a_bucket_share_its_bytes() {
+    open(load_preset(default_preset));
+    const Plan& plan = *planner().plan();
+    std::map<int, double> shares;
+    for (const ParameterPlan& parameter : plan.parameters) {
+      const std::optional<ArrayFacts> facts = array_facts(window_->workspace(), parameter_key(parameter.path));
+      QVERIFY(facts);
+      for (int step : collectives_of(plan, *facts)) shares[step] += wire_share(plan, plan.program.steps[step], *facts);
+    }
+    QVERIFY(!shares.empty());
+    for (const auto& [id, bytes] : shares) {
+      const Step& step = plan.program.steps[id];
+      QVERIFY2(bytes > 0 && bytes <= step.wire_bytes * (1 + 1e-9), step.name.c_str());
+    }
   }
 
   void every_mesh_and_mode_of_the_presets_can_be_planned_from_the_window() {

@@ -101,8 +101,10 @@ class WindowTest : public QObject {
 
   void a_spec_can_be_edited_in_the_tree() {
     auto* tree = window_->findChild<QTreeView*>("parameterTree");
-    const QModelIndex bias = tree->model()->match(tree->model()->index(0, 0), Qt::DisplayRole, "bias", 1,
-                                                  Qt::MatchRecursive | Qt::MatchExactly).value(0);
+    const QModelIndex bias =
+        tree->model()
+            ->match(tree->model()->index(0, 0), Qt::DisplayRole, "bias", 1, Qt::MatchRecursive | Qt::MatchExactly)
+            .value(0);
     QVERIFY(bias.isValid());
     tree->setCurrentIndex(bias.siblingAtColumn(ParameterModel::spec_column));
     tree->edit(bias.siblingAtColumn(ParameterModel::spec_column));
@@ -232,7 +234,8 @@ class WindowTest : public QObject {
     step.step_ms = 4321;
     step.plan_step_ms = {77, 11, 22, 33};
     for (int rank = 0; rank < 8; ++rank)
-      step.ranks.push_back({rank, plan->totals.memory_total + 3 * 1048576, 1000, 5.0 * 1048576, 123456, 654321, {1, 2, 3}, {4, 5, 6}});
+      step.ranks.push_back(
+          {rank, plan->totals.memory_total + 3 * 1048576, 1000, 5.0 * 1048576, 123456, 654321, {1, 2, 3}, {4, 5, 6}});
     run.receive(step);
     QCOMPARE(run.state(), RunControl::State::running);
 
@@ -245,9 +248,10 @@ class WindowTest : public QObject {
       }
     const auto text = [](const std::string& value) { return QString::fromStdString(value); };
     const double arena = double(plan->totals.memory_total);
-    for (const std::string& value : {bytes_text(arena), bytes_text(arena + 3 * 1048576), bytes_text(plan->totals.wire_bytes_per_device),
-                                     bytes_text(5.0 * 1048576), seconds_text(plan->totals.seconds_per_step), seconds_text(4.321),
-                                     bytes_text(123456), bytes_text(654321)})
+    for (const std::string& value :
+         {bytes_text(arena), bytes_text(arena + 3 * 1048576), bytes_text(plan->totals.wire_bytes_per_device),
+          bytes_text(5.0 * 1048576), seconds_text(plan->totals.seconds_per_step), seconds_text(4.321),
+          bytes_text(123456), bytes_text(654321)})
       QVERIFY2(shown.contains(text(value)), value.c_str());
     QVERIFY(tips.contains(text(exact_bytes(arena + 3 * 1048576))));
 
@@ -262,7 +266,8 @@ class WindowTest : public QObject {
     set_axis_size(document(), 0, 2);
     QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
     for (int row = 0; row < collectives->model()->rowCount(); ++row)
-      QCOMPARE(collectives->model()->index(row, CollectivesModel::measured_column).data().toString(), QString("\u2013"));
+      QCOMPARE(collectives->model()->index(row, CollectivesModel::measured_column).data().toString(),
+               QString("\u2013"));
   }
 
   void a_rank_that_dies_is_named_and_a_new_start_offered() {
@@ -287,7 +292,9 @@ class WindowTest : public QObject {
   void optimizer_state_appears_on_demand_and_the_filter_narrows() {
     auto* tree = window_->findChild<QTreeView*>("parameterTree");
     const auto count = [&](const QString& name) {
-      return tree->model()->match(tree->model()->index(0, 0), Qt::DisplayRole, name, -1, Qt::MatchRecursive | Qt::MatchExactly).size();
+      return tree->model()
+          ->match(tree->model()->index(0, 0), Qt::DisplayRole, name, -1, Qt::MatchRecursive | Qt::MatchExactly)
+          .size();
     };
     QCOMPARE(count("mu"), 0);
     for (auto* box : window_->findChildren<QCheckBox*>())

@@ -98,7 +98,8 @@ class GeometryTest : public QObject {
         QVERIFY(cell.place.x >= 0 && cell.place.right() <= picture.width + 1e-9);
         QVERIFY(cell.place.y >= 0 && cell.place.bottom() <= picture.height + 1e-9);
         QCOMPARE(device_at(picture, cell.place.x + 0.01, cell.place.y + 0.01), std::optional<int>(cell.device));
-        QCOMPARE(device_at(picture, cell.place.right() - 0.01, cell.place.bottom() - 0.01), std::optional<int>(cell.device));
+        QCOMPARE(device_at(picture, cell.place.right() - 0.01, cell.place.bottom() - 0.01),
+                 std::optional<int>(cell.device));
       }
     }
   }
@@ -148,7 +149,8 @@ class GeometryTest : public QObject {
         QCOMPARE(bar.first, next);
         next = bar.last + 1;
         QVERIFY(bar.x >= -1e-6 && bar.x + bar.width <= pixels + 1e-6);
-        for (int i = bar.first; bar.folded() && i <= bar.last; ++i) QVERIFY((slices[i].end - slices[i].start) * scale < 3);
+        for (int i = bar.first; bar.folded() && i <= bar.last; ++i)
+          QVERIFY((slices[i].end - slices[i].start) * scale < 3);
       }
       for (int i = 0; i < count; ++i)
         if (slices[i].end > begin && slices[i].start < end) QVERIFY(i >= bars.front().first && i <= bars.back().last);

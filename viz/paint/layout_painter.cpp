@@ -116,8 +116,8 @@ void paint_mesh(QPainter& painter, const QPointF& top_left, double cell_pixels, 
   painter.setRenderHint(QPainter::Antialiasing);
   const bool dim_others = !marks.lit.empty();
   for (const MeshCell& cell : picture.cells) {
-    const QRectF rect(top_left.x() + cell.place.x * cell_pixels, top_left.y() + cell.place.y * cell_pixels,
-                      cell_pixels, cell_pixels);
+    const QRectF rect(top_left.x() + cell.place.x * cell_pixels, top_left.y() + cell.place.y * cell_pixels, cell_pixels,
+                      cell_pixels);
     const QRectF tile = rect.adjusted(1.5, 1.5, -1.5, -1.5);
     const std::vector<AxisTone> tones = device_tones(mesh, cell.device);
     const bool lit = contains(marks.lit, cell.device);

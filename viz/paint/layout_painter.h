@@ -25,7 +25,8 @@ void paint_hatch(QPainter& painter, const QRectF& place, const Theme& theme);
 void paint_array(QPainter& painter, const QRectF& place, const LayoutPicture& picture, const Sharding& sharding,
                  const Mesh& mesh, const DeviceMarks& marks, const Theme& theme);
 
-// Where a mesh picture's cells go in `place`: the side of a device in pixels, so that all of it fits, at most `largest`.
+// Where a mesh picture's cells go in `place`: the side of a device in pixels, so that all of it fits, at most
+// `largest`.
 double mesh_cell_pixels(const MeshPicture& picture, const QRectF& place, double largest);
 void paint_mesh(QPainter& painter, const QPointF& top_left, double cell_pixels, const MeshPicture& picture,
                 const Mesh& mesh, const DeviceMarks& marks, const Theme& theme);

@@ -22,7 +22,8 @@ Track track_of(const Mesh& mesh, const std::vector<AxisIndex>& minor_first) {
   return track;
 }
 
-double position(const Track& track, const std::vector<AxisIndex>& minor_first, const std::vector<int64_t>& coordinates) {
+double position(const Track& track, const std::vector<AxisIndex>& minor_first,
+                const std::vector<int64_t>& coordinates) {
   double at = 0;
   for (size_t i = 0; i < minor_first.size(); ++i) at += track.strides[i] * double(coordinates[minor_first[i]]);
   return at;

@@ -29,8 +29,8 @@ PredictedTimeline predict(const Program& program);
 // What is drawn of a lane: one slice, or several neighbours folded into one bar because they are too narrow to tell
 // apart.
 struct TimelineBar {
-  double x = 0, width = 0;   // pixels
-  int first = 0, last = 0;   // slices
+  double x = 0, width = 0;  // pixels
+  int first = 0, last = 0;  // slices
   bool folded() const { return first != last; }
 };
 

@@ -29,9 +29,7 @@ std::string scaled(double value, double base, const std::array<const char*, n>& 
 
 }  // namespace
 
-std::string bytes_text(double bytes) {
-  return scaled<5>(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"});
-}
+std::string bytes_text(double bytes) { return scaled<5>(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}); }
 
 std::string seconds_text(double seconds) {
   const double size = std::abs(seconds);

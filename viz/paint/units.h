@@ -7,14 +7,14 @@ namespace shardscope {
 
 // Quantities as a person reads them: three significant digits and a unit. Exact values come from exact_bytes and
 // exact_number.
-std::string bytes_text(double bytes);        // "12.3 MiB", binary units
-std::string seconds_text(double seconds);    // "1.92 s", "240 ms", "35.0 us" (with the micro sign)
-std::string flops_text(double flops);        // "12.3 GFLOP", decimal units
-std::string count_text(double count);        // "12.3 M", decimal units
+std::string bytes_text(double bytes);      // "12.3 MiB", binary units
+std::string seconds_text(double seconds);  // "1.92 s", "240 ms", "35.0 us" (with the micro sign)
+std::string flops_text(double flops);      // "12.3 GFLOP", decimal units
+std::string count_text(double count);      // "12.3 M", decimal units
 std::string signed_text(double value, std::string (*format)(double));  // with "+" or a minus sign
-std::string ratio_text(double measured, double predicted);  // "+3.2 %"; "" when predicted is 0
+std::string ratio_text(double measured, double predicted);             // "+3.2 %"; "" when predicted is 0
 
-std::string exact_number(int64_t value);     // "1,234,567"
-std::string exact_bytes(double bytes);       // "1,234,567 B"
+std::string exact_number(int64_t value);  // "1,234,567"
+std::string exact_bytes(double bytes);    // "1,234,567 B"
 
 }  // namespace shardscope
