@@ -12,6 +12,7 @@ namespace shardscope {
 namespace {
 
 constexpr int connect_interval_ms = 50;
+constexpr int announce_interval_ms = 80;
 constexpr int stop_patience_ms = 10000;
 constexpr int end_patience_ms = 3000;
 
@@ -22,6 +23,9 @@ RunControl::RunControl(QString program, QObject* parent) : QObject(parent), prog
   process_.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
   connect_timer_.setInterval(connect_interval_ms);
   kill_timer_.setSingleShot(true);
+  announce_timer_.setSingleShot(true);
+  announce_timer_.setInterval(announce_interval_ms);
+  connect(&announce_timer_, &QTimer::timeout, this, &RunControl::received);
   connect(&connect_timer_, &QTimer::timeout, this, &RunControl::connect_socket);
   connect(&kill_timer_, &QTimer::timeout, this, &RunControl::stop);
   connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
@@ -132,6 +136,11 @@ void RunControl::end_now() {
 }
 
 void RunControl::receive(const Message& message) {
+  take(message);
+  emit received();
+}
+
+void RunControl::take(const Message& message) {
   record_.add(message);
   if (std::holds_alternative<StepMessage>(message) && state_ == State::starting) set_state(State::running);
   if (const auto* end = std::get_if<FinishedMessage>(&message)) {
@@ -143,7 +152,7 @@ void RunControl::receive(const Message& message) {
   } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
     if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
   }
-  emit received();
+  if (!announce_timer_.isActive()) announce_timer_.start();
 }
 
 void RunControl::set_state(State state) {
@@ -162,15 +171,15 @@ void RunControl::read_socket() {
   try {
     decoder_.feed({bytes.constData(), static_cast<size_t>(bytes.size())});
   } catch (const Failure& failure) {
-    receive(LogMessage{-1, failure.what()});
+    take(LogMessage{-1, failure.what()});
   }
   while (true) {
     try {
       const std::optional<Message> message = decoder_.next();
       if (!message) return;
-      receive(*message);
+      take(*message);
     } catch (const Failure& failure) {
-      receive(LogMessage{-1, failure.what()});
+      take(LogMessage{-1, failure.what()});
     }
   }
 }
@@ -179,9 +188,8 @@ void RunControl::read_output() {
   output_ += process_.readAllStandardOutput();
   const qsizetype last = output_.lastIndexOf('\n');
   if (last < 0) return;
-  for (const QByteArray& line : output_.left(last).split('\n')) record_.add(LogMessage{-1, line.toStdString()});
+  for (const QByteArray& line : output_.left(last).split('\n')) take(LogMessage{-1, line.toStdString()});
   output_.remove(0, last + 1);
-  emit received();
 }
 
 void RunControl::process_ended() {
@@ -190,6 +198,7 @@ void RunControl::process_ended() {
   close_run();
   if (!is_active()) {
     emit stateChanged();
+    emit received();
     return;
   }
   if (process_.exitStatus() == QProcess::NormalExit && process_.exitCode() == 0) {

@@ -44,9 +44,11 @@ class RunControl : public QObject {
 
  signals:
   void stateChanged();
-  void received();  // the record has grown
+  // The record has grown. Said a few times a second at most, however fast the steps are.
+  void received();
 
  private:
+  void take(const Message& message);
   void set_state(State state);
   void connect_socket();
   void read_socket();
@@ -66,6 +68,7 @@ class RunControl : public QObject {
   MessageDecoder decoder_;
   QTimer connect_timer_;
   QTimer kill_timer_;
+  QTimer announce_timer_;
   QByteArray output_;
   bool stop_requested_ = false;
 };

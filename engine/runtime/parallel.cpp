@@ -4,8 +4,34 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
+
+#include "engine/runtime/fork_join.h"
 
 namespace shardscope {
+
+namespace {
+
+struct Region {
+  int64_t count, grain, grains, parts;
+  RangeFunction function;
+  void* body;
+  std::mutex mutex;  // guards `failure`
+  std::exception_ptr failure;
+
+  void run(int part) {
+    try {
+      const int64_t begin = grains * part / parts * grain;
+      const int64_t end = std::min(count, grains * (part + 1) / parts * grain);
+      function(body, begin, end, part);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  }
+};
+
+}  // namespace
 
 void parallel_for(int threads, int64_t count, int64_t grain, RangeFunction function, void* body) {
   if (count <= 0) return;
@@ -15,19 +41,10 @@ void parallel_for(int threads, int64_t count, int64_t grain, RangeFunction funct
     function(body, 0, count, 0);
     return;
   }
-  std::exception_ptr failure;
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(parts))
-  for (int64_t part = 0; part < parts; ++part) {
-    try {
-      const int64_t begin = grains * part / parts * grain;
-      const int64_t end = std::min(count, grains * (part + 1) / parts * grain);
-      function(body, begin, end, static_cast<int>(part));
-    } catch (...) {
-#pragma omp critical(shardscope_parallel_for)
-      if (!failure) failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  Region region{count, grain, grains, parts, function, body, {}, {}};
+  fork_join(
+      static_cast<int>(parts), [](void* object, int part) { static_cast<Region*>(object)->run(part); }, &region);
+  if (region.failure) std::rethrow_exception(region.failure);
 }
 
 ThreadLimit::ThreadLimit(int threads) : previous_(omp_get_max_threads()) {

@@ -109,7 +109,8 @@ class SmallPlan {
     }
   }
 
-  // Runs `steps` training steps on every device, as threads. Rethrows the error of the first device that has one.
+  // Runs `steps` training steps on every device, as threads. Rethrows the first error that is more than
+  // another device's abort.
   void run(int64_t steps = 1, std::vector<ExecutionObserver*> observers = {}) {
     const int count = plan.mesh.device_count();
     auto communicators = make_thread_communicators(count);
@@ -129,9 +130,17 @@ class SmallPlan {
         });
       }
     }
+    std::exception_ptr last;
     for (const std::exception_ptr& error : errors) {
-      if (error) std::rethrow_exception(error);
+      if (!error) continue;
+      last = error;
+      try {
+        std::rethrow_exception(error);
+      } catch (const Failure& failure) {
+        if (failure.errors()[0].code != "comm_aborted") throw;
+      }
     }
+    if (last) std::rethrow_exception(last);
   }
 
   struct alignas(64) Line {

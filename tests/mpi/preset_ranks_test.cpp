@@ -1,0 +1,84 @@
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <cmath>
+
+#include "tests/cli/program.h"
+
+using namespace shardscope;
+
+namespace {
+
+constexpr double mebibyte = 1024.0 * 1024.0;
+
+QJsonObject planned(const QStringList& settings) {
+  ProgramResult result = shardrun(QStringList{"plan", preset("parallax_decoder"), "--json"} + settings);
+  return QJsonDocument::fromJson(result.output.toUtf8()).object();
+}
+
+QList<QJsonObject> trained(const QStringList& settings, int steps) {
+  QTemporaryDir folder;
+  QString lines = folder.filePath("steps.jsonl");
+  ProgramResult result = shardrun(QStringList{"train", preset("parallax_decoder"), "--steps", QString::number(steps),
+                                              "--jsonl", lines} + settings);
+  if (result.code != 0) qWarning("%s", qPrintable(result.errors));
+  QList<QJsonObject> records;
+  QFile file(lines);
+  if (!file.open(QIODevice::ReadOnly)) return records;
+  for (const QByteArray& line : file.readAll().split('\n')) {
+    if (!line.isEmpty()) records.append(QJsonDocument::fromJson(line).object());
+  }
+  return records;
+}
+
+}  // namespace
+
+// Law 5 on real MPI ranks, with the preset as it is.
+class PresetRanksTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void eight_ranks_use_what_was_planned_data() {
+    QTest::addColumn<QString>("mode");
+    QTest::newRow("cheapest") << "sharding.mode=cheapest";
+    QTest::newRow("as_written") << "sharding.mode=as_written";
+  }
+  void eight_ranks_use_what_was_planned() {
+    QFETCH(QString, mode);
+    QJsonObject plan = planned({"--set", mode});
+    QList<QJsonObject> steps = trained({"--set", mode}, 2);
+    QCOMPARE(steps.size(), 2);
+    QVERIFY(std::abs(steps[0]["loss"].toDouble() - 7.567238807678223) < 1e-4 * 7.567);  // JAX, from the golden file
+    QVERIFY(std::abs(steps[1]["loss"].toDouble() - 7.3929443359375) < 1e-4 * 7.393);
+    for (const QJsonObject& step : steps) {
+      QJsonArray ranks = step["ranks"].toArray();
+      QCOMPARE(ranks.size(), 8);
+      for (const QJsonValue& value : ranks) {
+        QJsonObject rank = value.toObject();
+        QJsonObject memory = plan["memory"].toObject();
+        QCOMPARE(rank["arena_bytes"].toInteger(), memory["total"].toInteger());
+        QCOMPARE(rank["parameter_bytes"].toInteger(), memory["parameters"].toInteger());
+        QCOMPARE(rank["optimizer_bytes"].toInteger(), memory["optimizer"].toInteger());
+        QCOMPARE(rank["wire_bytes_sent"].toDouble(), plan["wire_bytes_per_device"].toDouble());
+        // Of the heap, oneDNN's generated code is most: some 60 KiB for each shape of a product.
+        double heap = rank["heap_bytes"].toDouble();
+        QVERIFY2(heap < 1.25 * mebibyte, qPrintable(QString::number(heap)));
+        QVERIFY(heap - steps[0]["ranks"].toArray()[rank["rank"].toInt()].toObject()["heap_bytes"].toDouble() < 16 * 1024);
+      }
+    }
+  }
+
+  void one_rank_keeps_its_heap_below_a_mebibyte_and_does_not_grow() {
+    QStringList alone{"--set", "mesh.data=1", "--set", "mesh.model=1"};
+    QList<QJsonObject> steps = trained(alone, 3);
+    QCOMPARE(steps.size(), 3);
+    auto heap = [&](int step) { return steps[step]["ranks"].toArray()[0].toObject()["heap_bytes"].toDouble(); };
+    QVERIFY2(heap(2) < mebibyte, qPrintable(QString::number(heap(2))));
+    QVERIFY(heap(2) - heap(0) < 16 * 1024);
+  }
+};
+
+int main(int argc, char** argv) { return main_of<PresetRanksTest>(argc, argv); }
+
+#include "preset_ranks_test.moc"
