@@ -75,8 +75,11 @@ void RunCurve::show_points(const std::vector<std::pair<double, double>>& points,
   for (const CurvePoint& point : decimate(all, std::max(40, width()))) drawn.append({point.x, point.y});
   series_->replace(drawn);
   dots_->replace(drawn.size() <= static_cast<qsizetype>(dotted_points) ? drawn : QList<QPointF>());
-  x_->setRange(0, std::max(1.0, last_x));
-  x_->setTickInterval(std::max(1.0, std::ceil(last_x / 5)));
+  // The interval and the range change one after the other: never to a state of very many ticks in between.
+  const double right = std::max(1.0, last_x), interval = std::max(1.0, std::ceil(right / 5));
+  if (right > x_->max()) x_->setTickInterval(interval);
+  x_->setRange(0, right);
+  x_->setTickInterval(interval);
   if (all.empty()) {
     y_->setRange(0, 1);
     chart()->setTitle(title_);

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <numeric>
 
 #include "engine/base/error.h"
+#include "engine/shard/layout_tables.h"
 
 namespace shardscope {
 
@@ -14,33 +13,15 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr int no_axis = -1;
 
-// One op with all its placements, reduced to layout ids and seconds.
-struct OpNode {
-  std::vector<Placement> placements;
-  std::vector<float> seconds;              // work of one device
-  std::vector<std::vector<int>> operands;  // [placement][operand] layout id
-  std::vector<std::vector<int>> results;   // [placement][result] layout id
-  std::vector<ValueId> touched;            // operands and results, without repeats
-  int chosen = 0;
-};
-
-struct ValueNode {
-  OpId producer = no_id;
-  int result = 0;
-  int type = 0;
-  int pin = -1;    // layout id
-  int start = -1;  // layout id
-  std::vector<std::pair<OpId, int>> uses;
-};
-
 class LayoutSearch {
  public:
   LayoutSearch(const LayoutProblem& problem, std::stop_token stop)
-      : problem_(problem), costs_(problem.mesh, problem.rates), stop_(stop) {
-    build_values();
-    build_ops();
-    build_classes();
-  }
+      : problem_(problem),
+        stop_(stop),
+        costs_(problem.mesh, problem.rates),
+        values_(value_nodes(problem, costs_)),
+        ops_(op_nodes(problem, costs_)),
+        classes_(dimension_classes(problem, values_)) {}
 
   std::vector<OpChoice> run() {
     double best = search();
@@ -98,116 +79,6 @@ class LayoutSearch {
       if (seconds < best) best = seconds, nearest = placement;
     }
     return nearest;
-  }
-
-  void build_values() {
-    const Graph& graph = problem_.graph;
-    values_.resize(graph.values.size());
-    const std::vector<bool> bucketed = bucketed_values(graph, problem_.bucket_bytes);
-    // Half of them are parameters, gathered together, half gradients, reduced together.
-    const double share =
-        2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
-    for (size_t v = 0; v < values_.size(); ++v) {
-      values_[v].producer = graph.values[v].producer;
-      values_[v].result = graph.values[v].result_index;
-      values_[v].type = costs_.type_id(graph.values[v].type, bucketed[v] ? share : 1);
-      if (problem_.pins[v]) values_[v].pin = values_[v].start = costs_.layout_id(*problem_.pins[v]);
-      if (!problem_.start.empty() && problem_.start[v]) values_[v].start = costs_.layout_id(*problem_.start[v]);
-    }
-    for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
-      const std::vector<ValueId>& inputs = graph.ops[op].inputs;
-      for (size_t i = 0; i < inputs.size(); ++i) values_[inputs[i]].uses.emplace_back(op, static_cast<int>(i));
-    }
-  }
-
-  void build_ops() {
-    const Graph& graph = problem_.graph;
-    std::vector<AxisIndex> order(problem_.mesh.axis_count());
-    std::iota(order.begin(), order.end(), AxisIndex{0});
-    for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
-      const Op& op = graph.ops[id];
-      const FactorRule& rule = problem_.rules[id];
-      OpNode node;
-      for (const Placement& placement : candidates(op, rule, order)) {
-        std::vector<int> operands, results;
-        for (size_t i = 0; i < op.inputs.size(); ++i) {
-          operands.push_back(costs_.layout_id(operand_sharding(rule, placement, static_cast<int>(i))));
-        }
-        for (size_t i = 0; i < op.outputs.size(); ++i) {
-          results.push_back(costs_.layout_id(result_sharding(rule, placement, static_cast<int>(i))));
-        }
-        node.placements.push_back(placement);
-        node.operands.push_back(std::move(operands));
-        node.results.push_back(std::move(results));
-        node.seconds.push_back(work_seconds(op, node.operands.back(), node.results.back()));
-      }
-      node.touched = op.inputs;
-      node.touched.insert(node.touched.end(), op.outputs.begin(), op.outputs.end());
-      std::sort(node.touched.begin(), node.touched.end());
-      node.touched.erase(std::unique(node.touched.begin(), node.touched.end()), node.touched.end());
-      ops_.push_back(std::move(node));
-    }
-  }
-
-  // A parameter update happens where the parameter lies, in whatever axis order its spec has.
-  std::vector<Placement> candidates(const Op& op, const FactorRule& rule, const std::vector<AxisIndex>& order) const {
-    if (!op.definition->must_be_in_place()) return legal_placements(rule, problem_.mesh, order);
-    const Sharding& pinned = *problem_.pins[op.inputs[op.definition->in_place_operand(0)]];
-    Placement placement;
-    for (int d = 0; d < pinned.rank; ++d) placement.factors[rule.operands[0][d]] = pinned.dims[d];
-    return {placement};
-  }
-
-  float work_seconds(const Op& op, const std::vector<int>& operands, const std::vector<int>& results) {
-    std::vector<TensorType> operand_types, result_types;
-    double bytes = 0;
-    auto localise = [&](ValueId value, int layout) {
-      TensorType type = problem_.graph.type(value);
-      type.shape = local_shape(costs_.layout(layout), problem_.mesh, type.shape);
-      bytes += static_cast<double>(type.bytes());
-      return type;
-    };
-    for (size_t i = 0; i < operands.size(); ++i) operand_types.push_back(localise(op.inputs[i], operands[i]));
-    for (size_t i = 0; i < results.size(); ++i) result_types.push_back(localise(op.outputs[i], results[i]));
-    double seconds = problem_.rates.seconds_per_step + bytes * problem_.rates.seconds_per_byte;
-    if (op.definition->is_matrix_product()) {
-      double flops = op.definition->flops(op.attributes, operand_types, result_types);
-      seconds = std::max(seconds, flops * problem_.rates.seconds_per_matrix_flop);
-    }
-    return static_cast<float>(seconds);
-  }
-
-  // Classes of (op, factor) that share a dimension of a value.
-  void build_classes() {
-    std::vector<int> parent(ops_.size() * FactorRule::max_factors);
-    std::iota(parent.begin(), parent.end(), 0);
-    auto find = [&](int node) {
-      while (parent[node] != node) node = parent[node] = parent[parent[node]];
-      return node;
-    };
-    const Graph& graph = problem_.graph;
-    for (size_t v = 0; v < values_.size(); ++v) {
-      for (size_t d = 0; d < graph.values[v].type.shape.size(); ++d) {
-        int first = -1;
-        auto join = [&](OpId op, const std::vector<int>& dims) {
-          int node = find(op * FactorRule::max_factors + dims[d]);
-          if (first < 0) first = node;
-          parent[node] = find(first);
-        };
-        if (values_[v].producer != no_id) {
-          join(values_[v].producer, problem_.rules[values_[v].producer].results[values_[v].result]);
-        }
-        for (auto [op, operand] : values_[v].uses) join(op, problem_.rules[op].operands[operand]);
-      }
-    }
-    std::map<int, std::vector<std::pair<OpId, int>>> classes;
-    for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) {
-      for (size_t f = 0; f < problem_.rules[op].factors.size(); ++f) {
-        int factor = static_cast<int>(f);
-        classes[find(op * FactorRule::max_factors + factor)].emplace_back(op, factor);
-      }
-    }
-    for (auto& [root, members] : classes) classes_.push_back(std::move(members));
   }
 
   // Seconds of bringing a value from where it is defined to every layout that its uses need.
@@ -318,7 +189,7 @@ class LayoutSearch {
     return changed;
   }
 
-  bool move_class(const std::vector<std::pair<OpId, int>>& members, AxisIndex axis, int replaced) {
+  bool move_class(const DimensionClass& members, AxisIndex axis, int replaced) {
     std::vector<Move> moves;
     OpId last = no_id;
     for (auto [op, factor] : members) {
@@ -403,28 +274,18 @@ class LayoutSearch {
   }
 
   const LayoutProblem& problem_;
-  LayoutCosts costs_;
   std::stop_token stop_;
-  std::vector<OpNode> ops_;
+  LayoutCosts costs_;
   std::vector<ValueNode> values_;
-  std::vector<float> value_cost_;
-  std::vector<std::vector<std::pair<OpId, int>>> classes_;
+  std::vector<OpNode> ops_;
+  std::vector<DimensionClass> classes_;
+  std::vector<float> value_cost_;  // seconds of each value's reshards, as chosen now
   std::vector<ValueId> touched_;
   std::vector<float> fresh_;
   std::vector<Move> undo_;
 };
 
 }  // namespace
-
-std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
-  std::vector<bool> bucketed(graph.values.size());
-  for (const Parameter& parameter : graph.parameters) {
-    if (graph.type(parameter.value).bytes() > bucket_bytes) continue;
-    bucketed[parameter.value] = true;
-    if (parameter.gradient != no_id) bucketed[parameter.gradient] = true;
-  }
-  return bucketed;
-}
 
 std::vector<OpChoice> choose_layouts(const LayoutProblem& problem, std::stop_token stop) {
   return LayoutSearch(problem, stop).run();

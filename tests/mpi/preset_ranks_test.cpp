@@ -63,7 +63,7 @@ class PresetRanksTest : public QObject {
         QCOMPARE(rank["wire_bytes_sent"].toDouble(), plan["wire_bytes_per_device"].toDouble());
         // Of the heap, oneDNN's generated code is most: some 60 KiB for each shape of a product.
         double heap = rank["heap_bytes"].toDouble();
-        QVERIFY2(heap < 1.25 * mebibyte, qPrintable(QString::number(heap)));
+        QVERIFY2(heap < (mode.endsWith("cheapest") ? 1.0 : 1.25) * mebibyte, qPrintable(QString::number(heap)));
         QVERIFY(heap - steps[0]["ranks"].toArray()[rank["rank"].toInt()].toObject()["heap_bytes"].toDouble() < 16 * 1024);
       }
     }
