@@ -79,6 +79,12 @@ RunConfig parse_run_config(std::string_view text, const std::string& file_name) 
 
 RunConfig load_run_config(const fs::path& path) { return parse_run_config(read_file(path), path.string()); }
 
+ReadRunFile read_run_file(const fs::path& path) {
+  ReadRunFile result;
+  result.config = read_run_document(read_json(read_file(path), path.string()), path.string(), result.errors);
+  return result;
+}
+
 std::vector<Error> locate_errors(std::vector<Error> errors, std::string_view text, const std::string& file_name) {
   const JsonNode document = read_json(text, file_name);
   const std::vector<std::string> keys = run_file::names(run_file::root());

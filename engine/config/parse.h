@@ -25,6 +25,14 @@ RunConfig parse_run_config(std::string_view text, const std::string& file_name);
 // (missing_file, directory, unreadable_file) whose hint names files of that folder that may have been meant.
 RunConfig load_run_config(const std::filesystem::path& path);
 
+// The same without throwing for faults inside the file: what could be read, with defaults for the rest, and every
+// fault. For callers that go on to judge the values that were read.
+struct ReadRunFile {
+  RunConfig config;
+  std::vector<Error> errors;
+};
+ReadRunFile read_run_file(const std::filesystem::path& path);
+
 // Puts "FILE:line: " before every error whose `where` is a path of the run file `text`, as later checks report them.
 std::vector<Error> locate_errors(std::vector<Error> errors, std::string_view text, const std::string& file_name);
 

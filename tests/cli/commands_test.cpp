@@ -39,6 +39,7 @@ class CommandsTest : public QObject {
  private slots:
   void a_right_file_is_validated_in_silence();
   void every_fault_of_a_file_is_a_line_that_names_its_place();
+  void faults_of_form_and_of_meaning_are_told_together();
   void bad_input_is_exit_code_2_with_a_reason_data();
   void bad_input_is_exit_code_2_with_a_reason();
   void a_parameter_is_drawn_as_its_spec_is_without_a_file();
@@ -73,6 +74,20 @@ void CommandsTest::every_fault_of_a_file_is_a_line_that_names_its_place() {
   QVERIFY2(result.error_lines().size() >= 2, qPrintable(result.errors));
   for (const QString& line : result.error_lines()) QVERIFY2(line.startsWith(path + ":"), qPrintable(line));
   QVERIFY(result.errors.contains("num_head"));
+}
+
+void CommandsTest::faults_of_form_and_of_meaning_are_told_together() {
+  QTemporaryDir directory;
+  QString text = decoder_text();
+  text.replace("\"size\": 4", "\"size\": \"four\"").replace("\"seed\": 0,\n  \"steps\"", "\"sed\": 0,\n  \"steps\"");
+  text.replace("[\"data\", \"model\"]", "[\"data\", \"data\"]").replace("\"learning_rate\"", "\"learning_rte\"");
+  ProgramResult result = shardrun({"validate", write_file(directory, text)});
+  QCOMPARE(result.code, 2);
+  for (const char* place : {"mesh.axes[0].size: ", "sed: ", "embedding[1]: ", "optimizer.learning_rte: "}) {
+    QVERIFY2(result.errors.contains(place), qPrintable(result.errors));
+  }
+  // The size that could not be read is no reason to call a spec indivisible.
+  QVERIFY2(!result.errors.contains("split"), qPrintable(result.errors));
 }
 
 void CommandsTest::bad_input_is_exit_code_2_with_a_reason_data() {
