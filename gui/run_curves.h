@@ -5,31 +5,41 @@
 #include <QScatterSeries>
 #include <QValueAxis>
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 #include "gui/workspace.h"
+#include "viz/paint/curve.h"
 
 namespace shardscope {
 
-// A curve over training steps, redrawn from all its points with as many as there are pixels.
+// A curve over training steps, redrawn from all its points with as many as there are pixels. Its axes have round marks.
 class RunCurve : public QChartView {
   Q_OBJECT
  public:
-  // `digits` after the point of the newest value, which the title shows.
-  RunCurve(const QString& title, int digits, QWidget* parent = nullptr);
-  void show_points(const std::vector<std::pair<double, double>>& points, double last_x);
+  explicit RunCurve(const QString& name, QWidget* parent = nullptr);
+
+  // What is drawn: points of ascending step; where `expected` is given, a dashed line at that height. `unit` stands
+  // behind each mark of the vertical axis.
+  struct Content {
+    QString title;
+    QString unit;
+    std::vector<CurvePoint> points;
+    std::optional<double> expected;
+    double last_x = 1;
+  };
+  void show_content(const Content& content);
   void take_theme();
 
  private:
   QLineSeries* series_;
+  QLineSeries* expected_;
   QScatterSeries* dots_;
   QValueAxis* x_;
   QValueAxis* y_;
-  QString title_;
-  int digits_;
 };
 
-// Loss, accuracy and step time of the run, live.
+// Loss, accuracy and step time of the run, live; the step time that the plan predicts is a dashed line.
 class RunCurves : public QWidget {
   Q_OBJECT
  public:

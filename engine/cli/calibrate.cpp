@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <memory>
+
 #include "engine/cli/command_line.h"
 #include "engine/runtime/calibration.h"
 
@@ -7,8 +10,13 @@ namespace shardscope {
 
 void add_calibrate(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("calibrate", "Measure this machine, so that predicted times fit it");
-  command->callback([&line] {
-    line.action = [] {
+  auto once = std::make_shared<bool>(false);
+  command->add_flag("--once", *once, "do nothing where it was measured before");
+  command->callback([&line, once] {
+    line.action = [once] {
+      if (*once && std::filesystem::exists(profile_path())) return exit_ok;
+      fmt::print("Measuring this machine, so that predicted times fit it ...\n");
+      std::fflush(stdout);
       DeviceProfile profile = calibrate();
       save_profile(profile, profile_path());
       fmt::print("matrix products   {:.0f} GFLOP/s a core\n", profile.matrix_flops_per_core / 1e9);
