@@ -3,6 +3,7 @@
 #include <QFile>
 #include <QFontDatabase>
 #include <QPainter>
+#include <QSettings>
 #include <QStyle>
 #include <QStyleFactory>
 #include <QSvgRenderer>
@@ -14,6 +15,10 @@ namespace shardscope {
 namespace {
 
 const Theme* current = &light_theme();
+ThemeChoice chosen = ThemeChoice::system;
+const QString theme_key = "theme";
+const std::pair<ThemeChoice, QString> theme_names[] = {
+    {ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
 
 QPalette palette_of(const Theme& theme) {
   QPalette palette;
@@ -76,6 +81,7 @@ QPixmap rendered(QByteArray svg, const QColor& color, int side) {
 
 void apply_theme(QApplication& application, ThemeChoice choice) {
   load_embedded_files();
+  chosen = choice;
   static const bool system_dark = application.palette().color(QPalette::Window).lightnessF() < 0.5;
   const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && system_dark);
   current = dark ? &dark_theme() : &light_theme();
@@ -86,6 +92,20 @@ void apply_theme(QApplication& application, ThemeChoice choice) {
 }
 
 const Theme& theme() { return *current; }
+
+ThemeChoice theme_choice() { return chosen; }
+
+void remember_theme(ThemeChoice choice) {
+  for (const auto& [each, name] : theme_names)
+    if (each == choice) QSettings().setValue(theme_key, name);
+}
+
+ThemeChoice remembered_theme() {
+  const QString saved = QSettings().value(theme_key).toString();
+  for (const auto& [choice, name] : theme_names)
+    if (name == saved) return choice;
+  return ThemeChoice::system;
+}
 
 QIcon themed_icon(const QString& name) {
   QFile file(":/icons/" + name + ".svg");

@@ -14,6 +14,11 @@ enum class ThemeChoice : uint8_t { system, light, dark };
 // the desktop's own palette.
 void apply_theme(QApplication& application, ThemeChoice choice);
 const Theme& theme();
+ThemeChoice theme_choice();  // as it was applied last
+
+// The person's choice, in their settings; `system` where there is none.
+void remember_theme(ThemeChoice choice);
+ThemeChoice remembered_theme();
 
 // The icon resources/icons/NAME.svg in the theme's text colour.
 QIcon themed_icon(const QString& name);

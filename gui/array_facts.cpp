@@ -159,6 +159,12 @@ QString errors_text(const std::vector<Error>& errors) {
   return lines.join('\n');
 }
 
+QString short_cause(const QString& cause) {
+  const qsizetype more = cause.count('\n');
+  if (more == 0) return cause;
+  return QObject::tr("%1 (and %2 more)").arg(cause.section('\n', 0, 0)).arg(more);
+}
+
 QString parameter_key(const std::vector<std::string>& path) {
   QStringList parts;
   for (const std::string& part : path) parts << qt(part);

@@ -37,6 +37,9 @@ std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& pl
 // Message and hint of errors, one a line; empty without errors.
 QString errors_text(const std::vector<Error>& errors);
 
+// The first of the causes of a bucket of arrays, one a line, and how many more there are; a single cause as it is.
+QString short_cause(const QString& cause);
+
 QString parameter_key(const std::vector<std::string>& path);
 QString state_key(const std::string& state, const std::vector<std::string>& path);
 QString value_key(const std::string& name);

@@ -102,7 +102,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     case predicted_column: return qt(seconds_text(step.seconds));
     case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
     case op_column: return op_text(*plan_, step);
-    default: return qt(step.cause);
+    default: return short_cause(qt(step.cause));
   }
 }
 
@@ -114,6 +114,7 @@ QString CollectivesModel::exact_text(int row, int column) const {
   if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
   if (column == predicted_column || column == measured_column)
     return value.isValid() ? QString::number(value.toDouble() * 1e3, 'f', 4) + " ms" : QString();
+  if (column == cause_column) return qt(step.cause);
   return data(index(row, column), Qt::DisplayRole).toString();
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "gui/appearance.h"
+#include "gui/mode_comparison.h"
 
 namespace shardscope {
 
@@ -30,6 +31,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   table_->setShowGrid(false);
   table_->setAlternatingRowColors(true);
   table_->setWordWrap(false);
+  table_->setTextElideMode(Qt::ElideMiddle);
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(24);
   table_->horizontalHeader()->setHighlightSections(false);
@@ -48,6 +50,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
+  layout->addWidget(new ModeComparison(workspace, this));
   layout->addWidget(table_, 1);
   layout->addWidget(empty_, 1);
   layout->addWidget(totals_);
@@ -91,7 +94,7 @@ QString CollectivesPage::copied_text() const {
   for (const QModelIndex& index : rows) {
     QStringList cells;
     for (int column = 0; column < CollectivesModel::columns; ++column)
-      cells << model_->exact_text(proxy_->mapToSource(index).row(), column);
+      cells << model_->exact_text(proxy_->mapToSource(index).row(), column).replace('\n', "; ");
     lines << cells.join('\t');
   }
   lines << model_->totals_text();

@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// The table of collectives with its total line. Ctrl+C copies the selected rows (all, when none is) as text with exact
-// values.
+// Both layout modes side by side, and the table of collectives with its total line. Ctrl+C copies the selected rows
+// (all, when none is) as text with exact values.
 class CollectivesPage : public QWidget {
   Q_OBJECT
  public:

@@ -2,7 +2,7 @@
 
 #include <QFileInfo>
 
-#include "engine/config/parse.h"
+#include "engine/compile/file_faults.h"
 #include "engine/config/write.h"
 
 namespace shardscope {
@@ -55,7 +55,11 @@ void Document::reset(RunConfig config, const QString& path, const QString& draft
   emit titleChanged();
 }
 
-void Document::load(const QString& path) { reset(load_run_config(path.toStdString()), path); }
+void Document::load(const QString& path) {
+  ReadRunFile read = read_run_file(path.toStdString());
+  if (!read.errors.empty()) throw Failure(all_faults(read, path.toStdString()));
+  reset(std::move(read.config), path);
+}
 
 void Document::save(const QString& path) {
   save_run_config(config_, path.toStdString());

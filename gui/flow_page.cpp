@@ -86,7 +86,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case value_role: return step.outputs.empty() ? QString() : qt(plan_->program.values[step.outputs.front()].name);
     case Qt::ToolTipRole: {
       QStringList lines{qt(step.name)};
-      if (!step.cause.empty()) lines << qt(step.cause);
+      if (!step.cause.empty()) lines << short_cause(qt(step.cause));
       for (int value : step.outputs) {
         const ProgramValue& lies = plan_->program.values[value];
         lines << tr("gives %1, local %2").arg(layout_text(*plan_, value), qt(to_string(lies.local_shape)));

@@ -11,6 +11,14 @@
 #include "viz/paint/units.h"
 
 namespace shardscope {
+namespace {
+
+constexpr size_t most_outputs = 3;
+
+// A layout or a path that may break between its dimensions or segments.
+QString breakable(QString text) { return text.replace("][", "] [").replace("/", "/" + QString(QChar(0x200b))); }
+
+}  // namespace
 
 InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
@@ -132,8 +140,7 @@ void InspectorPanel::show_all() {
 
 void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
-  // A path may break after each segment.
-  title_->setText(facts ? QString(facts->title).replace("/", "/" + QString(QChar(0x200b))) : tr("Nothing selected"));
+  title_->setText(facts ? breakable(facts->title) : tr("Nothing selected"));
   subtitle_->setText(
       facts
           ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), QString::fromUtf8(name(facts->dtype).data()))
@@ -157,11 +164,10 @@ void InspectorPanel::show_array() {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
     const size_t copies = replicas(*facts->sharding, plan->mesh, facts->shape, 0).size();
-    rows = {
-        {tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)).replace("][", "]" + QString(QChar(0x200b)) + "[")},
-        {tr("Local shape"), qt(to_string(local))},
-        {tr("Per device"), qt(bytes_text(double(bytes)))},
-        {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};
+    rows = {{tr("Layout"), breakable(qt(to_string(*facts->sharding, plan->mesh)))},
+            {tr("Local shape"), qt(to_string(local))},
+            {tr("Per device"), qt(bytes_text(double(bytes)))},
+            {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};
     tips = {tr("For each dimension the mesh axes that split it."), tr("Shape of one shard: what one device holds."),
             qt(exact_bytes(double(bytes))), tr("How many devices hold the same shard.")};
   }
@@ -185,8 +191,9 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
         costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()), axes_text(plan->mesh, step.axes)),
                  qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, id);
-    item->setToolTip(
-        0, QString("%1, %2\n%3").arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), qt(step.cause)));
+    item->setToolTip(0,
+                     QString("%1, %2\n%3")
+                         .arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), short_cause(qt(step.cause))));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
                                                       .arg(step.inputs.size())
@@ -233,25 +240,35 @@ void InspectorPanel::show_step() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (!plan || id < 0 || id >= static_cast<int>(plan->program.steps.size())) return fill(step_, "", {});
   const Step& step = plan->program.steps[id];
-  std::vector<std::pair<QString, QString>> rows{{tr("Op"), qt(step.name)},
-                                                {tr("Phase"), QString::fromUtf8(name(step.phase).data())}};
+  std::vector<std::pair<QString, QString>> rows;
+  std::vector<QString> tips;
+  const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
+    rows.emplace_back(name, value);
+    tips.push_back(tip);
+  };
+  row(tr("Op"), breakable(qt(step.name)), qt(step.name));
+  row(tr("Phase"), QString::fromUtf8(name(step.phase).data()));
   if (is_collective(step.kind)) {
-    rows.emplace_back(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
-    rows.emplace_back(tr("Payload"), qt(bytes_text(double(step.payload_bytes))));
-    rows.emplace_back(tr("Sent"), qt(bytes_text(step.wire_bytes)));
+    row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
+    row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
+    row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }
-  if (!step.cause.empty()) rows.emplace_back(tr("Cause"), qt(step.cause));
-  for (int value : step.outputs)
-    if (rows.size() < 9) {
-      const ProgramValue& lies = plan->program.values[value];
-      rows.emplace_back(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)));
-    }
-  if (step.flops > 0) rows.emplace_back(tr("Work"), qt(flops_text(step.flops)));
-  rows.emplace_back(tr("Predicted"), qt(seconds_text(step.seconds)));
+  if (!step.cause.empty()) row(tr("Cause"), breakable(short_cause(qt(step.cause))), qt(step.cause));
+  for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
+    const ProgramValue& lies = plan->program.values[step.outputs[i]];
+    row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
+        qt(lies.name));
+    if (step.kind != StepKind::compute) continue;
+    const auto layout = std::ranges::find(plan->layouts, lies.graph_value, &ValueLayout::value);
+    if (layout != plan->layouts.end() && lies.graph_value != no_id && !layout->origin.text.empty())
+      row(tr("Why"), breakable(qt(layout->origin.text)), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
+  }
+  if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
+  if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
+  row(tr("Predicted"), qt(seconds_text(step.seconds)));
   if (const RunRecord* run = workspace_.matching_run())
-    if (const std::optional<double> ms = run->plan_step_ms(id))
-      rows.emplace_back(tr("Measured"), qt(seconds_text(*ms / 1000)));
-  fill(step_, tr("Step %1: %2").arg(id).arg(QString::fromUtf8(name(step.kind).data())), rows);
+    if (const std::optional<double> ms = run->plan_step_ms(id)) row(tr("Measured"), qt(seconds_text(*ms / 1000)));
+  fill(step_, tr("Step %1: %2").arg(id).arg(QString::fromUtf8(name(step.kind).data())), rows, tips);
 }
 
 }  // namespace shardscope

@@ -32,8 +32,8 @@ int fail(const QString& message) {
 
 QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePath("shardrun"); }
 
-// Renders the window once its first plan (or its errors) are there.
-void take_screenshot(MainWindow& window, const QString& file, const QString& array) {
+// Renders the window once its first plan (or its errors) are there, or at the end of the training run that it starts.
+void take_screenshot(MainWindow& window, const QString& file, const QString& array, bool train) {
   const auto shoot = [&window, file, array] {
     QTimer::singleShot(0, &window, [&window, file, array] {
       QApplication::processEvents();
@@ -44,10 +44,18 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& arr
     });
   };
   Planner& planner = window.workspace().planner;
+  const auto planned = [&window, shoot, train] {
+    if (!train || !window.workspace().planner.is_current()) return shoot();
+    RunControl& run = window.workspace().run;
+    QObject::connect(&run, &RunControl::received, &window, [&run, shoot] {
+      if (!run.is_active()) shoot();
+    });
+    window.train();
+  };
   if (planner.is_busy()) {
-    QObject::connect(&planner, &Planner::delivered, &window, shoot, Qt::SingleShotConnection);
+    QObject::connect(&planner, &Planner::delivered, &window, planned, Qt::SingleShotConnection);
   } else {
-    shoot();
+    planned();
   }
 }
 
@@ -76,12 +84,14 @@ int main(int count, char** arguments) {
                      {"size", "Window size.", "WxH", "1280x800"},
                      {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
                      {"select", "Parameter to select, such as Embed_0/embedding.", "PARAM"},
-                     {"theme", "light or dark; the desktop's when left out.", "NAME"}});
+                     {"train", "Start training; with --screenshot the picture is taken at the end of the run."},
+                     {"theme", "light or dark; the last choice when left out.", "NAME"}});
   parser.process(application);
 
   const QString look = parser.value("theme");
   if (!look.isEmpty() && look != "light" && look != "dark") return fail("--theme is light or dark");
-  apply_theme(application, look.isEmpty()   ? ThemeChoice::system
+  const bool screenshot = parser.isSet("screenshot"), train = parser.isSet("train");
+  apply_theme(application, look.isEmpty()   ? (screenshot ? ThemeChoice::system : remembered_theme())
                            : look == "dark" ? ThemeChoice::dark
                                             : ThemeChoice::light);
 
@@ -91,6 +101,7 @@ int main(int count, char** arguments) {
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1)
     return fail("--size is WIDTHxHEIGHT, such as 1280x800");
   window.resize(size[0].toInt(), size[1].toInt());
+  if (!screenshot && !parser.isSet("size")) window.rememberArrangement();
   if (!parser.value("page").isEmpty() && !window.showPage(parser.value("page")))
     return fail("--page is layout, flow, memory, collectives or timeline");
   QString array = parser.value("select");
@@ -99,13 +110,17 @@ int main(int count, char** arguments) {
     array.prepend("params/");
   window.workspace().selection.select_array(array);
 
-  const bool screenshot = parser.isSet("screenshot");
   if (parser.positionalArguments().isEmpty()) {
     window.openPreset(default_preset);
   } else if (!window.openFile(parser.positionalArguments().front()) && screenshot) {
     return fail("the run file could not be read");
   }
   window.show();
-  if (screenshot) take_screenshot(window, parser.value("screenshot"), array);
+  if (screenshot) {
+    take_screenshot(window, parser.value("screenshot"), array, train);
+  } else if (train) {
+    QObject::connect(&window.workspace().planner, &Planner::delivered, &window, &MainWindow::train,
+                     Qt::SingleShotConnection);
+  }
   return QApplication::exec();
 }

@@ -18,12 +18,15 @@ bool mentions(const Error& error, const std::string& axis) {
 }  // namespace
 
 MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), layout_(new QHBoxLayout(this)), total_(new QLabel(this)) {
+    : QWidget(parent),
+      workspace_(workspace),
+      layout_(new QHBoxLayout(this)),
+      title_(new QLabel(tr("Mesh"), this)),
+      total_(new QLabel(this)) {
   layout_->setContentsMargins(6, 0, 6, 0);
   layout_->setSpacing(6);
-  auto* title = new QLabel(tr("Mesh"), this);
-  title->setToolTip(tr("The mesh is a grid of devices with named axes; each device is one training process (rank)."));
-  layout_->addWidget(title);
+  title_->setToolTip(tr("The mesh is a grid of devices with named axes; each device is one training process (rank)."));
+  layout_->addWidget(title_);
   layout_->addWidget(total_);
   connect(&workspace.document, &Document::configChanged, this, &MeshBar::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &MeshBar::show_errors);
@@ -34,6 +37,15 @@ void MeshBar::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && dark_ != theme().dark)
     QMetaObject::invokeMethod(this, &MeshBar::show_config, Qt::QueuedConnection);
+}
+
+void MeshBar::set_compact(bool compact) {
+  if (compact_ == compact) return;
+  compact_ = compact;
+  title_->setVisible(!compact);
+  layout_->setContentsMargins(compact ? 0 : 6, 0, compact ? 0 : 6, 0);
+  layout_->setSpacing(compact ? 4 : 6);
+  show_config();
 }
 
 void MeshBar::make_fields() {
@@ -86,7 +98,9 @@ void MeshBar::show_config() {
     const QSignalBlocker block(fields_[i]);
     fields_[i]->setValue(static_cast<int>(axes[i].size));
   }
-  total_->setText(devices == 1 ? tr("= 1 device") : tr("= %1 devices").arg(devices));
+  const QString words = devices == 1 ? tr("= 1 device") : tr("= %1 devices").arg(devices);
+  total_->setText(compact_ ? QString("= %1").arg(devices) : words);
+  total_->setToolTip(words);
   show_errors();
 }
 

@@ -18,6 +18,8 @@ class MeshBar : public QWidget {
 
   QSpinBox* field(int axis) const { return fields_.at(axis); }
   int field_count() const { return static_cast<int>(fields_.size()); }
+  // Without the words around the fields, where there is little room.
+  void set_compact(bool compact);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -29,7 +31,9 @@ class MeshBar : public QWidget {
 
   Workspace& workspace_;
   QHBoxLayout* layout_;
+  QLabel* title_;
   QLabel* total_;
+  bool compact_ = false;
   std::vector<std::string> names_;
   std::vector<QSpinBox*> fields_;
   std::vector<QWidget*> parts_;  // all widgets of the fields

@@ -3,12 +3,18 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/appearance.h"
 #include "gui/spec_delegate.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
+namespace {
+
+constexpr int narrowest_name = 124;
+
+}  // namespace
 
 ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
@@ -48,15 +54,22 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->header()->setStretchLastSection(false);
   tree_->header()->setMinimumSectionSize(44);
   tree_->expandAll();
-  const int widths[] = {164, 88, 100, 78, 78, 48};
-  for (int column = 0; column < ParameterModel::columns; ++column) tree_->setColumnWidth(column, widths[column]);
+  tree_->header()->setResizeContentsPrecision(-1);
+  tree_->header()->moveSection(ParameterModel::spec_column, 1);
+  tree_->viewport()->installEventFilter(this);
+  for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
+    tree_->setColumnWidth(column, 78);
+  tree_->setColumnWidth(ParameterModel::dtype_column, 48);
+  connect(tree_->header(), &QHeaderView::sectionResized, this, [this] { by_hand_ |= !fitting_; });
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ParametersPanel::take_selection);
   connect(proxy_, &QAbstractItemModel::modelReset, this, [this] {
     tree_->expandAll();
     follow_selection();
+    fit_columns();
   });
   connect(&workspace.selection, &Selection::arrayChanged, this, &ParametersPanel::follow_selection);
   connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::show_facts);
+  connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::fit_columns);
 
   summary_->setFont(small_font());
   summary_->setContentsMargins(8, 3, 8, 4);
@@ -71,6 +84,26 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   layout->addWidget(tree_, 1);
   layout->addWidget(summary_);
   show_facts();
+}
+
+bool ParametersPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == tree_->viewport() && event->type() == QEvent::Resize) fit_columns();
+  return QWidget::eventFilter(watched, event);
+}
+
+void ParametersPanel::fit_columns() {
+  if (by_hand_ || fitting_) return;
+  fitting_ = true;
+  const auto wanted = [this](int column, int least, int most) {
+    return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 10, least, most);
+  };
+  const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
+  const int name = wanted(ParameterModel::name_column, narrowest_name, 240);
+  const int room = tree_->viewport()->width() - spec - shape;
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
+  tree_->setColumnWidth(ParameterModel::spec_column, spec);
+  tree_->setColumnWidth(ParameterModel::shape_column, shape);
+  fitting_ = false;
 }
 
 void ParametersPanel::focusFilter() {

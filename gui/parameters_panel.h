@@ -11,7 +11,7 @@
 
 namespace shardscope {
 
-// The parameter tree with its filter line and the switch for optimizer state.
+// The parameter tree, the specs beside the names, with its filter line and the switch for optimizer state.
 class ParametersPanel : public QWidget {
   Q_OBJECT
  public:
@@ -22,7 +22,11 @@ class ParametersPanel : public QWidget {
   void editSpec(const QString& key);
   QTreeView* tree() const { return tree_; }
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
+  void fit_columns();  // until the person has set a width by hand
   void follow_selection();
   void take_selection(const QModelIndex& index);
   void show_facts();
@@ -34,6 +38,8 @@ class ParametersPanel : public QWidget {
   QCheckBox* state_;
   QTreeView* tree_;
   QLabel* summary_;
+  bool fitting_ = false;
+  bool by_hand_ = false;
 };
 
 }  // namespace shardscope

@@ -32,6 +32,7 @@ class Planner : public QObject {
   ~Planner() override;
 
   void request(const RunConfig& config);
+  const PlanSource& source() const { return source_; }
 
   bool is_busy() const { return delivered_ != requested_; }
   // The last good plan; none before the first.

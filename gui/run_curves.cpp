@@ -18,9 +18,7 @@ namespace {
 constexpr size_t dotted_points = 40;
 constexpr int tall_curve = 170, few_marks = 4, many_marks = 6;
 
-QString after(const QString& title, const QString& value) {
-  return value.isEmpty() ? title : title + "  " + value;
-}
+QString after(const QString& title, const QString& value) { return value.isEmpty() ? title : title + "  " + value; }
 
 }  // namespace
 

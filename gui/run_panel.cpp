@@ -40,7 +40,8 @@ RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
   ranks->setWidget(new RankBars(workspace));
   tabs_->setDocumentMode(true);
   tabs_->addTab(curves_, tr("Curves"));
-  tabs_->addTab(new RunComparison(workspace, this), tr("Predicted and measured"));
+  comparison_ = new RunComparison(workspace, this);
+  tabs_->addTab(comparison_, tr("Predicted and measured"));
   tabs_->addTab(ranks, tr("Ranks"));
   tabs_->addTab(log_, tr("Log"));
 
@@ -57,6 +58,7 @@ RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
   layout->setSpacing(0);
   layout->addWidget(corner);
   layout->addWidget(tabs_, 1);
+  tabs_->setCurrentWidget(comparison_);  // before the first run the predictions alone
   connect(&workspace.run, &RunControl::stateChanged, this, &RunPanel::refresh);
   connect(&workspace.run, &RunControl::received, this, &RunPanel::refresh);
   connect(&workspace.planner, &Planner::delivered, this, &RunPanel::refresh);
@@ -66,6 +68,8 @@ RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
 void RunPanel::refresh() {
   const RunControl& run = workspace_.run;
   const bool failed = run.state() == RunControl::State::failed;
+  if (run.state() != RunControl::State::idle && !std::exchange(has_run_, true) && tabs_->currentWidget() == comparison_)
+    tabs_->setCurrentWidget(curves_);
   state_->setText(QString("<span style='color:%1'>%2</span>")
                       .arg((failed ? theme().error : theme().text).name(),
                            run.state() == RunControl::State::idle

@@ -30,9 +30,11 @@ class RunPanel : public QWidget {
   QLabel* stale_;
   QPushButton* again_;
   QTabWidget* tabs_;
+  QWidget* comparison_ = nullptr;
   RunCurves* curves_;
   QPlainTextEdit* log_;
   size_t logged_ = 0;
+  bool has_run_ = false;
 };
 
 }  // namespace shardscope

@@ -214,7 +214,7 @@ QString TimelinePage::tip_at(const QPointF& point) const {
       lines << tr("measured %1 (%2)").arg(qt(seconds_text(*ms / 1000)), qt(ratio_text(*ms / 1000, step.seconds)));
   if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
   if (is_collective(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
-  if (!step.cause.empty()) lines << qt(step.cause);
+  if (!step.cause.empty()) lines << short_cause(qt(step.cause));
   return lines.join('\n');
 }
 

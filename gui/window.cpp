@@ -7,6 +7,7 @@
 #include <QFileDialog>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QSettings>
 #include <QVBoxLayout>
 
 #include "engine/config/write.h"
@@ -20,6 +21,7 @@
 namespace shardscope {
 namespace {
 
+const QString geometry_key = "window/geometry", docks_key = "window/docks";
 const QString file_filter = QObject::tr("Run files (*.json);;All files (*)");
 
 }  // namespace
@@ -108,9 +110,11 @@ bool MainWindow::save() {
 }
 
 bool MainWindow::saveAs() {
-  const QString path =
-      QFileDialog::getSaveFileName(this, tr("Save run file"), workspace_->document.title(), file_filter);
-  return !path.isEmpty() && write(path);
+  QFileDialog dialog(this, tr("Save run file"), workspace_->document.path(), file_filter);
+  dialog.setAcceptMode(QFileDialog::AcceptSave);
+  dialog.setDefaultSuffix("json");
+  dialog.selectFile(workspace_->document.title());
+  return dialog.exec() == QDialog::Accepted && write(dialog.selectedFiles().value(0));
 }
 
 bool MainWindow::write(const QString& path) {
@@ -211,6 +215,19 @@ void MainWindow::showEvent(QShowEvent* event) {
   if (!std::exchange(arranged_, true)) arrange_docks();
 }
 
+void MainWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  fit_tool_bar();
+  if (arranged_ && dock_sizes() == arranged_sizes_) arrange_docks();
+}
+
+void MainWindow::rememberArrangement() {
+  remembers_ = true;
+  const QSettings settings;
+  restoreGeometry(settings.value(geometry_key).toByteArray());
+  arranged_ = restoreState(settings.value(docks_key).toByteArray());
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (workspace_->run.is_active()) {
     const auto answer =
@@ -220,6 +237,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   }
   if (!may_discard()) return event->ignore();
   workspace_->run.end_now();
+  if (remembers_) {
+    QSettings settings;
+    settings.setValue(geometry_key, saveGeometry());
+    settings.setValue(docks_key, saveState());
+  }
   event->accept();
 }
 

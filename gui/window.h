@@ -5,7 +5,9 @@
 #include <QLabel>
 #include <QMainWindow>
 #include <QTabWidget>
+#include <array>
 
+#include "gui/appearance.h"
 #include "gui/inspector_panel.h"
 #include "gui/mesh_bar.h"
 #include "gui/parameters_panel.h"
@@ -36,6 +38,8 @@ class MainWindow : public QMainWindow {
   // nothing about unsaved changes.
   bool openFile(const QString& path);
   void openPreset(const QString& name);
+  // Takes size and docks from the user's settings, and keeps them there when the window closes.
+  void rememberArrangement();
   // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
   bool showPage(const QString& name);
 
@@ -49,6 +53,7 @@ class MainWindow : public QMainWindow {
  protected:
   void closeEvent(QCloseEvent* event) override;
   void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
@@ -56,6 +61,9 @@ class MainWindow : public QMainWindow {
   void make_pages();
   void make_docks();
   void arrange_docks();
+  std::array<int, 3> dock_sizes() const;
+  void fit_tool_bar();
+  void choose_theme(ThemeChoice choice);
   void make_actions();
   void make_tool_bar();
   void make_menus();
@@ -86,6 +94,9 @@ class MainWindow : public QMainWindow {
   RecentFiles* recent_ = nullptr;
   std::vector<QDockWidget*> docks_;
   bool arranged_ = false;
+  bool remembers_ = false;
+  // Widths and height of the docks as arrange_docks() left them; where they differ the person has changed them.
+  std::array<int, 3> arranged_sizes_{};
   QDockWidget* problems_dock_ = nullptr;
   QDockWidget* run_dock_ = nullptr;
   QDockWidget* parameters_dock_ = nullptr;

@@ -20,6 +20,11 @@
 #include "gui/window.h"
 
 namespace shardscope {
+namespace {
+
+constexpr int roomy_width = 1120;  // from here on the tool bar has room for words
+
+}  // namespace
 
 void MainWindow::make_pages() {
   auto* centre = new QWidget(this);
@@ -85,10 +90,16 @@ void MainWindow::make_docks() {
   });
 }
 
+std::array<int, 3> MainWindow::dock_sizes() const {
+  return {parameters_dock_->width(), inspector_dock_->width(), run_dock_->height()};
+}
+
 void MainWindow::arrange_docks() {
   resizeDocks({parameters_dock_, inspector_dock_},
               {std::clamp(width() * 29 / 100, 230, 380), std::clamp(width() / 5, 190, 320)}, Qt::Horizontal);
   resizeDocks({run_dock_}, {std::clamp(height() / 4, 150, 260)}, Qt::Vertical);
+  layout()->activate();
+  arranged_sizes_ = dock_sizes();
 }
 
 QAction* MainWindow::action(const QString& name, const QString& text, const QKeySequence& key, const QString& icon,
@@ -180,13 +191,31 @@ void MainWindow::make_tool_bar() {
   preset_->setToolTip(tr("Start from a run file that comes with the program."));
   for (const QString& name : preset_names()) preset_->addItem(name);
   preset_->setCurrentIndex(-1);
-  preset_->setMinimumContentsLength(9);
+  preset_->setMinimumContentsLength(6);
   preset_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   connect(preset_, &QComboBox::activated, this, [this](int i) {
     if (may_discard()) openPreset(preset_->itemText(i));
     preset_->setCurrentIndex(-1);
   });
   bar->addWidget(preset_);
+}
+
+void MainWindow::fit_tool_bar() {
+  const bool compact = width() < roomy_width;
+  mesh_bar_->set_compact(compact);
+  mode_->setItemText(0, compact ? tr("Cheapest") : tr("Layout: cheapest"));
+  mode_->setItemText(1, compact ? tr("As written") : tr("Layout: as written"));
+  if (auto* stop = findChild<QToolButton*>("stopButton"))
+    stop->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+}
+
+void MainWindow::choose_theme(ThemeChoice choice) {
+  apply_theme(*qApp, choice);
+  remember_theme(choice);
+  for (QAction* each : findChildren<QAction*>())
+    if (const QString icon = each->property("icon_name").toString(); !icon.isEmpty()) each->setIcon(themed_icon(icon));
+  run_panel_->take_theme();
+  workspace_->planner.request(workspace_->document.config());
 }
 
 void MainWindow::make_menus() {
@@ -225,16 +254,9 @@ void MainWindow::make_menus() {
   for (const auto& [text, choice] : choices) {
     QAction* made = look->addAction(text);
     made->setCheckable(true);
-    made->setChecked(choice == ThemeChoice::system);
+    made->setChecked(choice == theme_choice());
     group->addAction(made);
-    connect(made, &QAction::triggered, this, [this, choice = choice] {
-      apply_theme(*qApp, choice);
-      for (QAction* each : findChildren<QAction*>())
-        if (const QString icon = each->property("icon_name").toString(); !icon.isEmpty())
-          each->setIcon(themed_icon(icon));
-      run_panel_->take_theme();
-      workspace_->planner.request(workspace_->document.config());
-    });
+    connect(made, &QAction::triggered, this, [this, choice = choice] { choose_theme(choice); });
   }
 
   QMenu* plan = menuBar()->addMenu(tr("&Plan"));
@@ -243,6 +265,7 @@ void MainWindow::make_menus() {
     plan->addAction(mode == LayoutMode::cheapest ? tr("Layout mode: &cheapest") : tr("Layout mode: as &written"),
                     QKeySequence(mode == LayoutMode::cheapest ? "Ctrl+Shift+1" : "Ctrl+Shift+2"), this,
                     [this, mode] { set_mode(workspace_->document, mode); });
+  plan->addAction(tr("&Compare layout modes"), QKeySequence("Ctrl+Shift+L"), this, [this] { showPage("collectives"); });
   plan->addSeparator();
   plan->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+P"), this, [this] {
     problems_dock_->show();

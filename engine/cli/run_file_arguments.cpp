@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/file_faults.h"
 #include "engine/config/override.h"
 #include "engine/config/parse.h"
 
@@ -41,25 +42,6 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Every fault of the file: those of its form, and those of the values that could be read all the same, but for what a
-// value that could not be read may have caused.
-std::vector<Error> all_faults(const ReadRunFile& read) {
-  auto is_unread = [&](const std::string& section) {
-    return std::any_of(read.errors.begin(), read.errors.end(), [&](const Error& error) {
-      return error.code != "unknown_key" && error.where.find(": " + section) != std::string::npos;
-    });
-  };
-  const bool shapes_unread = is_unread("model") || is_unread("data"), mesh_unread = is_unread("mesh");
-  std::vector<Error> errors = read.errors;
-  for (Error& error : validate(read.config)) {
-    const std::string section = error.where.substr(0, error.where.find_first_of(".["));
-    const bool by_names_alone = error.code == "duplicate_axis" || (error.code == "unknown_axis" && !mesh_unread);
-    const bool caused = section == "sharding" ? (shapes_unread || mesh_unread) && !by_names_alone : is_unread(section);
-    if (!caused) errors.push_back(std::move(error));
-  }
-  return errors;
-}
-
 }  // namespace
 
 void RunFileArguments::add_to(CLI::App& command, bool file_required) {
@@ -71,7 +53,7 @@ void RunFileArguments::add_to(CLI::App& command, bool file_required) {
 
 RunConfig RunFileArguments::load() const {
   ReadRunFile read = read_run_file(file);
-  if (!read.errors.empty()) throw Failure(locate_errors(all_faults(read), text_of(file), file));
+  if (!read.errors.empty()) throw Failure(all_faults(read, file));
   RunConfig config = std::move(read.config);
   if (!assignments.empty()) config = apply_overrides(config, assignments, known_paths(config, assignments));
   if (std::vector<Error> errors = validate(config); !errors.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -24,9 +25,7 @@ class FloatArray {
   explicit FloatArray(Shape shape) : shape_(std::move(shape)), lines_(element_count(shape_) / 16 + 1) {
     for (Line& line : lines_) std::fill_n(line.values, 16, 0.5f);
   }
-  TensorView view() {
-    return {lines_.data(), DType::f32, shape_, shape_, std::vector<int64_t>(shape_.size())};
-  }
+  TensorView view() { return {lines_.data(), DType::f32, shape_, shape_, std::vector<int64_t>(shape_.size())}; }
 
  private:
   Shape shape_;
@@ -34,16 +33,15 @@ class FloatArray {
 };
 
 template <class Work>
-double median_seconds(int runs, Work&& work) {
-  std::vector<double> seconds;
+double fastest_seconds(int runs, Work&& work) {
+  double fastest = std::numeric_limits<double>::infinity();
   work();
   for (int run = 0; run < runs; ++run) {
     auto start = std::chrono::steady_clock::now();
     work();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    fastest = std::min(fastest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  std::nth_element(seconds.begin(), seconds.begin() + runs / 2, seconds.end());
-  return seconds[static_cast<size_t>(runs / 2)];
+  return fastest;
 }
 
 // Seconds of one op whose operands and result have these shapes.
@@ -51,10 +49,10 @@ double op_seconds(const std::string& op, const std::string& equation, const std:
   std::vector<FloatArray> arrays(shapes.begin(), shapes.end());
   Attributes attributes{{"equation", equation}};
   std::vector<Line> workspace(static_cast<size_t>(matrix_product_workspace_bytes(8192, 2048, 2048, threads) / 64));
-  KernelArguments arguments{&attributes, {arrays[0].view(), arrays[1].view()}, {arrays[2].view()}, workspace.data(),
-                            static_cast<int64_t>(workspace.size() * 64), threads};
+  KernelArguments arguments{&attributes,      {arrays[0].view(), arrays[1].view()},        {arrays[2].view()},
+                            workspace.data(), static_cast<int64_t>(workspace.size() * 64), threads};
   std::unique_ptr<Kernel> kernel = kernel_factory(op)(arguments);
-  return median_seconds(5, [&] { kernel->run({}); });
+  return fastest_seconds(9, [&] { kernel->run({}); });
 }
 
 // Seconds of an all-reduce of `count` floats by each of the ranks, as threads.
@@ -66,7 +64,7 @@ double all_reduce_seconds(int64_t count, int runs) {
     threads.emplace_back([&, rank] {
       FloatArray array({count});
       CollectivePart part{array.view().data, array.view().data, {count}, DType::f32};
-      double own = median_seconds(runs, [&] { communicators[static_cast<size_t>(rank)]->all_reduce({&part, 1}); });
+      double own = fastest_seconds(runs, [&] { communicators[static_cast<size_t>(rank)]->all_reduce({&part, 1}); });
       if (rank == 0) seconds = own;
     });
   }
