@@ -50,6 +50,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   spec_error_->setWordWrap(true);
   spec_error_->setObjectName("specError");
   costs_title_->setProperty("section", true);
+  costs_title_->setWordWrap(true);
   costs_->setObjectName("costs");
   costs_->setColumnCount(2);
   costs_->setHeaderHidden(true);
@@ -98,8 +99,10 @@ InspectorPanel::Section InspectorPanel::make_section() {
   Section section;
   section.title = new QLabel(this);
   section.title->setProperty("section", true);
+  section.title->setWordWrap(true);
   section.body = new QWidget(this);
-  section.rows = new QFormLayout(section.body);
+  section.rows = new QGridLayout(section.body);
+  section.rows->setColumnStretch(1, 1);
   section.rows->setContentsMargins(0, 0, 0, 0);
   section.rows->setVerticalSpacing(4);
   section.rows->setHorizontalSpacing(12);
@@ -111,23 +114,25 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
   section.title->setText(title);
   section.title->setVisible(!title.isEmpty());
   section.body->setVisible(!rows.empty());
-  while (section.rows->rowCount() > static_cast<int>(rows.size()))
-    section.rows->removeRow(section.rows->rowCount() - 1);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const int row = static_cast<int>(i);
-    if (row >= section.rows->rowCount()) {
-      auto* name = new QLabel;
-      name->setProperty("muted", true);
-      name->setAlignment(Qt::AlignTop);
-      auto* value = new QLabel;
-      value->setWordWrap(true);
-      value->setTextInteractionFlags(Qt::TextSelectableByMouse);
-      section.rows->addRow(name, value);
-    }
-    auto* name = static_cast<QLabel*>(section.rows->itemAt(row, QFormLayout::LabelRole)->widget());
-    auto* value = static_cast<QLabel*>(section.rows->itemAt(row, QFormLayout::FieldRole)->widget());
+  while (section.fields.size() < rows.size()) {
+    const int row = static_cast<int>(section.fields.size());
+    auto* name = new QLabel(section.body);
+    name->setProperty("muted", true);
+    auto* value = new QLabel(section.body);
+    value->setWordWrap(true);
+    value->setTextFormat(Qt::RichText);  // measured as it is painted, to the pixel
+    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    section.rows->addWidget(name, row, 0, Qt::AlignTop | Qt::AlignLeft);
+    section.rows->addWidget(value, row, 1);
+    section.fields.emplace_back(name, value);
+  }
+  for (size_t i = 0; i < section.fields.size(); ++i) {
+    const auto [name, value] = section.fields[i];
+    name->setVisible(i < rows.size());
+    value->setVisible(i < rows.size());
+    if (i >= rows.size()) continue;
     name->setText(rows[i].first);
-    value->setText(rows[i].second);
+    value->setText(rows[i].second.toHtmlEscaped());
     value->setToolTip(i < tips.size() ? tips[i] : QString());
   }
 }

@@ -1,9 +1,11 @@
 #pragma once
 
-#include <QFormLayout>
+#include <QGridLayout>
 #include <QLabel>
 #include <QTreeWidget>
 #include <QWidget>
+#include <utility>
+#include <vector>
 
 #include "gui/array_facts.h"
 #include "gui/spec_editor.h"
@@ -23,7 +25,8 @@ class InspectorPanel : public QWidget {
   struct Section {
     QLabel* title = nullptr;
     QWidget* body = nullptr;
-    QFormLayout* rows = nullptr;
+    QGridLayout* rows = nullptr;
+    std::vector<std::pair<QLabel*, QLabel*>> fields;  // name and value of each row
   };
 
   Section make_section();

@@ -1,7 +1,12 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
+#include <QSocketNotifier>
 #include <QTimer>
 #include <cstdio>
 
@@ -16,6 +21,8 @@ namespace {
 
 constexpr int no_display = 3;
 constexpr int bad_input = 2;
+constexpr int interrupted = 130;
+constexpr int smallest_file = 0;  // the most effort of packing
 
 // Qt ends the process when it finds no display; this says it in words first.
 bool has_display(int count, char** arguments) {
@@ -35,13 +42,17 @@ QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePa
 // Renders the window once its first plan (or its errors) are there, or at the end of the training run that it starts.
 void take_screenshot(MainWindow& window, const QString& file, const QString& array, bool train) {
   const auto shoot = [&window, file, array] {
-    QTimer::singleShot(0, &window, [&window, file, array] {
-      QApplication::processEvents();
+    auto* timer = new QTimer(&window);
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, file, array] {
+      if (!window.isSettled()) return;
+      timer->stop();
       if (!array.isEmpty() && window.workspace().selection.array() != array)
         return QApplication::exit(fail(QString("there is no parameter %1").arg(array)));
-      const bool written = window.grab().save(file);
+      const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB888);
+      const bool written = picture.save(file, nullptr, smallest_file);
       QApplication::exit(written ? 0 : fail(QString("cannot write %1").arg(file)));
     });
+    timer->start(50);
   };
   Planner& planner = window.workspace().planner;
   const auto planned = [&window, shoot, train] {
@@ -57,6 +68,21 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& arr
   } else {
     planned();
   }
+}
+
+// Ctrl-C and kill end the run that the window watches, then the window; nothing of either is left.
+int signal_pipe[2];
+
+void end_on_signals(MainWindow& window) {
+  if (::pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  auto* notifier = new QSocketNotifier(signal_pipe[0], QSocketNotifier::Read, &window);
+  QObject::connect(notifier, &QSocketNotifier::activated, &window, [&window] {
+    window.workspace().run.end_now();
+    QApplication::exit(interrupted);
+  });
+  struct sigaction action {};
+  action.sa_handler = [](int) { [[maybe_unused]] const auto written = ::write(signal_pipe[1], "", 1); };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
@@ -116,6 +142,7 @@ int main(int count, char** arguments) {
     return fail("the run file could not be read");
   }
   window.show();
+  end_on_signals(window);
   if (screenshot) {
     take_screenshot(window, parser.value("screenshot"), array, train);
   } else if (train) {

@@ -39,7 +39,7 @@ void TimelinePage::take_plan() {
   if (plan_ != workspace_.planner.plan()) {
     plan_ = workspace_.planner.plan();
     PredictedTimeline predicted = predict(plan_->program);
-    seconds_ = std::max(predicted.seconds, 1e-9);
+    predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
     lanes_.clear();
     lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
     lanes_.push_back({tr("collectives"), std::move(predicted.collectives), false});
@@ -63,8 +63,9 @@ void TimelinePage::take_measurements() {
     at += seconds;
   }
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
-  seconds_ = std::max({seconds_, at});
-  if (showed_all) end_ = seconds_;
+  seconds_ = std::max(predicted_seconds_, at);
+  end_ = showed_all ? seconds_ : std::min(end_, seconds_);
+  begin_ = std::min(begin_, end_);
   lanes_.push_back(std::move(compute));
   lanes_.push_back(std::move(collectives));
 }

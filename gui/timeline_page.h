@@ -52,7 +52,8 @@ class TimelinePage : public QWidget {
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   std::vector<Lane> lanes_;
-  double seconds_ = 0;  // of the longest lane
+  double seconds_ = 0;            // of the longest lane
+  double predicted_seconds_ = 0;  // of a step
   double begin_ = 0, end_ = 0;
   QPointF dragged_from_;
   double dragged_begin_ = 0, dragged_end_ = 0;

@@ -15,6 +15,7 @@
 #include "gui/array_facts.h"
 #include "gui/edits.h"
 #include "gui/mesh_dialog.h"
+#include "gui/mode_comparison.h"
 #include "gui/presets.h"
 #include "gui/recent_files.h"
 
@@ -81,6 +82,10 @@ void MainWindow::openPreset(const QString& name) {
     problems_->show_file_errors(failure.errors());
     problems_dock_->raise();
   }
+}
+
+bool MainWindow::isSettled() const {
+  return !workspace_->planner.is_busy() && !findChild<ModeComparison*>()->is_busy();
 }
 
 bool MainWindow::showPage(const QString& name) {
@@ -211,21 +216,28 @@ void MainWindow::focus_place(const QString& place) {
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
-  // The docks take their share of the window's first size; later it is the person's.
+  // The docks take their share of the window's size until a person has sized them.
   if (!std::exchange(arranged_, true)) arrange_docks();
+}
+
+bool MainWindow::event(QEvent* event) {
+  if (event->type() == QEvent::MouseButtonPress) pressed_sizes_ = dock_sizes();
+  const bool handled = QMainWindow::event(event);
+  if (event->type() == QEvent::MouseButtonRelease && dock_sizes() != pressed_sizes_) sized_by_hand_ = true;
+  return handled;
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   fit_tool_bar();
-  if (arranged_ && dock_sizes() == arranged_sizes_) arrange_docks();
+  if (arranged_ && !sized_by_hand_) arrange_docks();
 }
 
 void MainWindow::rememberArrangement() {
   remembers_ = true;
   const QSettings settings;
   restoreGeometry(settings.value(geometry_key).toByteArray());
-  arranged_ = restoreState(settings.value(docks_key).toByteArray());
+  arranged_ = sized_by_hand_ = restoreState(settings.value(docks_key).toByteArray());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

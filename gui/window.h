@@ -40,6 +40,8 @@ class MainWindow : public QMainWindow {
   void openPreset(const QString& name);
   // Takes size and docks from the user's settings, and keeps them there when the window closes.
   void rememberArrangement();
+  // Nothing is being planned, so what is seen stays.
+  bool isSettled() const;
   // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
   bool showPage(const QString& name);
 
@@ -53,6 +55,7 @@ class MainWindow : public QMainWindow {
  protected:
   void closeEvent(QCloseEvent* event) override;
   void showEvent(QShowEvent* event) override;
+  bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -95,8 +98,8 @@ class MainWindow : public QMainWindow {
   std::vector<QDockWidget*> docks_;
   bool arranged_ = false;
   bool remembers_ = false;
-  // Widths and height of the docks as arrange_docks() left them; where they differ the person has changed them.
-  std::array<int, 3> arranged_sizes_{};
+  bool sized_by_hand_ = false;          // a person has moved an edge of a dock
+  std::array<int, 3> pressed_sizes_{};  // of the docks when the mouse went down
   QDockWidget* problems_dock_ = nullptr;
   QDockWidget* run_dock_ = nullptr;
   QDockWidget* parameters_dock_ = nullptr;

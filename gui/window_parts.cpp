@@ -98,8 +98,6 @@ void MainWindow::arrange_docks() {
   resizeDocks({parameters_dock_, inspector_dock_},
               {std::clamp(width() * 29 / 100, 230, 380), std::clamp(width() / 5, 190, 320)}, Qt::Horizontal);
   resizeDocks({run_dock_}, {std::clamp(height() / 4, 150, 260)}, Qt::Vertical);
-  layout()->activate();
-  arranged_sizes_ = dock_sizes();
 }
 
 QAction* MainWindow::action(const QString& name, const QString& text, const QKeySequence& key, const QString& icon,

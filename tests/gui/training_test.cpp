@@ -1,14 +1,20 @@
 #include <signal.h>
 
+#include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QLabel>
+#include <QMessageBox>
+#include <QProcess>
 #include <QStandardPaths>
 #include <QTableWidget>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
 #include <QToolButton>
 #include <cmath>
 
+#include "engine/config/write.h"
 #include "gui/appearance.h"
 #include "gui/array_facts.h"
 #include "gui/edits.h"
@@ -147,6 +153,49 @@ class TrainingTest : public QObject {
     QCOMPARE(run().state(), RunControl::State::running);
   }
 
+  void a_stopped_rank_is_named_within_five_seconds_and_training_can_start_again() {
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    train_until(2);
+    const pid_t stopped = run().record().ranks.at(1).pid;
+    QElapsedTimer since;
+    since.start();
+    ::kill(stopped, SIGSTOP);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().failure, patience);
+    const qint64 waited = since.elapsed();
+    QVERIFY2(waited < 5000, qPrintable(QString::number(waited)));
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::failed);
+    const QString state = window_->findChild<QLabel*>("runState")->text();
+    QVERIFY2(state.contains("rank 1") && state.contains("SIGSTOP"), qPrintable(state));
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(rank_processes()), patience);
+    auto* again = window_->findChild<QPushButton*>("startAgain");
+    QVERIFY(again->isVisible());
+    QTest::mouseClick(again, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().steps.size() >= 2 || !run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::running);
+  }
+
+  void closing_the_window_asks_and_stops_the_run() {
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    train_until(1);
+    const std::vector<pid_t> processes = rank_processes();
+    for (const auto button : {QMessageBox::Cancel, QMessageBox::Close}) {
+      QTimer press;
+      connect(&press, &QTimer::timeout, [&] {
+        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) box->button(button)->click();
+      });
+      press.start(5);
+      QCOMPARE(window_->close(), button == QMessageBox::Close);
+      if (button == QMessageBox::Cancel) QVERIFY(run().is_active());
+    }
+    QVERIFY(!run().is_active());
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+  }
+
   void a_window_that_goes_takes_its_run_with_it() {
     RunConfig config = small_config();
     config.steps = 100000;
@@ -156,6 +205,31 @@ class TrainingTest : public QObject {
     QCOMPARE(processes.size(), size_t{2});
     window_.reset();
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+  }
+
+  void a_window_that_is_interrupted_leaves_nothing_behind() {
+    QTemporaryDir files;
+    QProcess window;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    for (const char* name : {"TMPDIR", "HOME", "XDG_CONFIG_HOME"}) environment.insert(name, files.path());
+    environment.insert("QT_QPA_PLATFORM", "offscreen");
+    window.setProcessEnvironment(environment);
+    const QString run_file = files.filePath("run.json");
+    RunConfig config = small_config();
+    config.steps = 100000;
+    save_run_config(config, run_file.toStdString());
+    window.start(SHARDSCOPE_BINARY_DIR "/bin/shardscope", {"--train", run_file});
+    const auto folders = [&] { return QDir(files.path()).entryList({"shardscope-*"}, QDir::Dirs); };
+    const auto connected = [&] {
+      for (const QString& folder : folders())
+        if (QFileInfo::exists(files.filePath(folder + "/socket"))) return true;
+      return false;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(connected(), patience);
+    ::kill(static_cast<pid_t>(window.processId()), SIGINT);
+    QVERIFY(window.waitForFinished(patience));
+    QCOMPARE(window.exitCode(), 130);
+    QTRY_COMPARE_WITH_TIMEOUT(folders(), QStringList(), patience);
   }
 
   void the_arrays_of_a_bucket_share_its_bytes() {

@@ -1,4 +1,6 @@
+#include <QSet>
 #include <QTest>
+#include <cmath>
 #include <random>
 
 #include "engine/mesh/partition_spec.h"
@@ -7,6 +9,7 @@
 #include "viz/paint/memory_geometry.h"
 #include "viz/paint/mesh_geometry.h"
 #include "viz/paint/palette.h"
+#include "viz/paint/ticks.h"
 #include "viz/paint/timeline_geometry.h"
 #include "viz/paint/units.h"
 
@@ -216,6 +219,36 @@ class GeometryTest : public QObject {
       QCOMPARE(kept_high.y, high.y);
       QVERIFY(std::ranges::is_sorted(kept, {}, &CurvePoint::x));
     }
+  }
+
+  void marks_of_an_axis_are_few_round_and_tell_each_other_apart() {
+    std::mt19937 random(11);
+    std::uniform_real_distribution<double> power(-6, 6), unit(-1, 1);
+    for (int round = 0; round < 2000; ++round) {
+      const double size = std::pow(10, power(random));
+      double low = unit(random) * size, high = round % 7 == 0 ? low : unit(random) * size;
+      if (low > high) std::swap(low, high);
+      const int most = 3 + round % 5;
+      const Ticks ticks = round_ticks(low, high, most);
+      const double slack = ticks.step * 1e-6;
+      QVERIFY(ticks.count >= 2 && ticks.count <= most);
+      QVERIFY(ticks.first <= low + slack && ticks.last() >= high - slack);
+      QSet<QString> labels;
+      for (int mark = 0; mark < ticks.count; ++mark) {
+        const QString label = QString::fromStdString(ticks.label(mark));
+        labels.insert(label);
+        QVERIFY2(!label.contains('e'), qPrintable(label));
+        QVERIFY(std::abs(label.toDouble() - (ticks.first + ticks.step * mark)) <= slack);
+      }
+      QCOMPARE(labels.size(), qsizetype(ticks.count));
+    }
+  }
+
+  void marks_around_step_times_are_whole_seconds() {
+    const Ticks ticks = round_ticks(3472, 5100, 4);
+    QCOMPARE(QString::fromStdString(ticks.label(0)), QString("3000"));
+    QCOMPARE(ticks.step, 1000.0);
+    QCOMPARE(ticks.last(), 6000.0);
   }
 
   void quantities_read_with_three_digits_and_a_unit() {

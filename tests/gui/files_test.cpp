@@ -1,0 +1,190 @@
+#include <QAbstractButton>
+#include <QFileDialog>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QTreeWidget>
+
+#include "engine/config/parse.h"
+#include "gui/appearance.h"
+#include "gui/presets.h"
+#include "gui/window.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+// Opening, saving and closing, through the dialogs that a person sees.
+class FilesTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  QTemporaryDir folder_;
+  std::unique_ptr<MainWindow> window_;
+
+  Planner& planner() { return window_->workspace().planner; }
+  Document& document() { return window_->workspace().document; }
+
+  // Acts on the modal dialogs that `open` brings up, one after the other, each as soon as it is there.
+  using Answer = std::function<void(QWidget*)>;
+  static int answer(const std::vector<Answer>& answers, const std::function<void()>& open) {
+    size_t given = 0;
+    QWidget* last = nullptr;
+    QTimer timer;
+    connect(&timer, &QTimer::timeout, [&] {
+      QWidget* dialog = QApplication::activeModalWidget();
+      if (!dialog || dialog == last) return;
+      last = dialog;
+      if (given < answers.size()) {
+        answers[given++](dialog);
+      } else {
+        static_cast<QDialog*>(dialog)->reject();
+        given = answers.size() + 1;
+      }
+    });
+    timer.start(5);
+    open();
+    return static_cast<int>(given);
+  }
+  static Answer press(QMessageBox::StandardButton button) {
+    return [button](QWidget* dialog) {
+      auto* box = qobject_cast<QMessageBox*>(dialog);
+      QVERIFY(box && box->button(button));
+      box->button(button)->click();
+    };
+  }
+  static Answer choose(const QString& path) {
+    return [path](QWidget* dialog) {
+      QVERIFY(qobject_cast<QFileDialog*>(dialog));
+      dialog->findChild<QLineEdit*>("fileNameEdit")->setText(path);
+      QTest::keyClick(dialog->findChild<QLineEdit*>("fileNameEdit"), Qt::Key_Return);
+    };
+  }
+
+  QString write(const QString& name, const QByteArray& text) {
+    QFile file(folder_.filePath(name));
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size()) qFatal("no room for test files");
+    return file.fileName();
+  }
+
+ private slots:
+  void initTestCase() {
+    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+    QCoreApplication::setOrganizationName("shardscope-tests");
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, folder_.path());
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    window_->openPreset(default_preset);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  void cleanup() { window_.reset(); }
+
+  void a_wrong_file_shows_all_its_errors_and_changes_nothing() {
+    const RunConfig before = document().config();
+    const std::shared_ptr<const Plan> good = planner().plan();
+    auto* problems = window_->findChild<QTreeWidget*>("problems");
+    const std::pair<QByteArray, std::vector<const char*>> files[] = {
+        {"{\"model\": {\"name\": \"nope\"}, \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 0}]}, \"colour\": 3}",
+         {"colour", "sharding", "optimizer", "steps", "size 0", "nope"}},
+        {"{\"model\": ", {"ends too early"}},
+        {"", {"empty"}},
+        {"no json at all", {"syntax"}}};
+    int number = 0;
+    for (const auto& [text, words] : files) {
+      const QString path = write(QString("wrong%1.json").arg(number++), text);
+      QCOMPARE(answer({choose(path)}, [&] { window_->open(); }), 1);
+      QString shown;
+      for (int i = 0; i < problems->topLevelItemCount(); ++i)
+        shown += problems->topLevelItem(i)->text(0) + " " + problems->topLevelItem(i)->text(1) + "\n";
+      for (const char* word : words) QVERIFY2(shown.contains(word), qPrintable(QString(word) + " not in\n" + shown));
+      QVERIFY(shown.contains(QFileInfo(path).fileName()));
+      QVERIFY(problems->isVisible());
+      QVERIFY(document().config() == before);
+      QCOMPARE(planner().plan(), good);
+      QVERIFY(planner().is_current());
+    }
+    QVERIFY(!window_->openFile("/nowhere/run.json"));
+  }
+
+  void a_file_whose_values_cannot_be_planned_is_opened_to_be_mended() {
+    RunConfig config = document().config();
+    const std::shared_ptr<const Plan> good = planner().plan();
+    const QString path = folder_.filePath("indivisible.json");
+    set_axis_size(document(), 0, 3);
+    document().save(path);
+    document().reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(answer({choose(path)}, [&] { window_->open(); }), 1);
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY(!planner().errors().empty());
+    QCOMPARE(planner().plan()->hash, good->hash);
+    QVERIFY(window_->mesh_bar()->field(0)->property("invalid").toBool());
+    set_axis_size(document(), 0, 4);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  void what_is_saved_by_the_dialog_is_opened_by_the_dialog() {
+    set_axis_size(document(), 0, 2);
+    const QString path = folder_.filePath("mine");
+    QCOMPARE(answer({choose(path)}, [&] { QVERIFY(window_->save()); }), 1);
+    QCOMPARE(document().path(), path + ".json");
+    QVERIFY(!document().is_modified());
+    QVERIFY(!window_->isWindowModified());
+    const RunConfig saved = document().config();
+    QVERIFY(load_run_config((path + ".json").toStdString()) == saved);
+    set_steps(document(), 77);
+    QVERIFY(window_->isWindowModified());
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->save()); }), 0);
+    QCOMPARE(load_run_config((path + ".json").toStdString()).steps, int64_t{77});
+    window_->openPreset(default_preset);
+    QVERIFY(document().path().isEmpty());
+    QCOMPARE(answer({choose(path + ".json")}, [&] { window_->open(); }), 1);
+    QCOMPARE(document().config().steps, int64_t{77});
+    QCOMPARE(document().title(), QString("mine.json"));
+  }
+
+  void a_file_that_cannot_be_written_is_said_and_stays_unsaved() {
+    set_steps(document(), 5);
+    QCOMPARE(answer({choose("/proc/nowhere.json"), press(QMessageBox::Ok)}, [&] { QVERIFY(!window_->saveAs()); }), 2);
+    QVERIFY(document().is_modified());
+    QVERIFY(document().path().isEmpty());
+  }
+
+  void unsaved_changes_are_asked_about_before_they_go() {
+    set_steps(document(), 5);
+    QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { window_->open(); }), 1);
+    QCOMPARE(document().config().steps, int64_t{5});
+    QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { QVERIFY(!window_->close()); }), 1);
+    QVERIFY(window_->isVisible());
+    const QString path = folder_.filePath("kept.json");
+    QCOMPARE(answer({press(QMessageBox::Save), choose(path)}, [&] { QVERIFY(window_->close()); }), 2);
+    QCOMPARE(load_run_config(path.toStdString()).steps, int64_t{5});
+  }
+
+  void changes_that_are_discarded_go_and_an_unchanged_file_is_not_asked_about() {
+    set_steps(document(), 5);
+    QCOMPARE(answer({press(QMessageBox::Discard)}, [&] { QVERIFY(window_->close()); }), 1);
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    window_->openPreset(default_preset);
+    window_->show();
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->close()); }), 0);
+  }
+
+  void closing_during_a_run_asks() {
+    window_->workspace().run.begin_replay(planner().plan());
+    QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { QVERIFY(!window_->close()); }), 1);
+    QVERIFY(window_->isVisible());
+    QCOMPARE(answer({press(QMessageBox::Close)}, [&] { QVERIFY(window_->close()); }), 1);
+  }
+};
+
+QTEST_MAIN(FilesTest)
+#include "files_test.moc"
