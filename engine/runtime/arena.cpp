@@ -31,6 +31,9 @@ int64_t Arena::measured_bytes() const {
 }
 
 int64_t heap_bytes() {
+  // mallinfo2 sets up a C library's heap that was never used (a sanitizer has its own), and not safely in several
+  // threads: one goes first.
+  [[maybe_unused]] static const struct mallinfo2 first = mallinfo2();
   const struct mallinfo2 info = mallinfo2();
   return static_cast<int64_t>(info.uordblks + info.hblkhd);
 }
