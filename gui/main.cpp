@@ -10,10 +10,10 @@
 #include <QTimer>
 #include <cstdio>
 
-#include "gui/appearance.h"
-#include "gui/array_facts.h"
-#include "gui/presets.h"
-#include "gui/window.h"
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
 
 using namespace shardscope;
 

@@ -10,7 +10,8 @@ namespace {
 std::vector<Error> check(const OptionList& options) {
   int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
   if (embed % heads == 0) return {};
-  return {{"indivisible", "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
+  return {{"indivisible",
+           "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
            "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)}};
 }
 
@@ -51,8 +52,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
   ValueId logits = model.child("Dense_0").dense(x, "bse,ev->bsv", {embed, vocabulary});
 
   double rows = static_cast<double>(context.batch_size * sequence);
-  OpId loss = graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {logits, labels},
-                           {{"scale", 1.0 / rows}});
+  OpId loss =
+      graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {logits, labels}, {{"scale", 1.0 / rows}});
   graph.outputs["logits"] = logits;
   graph.outputs["loss"] = graph.ops[loss].outputs[0];
   graph.outputs["accuracy"] = graph.ops[loss].outputs[1];
@@ -79,7 +80,9 @@ ModelDefinition decoder_only_transformer() {
            {"num_layers", int64_t{2}, true, 1, 1e4, "transformer blocks"},
            {"num_heads", int64_t{8}, true, 1, 1e5, "attention heads; divides embed_dim"},
            {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"}},
-          check, build, captions};
+          check,
+          build,
+          captions};
 }
 
 }  // namespace shardscope

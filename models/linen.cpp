@@ -110,9 +110,7 @@ ValueId Linen::dropout(ValueId x, int index) const {
 ValueId Linen::self_attention(ValueId x, ValueId tokens, int64_t heads) const {
   int64_t features = graph_->type(x).shape.back();
   int64_t head_size = features / heads;
-  auto project = [&](const char* name) {
-    return child(name).dense(x, "bse,ehd->bshd", {features, heads, head_size});
-  };
+  auto project = [&](const char* name) { return child(name).dense(x, "bse,ehd->bshd", {features, heads, head_size}); };
   ValueId query = project("query"), key = project("key"), value = project("value");
   Attributes attributes{{"causal", int64_t{1}}, {"padding", int64_t{1}}};
   add_dropout(attributes, path_);
@@ -120,8 +118,6 @@ ValueId Linen::self_attention(ValueId x, ValueId tokens, int64_t heads) const {
   return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features});
 }
 
-ValueId Linen::residual(ValueId x, ValueId y) const {
-  return append("add", {x, y}, {{"equation", "bse,bse->bse"}});
-}
+ValueId Linen::residual(ValueId x, ValueId y) const { return append("add", {x, y}, {{"equation", "bse,bse->bse"}}); }
 
 }  // namespace shardscope

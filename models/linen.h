@@ -10,12 +10,12 @@ namespace shardscope {
 // Builds the forward pass of Flax Linen modules: same parameter tree, shapes, initializers and random keys. A module is
 // a value; child modules extend its path.
 //
-// Example: Linen model(graph); Linen mlp = model.child("MLP_0"); y = mlp.child("Dense_0").dense(x, "bse,ef->bsf", {512, 2048});
-// makes params/MLP_0/Dense_0/kernel and bias.
+// Example: Linen model(graph); Linen mlp = model.child("MLP_0"); y = mlp.child("Dense_0").dense(x, "bse,ef->bsf", {512,
+// 2048}); makes params/MLP_0/Dense_0/kernel and bias.
 class Linen {
  public:
   struct Dropout {
-    double rate = 0;    // 0: none
+    double rate = 0;  // 0: none
     int64_t seed = 0;
   };
 

@@ -26,8 +26,7 @@ class Hasher {
   // Count, then characters.
   Hasher& add(std::string_view text);
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  Hasher& add(T value) {
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) Hasher& add(T value) {
     return add_bytes(std::as_bytes(std::span(&value, 1)));
   }
   // Hash of everything added so far; more may follow.

@@ -37,7 +37,8 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
   }
   OptionList resolved;
   for (const OptionDefinition& definition : definitions) {
-    auto found = std::find_if(given.begin(), given.end(), [&](const auto& item) { return item.first == definition.name; });
+    auto found =
+        std::find_if(given.begin(), given.end(), [&](const auto& item) { return item.first == definition.name; });
     std::string place = section + "." + definition.name;
     OptionValue value = definition.default_value;
     if (found != given.end()) {
@@ -46,7 +47,8 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
         value = static_cast<double>(std::get<int64_t>(value));
       }
       if (value.index() != definition.default_value.index()) {
-        errors.push_back({"wrong_type", fmt::format("expected {}, got {}", type_name(definition.default_value), text_of(value)),
+        errors.push_back({"wrong_type",
+                          fmt::format("expected {}, got {}", type_name(definition.default_value), text_of(value)),
                           place, fmt::format("for example {}", text_of(definition.default_value))});
         value = definition.default_value;
       }

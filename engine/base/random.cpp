@@ -188,9 +188,7 @@ uint32_t random_bits(Key key, uint64_t index) {
   return words.k0 ^ words.k1;
 }
 
-float uniform(Key key, uint64_t index, float low, float high) {
-  return to_uniform(random_bits(key, index), low, high);
-}
+float uniform(Key key, uint64_t index, float low, float high) { return to_uniform(random_bits(key, index), low, high); }
 
 float normal(Key key, uint64_t index) { return to_normal(random_bits(key, index), whole_range()); }
 

@@ -16,9 +16,7 @@ void add_block(const unsigned char* block, std::array<uint32_t, 5>& state) {
   for (int i = 16; i < 80; ++i) w[i] = std::rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
   auto [a, b, c, d, e] = state;
   for (int i = 0; i < 80; ++i) {
-    const uint32_t f = i < 20              ? (b & c) | (~b & d)
-                       : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d)
-                                           : b ^ c ^ d;
+    const uint32_t f = i < 20 ? (b & c) | (~b & d) : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d) : b ^ c ^ d;
     constexpr uint32_t constants[4] = {0x5A827999u, 0x6ED9EBA1u, 0x8F1BBCDCu, 0xCA62C1D6u};
     const uint32_t next = std::rotl(a, 5) + f + e + constants[i / 20] + w[i];
     e = d;

@@ -48,8 +48,13 @@ std::string first_cause(const Step& step) {
 }
 
 std::string collective_table(const Plan& plan) {
-  TextTable table({{"Collective"}, {"Axes"}, {"Group", Align::right}, {"Bytes", Align::right}, {"Sent", Align::right},
-                   {"Phase"}, {"Cause"}});
+  TextTable table({{"Collective"},
+                   {"Axes"},
+                   {"Group", Align::right},
+                   {"Bytes", Align::right},
+                   {"Sent", Align::right},
+                   {"Phase"},
+                   {"Cause"}});
   for (const Step& step : plan.program.steps) {
     if (!is_collective(step.kind)) continue;
     std::vector<std::string> axes;
@@ -64,8 +69,8 @@ std::string collective_table(const Plan& plan) {
 }  // namespace
 
 std::string plan_text(const Plan& plan) {
-  std::string text = mesh_line(plan) + "\n" + parameter_table(plan) + "\n" + memory_table(plan) + "\n" +
-                     collective_table(plan) + "\n";
+  std::string text =
+      mesh_line(plan) + "\n" + parameter_table(plan) + "\n" + memory_table(plan) + "\n" + collective_table(plan) + "\n";
   text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
                       bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,
                       plan.totals.seconds_per_step);

@@ -195,7 +195,8 @@ class Overrides {
   // Adds a value that the document does not have yet. False where the path is of no such value.
   bool add(const std::string& path, const std::string& text) {
     const std::vector<PlaceStep> steps = split_place(path).value_or(std::vector<PlaceStep>{});
-    if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); })) return false;
+    if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); }))
+      return false;
     if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters") {
       return add_parameter(path, steps, text);
     }

@@ -77,8 +77,8 @@ struct Graph {
   std::map<std::string, ValueId> inputs;   // "tokens", "labels"
   std::map<std::string, ValueId> outputs;  // "logits", "loss", "accuracy"
 
-  // Appends an op of the registered definition under a name of its own: a name that is taken gets "_1", "_2", ...; shapes of the results follow from its shape rule. Throws Failure
-  // (naming the op) when the operands do not fit.
+  // Appends an op of the registered definition under a name of its own: a name that is taken gets "_1", "_2", ...;
+  // shapes of the results follow from its shape rule. Throws Failure (naming the op) when the operands do not fit.
   OpId add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
               Attributes attributes = {}, OpId forward_op = no_id);
   ValueId add_source(std::string name, TensorType type, ValueKind kind);

@@ -14,7 +14,7 @@ class LabelledOp : public OpDefinition {
   struct Labels {
     std::vector<std::string> operands;
     std::vector<std::string> results;
-    std::string whole;    // labels that cannot be split
+    std::string whole;  // labels that cannot be split
     bool linear = false;
   };
 

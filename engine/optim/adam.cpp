@@ -15,8 +15,9 @@ void append(Graph& graph, const OptionList& options) {
     for (const std::string& state : parameter.state_names) {
       parameter.state.push_back(graph.add_source("optimizer/" + state + "/" + name, type, ValueKind::optimizer_state));
     }
-    OpId update = graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
-                               {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
+    OpId update =
+        graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
+                     {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
     const std::vector<ValueId>& results = graph.ops[update].outputs;
     parameter.updated = results[0];
     parameter.updated_state = {results[1], results[2]};

@@ -33,7 +33,8 @@ int DeviceProfile::threads_per_rank(int ranks) const { return std::max(1, static
 
 std::filesystem::path profile_path() {
   if (const char* path = std::getenv("SHARDSCOPE_PROFILE")) return path;
-  if (const char* config = std::getenv("XDG_CONFIG_HOME")) return std::filesystem::path(config) / "shardscope/device_profile.json";
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"))
+    return std::filesystem::path(config) / "shardscope/device_profile.json";
   const char* home = std::getenv("HOME");
   return std::filesystem::path(home ? home : "/") / ".config/shardscope/device_profile.json";
 }

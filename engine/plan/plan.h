@@ -11,7 +11,7 @@
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/sharding.h"
 #include "engine/plan/device_profile.h"
-#include "engine/shard/program.h"
+#include "engine/program/program.h"
 
 namespace shardscope {
 
@@ -25,12 +25,12 @@ struct ParameterPlan {
   std::vector<std::string> path;
   Shape shape;
   DType dtype = DType::f32;
-  PartitionSpec spec;            // as the file says, or empty when not named
-  bool named = false;            // the file names it
+  PartitionSpec spec;  // as the file says, or empty when not named
+  bool named = false;  // the file names it
   Sharding sharding;
-  int value = -1;                // program value that stores it
+  int value = -1;  // program value that stores it
   std::vector<std::string> state_names;
-  std::vector<int> state_values; // program values of the optimizer's state
+  std::vector<int> state_values;  // program values of the optimizer's state
 };
 
 // The layout of a value of the forward graph where it is defined, for views and explanations.
@@ -44,11 +44,11 @@ struct ValueLayout {
 
 struct PlanTotals {
   std::array<int64_t, memory_category_count> memory{};  // bytes per device at the peak, by category
-  int64_t memory_total = 0;        // = arena_bytes
-  int64_t live_lower_bound = 0;    // largest sum of live buffers
+  int64_t memory_total = 0;                             // = arena_bytes
+  int64_t live_lower_bound = 0;                         // largest sum of live buffers
   double wire_bytes_per_device = 0;
   double flops_per_device = 0;
-  double seconds_per_step = 0;     // predicted
+  double seconds_per_step = 0;  // predicted
 };
 
 // What compile() gives: everything that is shown and everything that is executed.
@@ -59,14 +59,14 @@ struct Plan {
   std::shared_ptr<const Graph> graph;
   Program program;
   std::vector<ParameterPlan> parameters;
-  std::vector<ValueLayout> layouts;      // inputs and forward results, in graph order
-  std::vector<int> input_values;         // program values of graph inputs, in the order of Graph::inputs
-  int loss_value = -1;                   // scalar f32, replicated
+  std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
+  std::vector<int> input_values;     // program values of graph inputs, in the order of Graph::inputs
+  int loss_value = -1;               // scalar f32, replicated
   int accuracy_value = -1;
   PlanTotals totals;
   std::vector<Error> warnings;
-  uint64_t hash = 0;                     // of config, profile and library versions
-  double planning_milliseconds = 0;      // wall time of compile(); not part of the hash
+  uint64_t hash = 0;                 // of config, profile and library versions
+  double planning_milliseconds = 0;  // wall time of compile(); not part of the hash
 };
 
 }  // namespace shardscope

@@ -8,7 +8,7 @@
 
 #include "engine/comm/thread_communicator.h"
 #include "engine/ops/workspace.h"
-#include "engine/runtime/kernel.h"
+#include "engine/runtime/kernels/kernel.h"
 
 namespace shardscope {
 

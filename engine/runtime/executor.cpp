@@ -197,8 +197,8 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
     if (i < step.concat_dims.size()) part.concat_dim = step.concat_dims[i];
     parts.push_back(std::move(part));
     if (step.kind != StepKind::collective_permute) continue;
-    std::vector<int> destinations = permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding,
-                                                         plan_.mesh.group(device_, step.axes));
+    std::vector<int> destinations =
+        permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding, plan_.mesh.group(device_, step.axes));
     if (i > 0 && destinations != destination_of) throw inconsistent("the parts of a permute go to different devices");
     destination_of = std::move(destinations);
   }

@@ -9,7 +9,7 @@
 
 #include "engine/comm/communicator.h"
 #include "engine/plan/plan.h"
-#include "engine/runtime/kernel.h"
+#include "engine/runtime/kernels/kernel.h"
 #include "engine/runtime/trace.h"
 
 namespace shardscope {

@@ -67,8 +67,11 @@ Phase phase_of(const Json& json) {
 Json write(const HelloMessage& hello) {
   Json steps = Json::array();
   for (const PlanStepName& step : hello.plan_steps) steps.push_back({step.name, static_cast<int>(step.phase)});
-  return {{"message", "hello"}, {"config", hello.config_json}, {"plan_hash", hello.plan_hash},
-          {"ranks", hello.ranks}, {"plan_steps", std::move(steps)}};
+  return {{"message", "hello"},
+          {"config", hello.config_json},
+          {"plan_hash", hello.plan_hash},
+          {"ranks", hello.ranks},
+          {"plan_steps", std::move(steps)}};
 }
 
 HelloMessage read_hello(const Json& json) {
@@ -109,8 +112,13 @@ RankMeasurement read_measurement(const Json& json) {
 Json write(const StepMessage& step) {
   Json ranks = Json::array();
   for (const RankMeasurement& rank : step.ranks) ranks.push_back(write(rank));
-  return {{"message", "step"}, {"step", step.step}, {"loss", step.loss}, {"accuracy", step.accuracy},
-          {"step_ms", step.step_ms}, {"ranks", std::move(ranks)}, {"plan_step_ms", step.plan_step_ms}};
+  return {{"message", "step"},
+          {"step", step.step},
+          {"loss", step.loss},
+          {"accuracy", step.accuracy},
+          {"step_ms", step.step_ms},
+          {"ranks", std::move(ranks)},
+          {"plan_step_ms", step.plan_step_ms}};
 }
 
 StepMessage read_step(const Json& json) {
@@ -139,8 +147,11 @@ Json write(const LogMessage& log) { return {{"message", "log"}, {"rank", log.ran
 LogMessage read_log(const Json& json) { return {whole<int>(json.at("rank")), json.at("text").get<std::string>()}; }
 
 Json write(const FailureMessage& failure) {
-  return {{"message", "failure"}, {"rank", failure.rank}, {"signal", failure.signal},
-          {"last_op", failure.last_op}, {"text", failure.message}};
+  return {{"message", "failure"},
+          {"rank", failure.rank},
+          {"signal", failure.signal},
+          {"last_op", failure.last_op},
+          {"text", failure.message}};
 }
 
 FailureMessage read_failure(const Json& json) {
@@ -161,8 +172,11 @@ Json write(const SnapshotMessage& snapshot) {
   for (const StepMessage& step : snapshot.steps) steps.push_back(write(step));
   for (const RankStateMessage& rank : snapshot.ranks) ranks.push_back(write(rank));
   for (const LogMessage& line : snapshot.log) log.push_back(write(line));
-  return {{"message", "snapshot"}, {"steps", std::move(steps)}, {"ranks", std::move(ranks)},
-          {"log", std::move(log)}, {"failure", snapshot.failure ? write(*snapshot.failure) : Json()}};
+  return {{"message", "snapshot"},
+          {"steps", std::move(steps)},
+          {"ranks", std::move(ranks)},
+          {"log", std::move(log)},
+          {"failure", snapshot.failure ? write(*snapshot.failure) : Json()}};
 }
 
 SnapshotMessage read_snapshot(const Json& json) {
@@ -174,9 +188,7 @@ SnapshotMessage read_snapshot(const Json& json) {
   return snapshot;
 }
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-}
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
 
 Message read_message(const Json& json) {
   auto kind = json.at("message").get<std::string>();

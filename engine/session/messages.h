@@ -67,10 +67,10 @@ struct LogMessage {
 };
 
 struct FailureMessage {
-  int rank = -1;           // -1: no rank in particular
-  std::string signal;      // "SIGKILL"; empty when none
-  std::string last_op;     // name of the plan step the rank was in; empty before the first
-  std::string message;     // one sentence for a person
+  int rank = -1;        // -1: no rank in particular
+  std::string signal;   // "SIGKILL"; empty when none
+  std::string last_op;  // name of the plan step the rank was in; empty before the first
+  std::string message;  // one sentence for a person
   bool operator==(const FailureMessage&) const = default;
 };
 

@@ -8,18 +8,27 @@
 namespace shardscope {
 
 std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks) {
-  std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none", "--tag-output",
-                                      "--mca", "mpi_yield_when_idle", "1",
-                                      "--mca", "btl", "self,tcp",
-                                      "--mca", "orte_tmpdir_base", session_directory + "/tmp"};
+  std::vector<std::string> command = {"mpirun",
+                                      "--oversubscribe",
+                                      "--bind-to",
+                                      "none",
+                                      "--tag-output",
+                                      "--mca",
+                                      "mpi_yield_when_idle",
+                                      "1",
+                                      "--mca",
+                                      "btl",
+                                      "self,tcp",
+                                      "--mca",
+                                      "orte_tmpdir_base",
+                                      session_directory + "/tmp"};
   // A rank's threads meet after each op: they spin for some 20 us, where OpenMP's default is milliseconds, then sleep.
   if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
     command.insert(command.end(), {"-x", "GOMP_SPINCOUNT=20000"});
   }
   if (::geteuid() == 0) command.push_back("--allow-run-as-root");
-  for (const std::string& argument :
-       {std::string("-n"), std::to_string(ranks), program, std::string("rank"), std::string("--session"),
-        session_directory}) {
+  for (const std::string& argument : {std::string("-n"), std::to_string(ranks), program, std::string("rank"),
+                                      std::string("--session"), session_directory}) {
     command.push_back(argument);
   }
   return command;

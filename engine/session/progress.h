@@ -24,10 +24,10 @@ class Progress {
 
  private:
   struct OpenStep {
-    std::vector<std::optional<StepRecord>> records;      // by rank
-    std::vector<RankMeasurement> measurements;           // by rank: busy and wait
-    std::vector<double> plan_step_ms;                    // summed over ranks
-    std::vector<int> plan_step_ranks;                    // how many ranks measured it
+    std::vector<std::optional<StepRecord>> records;  // by rank
+    std::vector<RankMeasurement> measurements;       // by rank: busy and wait
+    std::vector<double> plan_step_ms;                // summed over ranks
+    std::vector<int> plan_step_ranks;                // how many ranks measured it
   };
 
   void read_rank(int rank);

@@ -52,8 +52,8 @@ RunProcess::~RunProcess() {
 
 RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message) {
   on_message_ = on_message;
-  child_ = std::make_unique<ChildProcess>(
-      options_.command(directory_.path()), ChildProcess::Environment{{"TMPDIR", directory_.path() + "/tmp"}});
+  child_ = std::make_unique<ChildProcess>(options_.command(directory_.path()),
+                                          ChildProcess::Environment{{"TMPDIR", directory_.path() + "/tmp"}});
   std::optional<int> wait_status;
   while (!wait_status && !snapshot_.failure && !kill_asked_) {
     wait_for_news();

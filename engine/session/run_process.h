@@ -25,9 +25,9 @@ struct RunOptions {
   std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
   uint64_t plan_hash = 0;
   int ranks = 1;
-  int64_t steps = 0;                      // that the run file asks for
+  int64_t steps = 0;  // that the run file asks for
   std::vector<PlanStepName> plan_steps;
-  std::string socket_path;                // empty: DIR/socket
+  std::string socket_path;  // empty: DIR/socket
   // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.
   std::function<std::vector<std::string>(const std::string& session_directory)> command;
   WatchdogLimits limits;

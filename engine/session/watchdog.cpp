@@ -69,7 +69,8 @@ std::optional<FailureMessage> Watchdog::foreign_plan(const RunObservation& run) 
     if (!status || status->plan_hash == 0 || status->plan_hash == plan_hash_) continue;
     return FailureMessage{static_cast<int>(i), "", "",
                           fmt::format("rank {} holds another plan ({:016x}) than the one that was started ({:016x}); "
-                                      "use the same build everywhere", i, status->plan_hash, plan_hash_)};
+                                      "use the same build everywhere",
+                                      i, status->plan_hash, plan_hash_)};
   }
   return std::nullopt;
 }

@@ -26,9 +26,9 @@ struct RunObservation {
 };
 
 struct WatchdogLimits {
-  int64_t stopped_ns = 2'000'000'000;       // a rank in state T or t for so long has failed
-  int64_t report_ns = 3'000'000'000;        // waited for mpirun's word about a rank that has gone
-  int64_t shutdown_ns = 8'000'000'000;      // between the last rank's "finished" and the starter's end
+  int64_t stopped_ns = 2'000'000'000;   // a rank in state T or t for so long has failed
+  int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone
+  int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
 };
 
 // Decides, from what is observed again and again, that a run has failed, and names the rank, the signal and the op.

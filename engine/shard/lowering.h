@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "engine/graph/op_definition.h"
+#include "engine/program/program.h"
 #include "engine/shard/layout_choice.h"
-#include "engine/shard/program.h"
 
 namespace shardscope {
 

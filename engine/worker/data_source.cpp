@@ -31,8 +31,8 @@ std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const Gra
   if (maker == makers().end() || !kind) {
     std::vector<std::string> names;
     for (const auto& [name, make] : makers()) names.push_back(name);
-    throw Failure({"unknown_data_kind", "unknown data_kind '" + data.name + "'", "data.kind",
-                   name_hint(data.name, names)});
+    throw Failure(
+        {"unknown_data_kind", "unknown data_kind '" + data.name + "'", "data.kind", name_hint(data.name, names)});
   }
   std::vector<Error> errors;
   const OptionList options = resolve_options(kind->options, data.options, "data", errors);

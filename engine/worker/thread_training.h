@@ -13,11 +13,11 @@
 namespace shardscope {
 
 struct ThreadTraining {
-  std::vector<StepReport> steps;                          // of rank 0
-  std::vector<RankUse> ranks;                             // after the last step (heap: of the whole process)
-  std::map<std::string, std::vector<float>> parameters;   // whole arrays by path, "params/Dense_0/kernel"
-  std::map<std::string, std::vector<float>> optimizer;    // state likewise, "mu/params/Dense_0/kernel"
-  bool replicas_equal = true;                             // devices that hold the same part hold the same bits
+  std::vector<StepReport> steps;                         // of rank 0
+  std::vector<RankUse> ranks;                            // after the last step (heap: of the whole process)
+  std::map<std::string, std::vector<float>> parameters;  // whole arrays by path, "params/Dense_0/kernel"
+  std::map<std::string, std::vector<float>> optimizer;   // state likewise, "mu/params/Dense_0/kernel"
+  bool replicas_equal = true;                            // devices that hold the same part hold the same bits
 };
 
 // Runs a plan's ranks as threads of this process: for tests and previews. With 0 steps the initial values come back.

@@ -85,8 +85,13 @@ class Training {
                stored_.optimizer};
     own.stop = stop_requested();
     StepReport report;
-    report.record = {step, scalar(executor_, plan_.loss_value), scalar(executor_, plan_.accuracy_value), took.count(),
-                     own.use.arena_bytes, own.use.heap_bytes, own.use.wire_bytes};
+    report.record = {step,
+                     scalar(executor_, plan_.loss_value),
+                     scalar(executor_, plan_.accuracy_value),
+                     took.count(),
+                     own.use.arena_bytes,
+                     own.use.heap_bytes,
+                     own.use.wire_bytes};
     if (hooks_.telemetry) hooks_.telemetry->add_step(report.record);
 
     bool stop = false;
@@ -116,9 +121,7 @@ class Training {
 
 }  // namespace
 
-int64_t rank_memory_bytes(const Plan& plan) {
-  return whole_lines(plan.program.arena_bytes) + margin_bytes;
-}
+int64_t rank_memory_bytes(const Plan& plan) { return whole_lines(plan.program.arena_bytes) + margin_bytes; }
 
 void check_ranks(const Plan& plan, Communicator& world) {
   const std::vector<uint64_t> hashes = RankExchange(world).gather(plan.hash);

@@ -31,8 +31,8 @@ struct StepReport {
 // The surroundings of a training; all may be absent.
 struct TrainHooks {
   TelemetryWriter* telemetry = nullptr;
-  const Control* control = nullptr;  // rank 0 looks; all ranks stop after the same step
-  std::stop_token stop;              // the same, within one process
+  const Control* control = nullptr;                // rank 0 looks; all ranks stop after the same step
+  std::stop_token stop;                            // the same, within one process
   std::function<void(const StepReport&)> on_step;  // on every rank, after each step
 };
 

@@ -80,32 +80,36 @@ class RandomTest : public QObject {
     for (const char* name : {"bits", "bits_2d"}) {
       const Json& item = golden()[name];
       const Key key = seeded(item);
-      compare<uint32_t>(item["values"], 0, [&](std::span<uint32_t> out) { fill_bits(key, 0, out); },
-                        [&](size_t i) { return random_bits(key, i); });
+      compare<uint32_t>(
+          item["values"], 0, [&](std::span<uint32_t> out) { fill_bits(key, 0, out); },
+          [&](size_t i) { return random_bits(key, i); });
     }
     const Json& uniforms = golden()["uniform"];
     Key key = seeded(uniforms);
-    compare<float>(uniforms["values"], 0, [&](std::span<float> out) { fill_uniform(key, 0, 0, 1, out); },
-                   [&](size_t i) { return uniform(key, i); });
+    compare<float>(
+        uniforms["values"], 0, [&](std::span<float> out) { fill_uniform(key, 0, 0, 1, out); },
+        [&](size_t i) { return uniform(key, i); });
     const Json& normals = golden()["normal"];
     key = seeded(normals);
-    compare<float>(normals["values"], 4e-7, [&](std::span<float> out) { fill_normal(key, 0, out); },
-                   [&](size_t i) { return normal(key, i); });
+    compare<float>(
+        normals["values"], 4e-7, [&](std::span<float> out) { fill_normal(key, 0, out); },
+        [&](size_t i) { return normal(key, i); });
     const Json& truncated = golden()["truncated_normal"];
     key = seeded(truncated);
     const float lower = truncated["lower"], upper = truncated["upper"];
-    compare<float>(truncated["values"], 4e-7,
-                   [&](std::span<float> out) { fill_truncated_normal(key, 0, lower, upper, out); },
-                   [&](size_t i) { return truncated_normal(key, i, lower, upper); });
+    compare<float>(
+        truncated["values"], 4e-7, [&](std::span<float> out) { fill_truncated_normal(key, 0, lower, upper, out); },
+        [&](size_t i) { return truncated_normal(key, i, lower, upper); });
     const Json& kept = golden()["bernoulli"];
     key = seeded(kept);
-    compare<uint8_t>(kept["values"], 0, [&](std::span<uint8_t> out) { fill_bernoulli(key, 0, kept["p"], out); },
-                     [&](size_t i) { return bernoulli(key, i, kept["p"]); });
+    compare<uint8_t>(
+        kept["values"], 0, [&](std::span<uint8_t> out) { fill_bernoulli(key, 0, kept["p"], out); },
+        [&](size_t i) { return bernoulli(key, i, kept["p"]); });
     for (const Json& item : golden()["randint"]) {
       key = seeded(item);
-      compare<int32_t>(item["values"], 0,
-                       [&](std::span<int32_t> out) { fill_randint(key, 0, item["low"], item["high"], out); },
-                       [&](size_t i) { return randint(key, i, item["low"], item["high"]); });
+      compare<int32_t>(
+          item["values"], 0, [&](std::span<int32_t> out) { fill_randint(key, 0, item["low"], item["high"], out); },
+          [&](size_t i) { return randint(key, i, item["low"], item["high"]); });
     }
   }
 

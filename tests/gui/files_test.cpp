@@ -9,9 +9,9 @@
 #include <QTreeWidget>
 
 #include "engine/config/parse.h"
-#include "gui/appearance.h"
-#include "gui/presets.h"
-#include "gui/window.h"
+#include "gui/window/appearance.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 
 using namespace shardscope;

@@ -15,12 +15,12 @@
 #include <QValueAxis>
 #include <cmath>
 
-#include "gui/appearance.h"
-#include "gui/collectives_page.h"
-#include "gui/flow_page.h"
-#include "gui/mode_comparison.h"
-#include "gui/run_curves.h"
-#include "gui/window.h"
+#include "gui/pages/collectives_page.h"
+#include "gui/pages/flow_page.h"
+#include "gui/pages/mode_comparison.h"
+#include "gui/run/run_curves.h"
+#include "gui/window/appearance.h"
+#include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "engine/mesh/partition_spec.h"
-#include "gui/array_facts.h"
-#include "gui/edits.h"
-#include "gui/planner.h"
+#include "gui/document/edits.h"
+#include "gui/panels/array_facts.h"
+#include "gui/planning/planner.h"
 
 namespace shardscope::made {
 

@@ -15,12 +15,12 @@
 #include <cmath>
 
 #include "engine/config/write.h"
-#include "gui/appearance.h"
-#include "gui/array_facts.h"
-#include "gui/edits.h"
-#include "gui/presets.h"
-#include "gui/run_comparison.h"
-#include "gui/window.h"
+#include "gui/document/edits.h"
+#include "gui/panels/array_facts.h"
+#include "gui/run/run_comparison.h"
+#include "gui/window/appearance.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;

@@ -43,13 +43,21 @@ struct NamedLayer {
 
 std::vector<NamedLayer> layers() {
   return {
-      {"dense", 0, [](const Linen& m, ValueId x, ValueId) { return m.dense(x, "bse,ef->bsf", {width, width}); }},
-      {"gelu", 0, [](const Linen& m, ValueId x, ValueId) { return m.gelu(m.dense(x, "bse,ef->bsf", {width, width})); }},
+      {"dense", 0,
+       [](const Linen& m, ValueId x, ValueId) {
+         return m.dense(x, "bse,ef->bsf", {width, width});
+       }},
+      {"gelu", 0,
+       [](const Linen& m, ValueId x, ValueId) {
+         return m.gelu(m.dense(x, "bse,ef->bsf", {width, width}));
+       }},
       {"layer_norm", 0, [](const Linen& m, ValueId x, ValueId) { return m.layer_norm(x); }},
       {"positions", 0, [](const Linen& m, ValueId x, ValueId) { return m.add_positions(x, "pos_embedding", 0.02); }},
-      {"residual", 0, [](const Linen& m, ValueId x, ValueId) { return m.residual(m.child("Norm_0").layer_norm(x), x); }},
+      {"residual", 0,
+       [](const Linen& m, ValueId x, ValueId) { return m.residual(m.child("Norm_0").layer_norm(x), x); }},
       {"attention", 0, [](const Linen& m, ValueId x, ValueId tokens) { return m.self_attention(x, tokens, 2); }},
-      {"attention_dropout", 0.4, [](const Linen& m, ValueId x, ValueId tokens) { return m.self_attention(x, tokens, 2); }},
+      {"attention_dropout", 0.4,
+       [](const Linen& m, ValueId x, ValueId tokens) { return m.self_attention(x, tokens, 2); }},
       {"dropout", 0.4, [](const Linen& m, ValueId x, ValueId) { return m.dropout(x, 0); }},
   };
 }
@@ -112,17 +120,20 @@ class GradientTest : public QObject {
           size += std::abs(static_cast<double>(net.gradient(parameter)[i]));
         }
         auto loss_at = [&](float t) {
-          for (int64_t i = 0; i < count; ++i) net.values(parameter)[i] = start[static_cast<size_t>(i)] + t * direction[static_cast<size_t>(i)];
+          for (int64_t i = 0; i < count; ++i)
+            net.values(parameter)[i] = start[static_cast<size_t>(i)] + t * direction[static_cast<size_t>(i)];
           return net.loss();
         };
         constexpr float step = 4e-3f;
-        double measured = (8 * (loss_at(step) - loss_at(-step)) - (loss_at(2 * step) - loss_at(-2 * step))) / (12 * step);
+        double measured =
+            (8 * (loss_at(step) - loss_at(-step)) - (loss_at(2 * step) - loss_at(-2 * step))) / (12 * step);
         loss_at(0);
         double tolerance = 1e-2 * std::abs(predicted) + 1e-3 * size + 2e-4;
         QVERIFY2(std::abs(measured - predicted) <= tolerance,
                  qPrintable(QString("%1: slope %2, gradient says %3")
                                 .arg(QString::fromStdString(graph.values[static_cast<size_t>(parameter.value)].name))
-                                .arg(measured).arg(predicted)));
+                                .arg(measured)
+                                .arg(predicted)));
       }
     }
   }

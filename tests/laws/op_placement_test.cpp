@@ -9,7 +9,8 @@ using namespace shardscope;
 
 namespace {
 
-// An op with operands small enough to split in every way on a 2 x 2 mesh (and unequal, so that mixed-up dimensions show).
+// An op with operands small enough to split in every way on a 2 x 2 mesh (and unequal, so that mixed-up dimensions
+// show).
 struct Case {
   std::string op;
   std::vector<Shape> operands;
@@ -74,10 +75,17 @@ std::vector<TestArray> random_operands(const Case& c, const std::vector<TensorTy
       for (int64_t e = 0; e < count; ++e) arrays.back().i32()[e] = static_cast<int32_t>(random() % 24);
     } else {
       // Sums of squares and second moments are not negative; log-sum-exps are above the scores.
-      bool squares = (c.op.starts_with("layer_norm") && c.op != "layer_norm_moments" && i == (c.op.find("grad") != std::string::npos ? 3u : 2u)) ||
+      bool squares = (c.op.starts_with("layer_norm") && c.op != "layer_norm_moments" &&
+                      i == (c.op.find("grad") != std::string::npos ? 3u : 2u)) ||
                      (c.op == "adam" && i == 3);
       bool lse = (c.op == "attention_grad" && i == 6) || (c.op == "cross_entropy_grad" && i == 2);
-      fill_random(arrays.back().f32(), count, random, squares ? 8.0f : lse ? 3.0f : -1.0f, squares ? 16.0f : lse ? 4.0f : 1.0f);
+      fill_random(arrays.back().f32(), count, random,
+                  squares ? 8.0f
+                  : lse   ? 3.0f
+                          : -1.0f,
+                  squares ? 16.0f
+                  : lse   ? 4.0f
+                          : 1.0f);
     }
   }
   return arrays;
@@ -148,13 +156,15 @@ class OpPlacementTest : public QObject {
     std::vector<Placement> reversed = legal_placements(rule, mesh, {1, 0});
     placements.insert(placements.end(), reversed.begin(), reversed.end());
     QVERIFY(placements.size() > 2);
-    for (const Placement& placement : placements) check(c, definition, rule, placement, mesh, operand_types, result_types, operands, wholes);
+    for (const Placement& placement : placements)
+      check(c, definition, rule, placement, mesh, operand_types, result_types, operands, wholes);
   }
 
  private:
   void check(const Case& c, const OpDefinition& definition, const FactorRule& rule, const Placement& placement,
-             const Mesh& mesh, const std::vector<TensorType>& operand_types, const std::vector<TensorType>& result_types,
-             std::vector<TestArray>& operands, std::vector<TestArray>& wholes) {
+             const Mesh& mesh, const std::vector<TensorType>& operand_types,
+             const std::vector<TensorType>& result_types, std::vector<TestArray>& operands,
+             std::vector<TestArray>& wholes) {
     std::vector<std::vector<double>> sums;
     for (const TensorType& type : result_types) sums.emplace_back(static_cast<size_t>(element_count(type.shape)), 0.0);
     for (int device = 0; device < mesh.device_count(); ++device) {
@@ -181,20 +191,26 @@ class OpPlacementTest : public QObject {
       for (size_t i = 0; i < parts.size(); ++i) inputs[i].data = parts[i].data();
       std::vector<Box> boxes;
       for (size_t i = 0; i < result_types.size(); ++i) {
-        boxes.push_back(shard_box(result_sharding(rule, placement, static_cast<int>(i)), mesh, result_types[i].shape, device));
+        boxes.push_back(
+            shard_box(result_sharding(rule, placement, static_cast<int>(i)), mesh, result_types[i].shape, device));
         results.emplace_back(element_count(boxes.back().size) * 4);
       }
       for (size_t i = 0; i < results.size(); ++i) outputs.push_back(part_view(results[i], result_types[i], boxes[i]));
       run_kernel(definition, c.attributes, inputs, outputs);
-      for (size_t i = 0; i < results.size(); ++i) add_part(rule, placement, mesh, device, i, boxes[i], result_types[i], results[i], sums[i]);
+      for (size_t i = 0; i < results.size(); ++i)
+        add_part(rule, placement, mesh, device, i, boxes[i], result_types[i], results[i], sums[i]);
     }
     for (size_t i = 0; i < sums.size(); ++i) {
       double scale = 1e-3;
-      for (size_t e = 0; e < sums[i].size(); ++e) scale = std::max(scale, std::abs(static_cast<double>(wholes[i].f32()[e])));
+      for (size_t e = 0; e < sums[i].size(); ++e)
+        scale = std::max(scale, std::abs(static_cast<double>(wholes[i].f32()[e])));
       for (size_t e = 0; e < sums[i].size(); ++e) {
         double difference = std::abs(sums[i][e] - wholes[i].f32()[e]);
         QVERIFY2(difference <= 2e-5 * scale, qPrintable(QString("result %1 element %2: %3 instead of %4")
-                                                            .arg(i).arg(e).arg(sums[i][e]).arg(wholes[i].f32()[e])));
+                                                            .arg(i)
+                                                            .arg(e)
+                                                            .arg(sums[i][e])
+                                                            .arg(wholes[i].f32()[e])));
       }
     }
   }
@@ -207,7 +223,8 @@ class OpPlacementTest : public QObject {
     for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
       if (!((used >> axis) & 1) && mesh.coordinate(device, axis) != 0) return;
     }
-    for_each_element(box, type.shape, [&](int64_t local, int64_t global) { sum[static_cast<size_t>(global)] += part.f32()[local]; });
+    for_each_element(box, type.shape,
+                     [&](int64_t local, int64_t global) { sum[static_cast<size_t>(global)] += part.f32()[local]; });
   }
 };
 

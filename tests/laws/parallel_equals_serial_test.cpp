@@ -41,7 +41,8 @@ void compare_with_serial(const ThreadTraining& parallel, const ThreadTraining& a
   QCOMPARE(parallel.steps.size(), alone.steps.size());
   for (size_t s = 0; s < alone.steps.size(); ++s) {
     double expected = alone.steps[s].record.loss, got = parallel.steps[s].record.loss;
-    QVERIFY2(std::abs(got - expected) <= 1e-5 * std::abs(expected), qPrintable(QString("step %1: loss %2 instead of %3").arg(s).arg(got, 0, 'g', 9).arg(expected, 0, 'g', 9)));
+    QVERIFY2(std::abs(got - expected) <= 1e-5 * std::abs(expected),
+             qPrintable(QString("step %1: loss %2 instead of %3").arg(s).arg(got, 0, 'g', 9).arg(expected, 0, 'g', 9)));
   }
   for (const auto& [name, values] : alone.parameters) {
     const std::vector<float>& others = parallel.parameters.at(name);
@@ -106,7 +107,8 @@ class ParallelEqualsSerialTest : public QObject {
     QFETCH(QString, mode);
     QFETCH(QString, deterministic);
     std::string name = preset.toStdString();
-    Plan plan = plan_of(name, joined(mesh_overrides(data, model), {"sharding.mode=" + mode.toStdString(), deterministic.toStdString()}));
+    Plan plan = plan_of(name, joined(mesh_overrides(data, model),
+                                     {"sharding.mode=" + mode.toStdString(), deterministic.toStdString()}));
     ThreadTraining training = train_in_threads(plan, steps);
     compare_with_serial(training, serial(name, deterministic.toStdString()), 1e-3);
     compare_with_prediction(training, plan);
@@ -123,7 +125,8 @@ class ParallelEqualsSerialTest : public QObject {
     QTest::addColumn<int>("seed");
     QTest::addColumn<QString>("mode");
     for (int seed = 0; seed < 12; ++seed) {
-      for (const char* mode : {"cheapest", "as_written"}) QTest::newRow(qPrintable(QString("%1 %2").arg(mode).arg(seed))) << seed << mode;
+      for (const char* mode : {"cheapest", "as_written"})
+        QTest::newRow(qPrintable(QString("%1 %2").arg(mode).arg(seed))) << seed << mode;
     }
   }
   void random_specs_train_as_one_device() {

@@ -7,7 +7,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/graph/op_definition.h"
-#include "engine/runtime/kernel.h"
+#include "engine/runtime/kernels/kernel.h"
 
 namespace shardscope {
 

@@ -20,8 +20,8 @@ QJsonObject planned(const QStringList& settings) {
 QList<QJsonObject> trained(const QStringList& settings, int steps) {
   QTemporaryDir folder;
   QString lines = folder.filePath("steps.jsonl");
-  ProgramResult result = shardrun(QStringList{"train", preset("parallax_decoder"), "--steps", QString::number(steps),
-                                              "--jsonl", lines} + settings);
+  ProgramResult result = shardrun(
+      QStringList{"train", preset("parallax_decoder"), "--steps", QString::number(steps), "--jsonl", lines} + settings);
   if (result.code != 0) qWarning("%s", qPrintable(result.errors));
   QList<QJsonObject> records;
   QFile file(lines);
@@ -64,7 +64,8 @@ class PresetRanksTest : public QObject {
         // Of the heap, oneDNN's generated code is most: some 60 KiB for each shape of a product.
         double heap = rank["heap_bytes"].toDouble();
         QVERIFY2(heap < (mode.endsWith("cheapest") ? 1.0 : 1.25) * mebibyte, qPrintable(QString::number(heap)));
-        QVERIFY(heap - steps[0]["ranks"].toArray()[rank["rank"].toInt()].toObject()["heap_bytes"].toDouble() < 16 * 1024);
+        QVERIFY(heap - steps[0]["ranks"].toArray()[rank["rank"].toInt()].toObject()["heap_bytes"].toDouble() <
+                16 * 1024);
       }
     }
   }

@@ -45,7 +45,8 @@ class ParallaxDecoderParityTest : public QObject {
     for (const auto& [name, values] : start.parameters) {
       QVERIFY2(initial.contains(name.c_str()), name.c_str());
       QJsonValue expected = initial[QString::fromStdString(name)];
-      for (int i = 0; i < 4; ++i) QVERIFY2(near(values[static_cast<size_t>(i)], expected["first"][i].toDouble(), 1e-6), name.c_str());
+      for (int i = 0; i < 4; ++i)
+        QVERIFY2(near(values[static_cast<size_t>(i)], expected["first"][i].toDouble(), 1e-6), name.c_str());
       QVERIFY2(near(values.back(), expected["last"].toDouble(), 1e-6), name.c_str());
       double sum = 0, squares = 0, size = 0;
       for (float value : values) sum += value, squares += static_cast<double>(value) * value, size += std::abs(value);
@@ -73,8 +74,10 @@ class ParallaxDecoderParityTest : public QObject {
     for (int s = 0; s < 10; ++s) {
       double loss = expected["losses"].toArray()[s].toDouble();
       const StepRecord& record = training.steps[static_cast<size_t>(s)].record;
-      QVERIFY2(near(record.loss, loss, 1e-4 * loss), qPrintable(QString("step %1: loss %2, JAX %3").arg(s).arg(record.loss).arg(loss)));
-      QVERIFY2(near(record.accuracy, expected["accuracy"].toArray()[s].toDouble(), 1e-3), qPrintable(QString("accuracy of step %1").arg(s)));
+      QVERIFY2(near(record.loss, loss, 1e-4 * loss),
+               qPrintable(QString("step %1: loss %2, JAX %3").arg(s).arg(record.loss).arg(loss)));
+      QVERIFY2(near(record.accuracy, expected["accuracy"].toArray()[s].toDouble(), 1e-3),
+               qPrintable(QString("accuracy of step %1").arg(s)));
     }
     QJsonObject finals = expected["final"].toObject();
     QCOMPARE(static_cast<int>(training.parameters.size()), finals.size());
@@ -84,7 +87,8 @@ class ParallaxDecoderParityTest : public QObject {
         continue;
       }
       double wanted = finals[QString::fromStdString(name)].toObject()["norm"].toDouble();
-      QVERIFY2(near(norm(values), wanted, 1e-4 * wanted), qPrintable(QString("%1: norm %2, JAX %3").arg(name.c_str()).arg(norm(values)).arg(wanted)));
+      QVERIFY2(near(norm(values), wanted, 1e-4 * wanted),
+               qPrintable(QString("%1: norm %2, JAX %3").arg(name.c_str()).arg(norm(values)).arg(wanted)));
     }
   }
 };

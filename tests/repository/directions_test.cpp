@@ -23,11 +23,13 @@ const QMap<QString, QStringList> may_use = {
     {"engine/optim", {"engine/ops"}},
     {"models", {"engine/ops"}},
     {"engine/config", {"engine/base", "engine/mesh"}},
-    {"engine/shard", {"engine/ops", "engine/mesh"}},
+    {"engine/program", {"engine/graph", "engine/mesh"}},
+    {"engine/shard", {"engine/ops", "engine/program"}},
     {"engine/plan", {"engine/shard", "engine/config"}},
     {"engine/compile", {"engine/plan", "engine/optim", "models"}},
     {"engine/comm", {"engine/base"}},
-    {"engine/runtime", {"engine/plan", "engine/comm"}},
+    {"engine/runtime/kernels", {"engine/ops"}},
+    {"engine/runtime", {"engine/plan", "engine/comm", "engine/runtime/kernels"}},
     {"engine/session", {"engine/config", "engine/plan"}},
     {"engine/worker", {"engine/compile", "engine/runtime", "engine/session"}},
     {"viz/text", {"engine/plan", "engine/session"}},
@@ -58,6 +60,7 @@ QList<Source> read_sources() {
       Source source;
       source.path = files.next().mid(root.size() + 1);
       source.folder = source.path.left(source.path.lastIndexOf('/'));
+      if (source.folder.startsWith("gui/")) source.folder = "gui";
       source.text = read_text(files.filePath());
       for (auto match = include.globalMatch(source.text); match.hasNext();) source.includes += match.next().captured(1);
       sources += source;
@@ -73,7 +76,14 @@ const QList<Source>& sources() {
 
 QSet<QString> allowed_from(const QString& folder) {
   QSet<QString> allowed = {folder};
-  for (const QString& used : may_use.value(folder)) allowed.unite(allowed_from(used));
+  QStringList open = {folder};
+  while (!open.isEmpty()) {
+    for (const QString& used : may_use.value(open.takeLast())) {
+      if (allowed.contains(used)) continue;
+      allowed += used;
+      open += used;
+    }
+  }
   return allowed;
 }
 

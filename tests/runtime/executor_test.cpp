@@ -303,8 +303,7 @@ class ExecutorTest : public QObject {
     }
     Sharding split = Sharding::replicated(1);
     split.dims[0] = list({0});
-    QVERIFY_THROWS_EXCEPTION(Failure,
-                             permute_destinations(grid(2, 1), {4}, split, Sharding::replicated(1), {0, 1}));
+    QVERIFY_THROWS_EXCEPTION(Failure, permute_destinations(grid(2, 1), {4}, split, Sharding::replicated(1), {0, 1}));
   }
 };
 

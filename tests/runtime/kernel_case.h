@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/ops/registry.h"
-#include "engine/runtime/kernel.h"
+#include "engine/runtime/kernels/kernel.h"
 
 namespace shardscope::testing {
 

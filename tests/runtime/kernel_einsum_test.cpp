@@ -3,7 +3,7 @@
 #include <map>
 
 #include "engine/base/error.h"
-#include "engine/runtime/matrix_product.h"
+#include "engine/runtime/kernels/matrix_product.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/runtime/parallel.h"
-#include "engine/runtime/vector_math.h"
+#include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/vector_math.h"
 
 using namespace shardscope;
 

@@ -75,9 +75,7 @@ class SmallPlan {
     return values;
   }
 
-  void allocate() {
-    arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.program.arena_bytes / 64));
-  }
+  void allocate() { arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.program.arena_bytes / 64)); }
 
   std::byte* arena(int device) { return reinterpret_cast<std::byte*>(arenas[device].data()); }
 
@@ -96,9 +94,8 @@ class SmallPlan {
   std::vector<float> cut(const std::vector<float>& whole, int device, int value) const {
     const BoxRuns runs(plan.program.values[value].shape, box(device, value));
     std::vector<float> out(runs.run_count() * runs.run_length());
-    runs.for_each([&](int64_t from, int64_t to) {
-      std::copy_n(whole.begin() + from, runs.run_length(), out.begin() + to);
-    });
+    runs.for_each(
+        [&](int64_t from, int64_t to) { std::copy_n(whole.begin() + from, runs.run_length(), out.begin() + to); });
     return out;
   }
 

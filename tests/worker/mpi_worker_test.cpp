@@ -1,7 +1,7 @@
+#include "engine/worker/mpi_worker.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 #include "engine/session/mpirun.h"
-#include "engine/worker/mpi_worker.h"
 #include "engine/worker/thread_training.h"
 
 #include <QCoreApplication>

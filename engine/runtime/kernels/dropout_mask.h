@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/base/random.h"
+#include "engine/runtime/kernels/kernel.h"
+
+namespace shardscope {
+
+// Which elements of an array one training step keeps: flax.linen.Dropout's bernoulli(key, 1 - rate) over the row-major
+// index in the whole array. Attributes dropout_rate, seed, dropout_fold; the key is fold_in(fold_in(PRNGKey(seed),
+// step), dropout_fold). With rate 0 everything is kept and the other attributes are not read.
+class DropoutMask {
+ public:
+  explicit DropoutMask(const Attributes& attributes);
+
+  bool active() const { return rate_ > 0; }
+  // The probability of being kept, in the precision in which JAX draws and divides.
+  float keep_probability() const { return static_cast<float>(1.0 - rate_); }
+  void start_step(int64_t step);
+  // 1 where elements first, first + 1, ... are kept, else 0. With rate 1 nothing is kept.
+  void fill(uint64_t first, std::span<uint8_t> kept) const;
+
+ private:
+  double rate_;
+  Key base_;
+  uint32_t fold_ = 0;
+  Key key_;
+};
+
+}  // namespace shardscope

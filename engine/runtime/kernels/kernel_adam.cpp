@@ -1,0 +1,71 @@
+#include <cmath>
+
+#include "engine/base/vector_clones.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+struct Moment {
+  float decay, fresh, correction;  // new = decay * old + fresh * sample; unbiased = new / correction
+};
+
+struct State {
+  float* parameter;
+  const float* gradient;
+  float* mu;
+  float* nu;
+};
+
+SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, float rate, float eps, int64_t begin,
+                                     int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const float g = s.gradient[i];
+    const float mu = first.fresh * g + first.decay * s.mu[i];
+    const float nu = second.fresh * (g * g) + second.decay * s.nu[i];
+    s.mu[i] = mu;
+    s.nu[i] = nu;
+    s.parameter[i] -= rate * ((mu / first.correction) / (std::sqrt(nu / second.correction) + eps));
+  }
+}
+
+class AdamKernel : public Kernel {
+ public:
+  explicit AdamKernel(const KernelArguments& arguments)
+      : state_{arguments.outputs[0].f32(), arguments.inputs[1].f32(), arguments.outputs[1].f32(),
+               arguments.outputs[2].f32()},
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads),
+        b1_(real(*arguments.attributes, "b1")),
+        b2_(real(*arguments.attributes, "b2")),
+        rate_(static_cast<float>(real(*arguments.attributes, "learning_rate"))),
+        eps_(static_cast<float>(real(*arguments.attributes, "eps"))) {}
+
+  void run(const StepContext& context) override {
+    const Moment first = moment(b1_, context.step + 1), second = moment(b2_, context.step + 1);
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate_, eps_, begin, end); });
+  }
+
+ private:
+  // Optax takes 1 - decay in double and the power in float; 1 - b2 ^ t has few digits at first, so that shows.
+  static Moment moment(double decay, int64_t t) {
+    const float single = static_cast<float>(decay);
+    return {single, static_cast<float>(1.0 - decay), 1.0f - std::pow(single, static_cast<float>(t))};
+  }
+
+  State state_;
+  int64_t count_;
+  int threads_;
+  double b1_, b2_;
+  float rate_, eps_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> adam_kernels() { return {{"adam", make_kernel<AdamKernel>}}; }
+
+}  // namespace shardscope

@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/vector_clones.h"
+#include "engine/ops/equation.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+SHARDSCOPE_KERNEL_CLONES void add_row(const float* a, const float* b, float* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
+}
+
+SHARDSCOPE_KERNEL_CLONES void add_constant(const float* a, float b, float* y, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) y[i] = a[i] + b;
+}
+
+// Neighbouring dimensions that the second operand either has or lacks, as one.
+struct Group {
+  int64_t size;
+  int64_t stride;  // of the second operand; 0 where it lacks them
+};
+
+std::vector<Group> group_dimensions(const KernelArguments& arguments) {
+  const Equation equation = parse_equation(*arguments.attributes, arguments.inputs.size());
+  const std::string &a = equation.operands[0], &b = equation.operands[1];
+  std::vector<Group> groups;
+  int64_t stride = 1;
+  size_t matched = b.size();
+  for (size_t d = a.size(); d-- > 0;) {
+    const int64_t size = arguments.inputs[0].shape[d];
+    const bool present = matched > 0 && b[matched - 1] == a[d];
+    if (present) --matched;
+    if (!groups.empty() && (groups.back().stride != 0) == present) {
+      groups.back().size *= size;
+    } else {
+      groups.push_back({size, present ? stride : 0});
+    }
+    if (present) stride *= size;
+  }
+  if (matched > 0 || a != equation.result) {
+    throw Failure(Error{"equation", "equation '" + text(*arguments.attributes, "equation") + "' is not an addition", "",
+                        "the result has the dimensions of the first operand, the second some of them in that order"});
+  }
+  if (groups.empty()) groups.push_back({1, 1});
+  return groups;  // innermost first
+}
+
+class AddKernel : public Kernel {
+ public:
+  explicit AddKernel(const KernelArguments& arguments)
+      : groups_(group_dimensions(arguments)),
+        a_(arguments.inputs[0].f32()),
+        b_(arguments.inputs[1].f32()),
+        y_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) { add(begin, end); });
+  }
+
+ private:
+  void add(int64_t begin, int64_t end) {
+    const Group inner = groups_[0];
+    while (begin < end) {
+      const int64_t column = begin % inner.size;
+      const int64_t count = std::min(end - begin, inner.size - column);
+      const float* b = b_ + row_offset(begin / inner.size);
+      if (inner.stride != 0) {
+        add_row(a_ + begin, b + column, y_ + begin, count);
+      } else {
+        add_constant(a_ + begin, *b, y_ + begin, count);
+      }
+      begin += count;
+    }
+  }
+
+  int64_t row_offset(int64_t row) const {
+    int64_t offset = 0;
+    for (size_t g = 1; g < groups_.size(); ++g) {
+      offset += row % groups_[g].size * groups_[g].stride;
+      row /= groups_[g].size;
+    }
+    return offset;
+  }
+
+  std::vector<Group> groups_;
+  const float* a_;
+  const float* b_;
+  float* y_;
+  int64_t count_;
+  int threads_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> add_kernels() { return {{"add", make_kernel<AddKernel>}}; }
+
+}  // namespace shardscope

@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <cstring>
+
+#include "engine/base/vector_clones.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+SHARDSCOPE_KERNEL_CLONES void accumulate(const float* source, int64_t count, float* sum) {
+#pragma omp simd
+  for (int64_t c = 0; c < count; ++c) sum[c] += source[c];
+}
+
+// Copies the table's rows; a token outside the rows held here gives zeros.
+class EmbeddingKernel : public Kernel {
+ public:
+  explicit EmbeddingKernel(const KernelArguments& arguments)
+      : tokens_(arguments.inputs[0].i32()),
+        table_(arguments.inputs[1].f32()),
+        rows_(arguments.outputs[0].f32()),
+        count_(arguments.inputs[0].count()),
+        first_(arguments.inputs[1].offset[0]),
+        held_(arguments.inputs[1].shape[0]),
+        features_(arguments.inputs[1].shape[1]),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    const size_t bytes = static_cast<size_t>(features_) * sizeof(float);
+    parallel_for(threads_, count_, 16, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = tokens_[i] - first_;
+        float* destination = rows_ + i * features_;
+        if (row >= 0 && row < held_) {
+          std::memcpy(destination, table_ + row * features_, bytes);
+        } else {
+          std::memset(destination, 0, bytes);
+        }
+      }
+    });
+  }
+
+ private:
+  const int32_t* tokens_;
+  const float* table_;
+  float* rows_;
+  int64_t count_, first_, held_, features_;
+  int threads_;
+};
+
+// Adds each token's cotangent to its row. Threads share out the columns, so that the order of a sum is that of the
+// tokens for any number of threads.
+class EmbeddingGradKernel : public Kernel {
+ public:
+  explicit EmbeddingGradKernel(const KernelArguments& arguments)
+      : tokens_(arguments.inputs[0].i32()),
+        cotangent_(arguments.inputs[1].f32()),
+        table_(arguments.outputs[0].f32()),
+        count_(arguments.inputs[0].count()),
+        first_(arguments.outputs[0].offset[0]),
+        held_(arguments.outputs[0].shape[0]),
+        features_(arguments.outputs[0].shape[1]),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, features_, 16, [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = 0; row < held_; ++row) {
+        std::fill(table_ + row * features_ + begin, table_ + row * features_ + end, 0.0f);
+      }
+      for (int64_t i = 0; i < count_; ++i) {
+        const int64_t row = tokens_[i] - first_;
+        if (row < 0 || row >= held_) continue;
+        accumulate(cotangent_ + i * features_ + begin, end - begin, table_ + row * features_ + begin);
+      }
+    });
+  }
+
+ private:
+  const int32_t* tokens_;
+  const float* cotangent_;
+  float* table_;
+  int64_t count_, first_, held_, features_;
+  int threads_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> embedding_kernels() {
+  return {{"embedding", make_kernel<EmbeddingKernel>}, {"embedding_grad", make_kernel<EmbeddingGradKernel>}};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/runtime/kernels/kernel.h"
+
+namespace shardscope {
+
+struct NamedKernel {
+  std::string_view op;
+  KernelFactory factory;
+};
+
+// Each kernel family (one file) gives its kernels; what they compute is told in engine/ops.
+std::vector<NamedKernel> adam_kernels();
+std::vector<NamedKernel> add_kernels();
+std::vector<NamedKernel> attention_kernels();
+std::vector<NamedKernel> attention_grad_kernels();
+std::vector<NamedKernel> cross_entropy_kernels();
+std::vector<NamedKernel> dropout_kernels();
+std::vector<NamedKernel> einsum_kernels();
+std::vector<NamedKernel> embedding_kernels();
+std::vector<NamedKernel> gelu_kernels();
+std::vector<NamedKernel> layer_norm_kernels();
+std::vector<NamedKernel> layer_norm_grad_kernels();
+std::vector<NamedKernel> reduce_sum_kernels();
+
+template <class T>
+std::unique_ptr<Kernel> make_kernel(const KernelArguments& arguments) {
+  return std::make_unique<T>(arguments);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,186 @@
+#include <algorithm>
+
+#include "engine/base/vector_clones.h"
+#include "engine/runtime/kernels/column_sums.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/layer_norm_row.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+SHARDSCOPE_KERNEL_CLONES void grad_moments(const float* dy, const float* x, RowMoments moments, const float* scale,
+                                           int64_t begin, int64_t end, int64_t columns, float* g1, float* g2) {
+  for (int64_t row = begin; row < end; ++row) {
+    const RowNorm norm = moments.at(row);
+    const float* from = x + row * columns;
+    const float* cotangent = dy + row * columns;
+    float plain = 0, weighted = 0;
+#pragma omp simd reduction(+ : plain, weighted)
+    for (int64_t c = 0; c < columns; ++c) {
+      const float scaled = cotangent[c] * scale[c];
+      plain += scaled;
+      weighted += scaled * ((from[c] - norm.mean) * norm.inverse);
+    }
+    g1[row] = plain;
+    g2[row] = weighted;
+  }
+}
+
+SHARDSCOPE_KERNEL_CLONES void grad_input(const float* dy, const float* x, RowMoments moments, const float* scale,
+                                         const float* g1, const float* g2, int64_t begin, int64_t end, int64_t columns,
+                                         float* dx) {
+  for (int64_t row = begin; row < end; ++row) {
+    const RowNorm norm = moments.at(row);
+    const float plain = g1[row] / moments.features, weighted = g2[row] / moments.features;
+    const float* from = x + row * columns;
+    const float* cotangent = dy + row * columns;
+    float* to = dx + row * columns;
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) {
+      const float xhat = (from[c] - norm.mean) * norm.inverse;
+      to[c] = norm.inverse * (cotangent[c] * scale[c] - plain - xhat * weighted);
+    }
+  }
+}
+
+// Sums over the rows of dy xhat and dy, for at most columns_per_tile columns starting at `column`.
+SHARDSCOPE_KERNEL_CLONES void grad_parameters(const float* dy, const float* x, RowMoments moments, int64_t rows,
+                                              int64_t columns, int64_t column, int64_t width, float* dscale,
+                                              float* dbias) {
+  double scale_total[columns_per_tile], bias_total[columns_per_tile];
+  float scale_block[columns_per_tile], bias_block[columns_per_tile];
+  for (int64_t c = 0; c < width; ++c) scale_total[c] = bias_total[c] = 0;
+  for (int64_t first = 0; first < rows; first += rows_per_block) {
+    const int64_t last = std::min(rows, first + rows_per_block);
+    for (int64_t c = 0; c < width; ++c) scale_block[c] = bias_block[c] = 0;
+    for (int64_t row = first; row < last; ++row) {
+      const RowNorm norm = moments.at(row);
+      const float* from = x + row * columns + column;
+      const float* cotangent = dy + row * columns + column;
+#pragma omp simd
+      for (int64_t c = 0; c < width; ++c) {
+        scale_block[c] += cotangent[c] * ((from[c] - norm.mean) * norm.inverse);
+        bias_block[c] += cotangent[c];
+      }
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < width; ++c) {
+      scale_total[c] += scale_block[c];
+      bias_total[c] += bias_block[c];
+    }
+  }
+#pragma omp simd
+  for (int64_t c = 0; c < width; ++c) {
+    dscale[column + c] = static_cast<float>(scale_total[c]);
+    dbias[column + c] = static_cast<float>(bias_total[c]);
+  }
+}
+
+// (dy, x, sums, squares, scale) -> sums over the columns held here of dy scale and of dy scale xhat.
+class GradMomentsKernel : public Kernel {
+ public:
+  explicit GradMomentsKernel(const KernelArguments& arguments)
+      : dy_(arguments.inputs[0].f32()),
+        x_(arguments.inputs[1].f32()),
+        moments_(arguments, 2),
+        scale_(arguments.inputs[4].f32()),
+        g1_(arguments.outputs[0].f32()),
+        g2_(arguments.outputs[1].f32()),
+        rows_(arguments.inputs[2].count()),
+        columns_(arguments.inputs[1].shape.back()),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      grad_moments(dy_, x_, moments_, scale_, begin, end, columns_, g1_, g2_);
+    });
+  }
+
+ private:
+  const float* dy_;
+  const float* x_;
+  RowMoments moments_;
+  const float* scale_;
+  float* g1_;
+  float* g2_;
+  int64_t rows_, columns_;
+  int threads_;
+};
+
+// (dy, x, sums, squares, scale, g1, g2) -> dx.
+class GradInputKernel : public Kernel {
+ public:
+  explicit GradInputKernel(const KernelArguments& arguments)
+      : dy_(arguments.inputs[0].f32()),
+        x_(arguments.inputs[1].f32()),
+        moments_(arguments, 2),
+        scale_(arguments.inputs[4].f32()),
+        g1_(arguments.inputs[5].f32()),
+        g2_(arguments.inputs[6].f32()),
+        dx_(arguments.outputs[0].f32()),
+        rows_(arguments.inputs[2].count()),
+        columns_(arguments.inputs[1].shape.back()),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      grad_input(dy_, x_, moments_, scale_, g1_, g2_, begin, end, columns_, dx_);
+    });
+  }
+
+ private:
+  const float* dy_;
+  const float* x_;
+  RowMoments moments_;
+  const float* scale_;
+  const float* g1_;
+  const float* g2_;
+  float* dx_;
+  int64_t rows_, columns_;
+  int threads_;
+};
+
+// (dy, x, sums, squares) -> (dscale, dbias).
+class GradParametersKernel : public Kernel {
+ public:
+  explicit GradParametersKernel(const KernelArguments& arguments)
+      : dy_(arguments.inputs[0].f32()),
+        x_(arguments.inputs[1].f32()),
+        moments_(arguments, 2),
+        dscale_(arguments.outputs[0].f32()),
+        dbias_(arguments.outputs[1].f32()),
+        rows_(arguments.inputs[2].count()),
+        columns_(arguments.inputs[1].shape.back()),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    const int64_t width = tile_width(columns_, threads_);
+    parallel_for(threads_, (columns_ + width - 1) / width, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t column = begin * width; column < std::min(columns_, end * width); column += width) {
+        grad_parameters(dy_, x_, moments_, rows_, columns_, column, std::min(width, columns_ - column), dscale_,
+                        dbias_);
+      }
+    });
+  }
+
+ private:
+  const float* dy_;
+  const float* x_;
+  RowMoments moments_;
+  float* dscale_;
+  float* dbias_;
+  int64_t rows_, columns_;
+  int threads_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> layer_norm_grad_kernels() {
+  return {{"layer_norm_grad_moments", make_kernel<GradMomentsKernel>},
+          {"layer_norm_grad_input", make_kernel<GradInputKernel>},
+          {"layer_norm_grad_parameters", make_kernel<GradParametersKernel>}};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,147 @@
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/base/vector_clones.h"
+#include "engine/ops/equation.h"
+#include "engine/runtime/kernels/column_sums.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+SHARDSCOPE_KERNEL_CLONES void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t columns, float* y) {
+  double total[columns_per_tile];
+  float block[columns_per_tile];
+  for (int64_t c = 0; c < columns; ++c) total[c] = 0;
+  for (int64_t first = 0; first < rows; first += rows_per_block) {
+    const int64_t last = std::min(rows, first + rows_per_block);
+    for (int64_t c = 0; c < columns; ++c) block[c] = 0;
+    int64_t row = first;
+    for (; row + 4 <= last; row += 4) {
+      const float* a = x + row * stride;
+      const float *b = a + stride, *d = b + stride, *e = d + stride;
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c) block[c] += (a[c] + b[c]) + (d[c] + e[c]);
+    }
+    for (; row < last; ++row) {
+      const float* a = x + row * stride;
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c) block[c] += a[c];
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) total[c] += block[c];
+  }
+#pragma omp simd
+  for (int64_t c = 0; c < columns; ++c) y[c] = static_cast<float>(total[c]);
+}
+
+SHARDSCOPE_KERNEL_CLONES void sum_rows(const float* x, int64_t rows, int64_t columns, float* y) {
+  for (int64_t row = 0; row < rows; ++row, x += columns) {
+    double total = 0;
+    for (int64_t first = 0; first < columns; first += 1024) {
+      const int64_t last = std::min(columns, first + 1024);
+      float block = 0;
+#pragma omp simd reduction(+ : block)
+      for (int64_t c = first; c < last; ++c) block += x[c];
+      total += block;
+    }
+    y[row] = static_cast<float>(total);
+  }
+}
+
+struct Dimension {
+  int64_t size;
+  int64_t stride;  // of the operand
+};
+
+class ReduceSumKernel : public Kernel {
+ public:
+  explicit ReduceSumKernel(const KernelArguments& arguments)
+      : x_(arguments.inputs[0].f32()),
+        y_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads) {
+    const Equation equation = parse_equation(*arguments.attributes, arguments.inputs.size());
+    const std::string& labels = equation.operands[0];
+    const Shape& shape = arguments.inputs[0].shape;
+    std::vector<int64_t> strides(labels.size(), 1);
+    for (size_t d = labels.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+    std::string kept_labels;
+    for (size_t d = 0; d < labels.size(); ++d) {
+      if (equation.result.find(labels[d]) == std::string::npos) {
+        reduced_.push_back({shape[d], strides[d]});
+        if (phase_ == Phase::after) simple_ = false;
+        phase_ = Phase::inside;
+        rows_ *= shape[d];
+      } else {
+        kept_labels += labels[d];
+        if (phase_ == Phase::inside) phase_ = Phase::after;
+        (phase_ == Phase::before ? outer_ : inner_) *= shape[d];
+      }
+    }
+    for (char label : equation.result) {
+      const size_t d = labels.find(label);
+      kept_.push_back({shape[d], strides[d]});
+    }
+    simple_ = simple_ && kept_labels == equation.result;
+  }
+
+  // The dimensions are (outer kept, summed, inner kept) where that is possible, else any order by strides.
+  void run(const StepContext&) override {
+    if (!simple_) {
+      parallel_for(threads_, count_, 16, [&](int64_t begin, int64_t end, int) { sum_strided(begin, end); });
+    } else if (inner_ == 1) {
+      parallel_for(threads_, outer_, 16, [&](int64_t begin, int64_t end, int) {
+        sum_rows(x_ + begin * rows_, end - begin, rows_, y_ + begin);
+      });
+    } else {
+      const int64_t width = tile_width(inner_, outer_ > 1 ? 1 : threads_);
+      const int64_t tiles = (inner_ + width - 1) / width;
+      parallel_for(threads_, outer_ * tiles, 1, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t outer = i / tiles, column = i % tiles * width;
+          sum_columns(x_ + outer * rows_ * inner_ + column, rows_, inner_, std::min(width, inner_ - column),
+                      y_ + outer * inner_ + column);
+        }
+      });
+    }
+  }
+
+ private:
+  enum class Phase { before, inside, after };
+
+  static int64_t offset(const std::vector<Dimension>& dimensions, int64_t index) {
+    int64_t at = 0;
+    for (size_t d = dimensions.size(); d-- > 0;) {
+      at += index % dimensions[d].size * dimensions[d].stride;
+      index /= dimensions[d].size;
+    }
+    return at;
+  }
+
+  void sum_strided(int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float* x = x_ + offset(kept_, i);
+      double total = 0;
+      for (int64_t r = 0; r < rows_; ++r) total += x[offset(reduced_, r)];
+      y_[i] = static_cast<float>(total);
+    }
+  }
+
+  const float* x_;
+  float* y_;
+  int64_t count_;
+  int threads_;
+  Phase phase_ = Phase::before;
+  bool simple_ = true;
+  int64_t outer_ = 1, rows_ = 1, inner_ = 1;
+  std::vector<Dimension> kept_, reduced_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> reduce_sum_kernels() { return {{"reduce_sum", make_kernel<ReduceSumKernel>}}; }
+
+}  // namespace shardscope

@@ -1,0 +1,76 @@
+#include "gui/document/document.h"
+
+#include <QFileInfo>
+
+#include "engine/compile/file_faults.h"
+#include "engine/config/write.h"
+
+namespace shardscope {
+
+class ConfigEdit : public QUndoCommand {
+ public:
+  ConfigEdit(Document& document, RunConfig after, const QString& text, const QString& merge_key)
+      : QUndoCommand(text),
+        document_(document),
+        before_(document.config()),
+        after_(std::move(after)),
+        merge_key_(merge_key) {}
+
+  int id() const override { return merge_key_.isEmpty() ? -1 : 1; }
+
+  bool mergeWith(const QUndoCommand* other) override {
+    const auto* next = static_cast<const ConfigEdit*>(other);
+    if (next->merge_key_ != merge_key_) return false;
+    after_ = next->after_;
+    setText(next->text());
+    setObsolete(after_ == before_);
+    return true;
+  }
+
+  void redo() override { document_.set_config(after_); }
+  void undo() override { document_.set_config(before_); }
+
+ private:
+  Document& document_;
+  RunConfig before_, after_;
+  QString merge_key_;
+};
+
+Document::Document(QObject* parent) : QObject(parent) {
+  connect(&undo_, &QUndoStack::cleanChanged, this, &Document::titleChanged);
+}
+
+QString Document::title() const { return path_.isEmpty() ? draft_name_ : QFileInfo(path_).fileName(); }
+
+void Document::edit(RunConfig after, const QString& text, const QString& merge_key) {
+  if (after == config_) return;
+  undo_.push(new ConfigEdit(*this, std::move(after), text, merge_key));
+}
+
+void Document::reset(RunConfig config, const QString& path, const QString& draft_name) {
+  undo_.clear();
+  path_ = path;
+  draft_name_ = draft_name.isEmpty() ? tr("untitled") : draft_name;
+  set_config(config);
+  emit titleChanged();
+}
+
+void Document::load(const QString& path) {
+  ReadRunFile read = read_run_file(path.toStdString());
+  if (!read.errors.empty()) throw Failure(all_faults(read, path.toStdString()));
+  reset(std::move(read.config), path);
+}
+
+void Document::save(const QString& path) {
+  save_run_config(config_, path.toStdString());
+  path_ = path;
+  undo_.setClean();
+  emit titleChanged();
+}
+
+void Document::set_config(const RunConfig& config) {
+  config_ = config;
+  emit configChanged();
+}
+
+}  // namespace shardscope

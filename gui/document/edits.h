@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QString>
+
+#include "gui/document/document.h"
+
+namespace shardscope {
+
+// The edits of the window, each one undoable step with a readable name. An edit that would change nothing leaves no
+// trace. Illegal values are let through: planning names what is wrong, at the field.
+
+void set_axis_size(Document& document, int axis, int64_t size);      // successive ones of an axis merge
+void set_mesh_axes(Document& document, std::vector<MeshAxis> axes);  // device order goes back to 0..n-1
+
+// The axes that split dimension `dim` of the array `key` ("in", "out" or a parameter, see selection.h), major to minor.
+// A parameter that the file did not name is added to it.
+void set_spec_dim(Document& document, const QString& key, int rank, int dim, const std::vector<std::string>& axes);
+void set_spec(Document& document, const QString& key, PartitionSpec spec);
+// The spec of the array as the config says it; empty where it is not named.
+PartitionSpec spec_of(const RunConfig& config, const QString& key);
+bool is_named(const RunConfig& config, const QString& key);
+// The place of that spec in the run file, as errors name it.
+QString place_of(const QString& key);
+
+void set_mode(Document& document, LayoutMode mode);
+void set_steps(Document& document, int64_t steps);
+void set_seed(Document& document, int64_t seed);
+void set_deterministic(Document& document, bool deterministic);
+
+enum class OptionGroup : uint8_t { model, data, optimizer };
+NamedOptions& group(RunConfig& config, OptionGroup which);
+const NamedOptions& group(const RunConfig& config, OptionGroup which);
+QString group_name(OptionGroup which);  // as in the run file
+void set_option(Document& document, OptionGroup group, const std::string& option, const OptionValue& value);
+
+}  // namespace shardscope

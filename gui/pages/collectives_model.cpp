@@ -1,0 +1,167 @@
+#include "gui/pages/collectives_model.h"
+
+#include <QPixmap>
+#include <algorithm>
+#include <array>
+
+#include "gui/window/appearance.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+
+namespace {
+
+// A small square in the kind's colour.
+QPixmap kind_mark(StepKind kind) {
+  QPixmap mark(10, 10);
+  mark.fill(step_color(kind, theme()));
+  return mark;
+}
+
+// The op that needs it, by its name in the model.
+QString op_text(const Plan& plan, const Step& step) {
+  const QString name = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size())
+                           ? qt(plan.graph->ops[step.op].name)
+                           : qt(step.name);
+  return name.startsWith("params/") ? name.mid(7) : name;
+}
+
+}  // namespace
+
+QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
+  QStringList names;
+  for (AxisIndex axis : axes) names << qt(mesh.axes()[axis].name);
+  return names.join(", ");
+}
+
+CollectivesModel::CollectivesModel(Workspace& workspace, QObject* parent)
+    : QAbstractTableModel(parent), workspace_(workspace) {
+  connect(&workspace.planner, &Planner::delivered, this, &CollectivesModel::take_plan);
+  connect(&workspace.run, &RunControl::received, this, [this] {
+    if (rowCount() > 0) emit dataChanged(index(0, measured_column), index(rowCount() - 1, measured_column));
+  });
+  take_plan();
+}
+
+void CollectivesModel::take_plan() {
+  if (plan_ == workspace_.planner.plan()) {
+    if (rowCount() > 0) emit dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+    return;
+  }
+  beginResetModel();
+  plan_ = workspace_.planner.plan();
+  steps_.clear();
+  for (size_t i = 0; i < plan_->program.steps.size(); ++i)
+    if (is_collective(plan_->program.steps[i].kind)) steps_.push_back(static_cast<int>(i));
+  endResetModel();
+}
+
+int CollectivesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(steps_.size());
+}
+
+int CollectivesModel::columnCount(const QModelIndex&) const { return columns; }
+
+QVariant CollectivesModel::number(const Step& step, int id, int column) const {
+  if (column == payload_column) return double(step.payload_bytes);
+  if (column == wire_column) return step.wire_bytes;
+  if (column == predicted_column) return step.seconds;
+  if (column == measured_column)
+    if (const RunRecord* run = workspace_.matching_run())
+      if (const std::optional<double> ms = run->plan_step_ms(id)) return *ms / 1000;
+  return {};
+}
+
+QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const int id = steps_[index.row()], column = index.column();
+  const Step& step = plan_->program.steps[id];
+  const QVariant value = number(step, id, column);
+  switch (role) {
+    case step_role: return id;
+    case sort_role:
+      if (value.isValid()) return value;
+      if (column == phase_column) return id;
+      return data(index, Qt::DisplayRole);
+    case Qt::TextAlignmentRole:
+      if (column >= payload_column && column <= measured_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+      return {};
+    case Qt::ForegroundRole:
+      return column == phase_column || column == predicted_column ? QVariant(theme().muted) : QVariant();
+    case Qt::DecorationRole: return column == kind_column ? QVariant(kind_mark(step.kind)) : QVariant();
+    case Qt::ToolTipRole: return exact_text(index.row(), column);
+    case Qt::DisplayRole: break;
+    default: return {};
+  }
+  switch (column) {
+    case kind_column: return QString::fromUtf8(name(step.kind).data());
+    case axes_column: return axes_text(plan_->mesh, step.axes);
+    case payload_column: return qt(bytes_text(double(step.payload_bytes)));
+    case wire_column: return qt(bytes_text(step.wire_bytes));
+    case phase_column: return QString::fromUtf8(name(step.phase).data());
+    case predicted_column: return qt(seconds_text(step.seconds));
+    case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
+    case op_column: return op_text(*plan_, step);
+    default: return short_cause(qt(step.cause));
+  }
+}
+
+QString CollectivesModel::exact_text(int row, int column) const {
+  const int id = steps_[row];
+  const Step& step = plan_->program.steps[id];
+  const QVariant value = number(step, id, column);
+  if (column == axes_column) return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
+  if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
+  if (column == predicted_column || column == measured_column)
+    return value.isValid() ? QString::number(value.toDouble() * 1e3, 'f', 4) + " ms" : QString();
+  if (column == cause_column) return qt(step.cause);
+  return data(index(row, column), Qt::DisplayRole).toString();
+}
+
+QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  static const std::array<std::pair<const char*, const char*>, columns> titles{
+      {{QT_TR_NOOP("Collective"),
+        QT_TR_NOOP("What the devices of a group do together: gather, sum or exchange parts of an array.")},
+       {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group lies.")},
+       {QT_TR_NOOP("Payload"), QT_TR_NOOP("Bytes of the full array that is gathered, summed or exchanged.")},
+       {QT_TR_NOOP("Sent"), QT_TR_NOOP("Wire bytes: what each device sends, by the ring convention.")},
+       {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time that the cost model expects.")},
+       {QT_TR_NOOP("Measured"), QT_TR_NOOP("Mean time on the ranks of the last run of this plan.")},
+       {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
+       {QT_TR_NOOP("Op"), QT_TR_NOOP("The operation that needs it.")},
+       {QT_TR_NOOP("Cause"), QT_TR_NOOP("The two shardings that meet there.")}}};
+  if (role == Qt::DisplayRole) return tr(titles[section].first);
+  if (role == Qt::ToolTipRole) return tr(titles[section].second);
+  if (role == Qt::TextAlignmentRole && section >= payload_column && section <= measured_column)
+    return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
+  return {};
+}
+
+int CollectivesModel::row_of_step(int step) const {
+  const auto found = std::ranges::lower_bound(steps_, step);
+  return found != steps_.end() && *found == step ? static_cast<int>(found - steps_.begin()) : -1;
+}
+
+QString CollectivesModel::totals_text() const {
+  if (!plan_) return {};
+  double payload = 0, wire = 0, predicted = 0, measured = 0;
+  bool has_measured = false;
+  for (int id : steps_) {
+    const Step& step = plan_->program.steps[id];
+    payload += double(step.payload_bytes);
+    wire += step.wire_bytes;
+    predicted += step.seconds;
+    const QVariant value = number(step, id, measured_column);
+    has_measured |= value.isValid();
+    measured += value.toDouble();
+  }
+  QString text = tr("Total: %1 collectives").arg(steps_.size());
+  text += tr("   |   payload %1   |   sent by each device %2   |   predicted %3")
+              .arg(qt(bytes_text(payload)), qt(bytes_text(wire)), qt(seconds_text(predicted)));
+  if (has_measured) text += tr("   |   measured %1").arg(qt(seconds_text(measured)));
+  return text;
+}
+
+}  // namespace shardscope

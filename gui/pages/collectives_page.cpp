@@ -1,0 +1,113 @@
+#include "gui/pages/collectives_page.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/pages/mode_comparison.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+
+CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      model_(new CollectivesModel(workspace, this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      table_(new QTableView(this)),
+      totals_(new QLabel(this)),
+      empty_(new QLabel(this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setSortRole(CollectivesModel::sort_role);
+  table_->setObjectName("collectives");
+  table_->setModel(proxy_);
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(CollectivesModel::wire_column, Qt::DescendingOrder);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setAlternatingRowColors(true);
+  table_->setWordWrap(false);
+  table_->setTextElideMode(Qt::ElideMiddle);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(24);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->horizontalHeader()->setStretchLastSection(true);
+  const int widths[] = {112, 84, 72, 72, 76, 78, 74, 250, 320};
+  for (int column = 0; column < CollectivesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
+  table_->installEventFilter(this);
+  totals_->setContentsMargins(10, 6, 10, 6);
+  totals_->setObjectName("collectiveTotals");
+  totals_->setProperty("footer", true);
+  totals_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setText(tr("<b>Nothing is moved</b><br>With these specs no device needs what another one holds."));
+  empty_->hide();
+
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(new ModeComparison(workspace, this));
+  layout->addWidget(table_, 1);
+  layout->addWidget(empty_, 1);
+  layout->addWidget(totals_);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
+    if (index.isValid()) workspace_.selection.select_step(index.data(CollectivesModel::step_role).toInt());
+  });
+  connect(&workspace.selection, &Selection::stepChanged, this, &CollectivesPage::follow_step);
+  connect(&workspace.planner, &Planner::delivered, this, &CollectivesPage::show_totals);
+  connect(&workspace.run, &RunControl::received, this, &CollectivesPage::show_totals);
+  show_totals();
+}
+
+void CollectivesPage::show_totals() {
+  totals_->setText(model_->totals_text());
+  const bool nothing = workspace_.planner.plan() && model_->rowCount() == 0;
+  table_->setVisible(!nothing);
+  empty_->setVisible(nothing);
+  table_->setEnabled(workspace_.planner.is_current() || workspace_.planner.is_busy());
+}
+
+void CollectivesPage::follow_step() {
+  const int row = model_->row_of_step(workspace_.selection.step());
+  if (row < 0) {
+    table_->clearSelection();
+    return;
+  }
+  const QModelIndex index = proxy_->mapFromSource(model_->index(row, 0));
+  if (table_->currentIndex().row() != index.row()) table_->setCurrentIndex(index);
+  table_->scrollTo(index);
+}
+
+QString CollectivesPage::copied_text() const {
+  QStringList lines, titles;
+  for (int column = 0; column < CollectivesModel::columns; ++column)
+    titles << model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  lines << titles.join('\t');
+  QModelIndexList rows = table_->selectionModel()->selectedRows();
+  std::ranges::sort(rows, {}, &QModelIndex::row);
+  if (rows.isEmpty())
+    for (int row = 0; row < proxy_->rowCount(); ++row) rows << proxy_->index(row, 0);
+  for (const QModelIndex& index : rows) {
+    QStringList cells;
+    for (int column = 0; column < CollectivesModel::columns; ++column)
+      cells << model_->exact_text(proxy_->mapToSource(index).row(), column).replace('\n', "; ");
+    lines << cells.join('\t');
+  }
+  lines << model_->totals_text();
+  return lines.join('\n') + '\n';
+}
+
+bool CollectivesPage::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == table_ && event->type() == QEvent::KeyPress &&
+      static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
+    QApplication::clipboard()->setText(copied_text());
+    return true;
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace shardscope

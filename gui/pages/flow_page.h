@@ -1,0 +1,54 @@
+#pragma once
+
+#include <QAbstractListModel>
+#include <QComboBox>
+#include <QListView>
+#include <QWidget>
+#include <vector>
+
+#include "gui/panels/array_facts.h"
+
+namespace shardscope {
+
+// The steps of one phase in program order: an op with the layout of its result, or a reshard between two ops.
+class FlowModel : public QAbstractListModel {
+  Q_OBJECT
+ public:
+  enum Role { step_role = Qt::UserRole, reshard_role, layout_role, cost_role, value_role, kind_role, tones_role };
+
+  explicit FlowModel(Workspace& workspace, QObject* parent = nullptr);
+
+  void show_phase(Phase phase);
+  void set_only_reshards(bool only);
+  int row_of_step(int step) const;
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+
+ private:
+  void take_plan();
+
+  Workspace& workspace_;
+  std::shared_ptr<const Plan> plan_;
+  Phase phase_ = Phase::forward;
+  bool only_reshards_ = false;
+  std::vector<int> steps_;
+};
+
+// The forward pass as it runs on the devices (or the backward pass, or the update): a rail of ops, each with the
+// layout of what it computes, and the places where a layout is changed into another.
+class FlowPage : public QWidget {
+  Q_OBJECT
+ public:
+  explicit FlowPage(Workspace& workspace, QWidget* parent = nullptr);
+
+ private:
+  void follow_step();
+  void show_state();
+
+  Workspace& workspace_;
+  FlowModel* model_;
+  QListView* list_;
+};
+
+}  // namespace shardscope

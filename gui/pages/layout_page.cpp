@@ -1,0 +1,323 @@
+#include "gui/pages/layout_page.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+#include "gui/window/appearance.h"
+#include "gui/window/empty_state.h"
+#include "viz/paint/layout_painter.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr double margin = 20;
+constexpr double heading_height = 64;
+constexpr double legend_height = 34;
+constexpr double label_space = 26;
+constexpr double largest_cell = 76;
+
+}  // namespace
+
+LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  setObjectName("layoutPage");
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Layout of the selected array on the mesh"));
+  connect(&workspace.planner, &Planner::delivered, this, &LayoutPage::rebuild);
+  connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
+  connect(&workspace.document, &Document::configChanged, this, &LayoutPage::rebuild);
+  connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutPage::rebuild);
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  rebuild();
+}
+
+void LayoutPage::rebuild() {
+  scene_.reset();
+  update();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan) return;
+  std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+  if (!facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape)) return;
+  Scene scene;
+  scene.plan = plan;
+  scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh);
+  scene.facts = std::move(*facts);
+  scene.mesh = lay_out(plan->mesh);
+  scene_ = std::move(scene);
+  arrange();
+}
+
+void LayoutPage::arrange() {
+  if (!scene_) return;
+  const QRectF body(margin, heading_height, width() - 2 * margin, height() - heading_height - legend_height - margin);
+  const double mesh_label = label_space + 8;
+  const double mesh_width =
+      std::clamp(scene_->mesh.width * largest_cell + mesh_label, 90.0, std::max(120.0, body.width() * 0.4));
+  const QRectF mesh_place(body.right() - mesh_width + mesh_label, body.top() + label_space, mesh_width - mesh_label,
+                          body.height() - label_space);
+  scene_->mesh_cell = mesh_cell_pixels(scene_->mesh, mesh_place, largest_cell);
+  scene_->mesh_origin = {mesh_place.right() - scene_->mesh.width * scene_->mesh_cell, mesh_place.top()};
+  const double gap = 36;
+  const PictureRect room{body.left() + label_space, body.top() + label_space,
+                         std::max(40.0, scene_->mesh_origin.x() - mesh_label - gap - body.left() - label_space),
+                         std::max(40.0, body.height() - label_space)};
+  const PictureRect place = fit(scene_->array.aspect, room);
+  scene_->array_place = QRectF(place.x, place.y, place.width, place.height);
+  scene_->mesh_origin.setX(
+      std::min(scene_->mesh_origin.x(),
+               std::max(scene_->array_place.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
+}
+
+QRectF LayoutPage::device_rect(int device) const {
+  if (scene_)
+    for (const MeshCell& cell : scene_->mesh.cells)
+      if (cell.device == device)
+        return {scene_->mesh_origin + QPointF(cell.place.x, cell.place.y) * scene_->mesh_cell,
+                QSizeF(scene_->mesh_cell, scene_->mesh_cell)};
+  return {};
+}
+
+QRectF LayoutPage::shard_rect(int device) const {
+  if (!scene_) return {};
+  const std::optional<int> cell = cell_of_device(scene_->array, device);
+  if (!cell) return {};
+  const QRectF& at = scene_->array_place;
+  const PictureRect rect = place_in(scene_->array.cells[*cell].place, {at.x(), at.y(), at.width(), at.height()});
+  return {rect.x, rect.y, rect.width, rect.height};
+}
+
+int LayoutPage::device_under(const QPointF& point) const {
+  if (!scene_) return -1;
+  const QPointF on_mesh = (point - scene_->mesh_origin) / scene_->mesh_cell;
+  if (const std::optional<int> device = device_at(scene_->mesh, on_mesh.x(), on_mesh.y())) return *device;
+  const QRectF& at = scene_->array_place;
+  const std::optional<int> cell =
+      cell_at(scene_->array, (point.x() - at.x()) / at.width(), (point.y() - at.y()) / at.height());
+  return cell ? scene_->array.cells[*cell].devices.front() : -1;
+}
+
+std::vector<int> LayoutPage::lit_devices() const {
+  const int hovered = workspace_.selection.hovered_device();
+  const std::optional<int> cell = scene_ && hovered >= 0 ? cell_of_device(scene_->array, hovered) : std::nullopt;
+  return cell ? scene_->array.cells[*cell].devices : std::vector<int>{};
+}
+
+void LayoutPage::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!scene_) {
+    const bool has_plan = workspace_.planner.plan() != nullptr;
+    paint_empty_state(painter, rect(), has_plan ? tr("Select an array") : tr("No plan yet"),
+                      has_plan ? tr("Choose a parameter on the left to see how it lies on the mesh.")
+                               : tr("The run file has problems; mend what the Problems panel lists."));
+    return;
+  }
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  const double opacity = painter.opacity();
+  paint_heading(painter);
+  const DeviceMarks marks{lit_devices(), workspace_.selection.device()};
+  painter.setFont(small_font());
+  QPixmap array(size() * devicePixelRatioF());
+  array.setDevicePixelRatio(devicePixelRatioF());
+  array.fill(Qt::transparent);
+  {
+    QPainter onto(&array);
+    onto.setFont(small_font());
+    paint_array(onto, scene_->array_place, scene_->array, *scene_->facts.sharding, scene_->plan->mesh, marks, theme());
+    paint_mesh(onto, scene_->mesh_origin, scene_->mesh_cell, scene_->mesh, scene_->plan->mesh, marks, theme());
+  }
+  painter.drawPixmap(0, 0, array);
+  painter.setOpacity(opacity);
+  paint_array_labels(painter);
+  paint_mesh_labels(painter);
+  paint_legend(painter);
+}
+
+void LayoutPage::paint_heading(QPainter& painter) const {
+  const ArrayFacts& facts = scene_->facts;
+  const Mesh& mesh = scene_->plan->mesh;
+  QFont font = this->font();
+  font.setPointSizeF(font.pointSizeF() * 1.2);
+  font.setBold(true);
+  painter.setFont(font);
+  painter.setPen(theme().text);
+  const int wide = width() - 2 * static_cast<int>(margin);
+  painter.drawText(QRect(int(margin), 12, wide, 24), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(facts.title, Qt::ElideMiddle, wide));
+  painter.setFont(this->font());
+  painter.setPen(theme().muted);
+  const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
+  const size_t copies = scene_->array.cells.front().devices.size();
+  const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
+                           .arg(qt(to_string(facts.shape)), QString::fromUtf8(name(facts.dtype).data()),
+                                qt(to_string(to_spec(*facts.sharding, mesh))), qt(bytes_text(double(local))),
+                                copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies));
+  painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(line, Qt::ElideRight, wide));
+}
+
+void LayoutPage::paint_array_labels(QPainter& painter) const {
+  const ArrayFacts& facts = scene_->facts;
+  const QRectF& at = scene_->array_place;
+  painter.setFont(small_font());
+  painter.setPen(theme().muted);
+  const auto label = [&](const std::vector<int>& dims) {
+    if (dims.empty()) return facts.shape.empty() ? tr("scalar") : QString();
+    QStringList numbers;
+    for (int d : dims) numbers << QString::number(d);
+    return tr("dim %1: %2").arg(numbers.join(QString(" \u00d7 ")), qt(dimension_text(facts.shape, dims)));
+  };
+  QString across = label(scene_->array.column_dims);
+  if (!scene_->array.to_scale && !scene_->array.row_dims.empty()) across += tr("  (not to scale)");
+  painter.drawText(QRectF(at.x(), at.y() - label_space, std::max(at.width(), 260.0), label_space - 4),
+                   Qt::AlignLeft | Qt::AlignBottom, across);
+  painter.save();
+  painter.translate(at.x() - label_space + 2, at.bottom());
+  painter.rotate(-90);
+  painter.drawText(QRectF(0, 0, at.height(), label_space - 6), Qt::AlignRight | Qt::AlignBottom,
+                   label(scene_->array.row_dims.empty() ? std::vector<int>{} : scene_->array.row_dims));
+  painter.restore();
+}
+
+void LayoutPage::paint_mesh_labels(QPainter& painter) const {
+  const Mesh& mesh = scene_->plan->mesh;
+  painter.setFont(small_font());
+  const auto draw_axes = [&](const std::vector<AxisIndex>& axes, const QRectF& place, Qt::Alignment alignment) {
+    QString text;
+    double x = 0;
+    const QFontMetricsF metrics(painter.font());
+    for (AxisIndex axis : axes)
+      text += (text.isEmpty() ? "" : ", ") + qt(mesh.axes()[axis].name) + QString(" %1").arg(mesh.axes()[axis].size);
+    text += QString(" \u2192");
+    x = alignment & Qt::AlignRight ? place.right() - metrics.horizontalAdvance(text) : place.left();
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const QString part = (i ? ", " : "") + qt(mesh.axes()[axes[i]].name) +
+                           QString(" %1").arg(mesh.axes()[axes[i]].size) +
+                           (i + 1 == axes.size() ? QString(" \u2192") : QString());
+      painter.setPen(axis_color(axes[i], theme()));
+      painter.drawText(QRectF(x, place.top(), metrics.horizontalAdvance(part) + 4, place.height()),
+                       Qt::AlignLeft | Qt::AlignBottom, part);
+      x += metrics.horizontalAdvance(part);
+    }
+  };
+  const QPointF& at = scene_->mesh_origin;
+  const QSizeF size(scene_->mesh.width * scene_->mesh_cell, scene_->mesh.height * scene_->mesh_cell);
+  if (!scene_->mesh.column_axes.empty())
+    draw_axes(scene_->mesh.column_axes, QRectF(at.x(), at.y() - label_space, 200, label_space - 4), Qt::AlignLeft);
+  if (scene_->mesh.row_axes.empty()) return;
+  painter.save();
+  painter.translate(at.x() - label_space, at.y() + size.height());
+  painter.rotate(-90);
+  draw_axes(scene_->mesh.row_axes, QRectF(0, 0, std::max(size.height(), 0.0), label_space - 6), Qt::AlignRight);
+  painter.restore();
+}
+
+void LayoutPage::paint_legend(QPainter& painter) const {
+  const Mesh& mesh = scene_->plan->mesh;
+  painter.setFont(small_font());
+  const QFontMetricsF metrics(painter.font());
+  double x = margin;
+  const double y = height() - legend_height;
+  const auto swatch = [&](const QString& text, auto fill) {
+    if (x + 26 + metrics.horizontalAdvance(text) > width() - margin) return;
+    const QRectF box(x, y + 8, 16, 12);
+    fill(box);
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x + 22, y, metrics.horizontalAdvance(text) + 4, 28), Qt::AlignVCenter, text);
+    x += metrics.horizontalAdvance(text) + 44;
+  };
+  for (int i = 0; i < mesh.axis_count(); ++i) {
+    const auto axis = static_cast<AxisIndex>(i);
+    const int64_t count = mesh.axis_size(axis);
+    if (count < 2) continue;
+    swatch(tr("%1 0\u2026%2").arg(qt(mesh.axes()[axis].name)).arg(count - 1), [&](const QRectF& box) {
+      for (int part = 0; part < 4; ++part)
+        painter.fillRect(QRectF(box.x() + part * 4, box.y(), 4, box.height()), tone_color({axis, part, 4}, theme()));
+    });
+  }
+  const bool copies = scene_->array.cells.front().devices.size() > 1;
+  if (copies)
+    swatch(tr("hatched: several devices hold the same data"), [&](const QRectF& box) {
+      paint_tones(painter, box, {}, theme());
+      paint_hatch(painter, box, theme());
+    });
+  swatch(tr("numbers are devices (ranks)"), [&](const QRectF& box) {
+    painter.setPen(theme().muted);
+    painter.drawText(box, Qt::AlignCenter, "0");
+  });
+}
+
+QString LayoutPage::tip_at(const QPointF& point) const {
+  const int device = device_under(point);
+  if (device < 0) return {};
+  const Mesh& mesh = scene_->plan->mesh;
+  const ShardCell& cell = scene_->array.cells[*cell_of_device(scene_->array, device)];
+  QStringList coordinates;
+  const bool on_mesh = device_rect(device).contains(point);
+  if (on_mesh) {
+    const std::vector<int64_t> at = mesh.coordinates(device);
+    for (int i = 0; i < mesh.axis_count(); ++i) coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
+  }
+  const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
+  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates.join(", ")) : tr("Shard ");
+  text += qt(range_text(cell.box)) + ", " + qt(exact_bytes(double(bytes)));
+  text += cell.devices.size() > 1 ? tr("\nHeld by devices %1").arg(qt(device_text(cell.devices)))
+                                  : tr("\nHeld by device %1 alone").arg(cell.devices.front());
+  return text;
+}
+
+bool LayoutPage::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip && scene_) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString tip = tip_at(help->pos());
+    tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+void LayoutPage::resizeEvent(QResizeEvent*) { arrange(); }
+
+void LayoutPage::mouseMoveEvent(QMouseEvent* event) {
+  workspace_.selection.hover_device(device_under(event->position()));
+}
+
+void LayoutPage::mousePressEvent(QMouseEvent* event) {
+  setFocus(Qt::MouseFocusReason);
+  workspace_.selection.select_device(device_under(event->position()));
+}
+
+void LayoutPage::leaveEvent(QEvent*) { workspace_.selection.hover_device(-1); }
+
+void LayoutPage::keyPressEvent(QKeyEvent* event) {
+  if (!scene_) return QWidget::keyPressEvent(event);
+  if (event->key() == Qt::Key_Escape) {
+    workspace_.selection.select_device(-1);
+    return;
+  }
+  const bool across = event->key() == Qt::Key_Left || event->key() == Qt::Key_Right;
+  const bool down = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down;
+  if (!across && !down) return QWidget::keyPressEvent(event);
+  const int sign = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down ? 1 : -1;
+  const QRectF from = device_rect(std::max(0, workspace_.selection.device()));
+  if (workspace_.selection.device() < 0) return workspace_.selection.select_device(0);
+  int best = -1;
+  double nearest = 0;
+  for (const MeshCell& cell : scene_->mesh.cells) {
+    const QPointF delta = device_rect(cell.device).center() - from.center();
+    const double along = sign * (across ? delta.x() : delta.y()), aside = across ? delta.y() : delta.x();
+    if (along <= 1 || std::abs(aside) > 1) continue;
+    if (best < 0 || along < nearest) {
+      best = cell.device;
+      nearest = along;
+    }
+  }
+  if (best >= 0) workspace_.selection.select_device(best);
+}
+
+}  // namespace shardscope

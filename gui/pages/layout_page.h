@@ -1,0 +1,58 @@
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "gui/panels/array_facts.h"
+#include "viz/paint/layout_geometry.h"
+#include "viz/paint/mesh_geometry.h"
+
+namespace shardscope {
+
+// The selected array drawn to scale with its shards, beside the mesh with its named axes. Hovering a shard or a device
+// lights all devices that hold the same data, in both. Arrow keys move from device to device along the mesh axes.
+class LayoutPage : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LayoutPage(Workspace& workspace, QWidget* parent = nullptr);
+
+  QSize minimumSizeHint() const override { return {360, 240}; }
+  // Where things are drawn, in widget coordinates; empty when nothing is.
+  QRectF device_rect(int device) const;
+  QRectF shard_rect(int device) const;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  struct Scene {
+    std::shared_ptr<const Plan> plan;
+    ArrayFacts facts;
+    LayoutPicture array;
+    MeshPicture mesh;
+    QRectF array_place;
+    QPointF mesh_origin;
+    double mesh_cell = 0;
+  };
+
+  void rebuild();
+  void arrange();
+  int device_under(const QPointF& point) const;
+  std::vector<int> lit_devices() const;
+  void paint_heading(QPainter& painter) const;
+  void paint_array_labels(QPainter& painter) const;
+  void paint_mesh_labels(QPainter& painter) const;
+  void paint_legend(QPainter& painter) const;
+  QString tip_at(const QPointF& point) const;
+
+  Workspace& workspace_;
+  std::optional<Scene> scene_;
+};
+
+}  // namespace shardscope

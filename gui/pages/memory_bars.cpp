@@ -1,0 +1,170 @@
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+#include "gui/pages/memory_page.h"
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+#include "gui/window/empty_state.h"
+#include "viz/paint/layout_painter.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int top = 34;
+constexpr int row_height = 20;
+constexpr int left = 56;
+constexpr int right = 210;
+constexpr int most_rows = 64;
+
+double measured_bytes(const RunRecord* run, int device) {
+  if (!run) return 0;
+  for (const RankMeasurement& rank : run->measurements())
+    if (rank.rank == device) return double(rank.arena_bytes);
+  return 0;
+}
+
+}  // namespace
+
+MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  setObjectName("memoryBars");
+  connect(&workspace.planner, &Planner::delivered, this, [this] {
+    setMinimumHeight(sizeHint().height());
+    update();
+  });
+  connect(&workspace.run, &RunControl::received, this, qOverload<>(&QWidget::update));
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+}
+
+QSize MemoryBars::sizeHint() const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  return {500, top + (plan ? std::min(plan->mesh.device_count(), most_rows) : 4) * row_height + 46};
+}
+
+QRectF MemoryBars::bar_place(int row) const {
+  return QRectF(left, top + row * row_height + 3, std::max(40, width() - left - right), row_height - 6);
+}
+
+double MemoryBars::widest_bytes() const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  double widest = std::max<double>(1, double(plan->totals.memory_total));
+  if (const RunRecord* run = workspace_.matching_run())
+    for (const RankMeasurement& rank : run->measurements()) widest = std::max(widest, double(rank.arena_bytes));
+  return widest;
+}
+
+void MemoryBars::paint_legend(QPainter& painter, const Plan& plan) const {
+  double x = left;
+  const QFontMetricsF metrics(painter.font());
+  double y = top + std::min(plan.mesh.device_count(), most_rows) * row_height + 6;
+  for (int i = 0; i < memory_category_count; ++i) {
+    const auto category = static_cast<MemoryCategory>(i);
+    const QString text = QString::fromUtf8(name(category).data()) + " " +
+                         qt(bytes_text(double(plan.totals.memory[static_cast<size_t>(i)])));
+    if (x > left && x + 20 + metrics.horizontalAdvance(text) > width()) {
+      x = left;
+      y += 18;
+    }
+    painter.fillRect(QRectF(x, y + 4, 10, 10), category_color(category, theme()));
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x + 15, y - 2, metrics.horizontalAdvance(text) + 4, 22), Qt::AlignVCenter, text);
+    x += metrics.horizontalAdvance(text) + 32;
+  }
+}
+
+void MemoryBars::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan) return paint_empty_state(painter, rect(), tr("No plan yet"), tr("Mend the problems listed below."));
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  painter.setFont(small_font());
+  const RunRecord* run = workspace_.matching_run();
+  const double scale = bar_place(0).width() / widest_bytes();
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(0, 8, left - 12, 20), Qt::AlignRight | Qt::AlignVCenter, tr("device"));
+  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   plan->mesh.device_count() > most_rows
+                       ? tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
+                             .arg(most_rows)
+                             .arg(plan->mesh.device_count())
+                       : tr("planned arena at its fullest step"));
+  painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
+  painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
+  const int rows = std::min(plan->mesh.device_count(), most_rows);
+  for (int device = 0; device < rows; ++device) {
+    const QRectF place = bar_place(device);
+    const bool marked = device == workspace_.selection.device() || device == workspace_.selection.hovered_device();
+    if (marked)
+      painter.fillRect(QRectF(0, place.y() - 3, width(), row_height), mix(theme().base, theme().accent, 0.14));
+    paint_tones(painter, QRectF(left - 18, place.y() + 2, 12, place.height() - 4), device_tones(plan->mesh, device),
+                theme());
+    painter.setPen(theme().text);
+    painter.drawText(QRectF(0, place.y() - 3, left - 24, row_height), Qt::AlignRight | Qt::AlignVCenter,
+                     QString::number(device));
+    double x = place.x();
+    for (int i = 0; i < memory_category_count; ++i) {
+      const double bar = double(plan->totals.memory[static_cast<size_t>(i)]) * scale;
+      painter.fillRect(QRectF(x, place.y(), bar, place.height()),
+                       category_color(static_cast<MemoryCategory>(i), theme()));
+      x += bar;
+    }
+    const double end = place.x() + double(plan->totals.memory_total) * scale;
+    if (end > x) {
+      painter.setPen(QPen(theme().line, 1));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRect(QRectF(x, place.y() + 0.5, end - x, place.height() - 1));
+    }
+    painter.setPen(theme().text);
+    painter.drawText(QRectF(width() - right + 12, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
+                     qt(bytes_text(double(plan->totals.memory_total))));
+    const double measured = measured_bytes(run, device);
+    painter.setPen(measured > 0 ? theme().text : theme().muted);
+    painter.drawText(QRectF(width() - right + 106, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
+                     measured > 0 ? qt(bytes_text(measured)) : QString("\u2013"));
+    if (measured > 0) {
+      painter.setPen(QPen(theme().text, 2));
+      const double at = place.x() + measured * scale;
+      painter.drawLine(QPointF(at, place.y() - 2), QPointF(at, place.bottom() + 2));
+    }
+  }
+  paint_legend(painter, *plan);
+}
+
+QString MemoryBars::tip_at(const QPointF& point) const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int device = static_cast<int>((point.y() - top) / row_height);
+  if (!plan || point.y() < top || device >= std::min(plan->mesh.device_count(), most_rows)) return {};
+  QStringList lines{tr("Device %1: arena of %2").arg(device).arg(qt(exact_bytes(double(plan->totals.memory_total))))};
+  for (int i = 0; i < memory_category_count; ++i)
+    lines << tr("%1: %2").arg(QString::fromUtf8(name(static_cast<MemoryCategory>(i)).data()),
+                              qt(exact_bytes(double(plan->totals.memory[static_cast<size_t>(i)]))));
+  lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(plan->totals.live_lower_bound))));
+  const double measured = measured_bytes(workspace_.matching_run(), device);
+  if (measured > 0)
+    lines << tr("measured: %1 (%2)")
+                 .arg(qt(exact_bytes(measured)), qt(ratio_text(measured, double(plan->totals.memory_total))));
+  return lines.join('\n');
+}
+
+void MemoryBars::mousePressEvent(QMouseEvent* event) {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int device = static_cast<int>((event->position().y() - top) / row_height);
+  if (plan && event->position().y() >= top && device < plan->mesh.device_count())
+    workspace_.selection.select_device(device);
+}
+
+bool MemoryBars::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,273 @@
+#include "gui/pages/timeline_page.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+#include "gui/window/empty_state.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr double left = 150;
+constexpr double right = 20;
+constexpr double top = 76;
+constexpr double lane_gap = 12;
+
+}  // namespace
+
+TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  setObjectName("timeline");
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Predicted and measured time of one training step"));
+  connect(&workspace.planner, &Planner::delivered, this, &TimelinePage::take_plan);
+  connect(&workspace.run, &RunControl::received, this, &TimelinePage::take_measurements);
+  connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
+  take_plan();
+}
+
+void TimelinePage::take_plan() {
+  if (plan_ != workspace_.planner.plan()) {
+    plan_ = workspace_.planner.plan();
+    PredictedTimeline predicted = predict(plan_->program);
+    predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
+    lanes_.clear();
+    lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
+    lanes_.push_back({tr("collectives"), std::move(predicted.collectives), false});
+    begin_ = 0;
+    end_ = seconds_;
+  }
+  take_measurements();
+}
+
+void TimelinePage::take_measurements() {
+  lanes_.resize(std::min<size_t>(lanes_.size(), 2));
+  update();
+  const RunRecord* run = workspace_.matching_run();
+  if (!run || !plan_ || !run->plan_step_ms(0)) return;
+  Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true};
+  double at = 0;
+  for (size_t i = 0; i < plan_->program.steps.size(); ++i) {
+    const double seconds = run->plan_step_ms(static_cast<int>(i)).value_or(0) / 1000;
+    Lane& lane = is_collective(plan_->program.steps[i].kind) ? collectives : compute;
+    lane.slices.slices.push_back({at, at + seconds, static_cast<int>(i)});
+    at += seconds;
+  }
+  const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
+  seconds_ = std::max(predicted_seconds_, at);
+  end_ = showed_all ? seconds_ : std::min(end_, seconds_);
+  begin_ = std::min(begin_, end_);
+  lanes_.push_back(std::move(compute));
+  lanes_.push_back(std::move(collectives));
+}
+
+QRectF TimelinePage::lane_place(size_t lane) const {
+  const double group = lane >= 2 ? 26 : 0;
+  const double lane_height = std::clamp((height() - top - 80) / 4 - lane_gap, 34.0, 68.0);
+  return QRectF(left, top + double(lane) * (lane_height + lane_gap) + group, std::max(20.0, width() - left - right),
+                lane_height);
+}
+
+double TimelinePage::seconds_at(double x) const {
+  return begin_ + (x - left) / lane_place(0).width() * (end_ - begin_);
+}
+
+void TimelinePage::show_window(double begin, double end) {
+  const double span = std::clamp(end - begin, seconds_ * 1e-6, seconds_);
+  begin_ = std::clamp(begin, 0.0, seconds_ - span);
+  end_ = begin_ + span;
+  update();
+}
+
+void TimelinePage::zoom(double factor, double about) {
+  show_window(about - (about - begin_) * factor, about + (end_ - about) * factor);
+}
+
+void TimelinePage::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!plan_) return paint_empty_state(painter, rect(), tr("No plan yet"), tr("Mend the problems listed below."));
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  painter.setFont(small_font());
+  paint_ruler(painter);
+  paint_phases(painter);
+  for (size_t lane = 0; lane < lanes_.size(); ++lane) paint_lane(painter, lane);
+  painter.setPen(theme().muted);
+  const QRectF last = lane_place(lanes_.size() - 1);
+  const QString hint = lanes_.size() > 2 ? tr("Wheel: zoom. Drag: pan. Double click: all.")
+                                         : tr("Train to see the measured lanes beneath. Wheel: zoom. Drag: pan.");
+  painter.drawText(QRectF(left, last.bottom() + 10, last.width(), 22), Qt::AlignLeft | Qt::AlignVCenter, hint);
+}
+
+void TimelinePage::paint_ruler(QPainter& painter) const {
+  const QRectF lane = lane_place(0);
+  const double span = end_ - begin_;
+  const double rough = span / std::max(2.0, lane.width() / 110);
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(0, 14, left - 14, 18), Qt::AlignRight | Qt::AlignVCenter, tr("one training step"));
+  for (double at = std::ceil(begin_ / step) * step; at <= end_; at += step) {
+    const double x = lane.x() + (at - begin_) / span * lane.width();
+    painter.setPen(QPen(theme().line, 1));
+    painter.drawLine(QPointF(x, 34), QPointF(x, lane_place(lanes_.size() - 1).bottom()));
+    const QString label = qt(seconds_text(at));
+    if (x + 4 + painter.fontMetrics().horizontalAdvance(label) > width()) continue;
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x + 4, 14, 100, 18), Qt::AlignLeft | Qt::AlignVCenter, label);
+  }
+}
+
+void TimelinePage::paint_phases(QPainter& painter) const {
+  const QRectF lane = lane_place(0);
+  const double scale = lane.width() / (end_ - begin_);
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(0, top - 30, left - 14, 16), Qt::AlignRight | Qt::AlignVCenter, tr("predicted phases"));
+  const std::vector<Step>& steps = plan_->program.steps;
+  double at = 0;
+  for (size_t first = 0; first < steps.size();) {
+    const Phase phase = steps[first].phase;
+    const double start = at;
+    for (; first < steps.size() && steps[first].phase == phase; ++first) at += steps[first].seconds;
+    const double a = std::clamp((start - begin_) * scale, 0.0, lane.width());
+    const double b = std::clamp((at - begin_) * scale, 0.0, lane.width());
+    if (b - a < 0.5) continue;
+    const QColor fill = phase_color(phase, theme());
+    const QRectF place(lane.x() + a, top - 30, b - a, 16);
+    painter.fillRect(place, fill);
+    painter.setPen(text_on(fill));
+    const QString title = QString::fromUtf8(name(phase).data());
+    if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width())
+      painter.drawText(place, Qt::AlignCenter, title);
+  }
+}
+
+void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
+  const Lane& lane = lanes_[index];
+  const QRectF place = lane_place(index);
+  painter.fillRect(place, theme().window);
+  painter.setPen(theme().text);
+  painter.drawText(QRectF(0, place.y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignBottom, lane.title);
+  painter.setPen(theme().muted);
+  double total = 0;
+  for (const TimelineSlice& slice : lane.slices.slices) total += slice.end - slice.start;
+  painter.drawText(QRectF(0, place.center().y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignTop,
+                   (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(total))));
+  for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin_, end_, place.width())) {
+    const int id = lane.slices.slices[bar.first].step;
+    const Step& step = plan_->program.steps[id];
+    const QRectF rect(place.x() + bar.x, place.y() + 4, std::max(1.0, bar.width), place.height() - 8);
+    const QColor fill = step_color(step.kind, theme());
+    painter.fillRect(rect, bar.folded() ? mix(fill, theme().window, 0.35) : fill);
+    if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
+    if (rect.width() > 60 && !bar.folded()) {
+      painter.setPen(text_on(fill));
+      const QString text =
+          is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data()) : qt(step.name).section('/', -2);
+      painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                       painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
+    }
+    const int selected = workspace_.selection.step();
+    if (selected >= id && selected <= lane.slices.slices[bar.last].step) {
+      painter.setPen(QPen(theme().accent, 2));
+      painter.setBrush(Qt::NoBrush);
+      painter.drawRect(rect.adjusted(-1, -1, 1, 1));
+    }
+  }
+}
+
+TimelinePage::Hit TimelinePage::hit(const QPointF& point) const {
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    const QRectF place = lane_place(i);
+    if (!place.contains(point)) continue;
+    for (const TimelineBar& bar : visible_bars(lanes_[i].slices.slices, begin_, end_, place.width()))
+      if (point.x() - place.x() >= bar.x && point.x() - place.x() <= bar.x + std::max(2.0, bar.width))
+        return {&lanes_[i], bar};
+  }
+  return {};
+}
+
+QString TimelinePage::tip_at(const QPointF& point) const {
+  const Hit at = hit(point);
+  if (!at.lane) return {};
+  const auto& slices = at.lane->slices.slices;
+  if (at.bar.folded())
+    return tr("%1 steps, %2 to %3\n%4 in all; zoom in to tell them apart")
+        .arg(at.bar.last - at.bar.first + 1)
+        .arg(qt(plan_->program.steps[slices[at.bar.first].step].name),
+             qt(plan_->program.steps[slices[at.bar.last].step].name),
+             qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
+  const int id = slices[at.bar.first].step;
+  const Step& step = plan_->program.steps[id];
+  QStringList lines{QString("%1 %2").arg(QString::fromUtf8(name(step.kind).data()), qt(step.name))};
+  lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
+  if (const RunRecord* run = workspace_.matching_run())
+    if (const std::optional<double> ms = run->plan_step_ms(id))
+      lines << tr("measured %1 (%2)").arg(qt(seconds_text(*ms / 1000)), qt(ratio_text(*ms / 1000, step.seconds)));
+  if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
+  if (is_collective(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
+  if (!step.cause.empty()) lines << short_cause(qt(step.cause));
+  return lines.join('\n');
+}
+
+void TimelinePage::wheelEvent(QWheelEvent* event) {
+  zoom(std::pow(0.998, event->angleDelta().y()), seconds_at(std::max(left, event->position().x())));
+  event->accept();
+}
+
+void TimelinePage::mousePressEvent(QMouseEvent* event) {
+  setFocus(Qt::MouseFocusReason);
+  dragged_from_ = event->position();
+  dragged_begin_ = begin_;
+  dragged_end_ = end_;
+  dragging_ = false;
+}
+
+void TimelinePage::mouseMoveEvent(QMouseEvent* event) {
+  if (!(event->buttons() & Qt::LeftButton) || !plan_) return;
+  const double pixels = dragged_from_.x() - event->position().x();
+  dragging_ |= std::abs(pixels) > 3;
+  const double by = pixels / lane_place(0).width() * (dragged_end_ - dragged_begin_);
+  if (dragging_) show_window(dragged_begin_ + by, dragged_end_ + by);
+}
+
+void TimelinePage::mouseReleaseEvent(QMouseEvent* event) {
+  if (dragging_ || !plan_) return;
+  const Hit at = hit(event->position());
+  workspace_.selection.select_step(at.lane ? at.lane->slices.slices[at.bar.first].step : -1);
+}
+
+void TimelinePage::mouseDoubleClickEvent(QMouseEvent*) { show_window(0, seconds_); }
+
+void TimelinePage::keyPressEvent(QKeyEvent* event) {
+  const double span = end_ - begin_;
+  switch (event->key()) {
+    case Qt::Key_Left: return show_window(begin_ - span / 8, end_ - span / 8);
+    case Qt::Key_Right: return show_window(begin_ + span / 8, end_ + span / 8);
+    case Qt::Key_Plus: return zoom(0.7, begin_ + span / 2);
+    case Qt::Key_Minus: return zoom(1 / 0.7, begin_ + span / 2);
+    case Qt::Key_Home: return show_window(0, seconds_);
+    default: QWidget::keyPressEvent(event);
+  }
+}
+
+bool TimelinePage::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip && plan_) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString tip = tip_at(help->pos());
+    tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+}  // namespace shardscope

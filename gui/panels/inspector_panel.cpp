@@ -1,0 +1,279 @@
+#include "gui/panels/inspector_panel.h"
+
+#include <QHeaderView>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "gui/document/edits.h"
+#include "gui/pages/collectives_model.h"
+#include "gui/window/appearance.h"
+#include "viz/paint/layout_geometry.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr size_t most_outputs = 3;
+
+// A layout or a path that may break between its dimensions or segments.
+QString breakable(QString text) { return text.replace("][", "] [").replace("/", "/" + QString(QChar(0x200b))); }
+
+}  // namespace
+
+InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      title_(new QLabel),
+      subtitle_(new QLabel),
+      spec_(new SpecEditor(SpecEditor::Form::labelled)),
+      spec_error_(new QLabel),
+      costs_title_(new QLabel),
+      costs_(new QTreeWidget) {
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* body = new QWidget;
+  auto* layout = new QVBoxLayout(body);
+  layout->setContentsMargins(12, 10, 12, 12);
+  layout->setSpacing(6);
+  area->setWidget(body);
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->addWidget(area);
+
+  title_->setProperty("heading", true);
+  title_->setWordWrap(true);
+  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  subtitle_->setProperty("muted", true);
+  subtitle_->setWordWrap(true);
+  spec_error_->setWordWrap(true);
+  spec_error_->setObjectName("specError");
+  costs_title_->setProperty("section", true);
+  costs_title_->setWordWrap(true);
+  costs_->setObjectName("costs");
+  costs_->setColumnCount(2);
+  costs_->setHeaderHidden(true);
+  costs_->setRootIsDecorated(false);
+  costs_->setFrameShape(QFrame::NoFrame);
+  costs_->setUniformRowHeights(true);
+  costs_->header()->setStretchLastSection(false);
+  costs_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  costs_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+
+  layout->addWidget(title_);
+  layout->addWidget(subtitle_);
+  layout->addWidget(spec_);
+  layout->addWidget(spec_error_);
+  array_ = make_section();
+  device_ = make_section();
+  step_ = make_section();
+  layout->addWidget(array_.body);
+  layout->addWidget(costs_title_);
+  layout->addWidget(costs_);
+  for (const Section& section : {device_, step_}) {
+    layout->addWidget(section.title);
+    layout->addWidget(section.body);
+  }
+  layout->addStretch();
+
+  connect(spec_, &SpecEditor::dimChosen, this, [this](int dim, const std::vector<std::string>& axes) {
+    set_spec_dim(workspace_.document, workspace_.selection.array(), spec_->rank(), dim, axes);
+  });
+  connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+    if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).toInt());
+  });
+  connect(&workspace.selection, &Selection::arrayChanged, this, &InspectorPanel::show_all);
+  connect(&workspace.selection, &Selection::deviceChanged, this, &InspectorPanel::show_device);
+  connect(&workspace.selection, &Selection::stepChanged, this, &InspectorPanel::show_step);
+  connect(&workspace.document, &Document::configChanged, this, &InspectorPanel::show_array);
+  connect(&workspace.planner, &Planner::delivered, this, &InspectorPanel::show_all);
+  connect(&workspace.run, &RunControl::received, this, [this] {
+    show_device();
+    show_step();
+  });
+  show_all();
+}
+
+InspectorPanel::Section InspectorPanel::make_section() {
+  Section section;
+  section.title = new QLabel(this);
+  section.title->setProperty("section", true);
+  section.title->setWordWrap(true);
+  section.body = new QWidget(this);
+  section.rows = new QGridLayout(section.body);
+  section.rows->setColumnStretch(1, 1);
+  section.rows->setContentsMargins(0, 0, 0, 0);
+  section.rows->setVerticalSpacing(4);
+  section.rows->setHorizontalSpacing(12);
+  return section;
+}
+
+void InspectorPanel::fill(Section& section, const QString& title, const std::vector<std::pair<QString, QString>>& rows,
+                          const std::vector<QString>& tips) {
+  section.title->setText(title);
+  section.title->setVisible(!title.isEmpty());
+  section.body->setVisible(!rows.empty());
+  while (section.fields.size() < rows.size()) {
+    const int row = static_cast<int>(section.fields.size());
+    auto* name = new QLabel(section.body);
+    name->setProperty("muted", true);
+    auto* value = new QLabel(section.body);
+    value->setWordWrap(true);
+    value->setTextFormat(Qt::RichText);  // measured as it is painted, to the pixel
+    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    section.rows->addWidget(name, row, 0, Qt::AlignTop | Qt::AlignLeft);
+    section.rows->addWidget(value, row, 1);
+    section.fields.emplace_back(name, value);
+  }
+  for (size_t i = 0; i < section.fields.size(); ++i) {
+    const auto [name, value] = section.fields[i];
+    name->setVisible(i < rows.size());
+    value->setVisible(i < rows.size());
+    if (i >= rows.size()) continue;
+    name->setText(rows[i].first);
+    value->setText(rows[i].second.toHtmlEscaped());
+    value->setToolTip(i < tips.size() ? tips[i] : QString());
+  }
+}
+
+void InspectorPanel::show_all() {
+  show_array();
+  show_device();
+  show_step();
+}
+
+void InspectorPanel::show_array() {
+  const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+  title_->setText(facts ? breakable(facts->title) : tr("Nothing selected"));
+  subtitle_->setText(
+      facts
+          ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), QString::fromUtf8(name(facts->dtype).data()))
+          : tr("Choose a parameter, a device or a collective."));
+  spec_->setVisible(facts && facts->editable && !facts->shape.empty());
+  spec_error_->hide();
+  costs_title_->hide();
+  costs_->hide();
+  if (!facts) return fill(array_, "", {});
+  if (facts->editable) {
+    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place_of(facts->key));
+    spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors);
+    spec_error_->setText(QString("<span style='color:%1'>%2</span>")
+                             .arg(theme().error.name(), errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
+    spec_error_->setVisible(!errors.empty());
+  }
+  std::vector<std::pair<QString, QString>> rows;
+  std::vector<QString> tips;
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (plan && facts->sharding) {
+    const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
+    const int64_t bytes = element_count(local) * byte_size(facts->dtype);
+    const size_t copies = replicas(*facts->sharding, plan->mesh, facts->shape, 0).size();
+    rows = {{tr("Layout"), breakable(qt(to_string(*facts->sharding, plan->mesh)))},
+            {tr("Local shape"), qt(to_string(local))},
+            {tr("Per device"), qt(bytes_text(double(bytes)))},
+            {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};
+    tips = {tr("For each dimension the mesh axes that split it."), tr("Shape of one shard: what one device holds."),
+            qt(exact_bytes(double(bytes))), tr("How many devices hold the same shard.")};
+  }
+  rows.emplace_back(tr("Why"), facts->why);
+  tips.push_back(tr("Where this layout came from: the run file, an op that propagated it, or the cost that chose it."));
+  fill(array_, "", rows, tips);
+  show_costs(*facts);
+}
+
+void InspectorPanel::show_costs(const ArrayFacts& facts) {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan) return;
+  const QSignalBlocker block(costs_);
+  costs_->clear();
+  double wire = 0;
+  for (int id : collectives_of(*plan, facts)) {
+    const Step& step = plan->program.steps[id];
+    const double share = wire_share(*plan, step, facts);
+    wire += share;
+    auto* item = new QTreeWidgetItem(
+        costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()), axes_text(plan->mesh, step.axes)),
+                 qt(bytes_text(share))});
+    item->setData(0, Qt::UserRole, id);
+    item->setToolTip(0,
+                     QString("%1, %2\n%3")
+                         .arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), short_cause(qt(step.cause))));
+    item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
+                                                      .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
+                                                      .arg(step.inputs.size())
+                                                : tr("%1 sent by each device").arg(qt(exact_bytes(share))));
+    item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+  }
+  const int count = costs_->topLevelItemCount();
+  costs_title_->setText(count == 0 ? tr("Costs no communication") : tr("Costs %1 a step").arg(qt(bytes_text(wire))));
+  costs_title_->setToolTip(tr("Bytes that each device sends for this array in a training step."));
+  costs_title_->show();
+  costs_->setVisible(count > 0);
+  costs_->setFixedHeight(std::min(count, 8) * (fontMetrics().height() + 7) + 4);
+}
+
+void InspectorPanel::show_device() {
+  const int device = workspace_.selection.device();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan || device < 0 || device >= plan->mesh.device_count()) return fill(device_, "", {});
+  QStringList at;
+  const std::vector<int64_t> coordinates = plan->mesh.coordinates(device);
+  for (int i = 0; i < plan->mesh.axis_count(); ++i)
+    at << QString("%1 %2").arg(qt(plan->mesh.axes()[i].name)).arg(coordinates[i]);
+  std::vector<std::pair<QString, QString>> rows{{tr("Place"), at.join(", ")},
+                                                {tr("Arena"), qt(bytes_text(double(plan->totals.memory_total)))}};
+  std::vector<QString> tips{tr("Coordinates on the mesh"), qt(exact_bytes(double(plan->totals.memory_total)))};
+  if (const auto facts = array_facts(workspace_, workspace_.selection.array()); facts && facts->sharding) {
+    rows.insert(rows.begin() + 1,
+                {tr("Shard"), qt(range_text(shard_box(*facts->sharding, plan->mesh, facts->shape, device)))});
+    tips.insert(tips.begin() + 1, tr("The part of the selected array that this device holds."));
+  }
+  if (const RunRecord* run = workspace_.matching_run())
+    for (const RankMeasurement& rank : run->measurements())
+      if (rank.rank == device) {
+        rows.emplace_back(tr("Measured"),
+                          tr("%1 arena, %2 sent a step")
+                              .arg(qt(bytes_text(double(rank.arena_bytes))), qt(bytes_text(rank.wire_bytes))));
+        tips.push_back(qt(exact_bytes(double(rank.arena_bytes))) + ", " + qt(exact_bytes(rank.wire_bytes)));
+      }
+  fill(device_, tr("Device %1").arg(device), rows, tips);
+}
+
+void InspectorPanel::show_step() {
+  const int id = workspace_.selection.step();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan || id < 0 || id >= static_cast<int>(plan->program.steps.size())) return fill(step_, "", {});
+  const Step& step = plan->program.steps[id];
+  std::vector<std::pair<QString, QString>> rows;
+  std::vector<QString> tips;
+  const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
+    rows.emplace_back(name, value);
+    tips.push_back(tip);
+  };
+  row(tr("Op"), breakable(qt(step.name)), qt(step.name));
+  row(tr("Phase"), QString::fromUtf8(name(step.phase).data()));
+  if (is_collective(step.kind)) {
+    row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
+    row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
+    row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
+  }
+  if (!step.cause.empty()) row(tr("Cause"), breakable(short_cause(qt(step.cause))), qt(step.cause));
+  for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
+    const ProgramValue& lies = plan->program.values[step.outputs[i]];
+    row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
+        qt(lies.name));
+    if (step.kind != StepKind::compute) continue;
+    const auto layout = std::ranges::find(plan->layouts, lies.graph_value, &ValueLayout::value);
+    if (layout != plan->layouts.end() && lies.graph_value != no_id && !layout->origin.text.empty())
+      row(tr("Why"), breakable(qt(layout->origin.text)), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
+  }
+  if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
+  if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
+  row(tr("Predicted"), qt(seconds_text(step.seconds)));
+  if (const RunRecord* run = workspace_.matching_run())
+    if (const std::optional<double> ms = run->plan_step_ms(id)) row(tr("Measured"), qt(seconds_text(*ms / 1000)));
+  fill(step_, tr("Step %1: %2").arg(id).arg(QString::fromUtf8(name(step.kind).data())), rows, tips);
+}
+
+}  // namespace shardscope

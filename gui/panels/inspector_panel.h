@@ -1,0 +1,51 @@
+#pragma once
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QTreeWidget>
+#include <QWidget>
+#include <utility>
+#include <vector>
+
+#include "gui/panels/array_facts.h"
+#include "gui/panels/spec_editor.h"
+
+namespace shardscope {
+
+// Everything about the selected array: spec (to edit), local shape, bytes, replicas, why it lies so and what that
+// costs; then the selected device and the selected step.
+class InspectorPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit InspectorPanel(Workspace& workspace, QWidget* parent = nullptr);
+
+  SpecEditor* spec_editor() const { return spec_; }
+
+ private:
+  struct Section {
+    QLabel* title = nullptr;
+    QWidget* body = nullptr;
+    QGridLayout* rows = nullptr;
+    std::vector<std::pair<QLabel*, QLabel*>> fields;  // name and value of each row
+  };
+
+  Section make_section();
+  void fill(Section& section, const QString& title, const std::vector<std::pair<QString, QString>>& rows,
+            const std::vector<QString>& tips = {});
+  void show_array();
+  void show_costs(const ArrayFacts& facts);
+  void show_device();
+  void show_step();
+  void show_all();
+
+  Workspace& workspace_;
+  QLabel* title_;
+  QLabel* subtitle_;
+  SpecEditor* spec_;
+  QLabel* spec_error_;
+  Section array_, device_, step_;
+  QLabel* costs_title_;
+  QTreeWidget* costs_;
+};
+
+}  // namespace shardscope

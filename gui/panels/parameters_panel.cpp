@@ -1,0 +1,155 @@
+#include "gui/panels/parameters_panel.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/panels/spec_delegate.h"
+#include "gui/window/appearance.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int narrowest_name = 124;
+
+}  // namespace
+
+ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      model_(new ParameterModel(workspace, this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      filter_(new QLineEdit(this)),
+      state_(new QCheckBox(tr("Optimizer state"), this)),
+      tree_(new QTreeView(this)),
+      summary_(new QLabel(this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setRecursiveFilteringEnabled(true);
+  proxy_->setFilterRole(ParameterModel::exact_role);
+  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  proxy_->setFilterKeyColumn(ParameterModel::name_column);
+
+  filter_->setPlaceholderText(tr("Filter by name"));
+  filter_->setClearButtonEnabled(true);
+  filter_->setToolTip(tr("Shows the parameters whose path contains this text (Ctrl+F)."));
+  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    proxy_->setFilterFixedString(text);
+    tree_->expandAll();
+  });
+  state_->setToolTip(
+      tr("Optimizer state: what the optimizer remembers of each parameter between steps, such as "
+         "Adam's running means."));
+  connect(state_, &QCheckBox::toggled, this, [this](bool on) { model_->set_shows_state(on); });
+
+  tree_->setObjectName("parameterTree");
+  tree_->setModel(proxy_);
+  tree_->setItemDelegateForColumn(ParameterModel::spec_column, new SpecDelegate(workspace, tree_));
+  tree_->setUniformRowHeights(true);
+  tree_->setIndentation(14);
+  tree_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
+                         QAbstractItemView::SelectedClicked);
+  tree_->setFrameShape(QFrame::NoFrame);
+  tree_->header()->setStretchLastSection(false);
+  tree_->header()->setMinimumSectionSize(44);
+  tree_->expandAll();
+  tree_->header()->setResizeContentsPrecision(-1);
+  tree_->header()->moveSection(ParameterModel::spec_column, 1);
+  tree_->viewport()->installEventFilter(this);
+  for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
+    tree_->setColumnWidth(column, 78);
+  tree_->setColumnWidth(ParameterModel::dtype_column, 48);
+  connect(tree_->header(), &QHeaderView::sectionResized, this, [this] { by_hand_ |= !fitting_; });
+  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ParametersPanel::take_selection);
+  connect(proxy_, &QAbstractItemModel::modelReset, this, [this] {
+    tree_->expandAll();
+    follow_selection();
+    fit_columns();
+  });
+  connect(&workspace.selection, &Selection::arrayChanged, this, &ParametersPanel::follow_selection);
+  connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::show_facts);
+  connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::fit_columns);
+
+  summary_->setFont(small_font());
+  summary_->setContentsMargins(8, 3, 8, 4);
+  auto* top = new QHBoxLayout;
+  top->setContentsMargins(6, 6, 6, 4);
+  top->addWidget(filter_, 1);
+  top->addWidget(state_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(top);
+  layout->addWidget(tree_, 1);
+  layout->addWidget(summary_);
+  show_facts();
+}
+
+bool ParametersPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == tree_->viewport() && event->type() == QEvent::Resize) fit_columns();
+  return QWidget::eventFilter(watched, event);
+}
+
+void ParametersPanel::fit_columns() {
+  if (by_hand_ || fitting_) return;
+  fitting_ = true;
+  const auto wanted = [this](int column, int least, int most) {
+    return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 10, least, most);
+  };
+  const int spec = wanted(ParameterModel::spec_column, 84, 190), shape = wanted(ParameterModel::shape_column, 60, 110);
+  const int name = wanted(ParameterModel::name_column, narrowest_name, 240);
+  const int room = tree_->viewport()->width() - spec - shape;
+  tree_->setColumnWidth(ParameterModel::name_column, std::clamp(room, narrowest_name, name));
+  tree_->setColumnWidth(ParameterModel::spec_column, spec);
+  tree_->setColumnWidth(ParameterModel::shape_column, shape);
+  fitting_ = false;
+}
+
+void ParametersPanel::focusFilter() {
+  filter_->setFocus(Qt::ShortcutFocusReason);
+  filter_->selectAll();
+}
+
+void ParametersPanel::editSpec(const QString& key) {
+  filter_->clear();
+  workspace_.selection.select_array(key);
+  const QModelIndex index = proxy_->mapFromSource(model_->index_of(key));
+  if (!index.isValid()) return;
+  const QModelIndex spec = index.siblingAtColumn(ParameterModel::spec_column);
+  tree_->setFocus(Qt::OtherFocusReason);
+  tree_->scrollTo(spec);
+  if (spec.flags() & Qt::ItemIsEditable) tree_->edit(spec);
+}
+
+void ParametersPanel::follow_selection() {
+  const QModelIndex index = proxy_->mapFromSource(model_->index_of(workspace_.selection.array()));
+  if (!index.isValid()) {
+    tree_->clearSelection();
+    return;
+  }
+  if (tree_->currentIndex().siblingAtColumn(0) == index && tree_->selectionModel()->isSelected(index)) return;
+  tree_->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  tree_->scrollTo(index);
+}
+
+void ParametersPanel::take_selection(const QModelIndex& index) {
+  const QString key = index.siblingAtColumn(0).data(ParameterModel::key_role).toString();
+  if (!key.isEmpty()) workspace_.selection.select_array(key);
+}
+
+void ParametersPanel::show_facts() {
+  int64_t elements = 0, bytes = 0;
+  for (const ParameterInfo& info : workspace_.planner.parameters()) {
+    elements += element_count(info.type.shape);
+    bytes += info.type.bytes();
+  }
+  const auto count = workspace_.planner.parameters().size();
+  summary_->setText(count == 0 ? tr("No parameters: the model could not be built.")
+                               : tr("%1 arrays, %2 elements, %3")
+                                     .arg(count)
+                                     .arg(qt(count_text(double(elements))), qt(bytes_text(double(bytes)))));
+  summary_->setToolTip(tr("%1 elements, %2").arg(qt(exact_number(elements)), qt(exact_bytes(double(bytes)))));
+}
+
+}  // namespace shardscope

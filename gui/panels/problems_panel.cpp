@@ -1,0 +1,60 @@
+#include "gui/panels/problems_panel.h"
+
+#include <QHeaderView>
+#include <QVBoxLayout>
+
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+
+ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
+    : QWidget(parent), workspace_(workspace), list_(new QTreeWidget(this)), empty_(new QLabel(this)) {
+  list_->setObjectName("problems");
+  list_->setHeaderLabels({tr("Problem"), tr("Place"), tr("What would be right")});
+  list_->setRootIsDecorated(false);
+  list_->setFrameShape(QFrame::NoFrame);
+  list_->setUniformRowHeights(true);
+  list_->setAllColumnsShowFocus(true);
+  list_->setColumnWidth(0, 460);
+  list_->setColumnWidth(1, 300);
+  empty_->setText(tr("No problems. The plan is legal."));
+  empty_->setProperty("muted", true);
+  empty_->setAlignment(Qt::AlignCenter);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(list_);
+  layout->addWidget(empty_);
+  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(1)); });
+  connect(&workspace.planner, &Planner::delivered, this, &ProblemsPanel::refresh);
+  connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
+  refresh();
+}
+
+void ProblemsPanel::show_file_errors(const std::vector<Error>& errors) {
+  file_errors_ = errors;
+  refresh();
+}
+
+void ProblemsPanel::add(const Error& error, bool is_error) {
+  auto* item = new QTreeWidgetItem(list_, {qt(error.message), qt(error.where), qt(error.hint)});
+  item->setIcon(0, themed_icon(is_error ? "error" : "warning"));
+  item->setForeground(0, is_error ? theme().error : theme().warning);
+  for (int column = 0; column < 3; ++column) item->setToolTip(column, item->text(column));
+}
+
+void ProblemsPanel::refresh() {
+  list_->clear();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  for (const Error& error : file_errors_) add(error, true);
+  for (const Error& error : workspace_.planner.errors()) add(error, true);
+  const int errors = list_->topLevelItemCount();
+  if (plan && workspace_.planner.errors().empty())
+    for (const Error& warning : plan->warnings) add(warning, false);
+  const int all = list_->topLevelItemCount();
+  list_->setVisible(all > 0);
+  empty_->setVisible(all == 0);
+  emit countChanged(errors, all - errors);
+}
+
+}  // namespace shardscope

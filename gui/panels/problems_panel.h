@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QLabel>
+#include <QTreeWidget>
+#include <QWidget>
+
+#include "gui/window/workspace.h"
+
+namespace shardscope {
+
+// Errors of the newest config and warnings of its plan, each with its place and what would be right. Activating one
+// asks for the field concerned.
+class ProblemsPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ProblemsPanel(Workspace& workspace, QWidget* parent = nullptr);
+
+  // Problems that are not of planning: a file that could not be read. Gone with the next edit.
+  void show_file_errors(const std::vector<Error>& errors);
+  QTreeWidget* list() const { return list_; }
+
+ signals:
+  void activated(const QString& place);
+  void countChanged(int errors, int warnings);
+
+ private:
+  void refresh();
+  void add(const Error& error, bool is_error);
+
+  Workspace& workspace_;
+  std::vector<Error> file_errors_;
+  QTreeWidget* list_;
+  QLabel* empty_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,191 @@
+#include "gui/panels/settings_panel.h"
+
+#include <QCheckBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+namespace {
+
+QString real_text(double value) { return QString::number(value, 'g', 10); }
+
+QString readable(const std::string& name) {
+  QString text = qt(name).replace('_', ' ');
+  text[0] = text[0].toUpper();
+  return text;
+}
+
+// Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
+constexpr double largest_whole = 9007199254740992.0;
+
+QDoubleSpinBox* spin_box(int64_t value, QWidget* parent) {
+  auto* box = new QDoubleSpinBox(parent);
+  box->setDecimals(0);
+  box->setRange(-largest_whole, largest_whole);
+  box->setValue(static_cast<double>(value));
+  box->setGroupSeparatorShown(true);
+  box->setAlignment(Qt::AlignRight);
+  return box;
+}
+
+void show_value(QWidget* field, const OptionValue& value) {
+  const QSignalBlocker block(field);
+  if (auto* check = qobject_cast<QCheckBox*>(field)) {
+    check->setChecked(std::get<bool>(value));
+  } else if (auto* spin = qobject_cast<QDoubleSpinBox*>(field)) {
+    spin->setValue(static_cast<double>(std::get<int64_t>(value)));
+  } else if (auto* line = qobject_cast<QLineEdit*>(field)) {
+    const auto* number = std::get_if<double>(&value);
+    const QString text = number ? real_text(*number) : qt(std::get<std::string>(value));
+    if (line->text() != text && !(number && line->hasFocus() && line->text().toDouble() == *number))
+      line->setText(text);
+  }
+}
+
+}  // namespace
+
+SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  auto* area = new QScrollArea(this);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  layout->addWidget(area);
+  connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
+  connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
+  rebuild();
+}
+
+QString SettingsPanel::layout_signature() const {
+  QString signature;
+  for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer}) {
+    const NamedOptions& options = group(workspace_.document.config(), which);
+    signature += qt(options.name) + "{";
+    for (const auto& [name, value] : options.options) signature += qt(name) + QString::number(value.index()) + ",";
+  }
+  return signature;
+}
+
+void SettingsPanel::rebuild() {
+  signature_ = layout_signature();
+  fields_.clear();
+  tips_.clear();
+  body_ = new QWidget;
+  form_ = new QFormLayout(body_);
+  form_->setContentsMargins(10, 8, 10, 10);
+  form_->setVerticalSpacing(5);
+  form_->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+  const RunConfig& config = workspace_.document.config();
+
+  add_title(tr("Run"));
+  auto* steps = spin_box(config.steps, body_);
+  connect(steps, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
+  add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
+  auto* seed = spin_box(config.seed, body_);
+  connect(seed, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
+  add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
+  auto* deterministic = new QCheckBox(body_);
+  deterministic->setChecked(config.deterministic);
+  connect(deterministic, &QCheckBox::toggled, this, [this](bool on) { set_deterministic(workspace_.document, on); });
+  add_field(tr("Deterministic"), "deterministic", deterministic, tr("On: dropout does nothing."));
+
+  add_group(OptionGroup::optimizer, tr("Optimizer"));
+  add_group(OptionGroup::data, tr("Data"));
+  add_group(OptionGroup::model, tr("Model"));
+  findChild<QScrollArea*>()->setWidget(body_);
+  show_errors();
+}
+
+void SettingsPanel::add_title(const QString& title) {
+  auto* label = new QLabel(title, body_);
+  label->setProperty("section", true);
+  form_->addRow(label);
+}
+
+void SettingsPanel::add_group(OptionGroup which, const QString& title) {
+  const NamedOptions& options = group(workspace_.document.config(), which);
+  add_title(title + " \u2014 " + qt(options.name));
+  for (const auto& [name, value] : options.options)
+    add_field(readable(name), group_name(which) + "." + qt(name), option_field(which, name, value),
+              tr("%1 in the run file").arg(group_name(which) + "." + qt(name)));
+}
+
+void SettingsPanel::add_field(const QString& label, const QString& place, QWidget* field, const QString& tip) {
+  field->setObjectName(place);
+  field->setToolTip(tip);
+  fields_[place] = field;
+  tips_[place] = tip;
+  form_->addRow(label, field);
+}
+
+QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name, const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    auto* check = new QCheckBox(body_);
+    check->setChecked(*flag);
+    connect(check, &QCheckBox::toggled, this,
+            [this, which, name](bool on) { set_option(workspace_.document, which, name, on); });
+    return check;
+  }
+  if (const auto* whole = std::get_if<int64_t>(&value)) {
+    auto* box = spin_box(*whole, body_);
+    connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name](double number) {
+      set_option(workspace_.document, which, name, static_cast<int64_t>(number));
+    });
+    return box;
+  }
+  auto* line = new QLineEdit(body_);
+  line->setAlignment(Qt::AlignRight);
+  show_value(line, value);
+  const bool is_real = std::holds_alternative<double>(value);
+  connect(line, &QLineEdit::textEdited, this, [this, line, which, name, is_real](const QString& text) {
+    bool legal = true;
+    const double number = is_real ? text.toDouble(&legal) : 0;
+    mark_invalid(line, !legal);
+    if (!legal) line->setToolTip(tr("A number such as 0.001 or 1e-3"));
+    if (legal)
+      set_option(workspace_.document, which, name, is_real ? OptionValue(number) : OptionValue(text.toStdString()));
+  });
+  connect(line, &QLineEdit::editingFinished, this, [this] { show_config(); });
+  return line;
+}
+
+void SettingsPanel::show_config() {
+  if (layout_signature() != signature_) {
+    rebuild();
+    return;
+  }
+  const RunConfig& config = workspace_.document.config();
+  show_value(fields_["steps"], config.steps);
+  show_value(fields_["seed"], config.seed);
+  show_value(fields_["deterministic"], config.deterministic);
+  for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer})
+    for (const auto& [name, value] : group(config, which).options)
+      show_value(fields_[group_name(which) + "." + qt(name)], value);
+  show_errors();
+}
+
+void SettingsPanel::show_errors() {
+  for (const auto& [place, field] : fields_) {
+    const QString errors = errors_text(errors_at(workspace_.planner.errors(), place));
+    mark_invalid(field, !errors.isEmpty());
+    field->setToolTip(errors.isEmpty() ? tips_[place] : errors);
+  }
+}
+
+bool SettingsPanel::focusPlace(const QString& place) {
+  const auto found = fields_.find(place);
+  if (found == fields_.end()) return false;
+  found->second->setFocus(Qt::OtherFocusReason);
+  return true;
+}
+
+}  // namespace shardscope

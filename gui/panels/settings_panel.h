@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QFormLayout>
+#include <QWidget>
+#include <map>
+
+#include "gui/document/edits.h"
+#include "gui/window/workspace.h"
+
+namespace shardscope {
+
+// The run file's plain values as a form: model, data, optimizer, steps, seed. Every change is one undoable edit; a
+// field whose value cannot be planned says why. Fields are named after their places ("model.num_layers").
+class SettingsPanel : public QWidget {
+  Q_OBJECT
+ public:
+  explicit SettingsPanel(Workspace& workspace, QWidget* parent = nullptr);
+
+  // Gives the keyboard to the field of a place of the run file; false where the form has none.
+  bool focusPlace(const QString& place);
+
+ private:
+  void show_config();
+  void show_errors();
+  void rebuild();
+  void add_title(const QString& title);
+  void add_group(OptionGroup group, const QString& title);
+  void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);
+  QWidget* option_field(OptionGroup group, const std::string& name, const OptionValue& value);
+  QString layout_signature() const;
+
+  Workspace& workspace_;
+  QWidget* body_ = nullptr;
+  QFormLayout* form_ = nullptr;
+  QString signature_;
+  std::map<QString, QWidget*> fields_;
+  std::map<QString, QString> tips_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,61 @@
+#include "gui/panels/spec_delegate.h"
+
+#include <QPainter>
+
+#include "gui/document/edits.h"
+#include "gui/panels/array_facts.h"
+#include "gui/panels/parameter_model.h"
+#include "gui/panels/spec_editor.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+
+SpecDelegate::SpecDelegate(Workspace& workspace, QObject* parent)
+    : QStyledItemDelegate(parent), workspace_(workspace) {}
+
+QWidget* SpecDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex& index) const {
+  auto* editor = new SpecEditor(SpecEditor::Form::compact, parent);
+  editor->setAutoFillBackground(true);
+  const QString key = index.data(ParameterModel::key_role).toString();
+  connect(editor, &SpecEditor::dimChosen, this, [this, editor, key](int dim, const std::vector<std::string>& axes) {
+    set_spec_dim(workspace_.document, key, editor->rank(), dim, axes);
+  });
+  return editor;
+}
+
+void SpecDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const {
+  const QString key = index.data(ParameterModel::key_role).toString();
+  const std::optional<ArrayFacts> facts = array_facts(workspace_, key);
+  if (!facts) return;
+  static_cast<SpecEditor*>(editor)->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec,
+                                              errors_at(workspace_.planner.errors(), place_of(key)));
+}
+
+void SpecDelegate::setModelData(QWidget*, QAbstractItemModel*, const QModelIndex&) const {
+  // Each choice has been an edit of the document already.
+}
+
+void SpecDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex&) const {
+  QRect place = option.rect;
+  place.setWidth(std::max(place.width(), editor->sizeHint().width()));
+  if (const QWidget* viewport = editor->parentWidget(); place.right() > viewport->width())
+    place.moveRight(std::max(place.width(), viewport->width()));
+  editor->setGeometry(place);
+}
+
+void SpecDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  QStyledItemDelegate::paint(painter, option, index);
+  const QString key = index.data(ParameterModel::key_role).toString();
+  if (!index.data(ParameterModel::editable_role).toBool()) return;
+  if (errors_at(workspace_.planner.errors(), place_of(key)).empty()) return;
+  painter->save();
+  painter->setPen(QPen(theme().error, 2));
+  painter->drawRect(option.rect.adjusted(1, 1, -2, -2));
+  painter->restore();
+}
+
+QSize SpecDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  return QStyledItemDelegate::sizeHint(option, index).expandedTo({0, 26});
+}
+
+}  // namespace shardscope

@@ -1,0 +1,146 @@
+#include "gui/panels/spec_editor.h"
+
+#include <QAbstractItemView>
+#include <QGridLayout>
+#include <QSignalBlocker>
+#include <QStandardItemModel>
+#include <algorithm>
+
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+namespace {
+
+void extend(const std::vector<MeshAxis>& axes, size_t length, std::vector<std::string>& prefix,
+            std::vector<std::vector<std::string>>& choices) {
+  if (prefix.size() == length) {
+    choices.push_back(prefix);
+    return;
+  }
+  for (const MeshAxis& axis : axes) {
+    if (std::ranges::find(prefix, axis.name) != prefix.end()) continue;
+    prefix.push_back(axis.name);
+    extend(axes, length, prefix, choices);
+    prefix.pop_back();
+  }
+}
+
+// Why a choice is illegal; empty where it is legal.
+QString fault(const std::vector<std::string>& choice, int dim, const std::vector<MeshAxis>& axes, const Shape& shape,
+              const PartitionSpec& spec) {
+  int64_t shards = 1;
+  for (const std::string& name : choice) {
+    for (size_t other = 0; other < spec.dims.size(); ++other)
+      if (static_cast<int>(other) != dim && std::ranges::find(spec.dims[other], name) != spec.dims[other].end())
+        return SpecEditor::tr("%1 splits dimension %2").arg(qt(name)).arg(other);
+    const auto axis = std::ranges::find(axes, name, &MeshAxis::name);
+    if (axis == axes.end()) return SpecEditor::tr("the mesh has no axis %1").arg(qt(name));
+    shards *= axis->size;
+  }
+  if (shards > 0 && shape[dim] % shards != 0)
+    return SpecEditor::tr("%1 is not divisible by %2").arg(shape[dim]).arg(shards);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes) {
+  std::vector<std::vector<std::string>> choices{{}};
+  std::vector<std::string> prefix;
+  for (size_t length = 1; length <= std::min<size_t>(3, axes.size()); ++length) extend(axes, length, prefix, choices);
+  return choices;
+}
+
+QString choice_text(const std::vector<std::string>& axes) {
+  if (axes.empty()) return "None";
+  QStringList names;
+  for (const std::string& axis : axes) names << qt(axis);
+  return names.join(", ");
+}
+
+SpecEditor::SpecEditor(Form form, QWidget* parent) : QWidget(parent), form_(form) {
+  auto* layout = new QGridLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setHorizontalSpacing(form == Form::compact ? 2 : 6);
+  layout->setVerticalSpacing(2);
+}
+
+void SpecEditor::make_fields(int rank) {
+  if (rank == this->rank()) return;
+  for (Field& field : fields_) {
+    delete field.label;
+    delete field.box;
+  }
+  fields_.assign(rank, {});
+  auto* grid = static_cast<QGridLayout*>(layout());
+  for (int dim = 0; dim < rank; ++dim) {
+    Field& field = fields_[dim];
+    field.box = new QComboBox(this);
+    field.box->setObjectName(QString("dim%1").arg(dim));
+    field.box->setAccessibleName(tr("split of dimension %1").arg(dim));
+    field.box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    field.box->setMinimumContentsLength(form_ == Form::compact ? 6 : 8);
+    field.box->setFocusPolicy(Qt::StrongFocus);
+    field.box->setMinimumWidth(form_ == Form::compact ? 76 : 62);
+    if (form_ == Form::labelled) {
+      field.label = new QLabel(this);
+      field.label->setFont(small_font());
+      field.label->setBuddy(field.box);
+      grid->addWidget(field.label, 2 * (dim / 3), dim % 3);
+      grid->addWidget(field.box, 2 * (dim / 3) + 1, dim % 3);
+    } else {
+      grid->addWidget(field.box, 0, dim);
+    }
+    connect(field.box, &QComboBox::activated, this, [this, dim](int index) {
+      if (index >= 0) emit dimChosen(dim, fields_[dim].choices.at(index));
+    });
+  }
+  if (rank > 0) setFocusProxy(fields_.front().box);
+}
+
+void SpecEditor::show_spec(const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
+                           const std::vector<Error>& errors) {
+  make_fields(static_cast<int>(shape.size()));
+  for (int dim = 0; dim < rank(); ++dim) fill(fields_[dim], dim, axes, shape, spec, errors);
+}
+
+void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, const Shape& shape,
+                      const PartitionSpec& spec, const std::vector<Error>& errors) {
+  const std::vector<std::string> now =
+      dim < static_cast<int>(spec.dims.size()) ? spec.dims[dim] : std::vector<std::string>{};
+  auto choices = spec_choices(axes);
+  if (std::ranges::find(choices, now) == choices.end()) choices.push_back(now);
+
+  const QSignalBlocker block(field.box);
+  if (choices != field.choices) {
+    field.box->clear();
+    for (const auto& choice : choices) field.box->addItem(choice_text(choice));
+    field.choices = std::move(choices);
+  }
+  for (size_t i = 0; i < field.choices.size(); ++i) {
+    const QString why = fault(field.choices[i], dim, axes, shape, spec);
+    const int row = static_cast<int>(i);
+    field.box->setItemData(row, why.isEmpty() ? QVariant() : QVariant(theme().muted), Qt::ForegroundRole);
+    field.box->setItemData(row, why.isEmpty() ? QVariant() : QVariant(why), Qt::ToolTipRole);
+  }
+  field.box->setCurrentIndex(static_cast<int>(std::ranges::find(field.choices, now) - field.choices.begin()));
+  field.box->view()->setMinimumWidth(field.box->view()->sizeHintForColumn(0) + 24);
+  if (field.label) field.label->setText(tr("dim %1: %2").arg(dim).arg(shape[dim]));
+
+  const QString bracket = QString("[%1]").arg(dim);
+  std::vector<Error> here;
+  for (const Error& error : errors) {
+    const QString where = qt(error.where);
+    if (where.endsWith(bracket) || !where.endsWith(']')) here.push_back(error);
+  }
+  const QString text = errors_text(here);
+  const bool invalid = !here.empty() && (!now.empty() || here.size() != errors.size());
+  mark_invalid(field.box, invalid);
+  field.box->setToolTip(invalid ? text
+                                : tr("The mesh axes that split dimension %1, outermost first. None: every device "
+                                     "holds the whole dimension.")
+                                      .arg(dim));
+}
+
+}  // namespace shardscope

@@ -1,0 +1,140 @@
+#include "gui/run/rank_bars.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+#include "gui/window/empty_state.h"
+#include "viz/paint/layout_painter.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int top = 28;
+constexpr int row_height = 22;
+constexpr int left = 132;
+constexpr int right = 300;
+
+QString state_word(RankState state) { return QString::fromUtf8(name(state).data()); }
+
+double total_ms(const RankMeasurement& rank) {
+  double ms = 0;
+  for (size_t i = 0; i < 3; ++i) ms += rank.busy_ms[i] + rank.wait_ms[i];
+  return ms;
+}
+
+}  // namespace
+
+RankBars::RankBars(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  setObjectName("rankBars");
+  connect(&workspace.run, &RunControl::received, this, [this] {
+    setMinimumHeight(sizeHint().height());
+    update();
+  });
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+}
+
+int RankBars::rows() const {
+  const RunRecord& run = workspace_.run.record();
+  return static_cast<int>(std::max(run.ranks.size(), run.measurements().size()));
+}
+
+QSize RankBars::sizeHint() const { return {500, top + rows() * row_height + 8}; }
+
+const RankMeasurement* RankBars::measurement(int rank) const {
+  for (const RankMeasurement& measured : workspace_.run.record().measurements())
+    if (measured.rank == rank) return &measured;
+  return nullptr;
+}
+
+void RankBars::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (rows() == 0)
+    return paint_empty_state(painter, rect(), tr("No ranks"), tr("Press Train to start one rank per device."));
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setFont(small_font());
+  const RunRecord& run = workspace_.run.record();
+  double longest = 1e-9;
+  for (const RankMeasurement& rank : run.measurements()) longest = std::max(longest, total_ms(rank));
+  const double room = std::max(40, width() - left - right);
+  const auto column = [&](int x, int y, int wide, const QString& text, Qt::Alignment side) {
+    painter.drawText(QRectF(x, y, wide, row_height), side | Qt::AlignVCenter, text);
+  };
+  painter.setPen(theme().muted);
+  column(8, 4, 40, tr("rank"), Qt::AlignLeft);
+  column(60, 4, 64, tr("state"), Qt::AlignLeft);
+  column(left, 4, 300, tr("work (solid) and waiting (hatched) by phase"), Qt::AlignLeft);
+  const int at = width() - right + 8;
+  column(at, 4, 88, tr("arena"), Qt::AlignRight);
+  column(at + 94, 4, 88, tr("sent a step"), Qt::AlignRight);
+  column(at + 188, 4, 88, tr("heap"), Qt::AlignRight);
+  for (int rank = 0; rank < rows(); ++rank) {
+    const int y = top + rank * row_height;
+    if (rank == workspace_.selection.device())
+      painter.fillRect(QRectF(0, y, width(), row_height), mix(theme().base, theme().accent, 0.14));
+    if (workspace_.run.plan() && rank < workspace_.run.plan()->mesh.device_count())
+      paint_tones(painter, QRectF(34, y + 5, 12, 12), device_tones(workspace_.run.plan()->mesh, rank), theme());
+    const RankState state = rank < static_cast<int>(run.ranks.size()) ? run.ranks[rank].state : RankState::starting;
+    painter.setPen(theme().text);
+    column(8, y, 24, QString::number(rank), Qt::AlignLeft);
+    painter.setPen(state == RankState::failed ? theme().error : theme().muted);
+    column(60, y, 64, state_word(state), Qt::AlignLeft);
+    const RankMeasurement* measured = measurement(rank);
+    if (!measured) continue;
+    double x = left;
+    for (size_t phase = 0; phase < 3; ++phase) {
+      const QColor fill = phase_color(static_cast<Phase>(phase), theme());
+      const double busy = measured->busy_ms[phase] / longest * room, wait = measured->wait_ms[phase] / longest * room;
+      painter.fillRect(QRectF(x, y + 4, busy, row_height - 8), fill);
+      const QRectF waiting(x + busy, y + 4, wait, row_height - 8);
+      painter.fillRect(waiting, mix(fill, theme().base, 0.65));
+      if (wait > 2) paint_hatch(painter, waiting, theme());
+      x += busy + wait;
+    }
+    painter.setPen(theme().text);
+    column(at, y, 88, qt(bytes_text(double(measured->arena_bytes))), Qt::AlignRight);
+    column(at + 94, y, 88, qt(bytes_text(measured->wire_bytes)), Qt::AlignRight);
+    column(at + 188, y, 88, qt(bytes_text(double(measured->heap_bytes))), Qt::AlignRight);
+  }
+}
+
+QString RankBars::tip_at(const QPointF& point) const {
+  const int rank = static_cast<int>((point.y() - top) / row_height);
+  const RankMeasurement* measured = point.y() >= top ? measurement(rank) : nullptr;
+  if (!measured) return {};
+  QStringList lines{tr("Rank %1").arg(rank)};
+  const auto& ranks = workspace_.run.record().ranks;
+  if (rank < static_cast<int>(ranks.size()))
+    lines << tr("process %1, %2").arg(ranks[rank].pid).arg(state_word(ranks[rank].state));
+  for (size_t phase = 0; phase < 3; ++phase)
+    lines << tr("%1: %2 ms work, %3 ms waiting")
+                 .arg(QString::fromUtf8(name(static_cast<Phase>(phase)).data()))
+                 .arg(measured->busy_ms[phase], 0, 'f', 2)
+                 .arg(measured->wait_ms[phase], 0, 'f', 2);
+  lines << tr("arena %1, heap outside it %2")
+               .arg(qt(exact_bytes(double(measured->arena_bytes))), qt(exact_bytes(double(measured->heap_bytes))));
+  lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->wire_bytes)));
+  return lines.join('\n');
+}
+
+void RankBars::mousePressEvent(QMouseEvent* event) {
+  const int rank = static_cast<int>((event->position().y() - top) / row_height);
+  if (event->position().y() >= top && rank < rows()) workspace_.selection.select_device(rank);
+}
+
+bool RankBars::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <QWidget>
+
+#include "gui/window/workspace.h"
+
+namespace shardscope {
+
+// What each rank did with the newest step's time: work and waiting by phase, as stacked bars, with its state, its bytes
+// and its process.
+class RankBars : public QWidget {
+  Q_OBJECT
+ public:
+  explicit RankBars(Workspace& workspace, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  int rows() const;
+  const RankMeasurement* measurement(int rank) const;
+  QString tip_at(const QPointF& point) const;
+
+  Workspace& workspace_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,238 @@
+#include "gui/run/run_control.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <QFile>
+#include <QFileInfo>
+
+#include "engine/config/write.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int connect_interval_ms = 50;
+constexpr int announce_interval_ms = 80;
+constexpr int stop_patience_ms = 10000;
+constexpr int end_patience_ms = 3000;
+
+}  // namespace
+
+RunControl::RunControl(QString program, QObject* parent) : QObject(parent), program_(std::move(program)) {
+  // A run must not outlive the window, however the window ends.
+  process_.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+  connect_timer_.setInterval(connect_interval_ms);
+  kill_timer_.setSingleShot(true);
+  announce_timer_.setSingleShot(true);
+  announce_timer_.setInterval(announce_interval_ms);
+  connect(&announce_timer_, &QTimer::timeout, this, &RunControl::received);
+  connect(&connect_timer_, &QTimer::timeout, this, &RunControl::connect_socket);
+  connect(&kill_timer_, &QTimer::timeout, this, &RunControl::stop);
+  connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
+  connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
+  connect(&process_, &QProcess::readyReadStandardOutput, this, &RunControl::read_output);
+  connect(&process_, &QProcess::finished, this, &RunControl::process_ended);
+  connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart) {
+      fail(tr("%1 could not be started: %2").arg(QFileInfo(program_).fileName(), process_.errorString()));
+    }
+  });
+}
+
+RunControl::~RunControl() {
+  disconnect(&process_, nullptr, this, nullptr);
+  disconnect(&socket_, nullptr, this, nullptr);
+  end_now();
+}
+
+bool RunControl::is_active() const {
+  return state_ == State::starting || state_ == State::running || state_ == State::stopping ||
+         process_.state() != QProcess::NotRunning;
+}
+
+QString RunControl::state_text() const {
+  const auto done = static_cast<qint64>(record_.steps.size());
+  const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : 0);
+  switch (state_) {
+    case State::idle: return tr("not started");
+    case State::starting: return tr("starting %1 ranks").arg(plan_->mesh.device_count());
+    case State::running: return done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step");
+    case State::stopping: return tr("stopping after this step");
+    case State::finished: return tr("finished: %1 steps").arg(done);
+    case State::stopped: return tr("stopped after %1 steps").arg(done);
+    case State::failed: break;
+  }
+  if (!record_.failure) return tr("the run failed");
+  const FailureMessage& failure = *record_.failure;
+  QString text = QString::fromStdString(failure.message);
+  if (failure.rank >= 0 && !text.contains(tr("rank %1").arg(failure.rank)))
+    text = tr("rank %1: %2").arg(failure.rank).arg(text);
+  if (!failure.signal.empty() && !text.contains(QString::fromStdString(failure.signal)))
+    text += tr(" (%1)").arg(QString::fromStdString(failure.signal));
+  if (!failure.last_op.empty() && !text.contains(QString::fromStdString(failure.last_op)))
+    text += tr(", last op %1").arg(QString::fromStdString(failure.last_op));
+  return text;
+}
+
+void RunControl::start(std::shared_ptr<const Plan> plan) {
+  if (is_active()) return;
+  begin_replay(std::move(plan));
+  directory_ = std::make_unique<QTemporaryDir>();
+  if (!directory_->isValid()) return fail(directory_->errorString());
+  const QString file = directory_->filePath("run.json");
+  socket_path_ = directory_->filePath("socket");
+  try {
+    save_run_config(plan_->config, file.toStdString());
+  } catch (const Failure& failure) {
+    return fail(QString::fromUtf8(failure.what()));
+  }
+  process_.start(program_, {"train", file, "--socket", socket_path_}, QIODevice::ReadOnly);
+  connect_timer_.start();
+}
+
+void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
+  plan_ = std::move(plan);
+  record_ = {};
+  decoder_ = {};
+  output_.clear();
+  stop_requested_ = false;
+  set_state(State::starting);
+  emit received();
+}
+
+void RunControl::stop() {
+  if (!is_active()) return;
+  const bool again = std::exchange(stop_requested_, true);
+  if (socket_.state() == QLocalSocket::ConnectedState) {
+    socket_.write(QByteArray::fromStdString(to_json_line(again ? Request::kill : Request::stop)));
+    socket_.flush();
+  } else if (process_.state() == QProcess::Running) {
+    ::kill(static_cast<pid_t>(process_.processId()), again ? SIGTERM : SIGINT);
+  }
+  kill_timer_.start(stop_patience_ms);
+  set_state(State::stopping);
+}
+
+void RunControl::end_now() {
+  connect_timer_.stop();
+  kill_timer_.stop();
+  if (process_.state() != QProcess::NotRunning) {
+    if (socket_.state() == QLocalSocket::ConnectedState) {
+      socket_.write(QByteArray::fromStdString(to_json_line(Request::kill)));
+      socket_.flush();
+    } else {
+      process_.terminate();
+    }
+    if (!process_.waitForFinished(end_patience_ms)) {
+      process_.terminate();
+      if (!process_.waitForFinished(end_patience_ms)) {
+        process_.kill();
+        process_.waitForFinished(end_patience_ms);
+      }
+    }
+  }
+  socket_.abort();
+  directory_.reset();
+}
+
+void RunControl::receive(const Message& message) {
+  take(message);
+  emit received();
+}
+
+void RunControl::take(const Message& message) {
+  record_.add(message);
+  if (std::holds_alternative<StepMessage>(message) && state_ == State::starting) set_state(State::running);
+  if (const auto* end = std::get_if<FinishedMessage>(&message)) {
+    if (end->end == RunEnd::finished) {
+      set_state(State::finished);
+    } else {
+      set_state(end->end == RunEnd::failed ? State::failed : State::stopped);
+    }
+  } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
+    if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
+  }
+  if (!announce_timer_.isActive()) announce_timer_.start();
+}
+
+void RunControl::set_state(State state) {
+  if (state_ == state) return;
+  state_ = state;
+  emit stateChanged();
+}
+
+void RunControl::connect_socket() {
+  if (socket_.state() == QLocalSocket::UnconnectedState && QFile::exists(socket_path_))
+    socket_.connectToServer(socket_path_);
+}
+
+void RunControl::read_socket() {
+  const QByteArray bytes = socket_.readAll();
+  try {
+    decoder_.feed({bytes.constData(), static_cast<size_t>(bytes.size())});
+  } catch (const Failure& failure) {
+    take(LogMessage{-1, failure.what()});
+  }
+  while (true) {
+    try {
+      const std::optional<Message> message = decoder_.next();
+      if (!message) return;
+      take(*message);
+    } catch (const Failure& failure) {
+      take(LogMessage{-1, failure.what()});
+    }
+  }
+}
+
+void RunControl::read_output() {
+  output_ += process_.readAllStandardOutput();
+  const qsizetype last = output_.lastIndexOf('\n');
+  if (last < 0) return;
+  for (const QByteArray& line : output_.left(last).split('\n')) take(LogMessage{-1, line.toStdString()});
+  output_.remove(0, last + 1);
+}
+
+void RunControl::process_ended() {
+  read_socket();
+  read_output();
+  close_run();
+  if (!is_active()) {
+    emit stateChanged();
+    emit received();
+    return;
+  }
+  if (process_.exitStatus() == QProcess::NormalExit && process_.exitCode() == 0) {
+    set_state(stop_requested_ ? State::stopped : State::finished);
+    emit received();
+    return;
+  }
+  if (stop_requested_) {
+    set_state(State::stopped);
+    emit received();
+    return;
+  }
+  const QString how = process_.exitStatus() == QProcess::CrashExit
+                          ? tr("shardrun was killed")
+                          : tr("shardrun ended with code %1").arg(process_.exitCode());
+  // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
+  const QString said = QString::fromUtf8(process_.readAllStandardError()).trimmed();
+  for (const QString& line : said.split('\n', Qt::SkipEmptyParts)) record_.add(LogMessage{-1, line.toStdString()});
+  fail(said.isEmpty() ? how : how + ": " + said.section('\n', -1));
+}
+
+void RunControl::fail(const QString& message) {
+  connect_timer_.stop();
+  if (!record_.failure) record_.failure = FailureMessage{-1, "", "", message.toStdString()};
+  record_.add(LogMessage{-1, message.toStdString()});
+  set_state(State::failed);
+  emit received();
+}
+
+void RunControl::close_run() {
+  connect_timer_.stop();
+  kill_timer_.stop();
+  socket_.abort();
+  directory_.reset();
+}
+
+}  // namespace shardscope

@@ -1,0 +1,97 @@
+#include "gui/run/run_panel.h"
+
+#include <QHBoxLayout>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QVBoxLayout>
+
+#include "gui/panels/array_facts.h"
+#include "gui/run/rank_bars.h"
+#include "gui/run/run_comparison.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+
+RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      state_(new QLabel(this)),
+      stale_(new QLabel(this)),
+      again_(new QPushButton(tr("Start again"), this)),
+      tabs_(new QTabWidget(this)),
+      curves_(new RunCurves(workspace, this)),
+      log_(new QPlainTextEdit(this)) {
+  state_->setObjectName("runState");
+  state_->setWordWrap(true);
+  stale_->setProperty("muted", true);
+  stale_->setText(tr("of another plan than the one shown"));
+  again_->setObjectName("startAgain");
+  again_->setToolTip(tr("Starts training anew with the plan that is shown."));
+  connect(again_, &QPushButton::clicked, this, &RunPanel::startWanted);
+  log_->setReadOnly(true);
+  log_->setFont(monospace_font());
+  log_->setMaximumBlockCount(5000);
+  log_->setLineWrapMode(QPlainTextEdit::NoWrap);
+  log_->setFrameShape(QFrame::NoFrame);
+  log_->setPlaceholderText(tr("What shardrun and the ranks print appears here."));
+  auto* ranks = new QScrollArea(this);
+  ranks->setWidgetResizable(true);
+  ranks->setFrameShape(QFrame::NoFrame);
+  ranks->setWidget(new RankBars(workspace));
+  tabs_->setDocumentMode(true);
+  tabs_->addTab(curves_, tr("Curves"));
+  comparison_ = new RunComparison(workspace, this);
+  tabs_->addTab(comparison_, tr("Predicted and measured"));
+  tabs_->addTab(ranks, tr("Ranks"));
+  tabs_->addTab(log_, tr("Log"));
+
+  auto* top = new QHBoxLayout;
+  top->setContentsMargins(0, 0, 8, 0);
+  top->addWidget(state_, 1);
+  top->addWidget(stale_);
+  top->addWidget(again_);
+  auto* corner = new QWidget(this);
+  corner->setLayout(top);
+  top->setContentsMargins(10, 5, 8, 3);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(corner);
+  layout->addWidget(tabs_, 1);
+  tabs_->setCurrentWidget(comparison_);  // before the first run the predictions alone
+  connect(&workspace.run, &RunControl::stateChanged, this, &RunPanel::refresh);
+  connect(&workspace.run, &RunControl::received, this, &RunPanel::refresh);
+  connect(&workspace.planner, &Planner::delivered, this, &RunPanel::refresh);
+  refresh();
+}
+
+void RunPanel::refresh() {
+  const RunControl& run = workspace_.run;
+  const bool failed = run.state() == RunControl::State::failed;
+  if (run.state() != RunControl::State::idle && !std::exchange(has_run_, true) && tabs_->currentWidget() == comparison_)
+    tabs_->setCurrentWidget(curves_);
+  state_->setText(QString("<span style='color:%1'>%2</span>")
+                      .arg((failed ? theme().error : theme().text).name(),
+                           run.state() == RunControl::State::idle
+                               ? tr("Press Train (F5) to train this plan on real ranks.")
+                               : run.state_text().toHtmlEscaped()));
+  again_->setVisible(failed);
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  stale_->setVisible(run.plan() && plan && run.plan()->hash != plan->hash);
+  add_log();
+}
+
+void RunPanel::add_log() {
+  const std::vector<LogMessage>& log = workspace_.run.record().log;
+  if (log.size() < logged_) {
+    log_->clear();
+    logged_ = 0;
+  }
+  for (; logged_ < log.size(); ++logged_) {
+    const LogMessage& message = log[logged_];
+    log_->appendPlainText(message.rank < 0 ? qt(message.text)
+                                           : QString("[%1] %2").arg(message.rank).arg(qt(message.text)));
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,80 @@
+#include "gui/run/run_record.h"
+
+#include <algorithm>
+
+namespace shardscope {
+namespace {
+
+template <class... F>
+struct Visitor : F... {
+  using F::operator()...;
+};
+
+constexpr size_t log_capacity = 5000;
+
+}  // namespace
+
+void RunRecord::add(const Message& message) {
+  std::visit(
+      Visitor{[this](const HelloMessage& m) { hello = m; },
+              [this](const SnapshotMessage& m) {
+                for (const StepMessage& step : m.steps) add_step(step);
+                for (const RankStateMessage& rank : m.ranks) set_rank(rank);
+                log.insert(log.end(), m.log.begin(), m.log.end());
+                if (m.failure) failure = m.failure;
+              },
+              [this](const StepMessage& m) { add_step(m); }, [this](const RankStateMessage& m) { set_rank(m); },
+              [this](const LogMessage& m) { log.push_back(m); }, [this](const FailureMessage& m) { failure = m; },
+              [this](const FinishedMessage& m) { finished = m; }},
+      message);
+  if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
+}
+
+void RunRecord::add_step(const StepMessage& step) {
+  steps.push_back(step);
+  // The detail of older steps is kept as a sum only.
+  if (steps.size() > 1) steps[steps.size() - 2].plan_step_ms.clear();
+  if (step.plan_step_ms.empty()) return;
+  if (first_plan_step_ms_.empty()) {
+    first_plan_step_ms_ = step.plan_step_ms;
+    return;
+  }
+  plan_step_sums_.resize(step.plan_step_ms.size(), 0);
+  for (size_t i = 0; i < step.plan_step_ms.size(); ++i) plan_step_sums_[i] += step.plan_step_ms[i];
+  ++plan_step_count_;
+}
+
+void RunRecord::set_rank(const RankStateMessage& rank) {
+  const auto found = std::ranges::lower_bound(ranks, rank.rank, {}, &RankStateMessage::rank);
+  if (found != ranks.end() && found->rank == rank.rank) {
+    *found = rank;
+  } else {
+    ranks.insert(found, rank);
+  }
+}
+
+std::optional<double> RunRecord::plan_step_ms(int id) const {
+  const std::vector<double>& sums = plan_step_count_ > 0 ? plan_step_sums_ : first_plan_step_ms_;
+  if (id < 0 || id >= static_cast<int>(sums.size())) return std::nullopt;
+  return sums[id] / std::max(1, plan_step_count_);
+}
+
+std::optional<double> RunRecord::median_step_ms() const {
+  std::vector<double> times;
+  for (size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) times.push_back(steps[i].step_ms);
+  if (times.empty()) return std::nullopt;
+  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+const std::vector<RankMeasurement>& RunRecord::measurements() const {
+  static const std::vector<RankMeasurement> none;
+  return steps.empty() ? none : steps.back().ranks;
+}
+
+bool RunRecord::is_of(const Plan& plan) const {
+  return hello && hello->plan_hash == plan.hash && hello->plan_steps.size() == plan.program.steps.size();
+}
+
+}  // namespace shardscope

@@ -1,0 +1,141 @@
+#include "gui/window/appearance.h"
+
+#include <QFile>
+#include <QFontDatabase>
+#include <QPainter>
+#include <QSettings>
+#include <QStyle>
+#include <QStyleFactory>
+#include <QSvgRenderer>
+#include <QToolTip>
+
+#include "gui/window/embedded.h"
+
+namespace shardscope {
+namespace {
+
+const Theme* current = &light_theme();
+ThemeChoice chosen = ThemeChoice::system;
+const QString theme_key = "theme";
+const std::pair<ThemeChoice, QString> theme_names[] = {
+    {ThemeChoice::system, "system"}, {ThemeChoice::light, "light"}, {ThemeChoice::dark, "dark"}};
+
+QPalette palette_of(const Theme& theme) {
+  QPalette palette;
+  palette.setColor(QPalette::Window, theme.window);
+  palette.setColor(QPalette::WindowText, theme.text);
+  palette.setColor(QPalette::Base, theme.base);
+  palette.setColor(QPalette::AlternateBase, theme.raised);
+  palette.setColor(QPalette::Text, theme.text);
+  palette.setColor(QPalette::Button, mix(theme.window, theme.dark ? theme.text : theme.base, theme.dark ? 0.06 : 0.5));
+  palette.setColor(QPalette::ButtonText, theme.text);
+  palette.setColor(QPalette::BrightText, theme.error);
+  palette.setColor(QPalette::Highlight, theme.accent);
+  palette.setColor(QPalette::HighlightedText, theme.on_accent);
+  palette.setColor(QPalette::PlaceholderText, theme.muted);
+  palette.setColor(QPalette::ToolTipBase, theme.raised);
+  palette.setColor(QPalette::ToolTipText, theme.text);
+  palette.setColor(QPalette::Link, theme.accent);
+  palette.setColor(QPalette::Light, mix(theme.window, Qt::white, theme.dark ? 0.08 : 0.6));
+  palette.setColor(QPalette::Mid, theme.line);
+  palette.setColor(QPalette::Dark, mix(theme.line, theme.text, 0.25));
+  for (const QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, mix(theme.muted, theme.window, 0.35));
+  return palette;
+}
+
+QString style_sheet(const Theme& theme) {
+  QFile file(":/styles/shardscope.qss");
+  if (!file.open(QIODevice::ReadOnly)) return {};
+  QString sheet = QString::fromUtf8(file.readAll());
+  const std::pair<const char*, QColor> colors[] = {
+      {"@window", theme.window},
+      {"@base", theme.base},
+      {"@raised", theme.raised},
+      {"@line", theme.line},
+      {"@text", theme.text},
+      {"@muted", theme.muted},
+      {"@accent", theme.accent},
+      {"@onaccent", theme.on_accent},
+      {"@error", theme.error},
+      {"@warning", theme.warning},
+      {"@soft", mix(theme.window, theme.accent, 0.16)},
+      {"@hover", mix(theme.window, theme.text, 0.07)},
+      {"@field", theme.dark ? mix(theme.base, theme.text, 0.06) : theme.base}};
+  for (const auto& [name, color] : colors) sheet.replace(QString(name) + ";", color.name() + ";");
+  sheet.replace("@look", theme.dark ? "dark" : "light");
+  return sheet;
+}
+
+QPixmap rendered(QByteArray svg, const QColor& color, int side) {
+  svg.replace("currentColor", color.name().toLatin1());
+  QSvgRenderer renderer(svg);
+  QPixmap pixmap(side, side);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  renderer.render(&painter);
+  return pixmap;
+}
+
+}  // namespace
+
+void apply_theme(QApplication& application, ThemeChoice choice) {
+  load_embedded_files();
+  chosen = choice;
+  static const bool system_dark = application.palette().color(QPalette::Window).lightnessF() < 0.5;
+  const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && system_dark);
+  current = dark ? &dark_theme() : &light_theme();
+  application.setStyle(QStyleFactory::create("Fusion"));
+  application.setPalette(palette_of(*current));
+  QToolTip::setPalette(palette_of(*current));
+  application.setStyleSheet(style_sheet(*current));
+}
+
+const Theme& theme() { return *current; }
+
+ThemeChoice theme_choice() { return chosen; }
+
+void remember_theme(ThemeChoice choice) {
+  for (const auto& [each, name] : theme_names)
+    if (each == choice) QSettings().setValue(theme_key, name);
+}
+
+ThemeChoice remembered_theme() {
+  const QString saved = QSettings().value(theme_key).toString();
+  for (const auto& [choice, name] : theme_names)
+    if (name == saved) return choice;
+  return ThemeChoice::system;
+}
+
+QIcon themed_icon(const QString& name) {
+  QFile file(":/icons/" + name + ".svg");
+  QIcon icon;
+  if (!file.open(QIODevice::ReadOnly)) return icon;
+  const QByteArray svg = file.readAll();
+  for (int side : {16, 20, 32, 40}) {
+    icon.addPixmap(rendered(svg, current->text, side), QIcon::Normal);
+    icon.addPixmap(rendered(svg, mix(current->muted, current->window, 0.5), side), QIcon::Disabled);
+  }
+  return icon;
+}
+
+QFont monospace_font() {
+  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  font.setPointSizeF(QApplication::font().pointSizeF());
+  return font;
+}
+
+QFont small_font() {
+  QFont font = QApplication::font();
+  font.setPointSizeF(font.pointSizeF() * 0.88);
+  return font;
+}
+
+void mark_invalid(QWidget* field, bool invalid) {
+  if (field->property("invalid").toBool() == invalid) return;
+  field->setProperty("invalid", invalid);
+  field->style()->unpolish(field);
+  field->style()->polish(field);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,125 @@
+#include "gui/window/mesh_bar.h"
+
+#include <QSignalBlocker>
+
+#include "gui/document/edits.h"
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int largest_axis = 4096;
+
+bool mentions(const Error& error, const std::string& axis) {
+  return error.message.find("'" + axis + "'") != std::string::npos;
+}
+
+}  // namespace
+
+MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      layout_(new QHBoxLayout(this)),
+      title_(new QLabel(tr("Mesh"), this)),
+      total_(new QLabel(this)) {
+  layout_->setContentsMargins(6, 0, 6, 0);
+  layout_->setSpacing(6);
+  title_->setToolTip(tr("The mesh is a grid of devices with named axes; each device is one training process (rank)."));
+  layout_->addWidget(title_);
+  layout_->addWidget(total_);
+  connect(&workspace.document, &Document::configChanged, this, &MeshBar::show_config);
+  connect(&workspace.planner, &Planner::delivered, this, &MeshBar::show_errors);
+  show_config();
+}
+
+void MeshBar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && dark_ != theme().dark)
+    QMetaObject::invokeMethod(this, &MeshBar::show_config, Qt::QueuedConnection);
+}
+
+void MeshBar::set_compact(bool compact) {
+  if (compact_ == compact) return;
+  compact_ = compact;
+  title_->setVisible(!compact);
+  layout_->setContentsMargins(compact ? 0 : 6, 0, compact ? 0 : 6, 0);
+  layout_->setSpacing(compact ? 4 : 6);
+  show_config();
+}
+
+void MeshBar::make_fields() {
+  for (QWidget* part : parts_) delete part;
+  parts_.clear();
+  fields_.clear();
+  const auto& axes = workspace_.document.config().mesh_axes;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = static_cast<int>(i);
+    if (i > 0) parts_.push_back(new QLabel(QString(QChar(0x00d7)), this));
+    auto* label = new QLabel(this);
+    label->setText(
+        QString("<span style='color:%1'>\u25a0</span> %2")
+            .arg(axis_color(static_cast<AxisIndex>(axis), theme()).name(), qt(axes[i].name).toHtmlEscaped()));
+    auto* box = new QSpinBox(this);
+    box->setObjectName("axis_" + qt(axes[i].name));
+    box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
+    box->setRange(0, largest_axis);
+    box->setMinimumWidth(62);
+    box->setMaximumWidth(72);
+    box->setAlignment(Qt::AlignRight);
+    label->setBuddy(box);
+    parts_.push_back(label);
+    parts_.push_back(box);
+    fields_.push_back(box);
+    connect(box, &QSpinBox::valueChanged, this, [this, axis](int size) {
+      edited_axis_ = axis;
+      set_axis_size(workspace_.document, axis, size);
+    });
+  }
+  int at = 1;
+  for (QWidget* part : parts_) layout_->insertWidget(at++, part);
+  for (QSpinBox* field : fields_) field->show();
+}
+
+void MeshBar::show_config() {
+  const auto& axes = workspace_.document.config().mesh_axes;
+  std::vector<std::string> names;
+  int64_t devices = 1;
+  for (const MeshAxis& axis : axes) {
+    names.push_back(axis.name);
+    devices *= axis.size;
+  }
+  if (names != names_ || dark_ != theme().dark) {
+    names_ = names;
+    dark_ = theme().dark;
+    make_fields();
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const QSignalBlocker block(fields_[i]);
+    fields_[i]->setValue(static_cast<int>(axes[i].size));
+  }
+  const QString words = devices == 1 ? tr("= 1 device") : tr("= %1 devices").arg(devices);
+  total_->setText(compact_ ? QString("= %1").arg(devices) : words);
+  total_->setToolTip(words);
+  show_errors();
+}
+
+void MeshBar::show_errors() {
+  const std::vector<Error>& errors = workspace_.planner.errors();
+  if (errors.empty() && !workspace_.planner.is_busy()) edited_axis_ = -1;
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    std::vector<Error> here = errors_at(errors, QString("mesh.axes[%1]").arg(i));
+    if (here.empty() && edited_axis_ == static_cast<int>(i) && !workspace_.planner.is_busy()) here = errors;
+    if (here.empty())
+      for (const Error& error : errors)
+        if (error.code == "indivisible" && mentions(error, names_[i])) here.push_back(error);
+    const bool invalid = !here.empty();
+    if (here.size() > 4) here.resize(4);
+    mark_invalid(fields_[i], invalid);
+    fields_[i]->setToolTip(invalid
+                               ? errors_text(here)
+                               : tr("Number of devices along mesh axis %1. Up and Down change it.").arg(qt(names_[i])));
+  }
+}
+
+}  // namespace shardscope

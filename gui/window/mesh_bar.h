@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSpinBox>
+#include <QWidget>
+#include <vector>
+
+#include "gui/window/workspace.h"
+
+namespace shardscope {
+
+// The mesh as fields: "data [4] x model [2] = 8 devices". A size that cannot be planned has a red frame and says why.
+class MeshBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit MeshBar(Workspace& workspace, QWidget* parent = nullptr);
+
+  QSpinBox* field(int axis) const { return fields_.at(axis); }
+  int field_count() const { return static_cast<int>(fields_.size()); }
+  // Without the words around the fields, where there is little room.
+  void set_compact(bool compact);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void show_config();
+  void show_errors();
+  void make_fields();
+
+  Workspace& workspace_;
+  QHBoxLayout* layout_;
+  QLabel* title_;
+  QLabel* total_;
+  bool compact_ = false;
+  std::vector<std::string> names_;
+  std::vector<QSpinBox*> fields_;
+  std::vector<QWidget*> parts_;  // all widgets of the fields
+  bool dark_ = false;            // the theme that the labels were made for
+  int edited_axis_ = -1;         // the one that the person changed last
+};
+
+}  // namespace shardscope

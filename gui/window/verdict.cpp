@@ -1,0 +1,91 @@
+#include "gui/window/verdict.h"
+
+#include <QTextDocumentFragment>
+
+#include "gui/panels/array_facts.h"
+#include "gui/window/appearance.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int difference_ms = 6000;
+enum Field { state_field, memory_field, moved_field, time_field, planning_field, field_count };
+
+}  // namespace
+
+Verdict::Verdict(Workspace& workspace, QStatusBar* bar) : QObject(bar), workspace_(workspace) {
+  for (int i = 0; i < field_count; ++i) {
+    auto* label = new QLabel(bar);
+    label->setContentsMargins(6, 0, 6, 0);
+    label->setTextFormat(Qt::RichText);
+    label->setObjectName(QString("verdict%1").arg(i));
+    fields_.push_back(label);
+    i == planning_field ? bar->addPermanentWidget(label) : bar->addWidget(label);
+  }
+  fade_.setSingleShot(true);
+  connect(&fade_, &QTimer::timeout, this, [this] { refresh(false); });
+  connect(&workspace.planner, &Planner::requested, this, [this] { refresh(false); });
+  connect(&workspace.planner, &Planner::delivered, this, [this] {
+    refresh(true);
+    fade_.start(difference_ms);
+  });
+  refresh(false);
+}
+
+void Verdict::show_number(int field, double now, double before, bool with_difference, std::string (*format)(double),
+                          const QString& sentence, const QString& exact) {
+  QString text = sentence.arg("<b>" + qt(format(now)) + "</b>");
+  const double change = now - before;
+  if (with_difference && std::abs(change) > 1e-9 * std::abs(now)) {
+    const QColor color = change < 0 ? theme().good : theme().warning;
+    text += QString(" <span style='color:%1'>(%2)</span>").arg(color.name(), qt(signed_text(change, format)));
+  }
+  fields_[field]->setText(text);
+  fields_[field]->setToolTip(exact);
+  fields_[field]->show();
+}
+
+void Verdict::refresh(bool with_difference) {
+  const Planner& planner = workspace_.planner;
+  const std::shared_ptr<const Plan> plan = planner.plan(), before = planner.previous_plan();
+  QLabel* state = fields_[state_field];
+  if (planner.is_busy()) {
+    state->setText(QString("<span style='color:%1'>planning\u2026</span>").arg(theme().muted.name()));
+  } else if (!planner.errors().empty()) {
+    const int count = static_cast<int>(planner.errors().size());
+    state->setText(QString("<span style='color:%1'><b>%2</b></span>%3")
+                       .arg(theme().error.name(), count == 1 ? tr("1 problem") : tr("%1 problems").arg(count),
+                            plan ? tr(" \u2014 showing the last good plan") : QString()));
+    state->setToolTip(errors_text(planner.errors()));
+  } else if (plan) {
+    state->setText(QString("<span style='color:%1'><b>plan ok</b></span>").arg(theme().good.name()));
+    state->setToolTip(tr("Every spec is legal, and the plan fits the mesh."));
+  }
+  if (!plan) {
+    for (int i = memory_field; i < field_count; ++i) fields_[i]->hide();
+    return;
+  }
+  const bool difference = with_difference && before && planner.errors().empty();
+  const PlanTotals& now = plan->totals;
+  const PlanTotals& old = difference ? before->totals : now;
+  show_number(memory_field, double(now.memory_total), double(old.memory_total), difference, bytes_text,
+              tr("%1 on the heaviest device"), qt(exact_bytes(double(now.memory_total))));
+  show_number(moved_field, now.wire_bytes_per_device, old.wire_bytes_per_device, difference, bytes_text,
+              tr("%1 moved a step"),
+              tr("%1 sent by each device in a step, %2 a device")
+                  .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
+  show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),
+              tr("predicted for %1: %2 s").arg(qt(plan->profile.name)).arg(now.seconds_per_step, 0, 'f', 6));
+  fields_[planning_field]->setText(tr("%1 to plan").arg(qt(seconds_text(plan->planning_milliseconds / 1000))));
+  fields_[planning_field]->show();
+}
+
+QString Verdict::text() const {
+  QStringList parts;
+  for (const QLabel* field : fields_)
+    if (!field->isHidden()) parts << QTextDocumentFragment::fromHtml(field->text()).toPlainText();
+  return parts.join(" | ");
+}
+
+}  // namespace shardscope

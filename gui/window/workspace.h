@@ -1,0 +1,28 @@
+#pragma once
+
+#include "gui/document/document.h"
+#include "gui/document/selection.h"
+#include "gui/planning/planner.h"
+#include "gui/run/run_control.h"
+
+namespace shardscope {
+
+// What all views of one window share.
+struct Workspace {
+  explicit Workspace(PlanSource source, const QString& shardrun) : planner(std::move(source)), run(shardrun) {
+    QObject::connect(&document, &Document::configChanged, &planner, [this] { planner.request(document.config()); });
+  }
+
+  Document document;
+  Planner planner;
+  Selection selection;
+  RunControl run;
+
+  // The run's record where it ran the plan that is shown, so that measured and planned speak of the same steps.
+  const RunRecord* matching_run() const {
+    const std::shared_ptr<const Plan> plan = planner.plan();
+    return plan && planner.is_current() && run.record().is_of(*plan) ? &run.record() : nullptr;
+  }
+};
+
+}  // namespace shardscope
