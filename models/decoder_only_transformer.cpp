@@ -2,6 +2,7 @@
 
 #include "engine/ops/registry.h"
 #include "models/linen.h"
+#include "models/losses.h"
 
 namespace shardscope {
 
@@ -16,10 +17,10 @@ std::vector<Error> check(const OptionList& options) {
 }
 
 ValueId mlp(const Linen& module, ValueId x, int64_t embed) {
-  x = module.child("Dense_0").dense(x, "bse,ef->bsf", {embed, 4 * embed});
+  x = module.child("Dense_0").dense(x, "bse,ef->bsf", {embed, 4 * embed}, {"embed", "mlp"});
   x = module.gelu(x);
   x = module.dropout(x, 0);
-  return module.child("Dense_1").dense(x, "bsf,fe->bse", {4 * embed, embed});
+  return module.child("Dense_1").dense(x, "bsf,fe->bse", {4 * embed, embed}, {"mlp", "embed"});
 }
 
 ValueId block(const Linen& module, ValueId x, ValueId tokens, int64_t embed, int64_t heads) {
@@ -38,25 +39,22 @@ Graph build(const OptionList& options, const ModelContext& context) {
   int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
   Graph graph;
   TensorType token_type{{context.batch_size, sequence}, DType::i32};
-  ValueId tokens = graph.inputs["tokens"] = graph.add_source("tokens", token_type, ValueKind::input);
-  ValueId labels = graph.inputs["labels"] = graph.add_source("labels", token_type, ValueKind::input);
+  ValueId tokens = graph.add_input("tokens", token_type), labels = graph.add_input("labels", token_type);
 
   double rate = context.deterministic ? 0.0 : real_option(options, "dropout_rate");
-  Linen model(graph, {rate, context.seed});
+  Linen model(graph, context.seed, rate);
   ValueId x = model.child("Embed_0").embed(tokens, vocabulary, embed);
   x = model.child("PositionalEmbedding_0").add_positions(x, "pos_embedding", 0.02);
   x = model.dropout(x, 0);
   for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
     x = block(model.child("SelfAttentionBlock_" + std::to_string(layer)), x, tokens, embed, heads);
   }
-  ValueId logits = model.child("Dense_0").dense(x, "bse,ev->bsv", {embed, vocabulary});
+  ValueId logits = model.child("Dense_0").dense(x, "bse,ev->bsv", {embed, vocabulary}, {"embed", "vocab"});
 
-  double rows = static_cast<double>(context.batch_size * sequence);
-  OpId loss =
-      graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {logits, labels}, {{"scale", 1.0 / rows}});
+  const CrossEntropy loss = mean_cross_entropy(graph, logits, labels);
   graph.outputs["logits"] = logits;
-  graph.outputs["loss"] = graph.ops[loss].outputs[0];
-  graph.outputs["accuracy"] = graph.ops[loss].outputs[1];
+  graph.outputs["loss"] = loss.loss;
+  graph.outputs["accuracy"] = loss.accuracy;
   return graph;
 }
 

@@ -3,17 +3,27 @@
 #include <cmath>
 
 #include "engine/base/random.h"
-#include "engine/ops/equation.h"
+#include "engine/ops/attention.h"
+#include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
 
 namespace shardscope {
 
 namespace {
 
-std::string join(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
-  return text;
+using Kind = InitialiseAttributes::Kind;
+
+InitialiseAttributes constant(double value, Shape shape) {
+  return {Kind::constant, value, {}, {std::move(shape), DType::f32}};
+}
+
+InitialiseAttributes normal(double stddev, Shape shape) {
+  return {Kind::normal, stddev, {}, {std::move(shape), DType::f32}};
+}
+
+InitialiseAttributes lecun_normal(int64_t fan_in, Shape shape) {
+  const float variance = 1.0f / static_cast<float>(fan_in);
+  return {Kind::truncated_normal, std::sqrt(variance) / 0.87962566103423978f, {}, {std::move(shape), DType::f32}};
 }
 
 }  // namespace
@@ -25,22 +35,21 @@ Linen Linen::child(const std::string& module) const {
 }
 
 std::string Linen::label(const std::string& leaf) const {
-  std::string path = join(path_);
+  std::string path = join_path(path_);
   return path.empty() ? leaf : path + "/" + leaf;
 }
 
-ValueId Linen::parameter(const std::string& name, Shape shape, Initializer initializer, int64_t counter) const {
+ValueId Linen::parameter(const std::string& name, InitialiseAttributes initialiser, int64_t counter,
+                         std::vector<std::string> logical) const {
   std::vector<std::string> path{"params"};
   path.insert(path.end(), path_.begin(), path_.end());
   path.push_back(name);
-  initializer.key_path = path_;
-  initializer.key_counter = counter;
-  Parameter parameter;
-  parameter.value = graph_->add_source(join(path), {std::move(shape), DType::f32}, ValueKind::parameter);
-  parameter.path = std::move(path);
-  parameter.initializer = std::move(initializer);
-  graph_->parameters.push_back(std::move(parameter));
-  return graph_->parameters.back().value;
+  if (initialiser.kind != Kind::constant) initialiser.key = linen_key(key_from_seed(seed_), path_, counter);
+  State& state =
+      graph_->states[graph_->add_state(op_definition("initialise"), std::move(initialiser), "params", std::move(path))];
+  state.trainable = true;
+  graph_->values[state.before].logical = std::move(logical);
+  return state.before;
 }
 
 ValueId Linen::append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes) const {
@@ -48,76 +57,97 @@ ValueId Linen::append(const std::string& op, std::vector<ValueId> inputs, Attrib
   return graph_->ops[id].outputs[0];
 }
 
+ValueId Linen::append_like(ValueId x, const std::string& op, std::vector<ValueId> inputs, Attributes attributes) const {
+  ValueId made = append(op, std::move(inputs), std::move(attributes));
+  graph_->values[made].logical = graph_->values[x].logical;
+  return made;
+}
+
 ValueId Linen::embed(ValueId tokens, int64_t vocabulary, int64_t features) const {
   double stddev = std::sqrt(1.0 / static_cast<double>(features));
-  ValueId table = parameter("embedding", {vocabulary, features}, {Initializer::Kind::normal, stddev, 0, {}, 1}, 1);
-  return append("embedding", {tokens, table});
+  ValueId table = parameter("embedding", normal(stddev, {vocabulary, features}), 1, {"vocab", "embed"});
+  ValueId x = append("embedding", {tokens, table});
+  graph_->values[x].logical = {"batch", "length", "embed"};
+  return x;
 }
 
 ValueId Linen::add_positions(ValueId x, const std::string& name, double stddev) const {
   const Shape shape = graph_->type(x).shape;
-  ValueId positions = parameter(name, {shape[1], shape[2]}, {Initializer::Kind::normal, stddev, 0, {}, 1}, 1);
-  return append("add", {x, positions}, {{"equation", "bse,se->bse"}});
+  ValueId positions = parameter(name, normal(stddev, {shape[1], shape[2]}), 1, {"length", "embed"});
+  return append_like(x, "add", {x, positions}, EquationAttributes{"bse,se->bse"});
 }
 
-ValueId Linen::dense(ValueId x, const std::string& equation, Shape kernel_shape, bool use_bias) const {
-  Attributes attributes{{"equation", equation}};
-  Equation parsed = parse_equation(attributes, 2);
-  Initializer initializer{Initializer::Kind::lecun_normal, 0, 1, {}, 1};
+ValueId Linen::dense(ValueId x, const Equation& equation, Shape kernel_shape, std::vector<std::string> logical,
+                     bool use_bias) const {
+  int64_t fan_in = 1;
   Shape bias_shape;
   std::string bias_labels;
+  std::vector<std::string> bias_logical;
   for (size_t d = 0; d < kernel_shape.size(); ++d) {
-    char dimension = parsed.operands[1][d];
-    if (parsed.result.find(dimension) == std::string::npos) {
-      initializer.fan_in *= kernel_shape[d];
+    char dimension = equation.operands[1][d];
+    if (equation.result.find(dimension) == std::string::npos) {
+      fan_in *= kernel_shape[d];
     } else {
       bias_shape.push_back(kernel_shape[d]);
       bias_labels += dimension;
+      bias_logical.push_back(logical[d]);
     }
   }
-  ValueId kernel = parameter("kernel", std::move(kernel_shape), initializer, 1);
-  ValueId bias = use_bias ? parameter("bias", std::move(bias_shape), {}, 2) : no_id;
-  ValueId product = append("einsum", {x, kernel}, attributes);
+  std::vector<std::string> result_logical;
+  for (char label : equation.result) {
+    const size_t of_x = equation.operands[0].find(label);
+    const std::vector<std::string>& names = graph_->values[x].logical;
+    if (of_x == std::string::npos) {
+      result_logical.push_back(logical[equation.operands[1].find(label)]);
+    } else {
+      result_logical.push_back(of_x < names.size() ? names[of_x] : std::string());
+    }
+  }
+  ValueId kernel = parameter("kernel", lecun_normal(fan_in, std::move(kernel_shape)), 1, std::move(logical));
+  ValueId bias = use_bias ? parameter("bias", constant(0, std::move(bias_shape)), 2, std::move(bias_logical)) : no_id;
+  ValueId product = append("einsum", {x, kernel}, EquationAttributes{equation});
+  graph_->values[product].logical = std::move(result_logical);
   if (!use_bias) return product;
-  return append("add", {product, bias}, {{"equation", parsed.result + "," + bias_labels + "->" + parsed.result}});
+  return append_like(product, "add", {product, bias},
+                     EquationAttributes{Equation({equation.result, bias_labels}, equation.result)});
 }
 
 ValueId Linen::layer_norm(ValueId x) const {
   int64_t features = graph_->type(x).shape.back();
-  ValueId scale = parameter("scale", {features}, {Initializer::Kind::ones, 0, 0, {}, 1}, 1);
-  ValueId bias = parameter("bias", {features}, {}, 2);
+  ValueId scale = parameter("scale", constant(1, {features}), 1, {"embed"});
+  ValueId bias = parameter("bias", constant(0, {features}), 2, {"embed"});
   OpId moments = graph_->add_op(op_definition("layer_norm_moments"), label("layer_norm_moments"), Phase::forward, {x});
   std::vector<ValueId> sums = graph_->ops[moments].outputs;
-  return append("layer_norm", {x, sums[0], sums[1], scale, bias}, {{"epsilon", 1e-6}, {"features", features}});
+  return append_like(x, "layer_norm", {x, sums[0], sums[1], scale, bias}, LayerNormAttributes{1e-6, features});
 }
 
-ValueId Linen::gelu(ValueId x) const { return append("gelu", {x}); }
+ValueId Linen::gelu(ValueId x) const { return append_like(x, "gelu", {x}); }
 
-void Linen::add_dropout(Attributes& attributes, const std::vector<std::string>& path) const {
-  attributes["dropout_rate"] = dropout_.rate;
-  attributes["seed"] = dropout_.seed;
-  attributes["dropout_fold"] = static_cast<int64_t>(linen_fold(path, 1));
+DropoutAttributes Linen::dropout_of(const std::vector<std::string>& path) const {
+  if (rate_ == 0) return {};
+  return {rate_, {key_from_seed(seed_), 1, 0, linen_fold(path, 1)}};
 }
 
 ValueId Linen::dropout(ValueId x, int index) const {
-  if (dropout_.rate == 0) return x;
+  if (rate_ == 0) return x;
   Linen scope = child("Dropout_" + std::to_string(index));
-  Attributes attributes;
-  add_dropout(attributes, scope.path_);
-  return scope.append("dropout", {x}, attributes);
+  return scope.append_like(x, "dropout", {x}, dropout_of(scope.path_));
 }
 
-ValueId Linen::self_attention(ValueId x, ValueId tokens, int64_t heads) const {
+ValueId Linen::self_attention(ValueId x, ValueId valid, int64_t heads) const {
   int64_t features = graph_->type(x).shape.back();
   int64_t head_size = features / heads;
-  auto project = [&](const char* name) { return child(name).dense(x, "bse,ehd->bshd", {features, heads, head_size}); };
+  auto project = [&](const char* name) {
+    return child(name).dense(x, "bse,ehd->bshd", {features, heads, head_size}, {"embed", "heads", "kv"});
+  };
   ValueId query = project("query"), key = project("key"), value = project("value");
-  Attributes attributes{{"causal", int64_t{1}}, {"padding", int64_t{1}}};
-  add_dropout(attributes, path_);
-  ValueId context = append("attention", {query, key, value, tokens, tokens}, attributes);
-  return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features});
+  ValueId context =
+      append_like(query, "attention", {query, key, value, valid, valid}, AttentionAttributes{true, dropout_of(path_)});
+  return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features}, {"heads", "kv", "embed"});
 }
 
-ValueId Linen::residual(ValueId x, ValueId y) const { return append("add", {x, y}, {{"equation", "bse,bse->bse"}}); }
+ValueId Linen::residual(ValueId x, ValueId y) const {
+  return append_like(y, "add", {x, y}, sum_attributes(graph_->type(x)));
+}
 
 }  // namespace shardscope

@@ -4,22 +4,22 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/ops/dropout.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/initialise.h"
 
 namespace shardscope {
 
 // Builds the forward pass of Flax Linen modules: same parameter tree, shapes, initializers and random keys. A module is
-// a value; child modules extend its path.
+// a value; child modules extend its path. Dimensions get logical names: "vocab", "embed", "mlp", "heads", "kv" (the
+// size of a head) of parameters, and "batch", "length" besides of activations.
 //
 // Example: Linen model(graph); Linen mlp = model.child("MLP_0"); y = mlp.child("Dense_0").dense(x, "bse,ef->bsf", {512,
 // 2048}); makes params/MLP_0/Dense_0/kernel and bias.
 class Linen {
  public:
-  struct Dropout {
-    double rate = 0;  // 0: none
-    int64_t seed = 0;
-  };
-
-  Linen(Graph& graph, Dropout dropout) : graph_(&graph), dropout_(dropout) {}
+  // Keys of parameters and of dropout come from PRNGKey(seed), as those of model.init and of the rngs {"dropout": ...}.
+  Linen(Graph& graph, int64_t seed, double dropout_rate = 0) : graph_(&graph), seed_(seed), rate_(dropout_rate) {}
   Linen child(const std::string& module) const;
 
   // flax.linen.Embed: tokens i32 (b, s) -> (b, s, features); table normal with variance 1 / features.
@@ -28,24 +28,30 @@ class Linen {
   ValueId add_positions(ValueId x, const std::string& name, double stddev) const;
   // flax.linen.Dense and DenseGeneral: einsum with a lecun_normal kernel of `kernel_shape`, whose fan-in is the product
   // of the dimensions that `equation` contracts, and a zero bias over the kernel dimensions that remain.
-  ValueId dense(ValueId x, const std::string& equation, Shape kernel_shape, bool use_bias = true) const;
+  // `logical` names the kernel's dimensions; those of the result that stem from x keep x's names.
+  ValueId dense(ValueId x, const Equation& equation, Shape kernel_shape, std::vector<std::string> logical,
+                bool use_bias = true) const;
   // flax.linen.LayerNorm over the last dimension, epsilon 1e-6.
   ValueId layer_norm(ValueId x) const;
   ValueId gelu(ValueId x) const;
   // flax.linen.Dropout as module "Dropout_n" of this one; x where the rate is 0.
   ValueId dropout(ValueId x, int index) const;
-  // flax.linen.SelfAttention on x (b, s, e) with a causal mask and a padding mask (tokens > 0).
-  ValueId self_attention(ValueId x, ValueId tokens, int64_t heads) const;
+  // flax.linen.SelfAttention on x (b, s, e) with a causal mask and a mask of padding: positions with valid > 0 count.
+  ValueId self_attention(ValueId x, ValueId valid, int64_t heads) const;
   ValueId residual(ValueId x, ValueId y) const;
 
  private:
-  ValueId parameter(const std::string& name, Shape shape, Initializer initializer, int64_t counter) const;
+  ValueId parameter(const std::string& name, InitialiseAttributes initialiser, int64_t counter,
+                    std::vector<std::string> logical) const;
   ValueId append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;
+  // The result's dimensions are called as those of x.
+  ValueId append_like(ValueId x, const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;
   std::string label(const std::string& leaf) const;
-  void add_dropout(Attributes& attributes, const std::vector<std::string>& path) const;
+  DropoutAttributes dropout_of(const std::vector<std::string>& path) const;
 
   Graph* graph_;
-  Dropout dropout_;
+  int64_t seed_;
+  double rate_;
   std::vector<std::string> path_;
 };
 

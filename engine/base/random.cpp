@@ -181,6 +181,11 @@ Key linen_key(Key root, std::span<const std::string> module_path, int64_t counte
   return fold_in(root, linen_fold(module_path, counter));
 }
 
+Key key_at(const StepKey& key, int64_t step) {
+  const Key made = fold_in(key.key, key.stride * static_cast<uint32_t>(step) + key.offset);
+  return key.fold ? fold_in(made, *key.fold) : made;
+}
+
 Key nnx_key(int64_t seed, uint32_t n) { return fold_in(key_from_seed(seed), n); }
 
 uint32_t random_bits(Key key, uint64_t index) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -30,6 +31,19 @@ Key linen_key(Key root, std::span<const std::string> module_path, int64_t counte
 uint32_t linen_fold(std::span<const std::string> module_path, int64_t counter);
 // The n-th key (from 0) that a Flax NNX `Rngs(seed)` hands out.
 Key nnx_key(int64_t seed, uint32_t n);
+
+// A key that changes from training step to training step: key' = fold_in(key, stride * step + offset), and then, where
+// there is one, fold_in(key', fold).
+// Linen's dropout folds the step into the seed's key and then what names the module (stride 1, offset 0); NNX counts
+// the calls of a stream, `stride` of them a step, this one being the offset-th.
+struct StepKey {
+  Key key;
+  uint32_t stride = 1;
+  uint32_t offset = 0;
+  std::optional<uint32_t> fold;
+  bool operator==(const StepKey&) const = default;
+};
+Key key_at(const StepKey& key, int64_t step);
 
 // Element `index` of jax.random.bits, uniform(low, high), normal, truncated_normal(lower, upper), bernoulli(p), and
 // randint(low, high) (32 bit, low < high).

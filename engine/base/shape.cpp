@@ -19,6 +19,13 @@ std::string_view name(DType dtype) {
   return "?";
 }
 
+bool is_float(DType dtype) { return dtype != DType::i32; }
+
+DType promote(DType a, DType b) {
+  if (a == b || b == DType::i32) return a;
+  return a == DType::i32 ? b : DType::f32;
+}
+
 std::string to_string(const Shape& shape) {
   std::string text = "(";
   for (size_t i = 0; i < shape.size(); ++i) {

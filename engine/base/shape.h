@@ -20,6 +20,11 @@ int64_t byte_size(DType dtype);
 
 std::string_view name(DType dtype);
 
+bool is_float(DType dtype);
+
+// jax.numpy.promote_types: the type in which values of both are computed.
+DType promote(DType a, DType b);
+
 // "(1024, 512)", as JAX and NumPy print it; "(512,)" for one dimension, "()" for a scalar.
 std::string to_string(const Shape& shape);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -36,7 +37,7 @@ void copy_rows(std::byte* destination, int64_t destination_stride, const std::by
 }
 
 constexpr int64_t block = 512;  // floats: 2 KiB of sums, which stay in the first-level cache
-constexpr int64_t line = 16;    // floats
+constexpr int64_t line = 16;    // elements
 
 using Line [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
 
@@ -79,6 +80,8 @@ void copy_runs(const CallPart& part, std::byte* destination, Stride destination_
   }
 }
 
+namespace {
+
 void ordered_sum(float* destination, std::span<const float* const> sources, int64_t count) {
   alignas(64) std::array<float, block> sum;
   int64_t i = 0;
@@ -91,17 +94,65 @@ void ordered_sum(float* destination, std::span<const float* const> sources, int6
   std::memcpy(destination + i, sum.data(), static_cast<size_t>(count - i) * sizeof(float));
 }
 
-void ordered_sum_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
-                      std::span<const std::byte* const> sources, Stride source_stride) {
+template <class T>
+void ordered_max(T* destination, std::span<const std::byte* const> sources, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    T top = reinterpret_cast<const T*>(sources[0])[i];
+    for (size_t s = 1; s < sources.size(); ++s) {
+      const T value = reinterpret_cast<const T*>(sources[s])[i];
+      if (value > top || value != value) top = value;  // NaN wins, as in jnp.max
+    }
+    destination[i] = top;
+  }
+}
+
+float widened(const std::byte* values, int64_t i) {
+  uint16_t half;
+  std::memcpy(&half, values + 2 * i, sizeof(half));
+  return std::bit_cast<float>(static_cast<uint32_t>(half) << 16);
+}
+
+void store_rounded(std::byte* values, int64_t i, float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
+  const uint16_t half = static_cast<uint16_t>(rounded >> 16);
+  std::memcpy(values + 2 * i, &half, sizeof(half));
+}
+
+void ordered_bf16_sum(std::byte* destination, std::span<const std::byte* const> sources, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = widened(sources[0], i);
+    for (size_t s = 1; s < sources.size(); ++s) sum += widened(sources[s], i);
+    store_rounded(destination, i, sum);
+  }
+}
+
+}  // namespace
+
+void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+                    int64_t count) {
+  if (reduction == Reduction::max) {
+    if (dtype == DType::i32) return ordered_max(reinterpret_cast<int32_t*>(destination), sources, count);
+    return ordered_max(reinterpret_cast<float*>(destination), sources, count);
+  }
+  if (dtype == DType::bf16) return ordered_bf16_sum(destination, sources, count);
+  thread_local std::vector<const float*> summands;
+  summands.resize(sources.size());
+  for (size_t s = 0; s < sources.size(); ++s) summands[s] = reinterpret_cast<const float*>(sources[s]);
+  ordered_sum(reinterpret_cast<float*>(destination), summands, count);
+}
+
+void ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,
+                         Stride destination_stride, std::span<const std::byte* const> sources, Stride source_stride) {
   if (part.piece_bytes() == 0) return;
-  thread_local std::vector<const float*> rows;
+  thread_local std::vector<const std::byte*> rows;
   rows.resize(sources.size());
   for (int64_t i = 0; i < part.outer; ++i) {
     for (int64_t j = 0; j < part.rows; ++j) {
       int64_t offset = i * source_stride.outer + j * source_stride.row;
-      for (size_t s = 0; s < sources.size(); ++s) rows[s] = reinterpret_cast<const float*>(sources[s] + offset);
-      std::byte* row = destination + i * destination_stride.outer + j * destination_stride.row;
-      ordered_sum(reinterpret_cast<float*>(row), rows, part.run / static_cast<int64_t>(sizeof(float)));
+      for (size_t s = 0; s < sources.size(); ++s) rows[s] = sources[s] + offset;
+      ordered_reduce(reduction, dtype, destination + i * destination_stride.outer + j * destination_stride.row, rows,
+                     part.run / byte_size(dtype));
     }
   }
 }

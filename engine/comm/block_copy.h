@@ -12,16 +12,17 @@ namespace shardscope {
 void copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride, const std::byte* source,
                Stride source_stride);
 
-// destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory.
-// The destination may be one of the sources.
-void ordered_sum(float* destination, std::span<const float* const> sources, int64_t count);
+// destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory;
+// or their maximum. The destination may be one of the sources. Sums of bf16 are taken in f32 and rounded once.
+void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+                    int64_t count);
 
-// ordered_sum over the runs of a part's piece; sources[i] is where member i's piece begins.
-void ordered_sum_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
-                      std::span<const std::byte* const> sources, Stride source_stride);
+// ordered_reduce over the runs of a part's piece; sources[i] is where member i's piece begins.
+void ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,
+                         Stride destination_stride, std::span<const std::byte* const> sources, Stride source_stride);
 
-// Elements [first, last) of an array of `count` floats that member `index` of `size` sums in an all-reduce: whole cache
-// lines. Which member owns which chunk has no influence on the sums.
+// Elements [first, last) of an array of `count` elements that member `index` of `size` sums in an all-reduce: whole
+// cache lines. Which member owns which chunk has no influence on the sums.
 struct Chunk {
   int64_t first = 0;
   int64_t last = 0;

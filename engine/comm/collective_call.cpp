@@ -32,7 +32,9 @@ struct Place {
   }
 };
 
-bool sums(CollectiveKind kind) { return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter; }
+bool reduces(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+}
 
 bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
@@ -86,8 +88,10 @@ CallPart lay_out(const Place& place, const CollectivePart& argument, int size) {
   if (std::ranges::any_of(shape, [](int64_t n) { return n < 0; })) {
     place.fail("a negative size in " + to_string(shape));
   }
-  if (sums(place.kind) && argument.dtype != DType::f32) {
-    place.fail("sums are of f32, not of " + std::string(name(argument.dtype)));
+  const DType untaken = argument.reduction == Reduction::sum ? DType::i32 : DType::bf16;
+  if (reduces(place.kind) && argument.dtype == untaken) {
+    place.fail("no " + std::string(name(argument.reduction)) + " of " + std::string(name(argument.dtype)) +
+               " is taken");
   }
   if (splits) {
     check_dimension(place, shape, argument.split_dim, "split_dim");
@@ -152,10 +156,18 @@ void CollectiveCall::assign(CollectiveKind call_kind, std::span<const Collective
   parts.clear();
   source_bytes = 0;
   signature = mix(static_cast<uint64_t>(kind) + 1, arguments.size());
+  if (reduces(kind) && !arguments.empty()) {
+    reduction = arguments[0].reduction;
+    dtype = arguments[0].dtype;
+    signature = mix(mix(signature, static_cast<uint64_t>(reduction)), static_cast<uint64_t>(dtype));
+  }
   for (size_t i = 0; i < arguments.size(); ++i) {
     Place place{kind, rank, i};
     const CallPart& part = parts.emplace_back(lay_out(place, arguments[i], size));
     check_addresses(place, part);
+    if (reduces(kind) && (arguments[i].reduction != reduction || arguments[i].dtype != dtype)) {
+      place.fail("its type or reduction is not that of part 0");
+    }
     source_bytes += part.source_bytes;
     for (int64_t value : {part.source_bytes, part.outer, part.rows, part.run, part.source_stride.row,
                           part.destination_stride.row, part.source_block, part.destination_block}) {

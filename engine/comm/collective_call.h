@@ -44,14 +44,16 @@ struct CallPart {
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::barrier;
   std::vector<CallPart> parts;
-  std::vector<int> destination_of;  // permute
-  int64_t source_bytes = 0;         // of all parts
-  uint64_t signature = 0;           // equal on all members when they make the same call (addresses aside)
+  std::vector<int> destination_of;       // permute
+  Reduction reduction = Reduction::sum;  // all-reduce, reduce-scatter: the same for all parts, as is the type
+  DType dtype = DType::f32;
+  int64_t source_bytes = 0;  // of all parts
+  uint64_t signature = 0;    // equal on all members when they make the same call (addresses aside)
 
   // Fills this from the arguments of one of `size` members; `rank` is its name in messages. Throws Failure
-  // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a sum of a
-  // type other than f32, a missing array, a destination that overlaps its source (all-reduce: that is not its source),
-  // not a permutation.
+  // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a type of
+  // which no sum or maximum is taken, parts of different types or reductions in one, a missing array, a destination
+  // that overlaps its source (all-reduce: that is not its source), not a permutation.
   void assign(CollectiveKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of,
               int rank, int size);
 

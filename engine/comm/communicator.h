@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/reduction.h"
 #include "engine/base/shape.h"
 
 namespace shardscope {
@@ -13,11 +14,12 @@ namespace shardscope {
 // One array of a collective; a bucket is a list of them, done in one rendezvous. Arrays are contiguous and row-major.
 // With p ranks in the group and `shape` the local shape of the source:
 //   all_gather      destination[concat_dim] = p * shape[concat_dim]; rank i's source is block i
-//   reduce_scatter  destination[split_dim] = shape[split_dim] / p; rank i gets block i of the sum
+//   reduce_scatter  destination[split_dim] = shape[split_dim] / p; rank i gets block i of the sum or maximum
 //   all_to_all      both; rank i sends block j of split_dim to rank j, which stores it as block i of concat_dim
 //   all_reduce      same shape; source may be the destination
 //   permute         same shape
-// Sums are taken in the order of ranks, so results do not depend on timing or bucketing. Types: f32 for sums.
+// Sums are taken in the order of ranks, so results do not depend on timing or bucketing. f32 and bf16 are summed, in
+// f32; of f32 and i32 the maximum is taken.
 struct CollectivePart {
   const void* source = nullptr;
   void* destination = nullptr;
@@ -25,6 +27,7 @@ struct CollectivePart {
   DType dtype = DType::f32;
   int split_dim = -1;
   int concat_dim = -1;
+  Reduction reduction = Reduction::sum;
 };
 
 // A group of ranks that communicate. Every member makes the same calls in the same order. Calls throw Failure

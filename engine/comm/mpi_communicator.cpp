@@ -13,8 +13,6 @@ namespace shardscope {
 
 namespace {
 
-constexpr auto float_bytes = static_cast<int64_t>(sizeof(float));
-
 // Every rank packs its pieces, sends one segment to each other member, and unpacks what it received from each.
 class MpiCommunicator final : public CollectiveCommunicator {
   struct Segment {
@@ -120,9 +118,9 @@ class MpiCommunicator final : public CollectiveCommunicator {
         for (int sender = 0; sender < size(); ++sender) unpack(call, sender, sender * piece_bytes(call));
         return;
       case CollectiveKind::permute: return unpack(call, 0, 0);
-      case CollectiveKind::reduce_scatter: return sum_pieces(call);
+      case CollectiveKind::reduce_scatter: return reduce_pieces(call);
       case CollectiveKind::all_reduce:
-        sum_chunk(call);
+        reduce_chunk(call);
         link_->wait(transfers_);
         return unpack(call, 0, 0);
     }
@@ -137,8 +135,9 @@ class MpiCommunicator final : public CollectiveCommunicator {
 
   // The part of a packed all-reduce that a member sums.
   Segment chunk_of(const CollectiveCall& call, int member) const {
-    auto [first, last] = chunk(call.source_bytes / float_bytes, member, size());
-    return {first * float_bytes, (last - first) * float_bytes};
+    const int64_t element = byte_size(call.dtype);
+    auto [first, last] = chunk(call.source_bytes / element, member, size());
+    return {first * element, (last - first) * element};
   }
 
   int sender_to_this(const CollectiveCall& call) const {
@@ -194,26 +193,25 @@ class MpiCommunicator final : public CollectiveCommunicator {
     }
   }
 
-  void sum_pieces(const CollectiveCall& call) {
+  void reduce_pieces(const CollectiveCall& call) {
     int64_t bytes = piece_bytes(call), first = 0;
     std::vector<const std::byte*> sources(world_ranks_.size());
     for (const CallPart& part : call.parts) {
       for (int sender = 0; sender < size(); ++sender) {
         sources[static_cast<size_t>(sender)] = received_.data() + sender * bytes + first;
       }
-      ordered_sum_runs(part, part.destination, part.destination_stride, sources, part.packed());
+      ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride, sources,
+                          part.packed());
       first += part.piece_bytes();
     }
   }
 
-  // Sums this rank's chunk to its place in send_, and starts to gather all chunks to their places in received_.
-  void sum_chunk(const CollectiveCall& call) {
+  // Reduces this rank's chunk to its place in send_, and starts to gather all chunks to their places in received_.
+  void reduce_chunk(const CollectiveCall& call) {
     Segment own = chunk_of(call, member_);
-    std::vector<const float*> sources;
-    for (int sender = 0; sender < size(); ++sender) {
-      sources.push_back(reinterpret_cast<const float*>(received_.data() + sender * own.bytes));
-    }
-    ordered_sum(reinterpret_cast<float*>(send_.data() + own.first), sources, own.bytes / float_bytes);
+    std::vector<const std::byte*> sources;
+    for (int sender = 0; sender < size(); ++sender) sources.push_back(received_.data() + sender * own.bytes);
+    ordered_reduce(call.reduction, call.dtype, send_.data() + own.first, sources, own.bytes / byte_size(call.dtype));
     exchange_segments([=](int) { return own; }, [&](int peer) { return chunk_of(call, peer); });
   }
 

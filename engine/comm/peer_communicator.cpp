@@ -30,8 +30,7 @@ PeerCommunicator::PeerCommunicator(std::shared_ptr<ControlRegion> region, std::s
       member_(member),
       group_(region_->group(group)),
       rendezvous_(*region_, group_, world_ranks_, member),
-      sources_(world_ranks_.size()),
-      summands_(world_ranks_.size()) {}
+      sources_(world_ranks_.size()) {}
 
 PeerCommunicator::~PeerCommunicator() { group_.member(member_).left.store(1, std::memory_order_release); }
 
@@ -186,10 +185,10 @@ void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t las
   }
   for (size_t i = first; i < last; ++i) {
     find_sources(i);
-    sum_chunk(call.parts[i], i);
+    reduce_chunk(call, i);
   }
   meet();
-  for (size_t i = first; i < last; ++i) take_chunks(call.parts[i], i, (i - first) * per_part + 1);
+  for (size_t i = first; i < last; ++i) take_chunks(call, i, (i - first) * per_part + 1);
 }
 
 // sources_ are the members' whole sources.
@@ -199,7 +198,8 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
     case CollectiveKind::all_reduce:
     case CollectiveKind::reduce_scatter: {
       for (const std::byte*& source : sources_) source += member_ * part.source_block;
-      ordered_sum_runs(part, part.destination, part.destination_stride, sources_, part.source_stride);
+      ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride, sources_,
+                          part.source_stride);
       return;
     }
     case CollectiveKind::all_gather:
@@ -221,25 +221,26 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
 }
 
 // Chunks go round the members from part to part, so that many short parts are shared out evenly.
-void PeerCommunicator::sum_chunk(const CallPart& part, size_t index) {
-  int shift = static_cast<int>(index % world_ranks_.size());
-  auto count = part.source_bytes / static_cast<int64_t>(sizeof(float));
-  auto [first, last] = chunk(count, (member_ + shift) % size(), size());
+void PeerCommunicator::reduce_chunk(const CollectiveCall& call, size_t index) {
+  const CallPart& part = call.parts[index];
+  const int shift = static_cast<int>(index % world_ranks_.size());
+  const int64_t element = byte_size(call.dtype);
+  auto [first, last] = chunk(part.source_bytes / element, (member_ + shift) % size(), size());
   if (first == last) return;
-  for (size_t i = 0; i < sources_.size(); ++i) summands_[i] = reinterpret_cast<const float*>(sources_[i]) + first;
-  ordered_sum(reinterpret_cast<float*>(part.destination) + first, summands_, last - first);
+  for (const std::byte*& source : sources_) source += first * element;
+  ordered_reduce(call.reduction, call.dtype, part.destination + first * element, sources_, last - first);
 }
 
-void PeerCommunicator::take_chunks(const CallPart& part, size_t index, size_t entry) {
-  int shift = static_cast<int>(index % world_ranks_.size());
-  auto count = part.source_bytes / static_cast<int64_t>(sizeof(float));
+void PeerCommunicator::take_chunks(const CollectiveCall& call, size_t index, size_t entry) {
+  const CallPart& part = call.parts[index];
+  const int shift = static_cast<int>(index % world_ranks_.size());
+  const int64_t element = byte_size(call.dtype);
   for (int step = 1; step < size(); ++step) {
     int owner = (member_ + step) % size();
-    auto [first, last] = chunk(count, (owner + shift) % size(), size());
+    auto [first, last] = chunk(part.source_bytes / element, (owner + shift) % size(), size());
     if (first == last) continue;
-    std::memcpy(part.destination + first * static_cast<int64_t>(sizeof(float)),
-                find(owner, entry) + first * static_cast<int64_t>(sizeof(float)),
-                static_cast<size_t>(last - first) * sizeof(float));
+    std::memcpy(part.destination + first * element, find(owner, entry) + first * element,
+                static_cast<size_t>((last - first) * element));
   }
 }
 

@@ -59,8 +59,8 @@ class PeerCommunicator final : public CollectiveCommunicator {
   void take_small(const CollectiveCall& call);
   void take(const CollectiveCall& call, size_t first, size_t last);
   void take_pieces(const CollectiveCall& call, const CallPart& part);
-  void sum_chunk(const CallPart& part, size_t index);
-  void take_chunks(const CallPart& part, size_t index, size_t entry);
+  void reduce_chunk(const CollectiveCall& call, size_t index);
+  void take_chunks(const CollectiveCall& call, size_t index, size_t entry);
   const std::byte* find(int member, size_t entry) const;
 
   std::shared_ptr<ControlRegion> region_;
@@ -71,7 +71,6 @@ class PeerCommunicator final : public CollectiveCommunicator {
   Rendezvous rendezvous_;
   size_t parity_ = 0;                      // of the call under way
   std::vector<const std::byte*> sources_;  // of each member, for the part under way
-  std::vector<const float*> summands_;
 };
 
 }  // namespace shardscope

@@ -61,7 +61,7 @@ class Compilation {
     collect_rules();
     pin_user_specs(training.cotangents);
     CostRates rates = cost_rates(plan_.profile, plan_.mesh.device_count());
-    LayoutProblem problem{*graph_, plan_.mesh, rules_, pins_, rates};
+    LayoutProblem problem{*graph_, plan_.mesh, rules_, training.cotangents, pins_, rates};
     if (config_.sharding.mode == LayoutMode::as_written) {
       pins_ = written_layouts(training.cotangents, std::bind_front(&Compilation::explain_propagation, this));
     } else {
@@ -73,7 +73,9 @@ class Compilation {
     plan_.program = std::move(lowered.program);
     verify(plan_.program, *graph_, plan_.mesh);
     describe(lowered, choices);
-    plan_memory(plan_.program, *graph_, {plan_.loss_value, plan_.accuracy_value},
+    std::vector<ValueId> gradients;
+    for (StateId id : graph_->trainable()) gradients.push_back(training.cotangents[graph_->states[id].before]);
+    plan_memory(plan_.program, *graph_, gradients, {plan_.loss_value, plan_.accuracy_value},
                 plan_.profile.threads_per_rank(plan_.mesh.device_count()));
     verify_memory(plan_.program);
     total_memory(plan_.program, plan_.totals);
@@ -87,12 +89,7 @@ class Compilation {
 
  private:
   void collect_rules() {
-    for (const Op& op : graph_->ops) {
-      std::vector<TensorType> operands, results;
-      for (ValueId input : op.inputs) operands.push_back(graph_->type(input));
-      for (ValueId output : op.outputs) results.push_back(graph_->type(output));
-      rules_.push_back(op.definition->factors(op.attributes, operands, results));
-    }
+    for (OpId op = 0; op < static_cast<OpId>(graph_->ops.size()); ++op) rules_.push_back(graph_->rule(op));
   }
 
   void pin(ValueId value, const PartitionSpec& spec) {
@@ -113,25 +110,31 @@ class Compilation {
     if (cotangents[logits] != no_id) pins_[cotangents[logits]] = pins_[logits];
     std::map<std::vector<std::string>, const PartitionSpec*> specs;
     for (const ParameterSpec& spec : config_.sharding.parameters) specs[spec.path] = &spec.spec;
-    for (const Parameter& parameter : graph_->parameters) {
+    for (StateId id : graph_->trainable()) {
+      const State& parameter = graph_->states[id];
       auto found = specs.find(parameter.path);
       bool named = found != specs.end();
       const PartitionSpec spec = named ? *found->second : PartitionSpec{};
-      pin(parameter.value, spec);
-      origins_[parameter.value] =
+      pin(parameter.before, spec);
+      pins_[parameter.initial] = pins_[parameter.before];
+      origins_[parameter.before] =
           named ? Origin{Origin::Kind::user, "you set it"}
                 : Origin{Origin::Kind::replicated, "not named in sharding.parameters: replicated"};
-      for (ValueId state : parameter.state) pins_[state] = pins_[parameter.value];
-      const TensorType& type = graph_->type(parameter.value);
+      const TensorType& type = graph_->type(parameter.before);
       plan_.parameters.push_back({parameter.path,
                                   type.shape,
                                   type.dtype,
                                   spec,
                                   named,
                                   to_sharding(spec, plan_.mesh, static_cast<int>(type.shape.size())),
+                                  id,
                                   -1,
-                                  parameter.state_names,
+                                  {},
                                   {}});
+    }
+    for (const State& state : graph_->states) {
+      if (state.follows == no_id) continue;
+      pins_[state.before] = pins_[state.initial] = pins_[graph_->states[state.follows].before];
     }
   }
 
@@ -147,7 +150,7 @@ class Compilation {
       if (graph_->ops[value.producer].phase == Phase::forward) written[v] = layouts[v];
     }
     std::vector<bool> gradient(written.size());
-    for (const Parameter& parameter : graph_->parameters) gradient[parameter.gradient] = true;
+    for (StateId id : graph_->trainable()) gradient[cotangents[graph_->states[id].before]] = true;
     for (size_t v = 0; v < cotangents.size(); ++v) {
       ValueId cotangent = cotangents[v];
       if (cotangent != no_id && !written[cotangent] && !gradient[cotangent]) written[cotangent] = written[v];
@@ -163,10 +166,16 @@ class Compilation {
   }
 
   void describe(const Lowered& lowered, const std::vector<OpChoice>& choices) {
+    std::vector<int> plan_of(graph_->states.size(), -1);
     for (size_t i = 0; i < plan_.parameters.size(); ++i) {
-      const Parameter& parameter = graph_->parameters[i];
-      plan_.parameters[i].value = lowered.versions[parameter.value].front();
-      for (ValueId state : parameter.state) plan_.parameters[i].state_values.push_back(lowered.versions[state].front());
+      plan_of[plan_.parameters[i].state] = static_cast<int>(i);
+      plan_.parameters[i].value = lowered.versions[graph_->states[plan_.parameters[i].state].before].front();
+    }
+    for (const State& state : graph_->states) {
+      if (state.follows == no_id || plan_of[state.follows] < 0) continue;
+      ParameterPlan& parameter = plan_.parameters[plan_of[state.follows]];
+      parameter.state_names.push_back(state.collection.substr(state.collection.find('/') + 1));
+      parameter.state_values.push_back(lowered.versions[state.before].front());
     }
     for (const auto& [name, value] : graph_->inputs) plan_.input_values.push_back(lowered.versions[value].front());
     plan_.loss_value = lowered.versions[graph_->outputs.at("loss")].back();
@@ -237,8 +246,9 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) throw Failure(forward.errors);
   std::vector<ParameterInfo> parameters;
-  for (const Parameter& parameter : forward.graph->parameters) {
-    parameters.push_back({parameter.path, forward.graph->type(parameter.value)});
+  for (StateId id : forward.graph->trainable()) {
+    const State& state = forward.graph->states[id];
+    parameters.push_back({state.path, forward.graph->type(state.before)});
   }
   return parameters;
 }
@@ -254,8 +264,8 @@ std::vector<std::string> settable_paths(const RunConfig& config) {
     add("optimizer", optimizer->options);
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) return paths;
-  for (const Parameter& parameter : forward.graph->parameters) {
-    paths.push_back(parameter_place({parameter.path, {}}));
+  for (StateId id : forward.graph->trainable()) {
+    paths.push_back(parameter_place({forward.graph->states[id].path, {}}));
   }
   return paths;
 }

@@ -4,6 +4,8 @@
 
 #include "engine/compile/data_options.h"
 #include "engine/graph/autodiff.h"
+#include "engine/ops/constant.h"
+#include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
 #include "engine/optim/optimizer.h"
 #include "models/registry.h"
@@ -26,12 +28,6 @@ void append(std::vector<Error>& errors, std::vector<Error> more) {
 Error unknown(const std::string& what, const std::string& name, const std::string& where,
               const std::vector<std::string>& known) {
   return {"unknown_" + what, "unknown " + what + " '" + name + "'", where, name_hint(name, known)};
-}
-
-std::string joined(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
-  return text;
 }
 
 // Of mesh axes that do not make a mesh: their names, to judge specs by. Axes of size 1 divide everything.
@@ -68,19 +64,19 @@ void check_parameter_specs(const ShardingConfig& sharding, const Mesh& mesh, con
       append(errors, check_names(spec.spec, mesh, parameter_place(spec)));
       continue;
     }
-    auto found = std::find_if(graph->parameters.begin(), graph->parameters.end(),
-                              [&](const Parameter& parameter) { return parameter.path == spec.path; });
-    if (found != graph->parameters.end()) {
-      append(errors, check(spec.spec, mesh, graph->type(found->value).shape, parameter_place(spec)));
+    auto found = std::find_if(graph->states.begin(), graph->states.end(),
+                              [&](const State& state) { return state.trainable && state.path == spec.path; });
+    if (found != graph->states.end()) {
+      append(errors, check(spec.spec, mesh, graph->type(found->before).shape, parameter_place(spec)));
       continue;
     }
     std::vector<std::string> paths;
-    for (const Parameter& parameter : graph->parameters) paths.push_back(joined(parameter.path));
-    std::vector<std::string> near = near_names(joined(spec.path), paths);
+    for (StateId id : graph->trainable()) paths.push_back(join_path(graph->states[id].path));
+    std::vector<std::string> near = near_names(join_path(spec.path), paths);
     std::string hint =
-        near.empty() ? "its parameters are listed by 'shardrun show'" : name_hint(joined(spec.path), near);
-    errors.push_back(
-        {"unknown_parameter", "the model has no parameter '" + joined(spec.path) + "'", parameter_place(spec), hint});
+        near.empty() ? "its parameters are listed by 'shardrun show'" : name_hint(join_path(spec.path), near);
+    errors.push_back({"unknown_parameter", "the model has no parameter '" + join_path(spec.path) + "'",
+                      parameter_place(spec), hint});
   }
 }
 
@@ -148,10 +144,17 @@ ForwardGraph build_forward(const RunConfig& config) {
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {
   TrainingGraph training{std::move(forward), {}};
-  training.cotangents = differentiate(training.graph, training.graph.outputs.at("loss"), op_definition("add"));
+  Graph& graph = training.graph;
+  // The loss scale: where differentiation starts.
+  const ValueId loss = graph.outputs.at("loss");
+  const OpId scale = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
+                                  ConstantAttributes{1, graph.type(loss)});
+  const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
+  training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
-  optimizer.append(training.graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));
+  optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors),
+                   training.cotangents);
   verify(training.graph);
   return training;
 }

@@ -16,50 +16,75 @@ ValueId GradientContext::append_value(const OpDefinition& definition, std::vecto
   return graph.ops[append(definition, std::move(inputs), std::move(attributes), leaf)].outputs[0];
 }
 
-void OpDefinition::gradient(GradientContext&) const {}
-
 namespace {
 
-constexpr std::string_view dimension_labels = "abcdefgh";
-
-ValueId sum(Graph& graph, const OpDefinition& add, ValueId a, ValueId b, OpId forward_op) {
-  std::string labels(dimension_labels.substr(0, graph.type(a).shape.size()));
-  OpId op = graph.add_op(add, graph.ops[forward_op].name + "/grad/sum", Phase::backward, {a, b},
-                         {{"equation", labels + "," + labels + "->" + labels}}, forward_op);
-  return graph.ops[op].outputs[0];
+// Values that depend on a trainable state.
+std::vector<bool> trained_values(const Graph& graph) {
+  std::vector<bool> trained(graph.values.size());
+  for (const State& state : graph.states) {
+    if (state.trainable) trained[state.before] = true;
+  }
+  for (const Op& op : graph.ops) {
+    bool depends = false;
+    for (ValueId input : op.inputs) depends |= trained[input];
+    if (!depends || op.definition->stops_gradient()) continue;
+    for (ValueId output : op.outputs) trained[output] = is_float(graph.type(output).dtype);
+  }
+  return trained;
 }
 
 }  // namespace
 
-std::vector<ValueId> differentiate(Graph& graph, ValueId loss, const OpDefinition& add) {
+std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> seeds, const OpDefinition& add,
+                                   Attributes (*add_attributes)(const TensorType&)) {
+  const std::vector<bool> trained = trained_values(graph);
   std::vector<ValueId> cotangents(graph.values.size(), no_id);
-  OpId loss_op = graph.values[loss].producer;
-  for (OpId id = loss_op; id >= 0; --id) {
-    std::vector<ValueId> inputs = graph.ops[id].inputs;
+  std::vector<Error> faults;
+  auto contribute = [&](ValueId value, ValueId cotangent, const std::string& name, OpId forward_op) {
+    ValueId& total = cotangents[value];
+    if (total == no_id) {
+      total = cotangent;
+      return;
+    }
+    const OpId op = graph.add_op(add, name + "/grad/sum", Phase::backward, {total, cotangent},
+                                 add_attributes(graph.type(value)), forward_op);
+    total = graph.ops[op].outputs[0];
+  };
+  for (const CotangentSeed& seed : seeds) {
+    contribute(seed.value, seed.cotangent, graph.values[seed.value].name, graph.values[seed.value].producer);
+  }
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    if (graph.ops[id].phase != Phase::forward || graph.ops[id].definition->stops_gradient()) continue;
+    const std::vector<ValueId> inputs = graph.ops[id].inputs;
     GradientContext context{graph, id, {}, std::vector<ValueId>(inputs.size(), no_id)};
-    bool reaches_loss = id == loss_op;
+    bool reaches_seed = false, needed = false;
     for (ValueId output : graph.ops[id].outputs) {
       context.result_cotangents.push_back(cotangents[output]);
-      reaches_loss |= cotangents[output] != no_id;
+      reaches_seed |= cotangents[output] != no_id;
     }
-    if (!reaches_loss) continue;
+    for (ValueId input : inputs) needed |= trained[input];
+    if (!reaches_seed || !needed) continue;
     graph.ops[id].definition->gradient(context);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      ValueId cotangent = context.operand_cotangents[i];
-      if (cotangent == no_id) continue;
-      ValueId& total = cotangents[inputs[i]];
-      total = total == no_id ? cotangent : sum(graph, add, total, cotangent, id);
+      const ValueId cotangent = context.operand_cotangents[i];
+      if (cotangent >= 0) {
+        contribute(inputs[i], cotangent, graph.ops[id].name, id);
+      } else if (cotangent == no_id && trained[inputs[i]]) {
+        faults.push_back({"no_gradient",
+                          std::string(graph.ops[id].definition->name()) + " has no gradient for operand " +
+                              std::to_string(i) + ", through which the loss reaches a parameter",
+                          graph.ops[id].name, "use another op here, or one that stops gradients"});
+      }
     }
   }
-  std::vector<Error> unreached;
-  for (Parameter& parameter : graph.parameters) {
-    parameter.gradient = cotangents[parameter.value];
-    if (parameter.gradient == no_id) {
-      unreached.push_back({"no_gradient", "the loss does not depend on this parameter",
-                           graph.values[parameter.value].name, "remove it from the model"});
+  const bool every_op_has_its_gradients = faults.empty();
+  for (const State& state : graph.states) {
+    if (every_op_has_its_gradients && state.trainable && cotangents[state.before] == no_id) {
+      faults.push_back(
+          {"no_gradient", "the loss does not depend on this parameter", graph.name(state), "remove it from the model"});
     }
   }
-  if (!unreached.empty()) throw Failure(unreached);
+  if (!faults.empty()) throw Failure(faults);
   return cotangents;
 }
 

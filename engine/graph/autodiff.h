@@ -1,13 +1,26 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "engine/graph/graph.h"
 
 namespace shardscope {
 
-// Appends the backward phase: reverse-mode differentiation of the scalar `loss` (cotangent 1) with respect to every
-// parameter. Sets Parameter::gradient. A value used several times gets its cotangents summed by `add` ops in the order
-// of reverse uses. Throws Failure naming a parameter that does not reach the loss. `add` is the op that sums two
-// values. Returns the cotangent of every forward value, no_id where it has none.
-std::vector<ValueId> differentiate(Graph& graph, ValueId loss, const OpDefinition& add);
+// A value of the forward graph and the cotangent with which differentiation starts there: of the same type.
+struct CotangentSeed {
+  ValueId value = no_id;
+  ValueId cotangent = no_id;
+};
+
+// Appends the backward phase: reverse-mode differentiation from the seeds (a loss and its scale, say) with respect to
+// every trainable state. A value used several times gets its cotangents summed by `add` ops in the order of reverse
+// uses; `add` makes the attributes of such a sum. Returns the cotangent of every value that was there, no_id where it
+// has none.
+//
+// Throws Failure with all faults: no_gradient, naming a trainable state that does not reach a seed; and naming an op
+// through which a seed reaches one, but which has no gradient for that operand and does not say that this is meant.
+std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> seeds, const OpDefinition& add,
+                                   Attributes (*add_attributes)(const TensorType&));
 
 }  // namespace shardscope

@@ -1,30 +1,18 @@
 #include "engine/graph/graph.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "engine/base/error.h"
+#include "engine/base/hash.h"
 #include "engine/graph/op_definition.h"
 
 namespace shardscope {
 
 namespace {
 
-const Attribute& attribute(const Attributes& attributes, std::string_view key) {
-  auto found = attributes.find(key);
-  if (found == attributes.end()) {
-    throw Failure(Error{"missing_attribute", fmt::format("attribute '{}' is missing", key), "", ""});
-  }
-  return found->second;
-}
-
-[[noreturn]] void fail(const Op& op, const std::string& what) {
-  throw Failure(Error{"invalid_graph", what, op.name, ""});
-}
-
 // The shape rule's answer; its failures name the op.
-std::vector<TensorType> infer(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
-                              std::span<const TensorType> operands) {
+OpSignature infer(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
+                  std::span<const TensorType> operands) {
   try {
     return definition.infer(attributes, operands);
   } catch (const Failure& failure) {
@@ -34,105 +22,146 @@ std::vector<TensorType> infer(const OpDefinition& definition, const std::string&
   }
 }
 
+uint64_t mixed(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15ull + (hash >> 29); }
+
 }  // namespace
-
-int64_t integer(const Attributes& attributes, std::string_view key) {
-  return std::get<int64_t>(attribute(attributes, key));
-}
-
-double real(const Attributes& attributes, std::string_view key) { return std::get<double>(attribute(attributes, key)); }
-
-const std::string& text(const Attributes& attributes, std::string_view key) {
-  return std::get<std::string>(attribute(attributes, key));
-}
 
 std::string_view name(Phase phase) {
   switch (phase) {
     case Phase::forward: return "forward";
     case Phase::backward: return "backward";
     case Phase::update: return "update";
+    case Phase::initialise: return "initialise";
   }
   return "?";
 }
 
-OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
-                   Attributes attributes, OpId forward_op) {
-  std::vector<TensorType> operand_types;
+std::string join_path(const std::vector<std::string>& path) {
+  std::string text;
+  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
+  return text;
+}
+
+int Graph::sign(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
+                const std::vector<ValueId>& inputs) {
+  uint64_t key = reinterpret_cast<uintptr_t>(&definition);
   for (ValueId input : inputs) {
     if (input < 0 || input >= static_cast<ValueId>(values.size())) {
       throw Failure(Error{"invalid_graph", "operand is not defined", name, ""});
     }
-    operand_types.push_back(type(input));
+    key = mixed(key, static_cast<uint64_t>(type(input).dtype));
+    for (int64_t size : type(input).shape) key = mixed(key, static_cast<uint64_t>(size));
   }
-  std::vector<TensorType> result_types = infer(definition, name, attributes, operand_types);
+  auto [first, last] = signed_ops_.equal_range(key);
+  for (; first != last; ++first) {
+    const Op& other = ops[first->second];
+    bool same = other.definition == &definition && other.inputs.size() == inputs.size();
+    for (size_t i = 0; same && i < inputs.size(); ++i) same = type(other.inputs[i]) == type(inputs[i]);
+    if (same && other.attributes == attributes) return other.signature;
+  }
+  std::vector<TensorType> operands;
+  for (ValueId input : inputs) operands.push_back(type(input));
+  signatures.push_back(infer(definition, name, attributes, operands));
+  signed_ops_.emplace(key, static_cast<OpId>(ops.size()));
+  return static_cast<int>(signatures.size()) - 1;
+}
+
+OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
+                   Attributes attributes, OpId forward_op) {
+  const int signature = sign(definition, name, attributes, inputs);
   if (int taken = names_[name]++) name += fmt::format("_{}", taken);
   OpId id = static_cast<OpId>(ops.size());
-  Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}};
-  for (size_t i = 0; i < result_types.size(); ++i) {
-    std::string value_name = result_types.size() == 1 ? op.name : fmt::format("{}:{}", op.name, i);
+  Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}, signature};
+  const std::vector<TensorType>& results = signatures[signature].results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string value_name = results.size() == 1 ? op.name : fmt::format("{}:{}", op.name, i);
     op.outputs.push_back(static_cast<ValueId>(values.size()));
-    values.push_back({value_name, result_types[i], ValueKind::result, id, static_cast<int>(i)});
+    values.push_back({std::move(value_name), results[i], ValueKind::result, id, static_cast<int>(i), no_id, {}});
   }
   ops.push_back(std::move(op));
   return id;
 }
 
-ValueId Graph::add_source(std::string name, TensorType type, ValueKind kind) {
-  values.push_back({std::move(name), std::move(type), kind, no_id, 0});
-  return static_cast<ValueId>(values.size()) - 1;
+ValueId Graph::add_input(std::string name, TensorType type) {
+  values.push_back({name, std::move(type), ValueKind::input, no_id, 0, no_id, {}});
+  return inputs[std::move(name)] = static_cast<ValueId>(values.size()) - 1;
+}
+
+StateId Graph::add_state(const OpDefinition& initialiser, Attributes attributes, std::string collection,
+                         std::vector<std::string> path) {
+  std::string state_name = join_path(path);
+  if (path.empty() || path[0] != collection) state_name = collection + "/" + state_name;
+  const OpId op = add_op(initialiser, state_name + "/initialise", Phase::initialise, {}, std::move(attributes));
+  const StateId id = static_cast<StateId>(states.size());
+  State state{std::move(path), std::move(collection), ops[op].outputs.at(0), no_id, no_id, no_id, false};
+  state.before = static_cast<ValueId>(values.size());
+  values.push_back({std::move(state_name), type(state.initial), ValueKind::state, no_id, 0, id, {}});
+  states.push_back(std::move(state));
+  return id;
+}
+
+std::vector<StateId> Graph::trainable() const {
+  std::vector<StateId> ids;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (states[i].trainable) ids.push_back(static_cast<StateId>(i));
+  }
+  return ids;
 }
 
 void verify(const Graph& graph) {
+  const ValueId value_count = static_cast<ValueId>(graph.values.size());
   for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
     const Op& op = graph.ops[id];
-    std::vector<TensorType> operands, results;
-    for (ValueId input : op.inputs) {
-      if (input < 0 || input >= static_cast<ValueId>(graph.values.size())) fail(op, "operand is out of range");
-      if (graph.values[input].producer >= id) fail(op, "operand is defined after its use");
-      operands.push_back(graph.type(input));
+    auto fail = [&](const std::string& what) { throw Failure(Error{"invalid_graph", what, op.name, ""}); };
+    if (op.signature < 0 || op.signature >= static_cast<int>(graph.signatures.size())) fail("it has no signature");
+    const OpSignature& signature = graph.signatures[op.signature];
+    const FactorRule& rule = signature.rule;
+    if (rule.operands.size() != op.inputs.size() || rule.results.size() != op.outputs.size() ||
+        signature.results.size() != op.outputs.size() || rule.reductions.size() != op.outputs.size()) {
+      fail("factor rule has another number of operands or results");
     }
-    for (size_t i = 0; i < op.outputs.size(); ++i) {
-      if (op.outputs[i] < 0 || op.outputs[i] >= static_cast<ValueId>(graph.values.size()))
-        fail(op, "result is out of range");
-      const Value& value = graph.values[op.outputs[i]];
-      if (value.producer != id || value.result_index != static_cast<int>(i)) fail(op, "result belongs to another op");
-      results.push_back(value.type);
-    }
-    if (infer(*op.definition, op.name, op.attributes, operands) != results) {
-      fail(op, "result types disagree with the shape rule");
-    }
-    if (op.forward_op >= id) fail(op, "differentiates a later op");
-    FactorRule rule = op.definition->factors(op.attributes, operands, results);
-    auto check_dims = [&](const std::vector<std::vector<int>>& maps, const std::vector<TensorType>& types) {
-      if (maps.size() != types.size()) fail(op, "factor rule has another number of operands or results");
-      for (size_t i = 0; i < maps.size(); ++i) {
-        if (maps[i].size() != types[i].shape.size()) fail(op, "factor rule has another rank");
-        for (size_t d = 0; d < maps[i].size(); ++d) {
-          size_t factor = static_cast<size_t>(maps[i][d]);
-          if (factor >= rule.factors.size()) fail(op, "factor rule names a factor that it lacks");
-          if (rule.factors[factor].size != types[i].shape[d]) fail(op, "factor size disagrees with a dimension");
+    auto check_dimensions = [&](const std::vector<DimensionFactors>& dimensions, const Shape& shape) {
+      if (dimensions.size() != shape.size()) fail("factor rule has another rank");
+      uint32_t seen = 0;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        for (int factor : dimensions[d]) {
+          if (factor < 0 || factor >= static_cast<int>(rule.factors.size())) {
+            fail("factor rule names a factor that it lacks");
+          }
+          if ((seen >> factor) & 1) fail("factor rule has a factor twice in one array");
+          seen |= 1u << factor;
         }
+        if (dimension_size(rule, dimensions[d]) != shape[d]) fail("factor size disagrees with a dimension");
       }
     };
-    check_dims(rule.operands, operands);
-    check_dims(rule.results, results);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueId input = op.inputs[i];
+      if (input < 0 || input >= value_count) fail("operand is out of range");
+      if (graph.values[input].producer >= id) fail("operand is defined after its use");
+      check_dimensions(rule.operands[i], graph.type(input).shape);
+    }
+    for (size_t i = 0; i < op.outputs.size(); ++i) {
+      if (op.outputs[i] < 0 || op.outputs[i] >= value_count) fail("result is out of range");
+      const Value& value = graph.values[op.outputs[i]];
+      if (value.producer != id || value.result_index != static_cast<int>(i)) fail("result belongs to another op");
+      if (value.type != signature.results[i]) fail("result types disagree with the shape rule");
+      check_dimensions(rule.results[i], value.type.shape);
+    }
+    if (op.forward_op >= id) fail("differentiates a later op");
   }
 }
 
 std::string to_string(const Graph& graph) {
   std::string result;
   for (const Op& op : graph.ops) {
-    std::string outputs, inputs, attributes;
+    std::string outputs, inputs;
     for (ValueId id : op.outputs) {
       outputs += fmt::format("{}%{} {}{}", outputs.empty() ? "" : ", ", id, name(graph.type(id).dtype),
                              to_string(graph.type(id).shape));
     }
     for (ValueId id : op.inputs) inputs += fmt::format("{}%{}", inputs.empty() ? "" : ", ", id);
-    for (const auto& [key, value] : op.attributes) {
-      std::visit([&](const auto& v) { attributes += fmt::format("{}{}={}", attributes.empty() ? "" : ", ", key, v); },
-                 value);
-    }
-    result += fmt::format("{} = {}({}) {{{}}} {}", outputs, op.definition->name(), inputs, attributes, op.name);
+    result +=
+        fmt::format("{} = {}({}) {{{}}} {}", outputs, op.definition->name(), inputs, op.attributes.text(), op.name);
     if (op.forward_op != no_id) result += fmt::format(" [backward of {}]", graph.ops[op.forward_op].name);
     result += '\n';
   }

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <variant>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/shape.h"
+#include "engine/graph/attributes.h"
+#include "engine/graph/factor_rule.h"
 
 namespace shardscope {
 
@@ -14,79 +16,94 @@ class OpDefinition;
 
 using ValueId = int32_t;
 using OpId = int32_t;
+using StateId = int32_t;
 inline constexpr int32_t no_id = -1;
 
-using Attribute = std::variant<int64_t, double, std::string>;
-using Attributes = std::map<std::string, Attribute, std::less<>>;
-
-int64_t integer(const Attributes& attributes, std::string_view key);
-double real(const Attributes& attributes, std::string_view key);
-const std::string& text(const Attributes& attributes, std::string_view key);
-
-enum class Phase : uint8_t { forward, backward, update };
+// What an op is part of. Ops stand in the graph in this order, but for `initialise`, which stands by itself: its
+// results are the states' first values.
+enum class Phase : uint8_t { forward, backward, update, initialise };
 std::string_view name(Phase phase);
 
-// Where a value comes from. Sources (all but `result`) have no producer.
-enum class ValueKind : uint8_t { input, parameter, optimizer_state, result };
+// Where a value comes from. Inputs and states have no producer.
+enum class ValueKind : uint8_t { input, state, result };
 
-// How a parameter starts; the names and formulas are those of jax.nn.initializers. `fan_in`, `fan_out` are those
-// of the flattened kernel. `key_path` and `key_counter` name the Flax Linen random key (see engine/base/random.h).
-struct Initializer {
-  enum class Kind : uint8_t { zeros, ones, normal, lecun_normal } kind = Kind::zeros;
-  double stddev = 0;   // normal
-  int64_t fan_in = 0;  // lecun_normal
-  std::vector<std::string> key_path;
-  int64_t key_counter = 1;
-};
-
-// An array of the unpartitioned training step.
+// An array of the unpartitioned step.
 struct Value {
-  std::string name;  // a parameter's path joined by '/', an input's name, or "op name:result"
+  std::string name;  // a state's name, an input's name, or "op name", "op name:result"
   TensorType type;
   ValueKind kind = ValueKind::result;
   OpId producer = no_id;
   int result_index = 0;
+  StateId state = no_id;             // of kind state
+  std::vector<std::string> logical;  // the dimensions' logical names ("batch", "embed", "" for none); or empty
+};
+
+// What the shape rule of an op says of operands of given types; ops that agree in definition, attributes and operands
+// share one.
+struct OpSignature {
+  std::vector<TensorType> results;
+  FactorRule rule;
 };
 
 struct Op {
   const OpDefinition* definition = nullptr;
-  std::string name;  // module path and op, "params/SelfAttentionBlock_0/MLP_0/Dense_0/einsum"
+  std::string name;  // module path and op, "SelfAttentionBlock_0/MLP_0/Dense_0/einsum"
   Phase phase = Phase::forward;
   OpId forward_op = no_id;  // backward ops: the op that they differentiate
   Attributes attributes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  int signature = 0;  // index into Graph::signatures
 };
 
-struct Parameter {
-  std::vector<std::string> path;  // {"params", "Embed_0", "embedding"}
-  ValueId value = no_id;
-  Initializer initializer;
-  ValueId gradient = no_id;              // set by autodiff
-  ValueId updated = no_id;               // set by the optimizer
-  std::vector<std::string> state_names;  // optimizer's, "mu", "nu"
-  std::vector<ValueId> state;            // values before the step
-  std::vector<ValueId> updated_state;    // and after
+// An array that persists between steps: a parameter, optimizer state, an accumulator, whatever a model keeps.
+struct State {
+  std::vector<std::string> path;  // of a parameter {"params", "Embed_0", "embedding"}; of its optimizer state the same
+  std::string collection;         // "params", "optimizer/mu", ...
+  ValueId initial = no_id;        // result of the op that makes the first value
+  ValueId before = no_id;         // its value when a step begins
+  ValueId after = no_id;          // and when it ends; no_id where steps do not change it
+  StateId follows = no_id;        // the state whose spec is its own unless it has one
+  bool trainable = false;         // gets a gradient
 };
 
-// A training step as a list of ops in dependency order: forward, backward, update. Knows nothing of devices.
+// A training step as a list of ops in dependency order: forward, backward, update; and the ops that make the states'
+// first values. Knows nothing of devices.
 struct Graph {
   std::vector<Value> values;
   std::vector<Op> ops;
-  std::vector<Parameter> parameters;       // in the order in which the model made them
+  std::vector<OpSignature> signatures;
+  std::vector<State> states;               // in the order in which they were made, parameters first
   std::map<std::string, ValueId> inputs;   // "tokens", "labels"
   std::map<std::string, ValueId> outputs;  // "logits", "loss", "accuracy"
 
   // Appends an op of the registered definition under a name of its own: a name that is taken gets "_1", "_2", ...;
-  // shapes of the results follow from its shape rule. Throws Failure (naming the op) when the operands do not fit.
+  // types of the results follow from its shape rule. Throws Failure (naming the op) when the operands do not fit.
   OpId add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
               Attributes attributes = {}, OpId forward_op = no_id);
-  ValueId add_source(std::string name, TensorType type, ValueKind kind);
+  ValueId add_input(std::string name, TensorType type);
+  // A state named collection + path ("params/Embed_0/embedding", "optimizer/mu/params/Embed_0/embedding"; a collection
+  // that the path begins with is not repeated), whose first value `initialiser` makes: an op without operands. Its
+  // value before the step is added, too.
+  StateId add_state(const OpDefinition& initialiser, Attributes attributes, std::string collection,
+                    std::vector<std::string> path);
+
   const TensorType& type(ValueId value) const { return values[value].type; }
+  const FactorRule& rule(OpId op) const { return signatures[ops[op].signature].rule; }
+  const std::string& name(const State& state) const { return values[state.before].name; }
+  // The states that get gradients, in order.
+  std::vector<StateId> trainable() const;
 
  private:
-  std::map<std::string, int> names_;  // of ops, with how often each was asked for
+  int sign(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
+           const std::vector<ValueId>& inputs);
+
+  std::unordered_map<std::string, int> names_;          // of ops, with how often each was asked for
+  std::unordered_multimap<uint64_t, OpId> signed_ops_;  // by definition and operand types: an op of each signature
 };
+
+// "a/b/c".
+std::string join_path(const std::vector<std::string>& path);
 
 // Throws Failure naming the op where an operand is defined late, an id is out of range or a type disagrees.
 void verify(const Graph& graph);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,42 +9,15 @@
 
 namespace shardscope {
 
-// The dimensions of an op as factors, after Shardy (openxla/shardy, "sharding representation"). Each dimension of
-// each operand and result maps to one factor. Splitting a factor over devices means: operands and results that
-// have it are split along that dimension; operands that lack it are whole on each device; results that lack it are
-// partial sums.
-//
-// Example: einsum "ik,kj->ij" has factors i, k, j; splitting i or j needs no communication, splitting k leaves the
-// result partial.
-struct Factor {
-  char label = '?';  // distinct within the op; shared by an op and its gradient
-  int64_t size = 1;
-  bool splittable = true;  // false: each device needs the whole dimension
-};
-
-struct FactorRule {
-  static constexpr int max_factors = 10;
-
-  std::vector<Factor> factors;
-  std::vector<std::vector<int>> operands;  // per operand, per dimension: index into factors
-  std::vector<std::vector<int>> results;
-  bool linear = false;  // jointly linear: partial sums of all operands give a partial sum of every result
-};
-
-// Rule from labels: one string per operand and result, one character per dimension, e.g. {"bse","e"} -> {"bse"}.
-// Labels in `whole` are not splittable. Throws Failure where the labels do not fit the shapes, a label occurs twice in
-// one array, or there are too many.
-FactorRule make_rule(const std::vector<std::string>& operands, const std::vector<std::string>& results,
-                     std::span<const TensorType> operand_types, std::span<const TensorType> result_types,
-                     std::string_view whole = "", bool linear = false);
-
 // Builds the cotangents of an op's inputs while autodiff walks the graph backwards.
-class OpDefinition;
 struct GradientContext {
+  // Said of an operand through which no gradient is meant to go, though it is of a floating-point type.
+  static constexpr ValueId none = -2;
+
   Graph& graph;
   OpId op;                                  // the forward op
   std::vector<ValueId> result_cotangents;   // no_id where a result does not reach the loss
-  std::vector<ValueId> operand_cotangents;  // to be filled; stays no_id for operands without gradient
+  std::vector<ValueId> operand_cotangents;  // to be filled, or `none`; integers need nothing
 
   // Appends a backward op of this forward op, named "<forward op>/grad/<leaf>"; the leaf is the definition's name
   // where it is not given.
@@ -60,11 +32,12 @@ class OpDefinition {
  public:
   virtual ~OpDefinition() = default;
   virtual std::string_view name() const = 0;
-  // Types of the results; throws Failure when the operands do not fit.
-  virtual std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> operands) const = 0;
-  virtual FactorRule factors(const Attributes& attributes, std::span<const TensorType> operands,
-                             std::span<const TensorType> results) const = 0;
-  virtual void gradient(GradientContext& context) const;  // default: no operand has a gradient
+  // Types of the results, and the factors; throws Failure when the operands do not fit in number, shape or dtype.
+  virtual OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const = 0;
+  // Fills the operands' cotangents. By default the op has no gradient: autodiff throws where one is needed.
+  virtual void gradient(GradientContext&) const {}
+  // True where no gradient is meant to go to any operand (a metric, say).
+  virtual bool stops_gradient() const { return false; }
   // Floating-point operations for operands and results of these (local) shapes.
   virtual double flops(const Attributes& attributes, std::span<const TensorType> operands,
                        std::span<const TensorType> results) const = 0;

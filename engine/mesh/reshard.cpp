@@ -10,7 +10,9 @@ int64_t group_size(const AxisList& axes, const Mesh& mesh) {
   return size;
 }
 
-bool can_reshard(const Sharding& from, const Sharding& to) { return (to.partial & ~from.partial) == 0; }
+bool can_reshard(const Sharding& from, const Sharding& to) {
+  return (to.partial & ~from.partial) == 0 && (to.partial == 0 || to.reduction == from.reduction);
+}
 
 namespace {
 
@@ -26,7 +28,8 @@ AxisList missing_axes(const AxisList& current, const AxisList& target) {
 
 class PathBuilder {
  public:
-  PathBuilder(const Sharding& from, const Sharding& to, const Mesh& mesh) : current_(from), target_(to), mesh_(mesh) {}
+  PathBuilder(const Sharding& from, const Sharding& to, const Mesh& mesh)
+      : current_(from), target_(to), mesh_(mesh), reduction_(from.reduction) {}
 
   std::vector<ReshardStep> build() {
     slice();
@@ -40,7 +43,8 @@ class PathBuilder {
 
  private:
   void emit(ReshardKind kind, const AxisList& axes, int split_dim, int concat_dim) {
-    steps_.push_back({kind, axes, split_dim, concat_dim, current_});
+    if (current_.partial == 0) current_.reduction = Reduction::sum;
+    steps_.push_back({kind, axes, split_dim, concat_dim, reduction_, current_});
   }
 
   // Cuts every dimension along axes over which the value is whole.
@@ -146,6 +150,7 @@ class PathBuilder {
 
   Sharding current_, target_;
   const Mesh& mesh_;
+  Reduction reduction_;
   std::vector<ReshardStep> steps_;
 };
 

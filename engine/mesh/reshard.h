@@ -12,12 +12,13 @@ enum class ReshardKind : uint8_t { slice, all_gather, all_reduce, reduce_scatter
 struct ReshardStep {
   ReshardKind kind = ReshardKind::slice;
   AxisList axes;
-  int split_dim = -1;   // reduce_scatter, all_to_all
-  int concat_dim = -1;  // all_gather, all_to_all
-  Sharding result;      // after the step
+  int split_dim = -1;                    // reduce_scatter, all_to_all
+  int concat_dim = -1;                   // all_gather, all_to_all
+  Reduction reduction = Reduction::sum;  // all_reduce, reduce_scatter
+  Sharding result;                       // after the step
 };
 
-// True where `to` can be made from `from`: a summand cannot be made from a whole value.
+// True where `to` can be made from `from`: a summand cannot be made from a whole value, nor of another reduction.
 bool can_reshard(const Sharding& from, const Sharding& to);
 
 // Steps from one layout of an array to another, in the order slice -> reduce -> collective-permute -> all-to-all ->

@@ -102,7 +102,7 @@ std::string to_string(const Sharding& sharding, const Mesh& mesh) {
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     if (sharding.partial >> axis & 1) names += (names.empty() ? "" : ",") + mesh.axes()[axis].name;
   }
-  return text + " + partial{" + names + "}";
+  return text + (sharding.reduction == Reduction::max ? " + partial max{" : " + partial{") + names + "}";
 }
 
 }  // namespace shardscope

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/reduction.h"
 #include "engine/base/shape.h"
 #include "engine/mesh/mesh.h"
 
@@ -27,7 +28,8 @@ struct AxisList {
 };
 
 // How one array lies on a mesh: for each dimension its axes, and a set of axes (bit a = axis a) over which every
-// device holds only a summand ("partial"). An axis occurs at most once. A plain value, cheap to copy and compare.
+// device holds only its part of an unfinished sum or maximum ("partial"). An axis occurs at most once. A plain value,
+// cheap to copy and compare.
 //
 // Example: mesh data=4, model=2, array (1024, 512), dims [[data],[model]], partial {}: device (d, m) holds rows
 // [256 d, 256 d + 256) and columns [256 m, 256 m + 256).
@@ -36,6 +38,7 @@ struct Sharding {
 
   uint8_t rank = 0;
   uint8_t partial = 0;
+  Reduction reduction = Reduction::sum;  // what partial values make; sum where nothing is partial
   std::array<AxisList, max_rank> dims{};
 
   static Sharding replicated(int rank);
@@ -61,7 +64,7 @@ Box shard_box(const Sharding& sharding, const Mesh& mesh, const Shape& shape, in
 // Devices that hold the same box as `device`, itself included, ascending.
 std::vector<int> replicas(const Sharding& sharding, const Mesh& mesh, const Shape& shape, int device);
 
-// "[data][model,seq][]", with " + partial{data}" where partial.
+// "[data][model,seq][]", with " + partial{data}" where it is a partial sum, " + partial max{data}" where a maximum.
 std::string to_string(const Sharding& sharding, const Mesh& mesh);
 
 }  // namespace shardscope

@@ -1,12 +1,20 @@
+#include "engine/ops/adam.h"
+
+#include <fmt/format.h>
+
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
 
+std::string to_string(const AdamAttributes& a) {
+  return fmt::format("learning_rate={}, b1={}, b2={}, eps={}", a.learning_rate, a.b1, a.b2, a.eps);
+}
+
 namespace {
 
 // optax.adam's update (D. Kingma and J. Ba, 2015): (parameter, gradient, mu, nu) -> (parameter, mu, nu), in place.
-// Attributes learning_rate, b1, b2, eps; the step count for the bias correction comes from the training step.
+// The step count for the bias correction comes from the training step.
 class Adam : public LabelledOp {
  public:
   std::string_view name() const override { return "adam"; }
@@ -14,9 +22,9 @@ class Adam : public LabelledOp {
   int in_place_operand(int result) const override { return result == 0 ? 0 : result + 1; }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    std::string all = elementwise_labels(operands[0].shape.size());
-    return {{all, all, all, all}, {all, all, all}, "", false};
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<AdamAttributes>();
+    return elementwise(operands, 4, 3);
   }
   double flops_per_element() const override { return 12; }
 };

@@ -1,27 +1,24 @@
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/families.h"
-#include "engine/ops/registry.h"
+#include "engine/ops/labelled_op.h"
 
 namespace shardscope {
 
 namespace {
 
-double elements(const TensorType& type) { return static_cast<double>(element_count(type.shape)); }
-
-// Base of ops described by one equation, jointly linear in their operands.
-class LinearEquationOp : public OpDefinition {
- public:
-  std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    return {{result_shape(parse_equation(attributes, operands.size()), operands), DType::f32}};
+// Base of ops described by one equation, jointly linear in their operands, in f32 or bf16; sums are taken in f32.
+class LinearEquationOp : public LabelledOp {
+ protected:
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    require_one_dtype(name(), operands);
+    const Equation& equation = attributes.as<EquationAttributes>().equation;
+    return {equation.operands, {equation.result}, "", /*linear=*/true};
   }
-  FactorRule factors(const Attributes& attributes, std::span<const TensorType> operands,
-                     std::span<const TensorType> results) const override {
-    Equation equation = parse_equation(attributes, operands.size());
-    return make_rule(equation.operands, {equation.result}, operands, results, "", /*linear=*/true);
-  }
-  double flops(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType>) const override {
-    return elements(operands[0]);
+  double flops_per_element() const override { return 1; }
+  bool takes(int, DType dtype) const override { return is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
   }
 };
 
@@ -37,29 +34,31 @@ const ReduceSum reduce_sum;
 class Add : public LinearEquationOp {
  public:
   std::string_view name() const override { return "add"; }
-  std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    const Equation equation = parse_equation(attributes, operands.size());
-    const std::string& a = equation.operands[0];
+  OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    OpSignature signature = LinearEquationOp::infer(attributes, operands);
+    const Equation& equation = attributes.as<EquationAttributes>().equation;
+    const bool two = equation.operands.size() == 2;
+    const std::string a = equation.operands[0], b = two ? equation.operands[1] : "";
     size_t matched = 0;
-    for (char label : a) matched += matched < equation.operands[1].size() && equation.operands[1][matched] == label;
-    if (a != equation.result || matched != equation.operands[1].size()) {
-      throw Failure(Error{"equation", "equation '" + text(attributes, "equation") + "' is not an addition", "",
+    for (char label : a) matched += matched < b.size() && b[matched] == label;
+    if (!two || a != equation.result || matched != b.size()) {
+      throw Failure(Error{"equation", "equation '" + to_string(equation) + "' is not an addition", "",
                           "the result has the dimensions of the first operand, the second some of them in that order"});
     }
-    return LinearEquationOp::infer(attributes, operands);
+    return signature;
   }
   int in_place_operand(int) const override { return 0; }
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    Equation equation = parse_equation(op.attributes, 2);
+    const Equation& equation = op.attributes.as<EquationAttributes>().equation;
     ValueId cotangent = context.result_cotangents[0];
     context.operand_cotangents[0] = cotangent;
     context.operand_cotangents[1] =
         equation.operands[1] == equation.result
             ? cotangent
             : context.append_value(reduce_sum, {cotangent},
-                                   {{"equation", equation.result + "->" + equation.operands[1]}});
+                                   EquationAttributes{Equation({equation.result}, equation.operands[1])});
   }
 };
 

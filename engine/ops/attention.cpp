@@ -1,15 +1,44 @@
+#include "engine/ops/attention.h"
+
+#include "engine/base/error.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/workspace.h"
 
 namespace shardscope {
 
+std::string to_string(const AttentionAttributes& attributes) {
+  return (attributes.causal ? "causal, " : "") + to_string(attributes.dropout);
+}
+
 namespace {
 
 // Softmax attention without an array of scores. Dimensions: b batch, q query position, k key position, h head, d size
-// of a head. Attributes: causal, padding (0 or 1), dropout_rate, seed, dropout_fold (as in op dropout, over the index
-// in (b, h, q, k)). Scores are (query / sqrt(d)) key; masked ones are finfo(f32).min as in flax.linen, so that a row
-// with nothing allowed is uniform. Positions are global: a split q knows its offset. k and d must be whole.
+// of a head. Weights are dropped as in op dropout, over the index in (b, h, q, k). Scores are (query / sqrt(d)) key;
+// masked ones are finfo(f32).min as in flax.linen, so that a row with nothing allowed is uniform. Positions are global:
+// a split q knows its offset. k and d must be whole.
+//
+// A mask is two operands, valid queries i32 (b, q) and valid keys i32 (b, k): positions above 0 are valid, as
+// flax.linen.make_attention_mask(x > 0, x > 0). Where the key has fewer heads, each of its g heads serves r query heads
+// that follow each other: h = (g r).
+
+bool is_masked(std::span<const TensorType> operands, size_t unmasked_count) { return operands.size() > unmasked_count; }
+
+struct AttentionLabels {
+  std::string query, key, lse;
+};
+
+AttentionLabels attention_labels(std::span<const TensorType> operands) {
+  const bool fits = operands.size() > 1 && operands[0].shape.size() == 4 && operands[1].shape.size() == 4;
+  if (!fits || operands[0].shape[2] == operands[1].shape[2]) return {"bqhd", "bkhd", "bhq"};
+  if (operands[1].shape[2] == 0 || operands[0].shape[2] % operands[1].shape[2] != 0) {
+    throw Failure(Error{"shape",
+                        std::to_string(operands[0].shape[2]) + " query heads are not a multiple of " +
+                            std::to_string(operands[1].shape[2]) + " key heads",
+                        "", "each key head serves the same number of query heads"});
+  }
+  return {"bq(gr)d", "bkgd", "b(gr)q"};
+}
 
 double products(std::span<const TensorType> operands, int count) {
   const Shape& q = operands[0].shape;
@@ -21,7 +50,7 @@ int64_t scratch(std::span<const TensorType> operands, int threads) {
   return attention_workspace_bytes(q[1], operands[1].shape[1], q[3], threads);
 }
 
-// (query, key, value, query tokens, key tokens, context, lse, d context) -> (d query, d key, d value).
+// (query, key, value, context, lse, d context [, valid queries, valid keys]) -> (d query, d key, d value).
 class AttentionGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_grad"; }
@@ -35,15 +64,20 @@ class AttentionGrad : public LabelledOp {
   }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bqhd", "bkhd", "bkhd", "bq", "bk", "bqhd", "bhq", "bqhd"}, {"bqhd", "bkhd", "bkhd"}, "kd", false};
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<AttentionAttributes>();
+    const auto [query, key, lse] = attention_labels(operands);
+    Labels labels{{query, key, key, query, lse, query}, {query, key, key}, "kd", false};
+    if (is_masked(operands, 6)) labels.operands.insert(labels.operands.end(), {"bq", "bk"});
+    return labels;
   }
+  bool takes(int operand, DType dtype) const override { return dtype == (operand < 6 ? DType::f32 : DType::i32); }
   double flops_per_element() const override { return 0; }
 };
 
 const AttentionGrad attention_grad;
 
-// (query, key, value, query tokens i32 (b, q), key tokens i32 (b, k)) -> (context (b, q, h, d), log-sum-exp (b, h, q)).
+// (query, key, value [, valid queries, valid keys]) -> (context (b, q, h, d), log-sum-exp (b, h, q)).
 class Attention : public LabelledOp {
  public:
   std::string_view name() const override { return "attention"; }
@@ -58,16 +92,22 @@ class Attention : public LabelledOp {
 
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
-    std::vector<ValueId> inputs = op.inputs;
-    inputs.insert(inputs.end(), {op.outputs[0], op.outputs[1], context.result_cotangents[0]});
+    std::vector<ValueId> inputs{op.inputs[0],  op.inputs[1],  op.inputs[2],
+                                op.outputs[0], op.outputs[1], context.result_cotangents[0]};
+    inputs.insert(inputs.end(), op.inputs.begin() + 3, op.inputs.end());
     OpId grad = context.append(attention_grad, inputs, op.attributes);
     for (int i = 0; i < 3; ++i) context.operand_cotangents[i] = context.graph.ops[grad].outputs[i];
   }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bqhd", "bkhd", "bkhd", "bq", "bk"}, {"bqhd", "bhq"}, "kd", false};
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<AttentionAttributes>();
+    const auto [query, key, lse] = attention_labels(operands);
+    Labels labels{{query, key, key}, {query, lse}, "kd", false};
+    if (is_masked(operands, 3)) labels.operands.insert(labels.operands.end(), {"bq", "bk"});
+    return labels;
   }
+  bool takes(int operand, DType dtype) const override { return dtype == (operand < 3 ? DType::f32 : DType::i32); }
   double flops_per_element() const override { return 0; }
 };
 

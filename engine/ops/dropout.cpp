@@ -1,13 +1,24 @@
+#include "engine/ops/dropout.h"
+
+#include <fmt/format.h>
+
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
 
+std::string to_string(const DropoutAttributes& a) {
+  if (a.rate == 0) return "rate=0";
+  std::string key = fmt::format("{:08x}{:08x}+{}*step+{}", a.key.key.k0, a.key.key.k1, a.key.stride, a.key.offset);
+  if (a.key.fold) key += fmt::format("+{}", *a.key.fold);
+  return fmt::format("rate={}, key={}", a.rate, key);
+}
+
 namespace {
 
 // flax.linen.Dropout: keeps element i (row-major index in the whole array) where bernoulli(key, 1 - rate)[i] and scales
-// it by 1 / (1 - rate). Attributes: dropout_rate, seed, dropout_fold (linen_fold of the module's path); the key is
-// fold_in(fold_in(PRNGKey(seed), step), dropout_fold). Linear in x, and its own gradient.
+// it by 1 / (1 - rate), the key being that of the training step. The identity where nothing is trained. Linear in x,
+// and its own gradient.
 class Dropout : public LabelledOp {
  public:
   std::string_view name() const override { return "dropout"; }
@@ -20,9 +31,13 @@ class Dropout : public LabelledOp {
   }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    std::string all = elementwise_labels(operands[0].shape.size());
-    return {{all}, {all}, "", true};
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<DropoutAttributes>();
+    return elementwise(operands, 1, 1, /*linear=*/true);
+  }
+  bool takes(int, DType dtype) const override { return is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
   }
   double flops_per_element() const override { return 1; }
 };

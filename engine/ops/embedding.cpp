@@ -1,7 +1,13 @@
+#include "engine/ops/embedding.h"
+
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
+
+std::string to_string(const EmbeddingGradAttributes& attributes) {
+  return "vocabulary=" + std::to_string(attributes.vocabulary);
+}
 
 namespace {
 
@@ -12,12 +18,13 @@ class EmbeddingGrad : public LabelledOp {
   std::string_view name() const override { return "embedding_grad"; }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType>) const override {
-    return {{"bs", "bse"}, {"ve"}, "", false};
+  Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
+    return {{"bs", "bse"}, {"ve"}, "", false, {}, {{'v', attributes.as<EmbeddingGradAttributes>().vocabulary}}};
   }
   double flops_per_element() const override { return 1; }
-  int64_t extra_label_size(const Attributes& attributes, char) const override {
-    return integer(attributes, "vocabulary");
+  bool takes(int operand, DType dtype) const override { return operand == 0 ? dtype == DType::i32 : is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[1].dtype;
   }
 };
 
@@ -33,7 +40,7 @@ class Embedding : public LabelledOp {
     const Op op = context.graph.ops[context.op];
     int64_t vocabulary = context.graph.type(op.inputs[1]).shape[0];
     context.operand_cotangents[1] = context.append_value(embedding_grad, {op.inputs[0], context.result_cotangents[0]},
-                                                         {{"vocabulary", vocabulary}});
+                                                         EmbeddingGradAttributes{vocabulary});
   }
 
  protected:
@@ -41,6 +48,10 @@ class Embedding : public LabelledOp {
     return {{"bs", "ve"}, {"bse"}, "", false};
   }
   double flops_per_element() const override { return 0; }
+  bool takes(int operand, DType dtype) const override { return operand == 0 ? dtype == DType::i32 : is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[1].dtype;
+  }
 };
 
 const Embedding embedding;

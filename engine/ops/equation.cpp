@@ -1,62 +1,40 @@
 #include "engine/ops/equation.h"
 
-#include <map>
-
 #include "engine/base/error.h"
 
 namespace shardscope {
 
-Equation parse_equation(const Attributes& attributes, size_t operand_count) {
-  const std::string& equation = text(attributes, "equation");
-  auto fail = [&](const std::string& what) -> void {
-    throw Failure(Error{"equation", "equation '" + equation + "' " + what, "", "for example 'bse,ef->bsf'"});
-  };
-  size_t arrow = equation.find("->");
-  if (arrow == std::string::npos) fail("has no '->'");
-  Equation parsed;
-  parsed.result = equation.substr(arrow + 2);
-  std::string operand;
-  for (char c : equation.substr(0, arrow) + ",") {
+Equation::Equation(const std::string& text) {
+  const size_t arrow = text.find("->");
+  if (arrow == std::string::npos) {
+    throw Failure(Error{"equation", "equation '" + text + "' has no '->'", "", "for example 'bse,ef->bsf'"});
+  }
+  result = text.substr(arrow + 2);
+  operands.emplace_back();
+  for (char c : text.substr(0, arrow)) {
     if (c == ',') {
-      parsed.operands.push_back(operand);
-      operand.clear();
+      operands.emplace_back();
     } else {
-      operand += c;
+      operands.back() += c;
     }
   }
-  if (parsed.operands.size() != operand_count) fail("does not have " + std::to_string(operand_count) + " operands");
-  return parsed;
 }
 
-Shape result_shape(const Equation& equation, std::span<const TensorType> operands) {
-  std::map<char, int64_t> sizes;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Shape& shape = operands[i].shape;
-    if (shape.size() != equation.operands[i].size()) {
-      throw Failure(Error{"rank",
-                          "operand " + std::to_string(i) + " of shape " + to_string(shape) + " does not fit '" +
-                              equation.operands[i] + "'",
-                          "", ""});
-    }
-    for (size_t d = 0; d < shape.size(); ++d) {
-      auto [entry, added] = sizes.emplace(equation.operands[i][d], shape[d]);
-      if (!added && entry->second != shape[d]) {
-        throw Failure(Error{"shape",
-                            std::string("dimension '") + entry->first + "' is " + std::to_string(entry->second) +
-                                " in one operand and " + std::to_string(shape[d]) + " in another",
-                            "", ""});
-      }
-    }
-  }
-  Shape shape;
-  for (char label : equation.result) {
-    auto found = sizes.find(label);
-    if (found == sizes.end()) {
-      throw Failure(Error{"equation", std::string("result dimension '") + label + "' occurs in no operand", "", ""});
-    }
-    shape.push_back(found->second);
-  }
-  return shape;
+std::string to_string(const Equation& equation) {
+  std::string text;
+  for (size_t i = 0; i < equation.operands.size(); ++i) text += (i ? "," : "") + equation.operands[i];
+  return text + "->" + equation.result;
+}
+
+std::string to_string(const EquationAttributes& attributes) {
+  std::string text = "equation=" + to_string(attributes.equation);
+  for (auto [label, size] : attributes.sizes) text += std::string(", ") + label + "=" + std::to_string(size);
+  return text;
+}
+
+Attributes sum_attributes(const TensorType& type) {
+  const std::string labels = std::string("abcdefgh").substr(0, type.shape.size());
+  return EquationAttributes{Equation({labels, labels}, labels)};
 }
 
 }  // namespace shardscope

@@ -1,24 +1,37 @@
 #pragma once
 
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "engine/base/shape.h"
-#include "engine/graph/graph.h"
+#include "engine/graph/attributes.h"
+#include "engine/graph/factor_rule.h"
 
 namespace shardscope {
 
-// An einsum-like equation, one character per dimension: "bse,ehd->bshd" has operands {"bse", "ehd"}, result "bshd".
+// An einsum-like equation in the letters of engine/graph/factor_rule.h: "bse,ehd->bshd" has operands {"bse", "ehd"} and
+// result "bshd". Throws Failure (code equation) where the text is none.
 struct Equation {
+  Equation(const std::string& text);
+  Equation(const char* text) : Equation(std::string(text)) {}
+  Equation(std::vector<std::string> operands, std::string result)
+      : operands(std::move(operands)), result(std::move(result)) {}
+
   std::vector<std::string> operands;
   std::string result;
+  bool operator==(const Equation&) const = default;
 };
+std::string to_string(const Equation& equation);
 
-// Parses the attribute "equation". Throws Failure when it is malformed or does not name as many operands as given.
-Equation parse_equation(const Attributes& attributes, size_t operand_count);
+// Attributes of the ops that an equation describes.
+struct EquationAttributes {
+  Equation equation;
+  std::vector<std::pair<char, int64_t>> sizes = {};  // of letters that the operands leave open ("bs(hd)->bshd": h)
+  bool operator==(const EquationAttributes&) const = default;
+};
+std::string to_string(const EquationAttributes& attributes);
 
-// Sizes of the result's dimensions; throws Failure when a label has two sizes, or none.
-Shape result_shape(const Equation& equation, std::span<const TensorType> operands);
+// Attributes of an addition of two arrays of this type.
+Attributes sum_attributes(const TensorType& type);
 
 }  // namespace shardscope

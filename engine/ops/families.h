@@ -15,6 +15,12 @@ std::vector<const OpDefinition*> layer_norm_ops();
 std::vector<const OpDefinition*> attention_ops();
 std::vector<const OpDefinition*> dropout_ops();
 std::vector<const OpDefinition*> cross_entropy_ops();
+std::vector<const OpDefinition*> squared_error_ops();
+std::vector<const OpDefinition*> scale_ops();
+std::vector<const OpDefinition*> constant_ops();
+std::vector<const OpDefinition*> cast_ops();
+std::vector<const OpDefinition*> rearrange_ops();
+std::vector<const OpDefinition*> initialise_ops();
 std::vector<const OpDefinition*> adam_ops();
 
 }  // namespace shardscope

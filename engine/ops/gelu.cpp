@@ -13,8 +13,12 @@ class GeluGrad : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    std::string all = elementwise_labels(operands[0].shape.size());
-    return {{all, all}, {all}, "", false};
+    require_one_dtype(name(), operands);
+    return elementwise(operands, 2, 1);
+  }
+  bool takes(int, DType dtype) const override { return is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
   }
   double flops_per_element() const override { return 20; }
 };
@@ -34,8 +38,11 @@ class Gelu : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    std::string all = elementwise_labels(operands[0].shape.size());
-    return {{all}, {all}, "", false};
+    return elementwise(operands, 1, 1);
+  }
+  bool takes(int, DType dtype) const override { return is_float(dtype); }
+  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
+    return operands[0].dtype;
   }
   double flops_per_element() const override { return 12; }
 };

@@ -1,7 +1,6 @@
 #include "engine/ops/labelled_op.h"
 
 #include <algorithm>
-#include <map>
 
 #include "engine/base/error.h"
 
@@ -9,35 +8,42 @@ namespace shardscope {
 
 std::string elementwise_labels(size_t rank) { return std::string("abcdefgh").substr(0, rank); }
 
-std::vector<TensorType> LabelledOp::infer(const Attributes& attributes, std::span<const TensorType> operands) const {
-  Labels names = labels(attributes, operands);
-  if (names.operands.size() != operands.size()) {
-    throw Failure(Error{"operand_count",
-                        std::string(name()) + " takes " + std::to_string(names.operands.size()) + " operands, got " +
-                            std::to_string(operands.size()),
-                        "", ""});
-  }
-  make_rule(names.operands, {}, operands, {});  // consistent sizes
-  std::map<char, int64_t> sizes;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    for (size_t d = 0; d < operands[i].shape.size(); ++d) sizes[names.operands[i][d]] = operands[i].shape[d];
-  }
-  std::vector<TensorType> results;
-  for (const std::string& result : names.results) {
-    TensorType type{{}, result_dtype(static_cast<int>(results.size()))};
-    for (char label : result) {
-      auto found = sizes.find(label);
-      type.shape.push_back(found != sizes.end() ? found->second : extra_label_size(attributes, label));
-    }
-    results.push_back(type);
-  }
-  return results;
+Labels elementwise(std::span<const TensorType> operands, size_t operand_count, size_t results, bool linear) {
+  const std::string all = elementwise_labels(operands.empty() ? 0 : operands[0].shape.size());
+  return {std::vector<std::string>(operand_count, all), std::vector<std::string>(results, all), "", linear};
 }
 
-FactorRule LabelledOp::factors(const Attributes& attributes, std::span<const TensorType> operands,
-                               std::span<const TensorType> results) const {
-  Labels names = labels(attributes, operands);
-  return make_rule(names.operands, names.results, operands, results, names.whole, names.linear);
+void require_one_dtype(std::string_view op, std::span<const TensorType> operands) {
+  for (size_t i = 1; i < operands.size(); ++i) {
+    if (operands[i].dtype == operands[0].dtype) continue;
+    throw Failure(Error{"dtype",
+                        std::string(op) + " of " + std::string(name(operands[0].dtype)) + " and " +
+                            std::string(name(operands[i].dtype)),
+                        "", "cast to " + std::string(name(promote(operands[0].dtype, operands[i].dtype))) + " first"});
+  }
+}
+
+OpSignature LabelledOp::infer(const Attributes& attributes, std::span<const TensorType> operands) const {
+  OpSignature signature;
+  signature.rule = make_rule(labels(attributes, operands), operands);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DType dtype = operands[i].dtype;
+    if (takes(static_cast<int>(i), dtype)) continue;
+    std::string legal;
+    for (DType other : {DType::f32, DType::bf16, DType::i32}) {
+      if (!takes(static_cast<int>(i), other)) continue;
+      legal += (legal.empty() ? "" : " or ") + std::string(shardscope::name(other));
+    }
+    throw Failure(Error{
+        "dtype",
+        "operand " + std::to_string(i) + " of " + std::string(name()) + " is " + std::string(shardscope::name(dtype)),
+        "", "it may be " + legal});
+  }
+  for (size_t i = 0; i < signature.rule.results.size(); ++i) {
+    const int result = static_cast<int>(i);
+    signature.results.push_back({result_shape(signature.rule, result), result_dtype(result, attributes, operands)});
+  }
+  return signature;
 }
 
 double LabelledOp::flops(const Attributes&, std::span<const TensorType> operands,

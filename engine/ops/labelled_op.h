@@ -7,20 +7,10 @@
 
 namespace shardscope {
 
-// Base of ops whose dimensions carry fixed labels, one string per operand and result; result sizes follow from the
-// operands' labels. `elementwise` labels adapt to the first operand's rank (an op that treats all dimensions alike).
+// Base of ops whose dimensions carry letters, one string per operand and result; shapes of the results follow.
 class LabelledOp : public OpDefinition {
  public:
-  struct Labels {
-    std::vector<std::string> operands;
-    std::vector<std::string> results;
-    std::string whole;  // labels that cannot be split
-    bool linear = false;
-  };
-
-  std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> operands) const override;
-  FactorRule factors(const Attributes& attributes, std::span<const TensorType> operands,
-                     std::span<const TensorType> results) const override;
+  OpSignature infer(const Attributes& attributes, std::span<const TensorType> operands) const override;
   // `flops_per_element` operations for each element of the largest operand or result.
   double flops(const Attributes& attributes, std::span<const TensorType> operands,
                std::span<const TensorType> results) const override;
@@ -28,12 +18,20 @@ class LabelledOp : public OpDefinition {
  protected:
   virtual Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const = 0;
   virtual double flops_per_element() const = 0;
-  virtual DType result_dtype(int /*result*/) const { return DType::f32; }
-  // Sizes of labels that no operand has (an embedding gradient's vocabulary).
-  virtual int64_t extra_label_size(const Attributes&, char) const { return -1; }
+  // Which types an operand may have: f32 unless the op says otherwise.
+  virtual bool takes(int /*operand*/, DType dtype) const { return dtype == DType::f32; }
+  virtual DType result_dtype(int /*result*/, const Attributes&, std::span<const TensorType> /*operands*/) const {
+    return DType::f32;
+  }
 };
 
 // "abcd" for rank 4.
 std::string elementwise_labels(size_t rank);
+
+// Of an op on `operand_count` arrays of the shape of the first one; `linear` where sums pass through it.
+Labels elementwise(std::span<const TensorType> operands, size_t operand_count, size_t results, bool linear = false);
+
+// Throws Failure (code dtype) unless all operands have one type.
+void require_one_dtype(std::string_view op, std::span<const TensorType> operands);
 
 }  // namespace shardscope

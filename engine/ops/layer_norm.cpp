@@ -1,7 +1,15 @@
+#include "engine/ops/layer_norm.h"
+
+#include <fmt/format.h>
+
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
 namespace shardscope {
+
+std::string to_string(const LayerNormAttributes& a) {
+  return fmt::format("epsilon={}, features={}", a.epsilon, a.features);
+}
 
 namespace {
 
@@ -9,13 +17,17 @@ namespace {
 // (partial when e is split), everything else is elementwise. flax.linen.LayerNorm with fast variance:
 // mean = E[x], var = max(0, E[x^2] - mean^2), y = (x - mean) rsqrt(var + epsilon) scale + bias.
 
-std::string rows(std::span<const TensorType> operands) { return elementwise_labels(operands[0].shape.size() - 1); }
-std::string all(std::span<const TensorType> operands) { return elementwise_labels(operands[0].shape.size() - 1) + 'z'; }
+std::string rows(std::span<const TensorType> operands) {
+  const size_t rank = operands.empty() ? 0 : operands[0].shape.size();
+  return elementwise_labels(rank == 0 ? 0 : rank - 1);
+}
+std::string all(std::span<const TensorType> operands) { return rows(operands) + 'z'; }
 
 // x -> (sum of x, sum of x^2) over e.
 class Moments : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm_moments"; }
+  bool stops_gradient() const override { return true; }
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
@@ -84,6 +96,7 @@ class LayerNorm : public LabelledOp {
     context.operand_cotangents[4] = context.graph.ops[parameters].outputs[1];
     OpId sums = context.append(grad_moments, {dy, x, sum, squares, scale}, op.attributes);
     ValueId g1 = context.graph.ops[sums].outputs[0], g2 = context.graph.ops[sums].outputs[1];
+    context.operand_cotangents[1] = context.operand_cotangents[2] = GradientContext::none;
     context.operand_cotangents[0] =
         context.append_value(grad_input, {dy, x, sum, squares, scale, g1, g2}, op.attributes);
   }

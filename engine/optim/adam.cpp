@@ -1,3 +1,6 @@
+#include "engine/ops/adam.h"
+
+#include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
 #include "engine/optim/optimizer.h"
 
@@ -5,22 +8,18 @@ namespace shardscope {
 
 namespace {
 
-void append(Graph& graph, const OptionList& options) {
-  Attributes attributes;
-  for (const char* key : {"learning_rate", "b1", "b2", "eps"}) attributes[key] = real_option(options, key);
-  for (Parameter& parameter : graph.parameters) {
-    const std::string name = graph.values[parameter.value].name;
-    const TensorType type = graph.type(parameter.value);
-    parameter.state_names = {"mu", "nu"};
-    for (const std::string& state : parameter.state_names) {
-      parameter.state.push_back(graph.add_source("optimizer/" + state + "/" + name, type, ValueKind::optimizer_state));
-    }
-    OpId update =
-        graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
-                     {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
-    const std::vector<ValueId>& results = graph.ops[update].outputs;
-    parameter.updated = results[0];
-    parameter.updated_state = {results[1], results[2]};
+void append(Graph& graph, const OptionList& options, const std::vector<ValueId>& cotangents) {
+  const AdamAttributes attributes{real_option(options, "learning_rate"), real_option(options, "b1"),
+                                  real_option(options, "b2"), real_option(options, "eps")};
+  for (StateId id : graph.trainable()) {
+    const StateId mu = add_optimizer_state(graph, id, "mu"), nu = add_optimizer_state(graph, id, "nu");
+    State& parameter = graph.states[id];
+    const OpId update = graph.add_op(
+        op_definition("adam"), graph.name(parameter) + "/adam", Phase::update,
+        {parameter.before, cotangents[parameter.before], graph.states[mu].before, graph.states[nu].before}, attributes);
+    parameter.after = graph.ops[update].outputs[0];
+    graph.states[mu].after = graph.ops[update].outputs[1];
+    graph.states[nu].after = graph.ops[update].outputs[2];
   }
 }
 

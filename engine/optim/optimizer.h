@@ -12,13 +12,17 @@ namespace shardscope {
 struct OptimizerDefinition {
   std::string name;
   std::vector<OptionDefinition> options;
-  // Appends state sources and update ops for every parameter (whose gradient is known), and records them in it.
-  void (*append)(Graph& graph, const OptionList& options);
+  // Appends state and update ops for every trainable state; `cotangents` (per value) holds their gradients.
+  void (*append)(Graph& graph, const OptionList& options, const std::vector<ValueId>& cotangents);
 };
 
 // All optimizers; one line in optimizer.cpp adds one. find_optimizer gives nullptr for an unknown name.
 const std::vector<OptimizerDefinition>& all_optimizers();
 const OptimizerDefinition* find_optimizer(const std::string& name);
+
+// Adds a state of collection "optimizer/<name>" of the type of `parameter`, zero at first, that lies as it does unless
+// the run file says otherwise.
+StateId add_optimizer_state(Graph& graph, StateId parameter, const std::string& name);
 
 OptimizerDefinition adam_optimizer();
 

@@ -16,7 +16,8 @@ int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * al
 
 class BufferAssignment {
  public:
-  BufferAssignment(Program& program, const Graph& graph, const std::vector<int>& kept)
+  BufferAssignment(Program& program, const Graph& graph, const std::vector<ValueId>& gradients,
+                   const std::vector<int>& kept)
       : program_(program), graph_(graph), last_step_(static_cast<int>(program.steps.size()) - 1) {
     last_use_.assign(program.values.size(), -1);
     made_.resize(program.values.size());
@@ -28,7 +29,7 @@ class BufferAssignment {
       }
     }
     for (int value : kept) last_use_[value] = last_step_;
-    for (const Parameter& parameter : graph.parameters) gradients_.insert(parameter.gradient);
+    gradients_.insert(gradients.begin(), gradients.end());
   }
 
   void run(int threads) {
@@ -64,8 +65,10 @@ class BufferAssignment {
       buffer.persistent = true;
       buffer.first = 0;
       buffer.last = last_step_;
-      if (origin.kind == ValueKind::parameter) buffer.category = MemoryCategory::parameters;
-      if (origin.kind == ValueKind::optimizer_state) buffer.category = MemoryCategory::optimizer;
+      if (origin.kind == ValueKind::state) {
+        const bool parameter = graph_.states[origin.state].trainable;
+        buffer.category = parameter ? MemoryCategory::parameters : MemoryCategory::optimizer;
+      }
     } else if (gradients_.count(value.graph_value)) {
       buffer.category = MemoryCategory::gradients;
     }
@@ -148,8 +151,9 @@ int64_t place(std::vector<Buffer>& buffers, const std::vector<int>& order) {
 
 }  // namespace
 
-void plan_memory(Program& program, const Graph& graph, const std::vector<int>& kept, int threads) {
-  BufferAssignment(program, graph, kept).run(threads);
+void plan_memory(Program& program, const Graph& graph, const std::vector<ValueId>& gradients,
+                 const std::vector<int>& kept, int threads) {
+  BufferAssignment(program, graph, gradients, kept).run(threads);
   std::vector<Buffer>& buffers = program.buffers;
   std::vector<int> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);

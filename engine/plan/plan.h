@@ -28,7 +28,8 @@ struct ParameterPlan {
   PartitionSpec spec;  // as the file says, or empty when not named
   bool named = false;  // the file names it
   Sharding sharding;
-  int value = -1;  // program value that stores it
+  StateId state = no_id;  // in the graph
+  int value = -1;         // program value that stores it
   std::vector<std::string> state_names;
   std::vector<int> state_values;  // program values of the optimizer's state
 };

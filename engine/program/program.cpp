@@ -42,15 +42,12 @@ void verify(const Program& program, const Graph& graph, const Mesh& mesh) {
     }
     for (int output : step.outputs) defined[output] = true;
     if (step.kind != StepKind::compute) continue;
-    const Op& op = graph.ops[step.op];
-    std::vector<TensorType> operands, results;
-    for (ValueId input : op.inputs) operands.push_back(graph.type(input));
-    for (ValueId output : op.outputs) results.push_back(graph.type(output));
-    bool linear = op.definition->factors(op.attributes, operands, results).linear;
-    uint8_t partial = program.values[step.inputs[0]].sharding.partial;
+    const bool linear = graph.rule(step.op).linear;
+    uint8_t partial = step.inputs.empty() ? 0 : program.values[step.inputs[0]].sharding.partial;
     for (int input : step.inputs) {
       uint8_t bits = program.values[input].sharding.partial;
-      if (bits && !linear) fail(fmt::format("operand {} is a partial sum", program.values[input].name));
+      const bool sum = program.values[input].sharding.reduction == Reduction::sum;
+      if (bits && !(linear && sum)) fail(fmt::format("operand {} is a partial sum", program.values[input].name));
       if (bits != partial) fail("some operands are partial sums and some are not");
     }
   }

@@ -70,9 +70,10 @@ struct Step {
   // all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p of the local size, permute n.
   std::vector<AxisIndex> axes;  // the group, major to minor
   int64_t group_size = 1;
-  std::vector<int> split_dims;   // per input: reduce-scatter, all-to-all; -1 elsewhere
-  std::vector<int> concat_dims;  // per input: all-gather, all-to-all; -1 elsewhere
-  int64_t payload_bytes = 0;     // n: the full size (all-gather: result, reduce-scatter: operand)
+  Reduction reduction = Reduction::sum;  // all-reduce, reduce-scatter
+  std::vector<int> split_dims;           // per input: reduce-scatter, all-to-all; -1 elsewhere
+  std::vector<int> concat_dims;          // per input: all-gather, all-to-all; -1 elsewhere
+  int64_t payload_bytes = 0;             // n: the full size (all-gather: result, reduce-scatter: operand)
   double wire_bytes = 0;
   std::string cause;  // one sentence: which op needed which layout of what
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/thread_communicator.h"
+#include "engine/ops/equation.h"
 #include "engine/ops/workspace.h"
 #include "engine/runtime/kernels/kernel.h"
 
@@ -47,7 +48,7 @@ double fastest_seconds(int runs, Work&& work) {
 // Seconds of one op whose operands and result have these shapes.
 double op_seconds(const std::string& op, const std::string& equation, const std::vector<Shape>& shapes, int threads) {
   std::vector<FloatArray> arrays(shapes.begin(), shapes.end());
-  Attributes attributes{{"equation", equation}};
+  const Attributes attributes = EquationAttributes{equation};
   std::vector<Line> workspace(static_cast<size_t>(matrix_product_workspace_bytes(8192, 2048, 2048, threads) / 64));
   KernelArguments arguments{&attributes,      {arrays[0].view(), arrays[1].view()},        {arrays[2].view()},
                             workspace.data(), static_cast<int64_t>(workspace.size() * 64), threads};

@@ -14,7 +14,9 @@ std::vector<Placement> candidates(const LayoutProblem& problem, const Op& op, co
   if (!op.definition->must_be_in_place()) return legal_placements(rule, problem.mesh, order);
   const Sharding& pinned = *problem.pins[op.inputs[op.definition->in_place_operand(0)]];
   Placement placement;
-  for (int d = 0; d < pinned.rank; ++d) placement.factors[rule.operands[0][d]] = pinned.dims[d];
+  for (int d = 0; d < pinned.rank; ++d) {
+    add_dimension_axes(rule, rule.operands[0][d], pinned.dims[d], problem.mesh, placement);
+  }
   return {placement};
 }
 
@@ -41,12 +43,13 @@ float work_seconds(const LayoutProblem& problem, const LayoutCosts& costs, const
 
 }  // namespace
 
-std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
+std::vector<bool> bucketed_values(const Graph& graph, const std::vector<ValueId>& cotangents, int64_t bucket_bytes) {
   std::vector<bool> bucketed(graph.values.size());
-  for (const Parameter& parameter : graph.parameters) {
-    if (graph.type(parameter.value).bytes() > bucket_bytes) continue;
-    bucketed[parameter.value] = true;
-    if (parameter.gradient != no_id) bucketed[parameter.gradient] = true;
+  for (StateId id : graph.trainable()) {
+    const ValueId value = graph.states[id].before;
+    if (graph.type(value).bytes() > bucket_bytes) continue;
+    bucketed[value] = true;
+    if (cotangents[value] != no_id) bucketed[cotangents[value]] = true;
   }
   return bucketed;
 }
@@ -54,7 +57,7 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
 std::vector<ValueNode> value_nodes(const LayoutProblem& problem, LayoutCosts& costs) {
   const Graph& graph = problem.graph;
   std::vector<ValueNode> values(graph.values.size());
-  const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
+  const std::vector<bool> bucketed = bucketed_values(graph, problem.cotangents, problem.bucket_bytes);
   // Half of them are parameters, gathered together, half gradients, reduced together.
   const double share =
       2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
@@ -115,8 +118,9 @@ std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, cons
   for (size_t v = 0; v < values.size(); ++v) {
     for (size_t d = 0; d < graph.values[v].type.shape.size(); ++d) {
       int first = -1;
-      auto join = [&](OpId op, const std::vector<int>& dims) {
-        int node = find(op * FactorRule::max_factors + dims[d]);
+      auto join = [&](OpId op, const std::vector<DimensionFactors>& dims) {
+        if (dims[d].empty()) return;
+        int node = find(op * FactorRule::max_factors + dims[d][0]);
         if (first < 0) first = node;
         parent[node] = find(first);
       };

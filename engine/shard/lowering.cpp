@@ -41,7 +41,7 @@ class Lowering {
         graph_(problem.graph),
         mesh_(problem.mesh),
         choices_(choices),
-        bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
+        bucketed_(bucketed_values(problem.graph, problem.cotangents, problem.bucket_bytes)),
         costs_(problem.mesh, problem.rates) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.versions.resize(graph_.values.size());
@@ -53,7 +53,7 @@ class Lowering {
     }
     schedule_updates();
     for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
-      if (graph_.ops[op].phase == Phase::update) continue;
+      if (graph_.ops[op].phase == Phase::update || graph_.ops[op].phase == Phase::initialise) continue;
       lower_op(op, main_);
       for (OpId update : updates_after_[op]) lower_update(update);
     }
@@ -125,7 +125,7 @@ class Lowering {
     step.phase = op.phase;
     step.op = id;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      bool gather_first = graph_.values[op.inputs[i]].kind == ValueKind::parameter && bucketed_[op.inputs[i]];
+      bool gather_first = graph_.values[op.inputs[i]].kind == ValueKind::state && bucketed_[op.inputs[i]];
       StagedSteps* where = staged ? staged : gather_first ? &prologue_ : nullptr;
       step.inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id, where));
     }
@@ -197,6 +197,7 @@ class Lowering {
       step.group_size = group_size(part.axes, mesh_);
       step.split_dims = {part.split_dim};
       step.concat_dims = {part.concat_dim};
+      step.reduction = part.reduction;
       double payload = 0;
       step.wire_bytes = wire_bytes(part, current, mesh_, graph_.type(value), &payload);
       step.payload_bytes = static_cast<int64_t>(payload);
@@ -237,7 +238,10 @@ class Lowering {
       for (const Step& step : stage) {
         if (!is_collective(step.kind)) continue;
         auto same = std::find_if(merged.begin(), merged.end(), [&](const Step& other) {
-          return other.kind == step.kind && other.axes == step.axes && step.kind != StepKind::collective_permute;
+          const bool reduces = step.kind == StepKind::all_reduce || step.kind == StepKind::reduce_scatter;
+          const auto dtype = [&](const Step& one) { return lowered_.program.values[one.inputs[0]].dtype; };
+          return other.kind == step.kind && other.axes == step.axes && step.kind != StepKind::collective_permute &&
+                 (!reduces || (other.reduction == step.reduction && dtype(other) == dtype(step)));
         });
         if (same == merged.end()) {
           merged.push_back(step);

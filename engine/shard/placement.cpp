@@ -6,14 +6,61 @@ namespace {
 
 constexpr size_t max_placements = 4096;
 
-Sharding project(const std::vector<int>& dims, const Placement& placement) {
+int64_t parts_of(const AxisList& axes, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (AxisIndex axis : axes) parts *= mesh.axis_size(axis);
+  return parts;
+}
+
+Sharding project(const std::vector<DimensionFactors>& dims, const Placement& placement) {
   Sharding sharding = Sharding::replicated(static_cast<int>(dims.size()));
-  for (size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = placement.factors[dims[d]];
+  for (size_t d = 0; d < dims.size(); ++d) sharding.dims[d] = dimension_axes(dims[d], placement);
   sharding.partial = placement.partial;
   return sharding;
 }
 
 }  // namespace
+
+AxisList dimension_axes(const DimensionFactors& dimension, const Placement& placement) {
+  AxisList axes;
+  for (int factor : dimension) {
+    for (AxisIndex axis : placement.factors[factor]) axes.push_back(axis);
+  }
+  return axes;
+}
+
+void add_dimension_axes(const FactorRule& rule, const DimensionFactors& dimension, const AxisList& axes,
+                        const Mesh& mesh, Placement& placement) {
+  size_t f = 0;
+  int64_t left = dimension.empty() ? 1 : rule.factors[dimension[0]].size;
+  for (AxisIndex axis : axes) {
+    while (left == 1 && f + 1 < dimension.size()) left = rule.factors[dimension[++f]].size;
+    if (f >= dimension.size() || left % mesh.axis_size(axis) != 0 || !rule.factors[dimension[f]].splittable) return;
+    placement.factors[dimension[f]].push_back(axis);
+    left /= mesh.axis_size(axis);
+  }
+}
+
+bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
+  auto fits = [&](const std::vector<DimensionFactors>& dims) {
+    for (const DimensionFactors& dimension : dims) {
+      bool whole = true;
+      for (int factor : dimension) {
+        const int64_t parts = parts_of(placement.factors[factor], mesh);
+        if (parts > 1 && !whole) return false;
+        whole &= parts == rule.factors[factor].size;
+      }
+    }
+    return true;
+  };
+  for (const auto& dims : rule.operands) {
+    if (!fits(dims)) return false;
+  }
+  for (const auto& dims : rule.results) {
+    if (!fits(dims)) return false;
+  }
+  return true;
+}
 
 Sharding operand_sharding(const FactorRule& rule, const Placement& placement, int operand) {
   return project(rule.operands[operand], placement);
@@ -25,6 +72,7 @@ Sharding result_sharding(const FactorRule& rule, const Placement& placement, int
   for (size_t f = 0; f < rule.factors.size(); ++f) {
     for (AxisIndex axis : placement.factors[f]) sharding.partial |= static_cast<uint8_t>((1u << axis) & ~shown);
   }
+  if (sharding.partial) sharding.reduction = rule.reductions[result];
   return sharding;
 }
 
@@ -56,6 +104,7 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
     }
     placements = std::move(extended);
   }
+  std::erase_if(placements, [&](const Placement& placement) { return !is_contiguous(rule, placement, mesh); });
   return placements;
 }
 

@@ -23,6 +23,17 @@ struct Placement {
 Sharding operand_sharding(const FactorRule& rule, const Placement& placement, int operand);
 Sharding result_sharding(const FactorRule& rule, const Placement& placement, int result);
 
+// The axes of one dimension from those of its factors, and back: an axis belongs to the most major factor that is not
+// wholly split yet. Axes that fit no factor are left out, and those behind them.
+//
+// Example: (h, d) = (4, 16) and axes [a, b, c] of sizes 2, 2, 8 is h:[a, b], d:[c]; with a of size 3 it is nothing.
+AxisList dimension_axes(const DimensionFactors& dimension, const Placement& placement);
+void add_dimension_axes(const FactorRule& rule, const DimensionFactors& dimension, const AxisList& axes,
+                        const Mesh& mesh, Placement& placement);
+// True where every dimension is cut into contiguous parts: a factor is split only where those before it in its
+// dimension are split wholly.
+bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
+
 // All legal placements of an op: each axis of size > 1 on one splittable factor that it divides, on none, or on partial
 // (linear ops). Axes on one factor are ordered as in `axis_order`. Ordered: the first splits nothing. On
 // meshes of many axes, where there would be thousands, the last axes split only the first of the others' placements.

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 
+#include "engine/shard/placement.h"
+
 namespace shardscope {
 
 namespace {
 
 bool only_passes_through(const FactorRule& rule) {
   for (size_t f = 0; f < rule.factors.size(); ++f) {
-    for (const std::vector<int>& dims : rule.results) {
-      if (std::find(dims.begin(), dims.end(), static_cast<int>(f)) == dims.end()) return false;
+    for (const std::vector<DimensionFactors>& dims : rule.results) {
+      bool has = false;
+      for (const DimensionFactors& dimension : dims) {
+        has |= std::find(dimension.begin(), dimension.end(), static_cast<int>(f)) != dimension.end();
+      }
+      if (!has) return false;
     }
   }
   return true;
@@ -43,7 +49,39 @@ class Propagation {
   struct Place {
     ValueId value;
     int dim;
+    const DimensionFactors* factors;  // of that dimension
   };
+
+  // What the layout of the place's value says of one factor of its dimension; and whether an axis may be added to that
+  // factor next, all before it being split wholly and none behind it at all.
+  struct FactorAxes {
+    AxisList axes;
+    bool extends = true;
+  };
+  FactorAxes axes_of(const Place& place, int factor, const FactorRule& rule) const {
+    const AxisList& list = layouts_[place.value].dims[place.dim];
+    if (place.factors->size() == 1) return {list, true};
+    Placement split;
+    add_dimension_axes(rule, *place.factors, list, mesh_, split);
+    FactorAxes result{split.factors[factor], true};
+    bool before = true;
+    int assigned = 0;
+    for (int other : *place.factors) {
+      const AxisList& axes = split.factors[other];
+      assigned += axes.count;
+      if (other == factor) {
+        before = false;
+      } else if (before) {
+        int64_t parts = 1;
+        for (AxisIndex axis : axes) parts *= mesh_.axis_size(axis);
+        result.extends &= parts == rule.factors[other].size;
+      } else {
+        result.extends &= axes.empty();
+      }
+    }
+    result.extends &= assigned == list.count;
+    return result;
+  }
 
   bool visit(OpId id, bool contractions) {
     const Op& op = graph_.ops[id];
@@ -52,17 +90,19 @@ class Propagation {
     bool changed = false;
     for (size_t f = 0; f < rule.factors.size(); ++f) {
       if (rule.factors[f].splittable)
-        changed |= spread(id, places(op, rule, static_cast<int>(f)), rule.factors[f].size);
+        changed |= spread(id, places(op, rule, static_cast<int>(f)), static_cast<int>(f), rule);
     }
     return changed;
   }
 
   static std::vector<Place> places(const Op& op, const FactorRule& rule, int factor) {
     std::vector<Place> found;
-    auto collect = [&](const std::vector<std::vector<int>>& maps, const std::vector<ValueId>& values) {
+    auto collect = [&](const std::vector<std::vector<DimensionFactors>>& maps, const std::vector<ValueId>& values) {
       for (size_t i = 0; i < maps.size(); ++i) {
         for (size_t d = 0; d < maps[i].size(); ++d) {
-          if (maps[i][d] == factor) found.push_back({values[i], static_cast<int>(d)});
+          const DimensionFactors& dimension = maps[i][d];
+          if (std::find(dimension.begin(), dimension.end(), factor) == dimension.end()) continue;
+          found.push_back({values[i], static_cast<int>(d), &dimension});
         }
       }
     };
@@ -71,14 +111,14 @@ class Propagation {
     return found;
   }
 
-  bool spread(OpId op, const std::vector<Place>& places, int64_t size) {
+  bool spread(OpId op, const std::vector<Place>& places, int factor, const FactorRule& rule) {
     AxisList wanted;
     for (const Place& place : places) {
-      const AxisList& list = layouts_[place.value].dims[place.dim];
+      const AxisList list = axes_of(place, factor, rule).axes;
       if (list.count > wanted.count) wanted = list;
     }
     for (const Place& place : places) {
-      const AxisList& list = layouts_[place.value].dims[place.dim];
+      const AxisList list = axes_of(place, factor, rule).axes;
       int common = 0;
       while (common < std::min(list.count, wanted.count) && list.axes[common] == wanted.axes[common]) ++common;
       if (common < list.count) {
@@ -89,13 +129,15 @@ class Propagation {
     for (const Place& place : places) {
       if (pins_[place.value]) continue;
       Sharding& layout = layouts_[place.value];
-      AxisList& list = layout.dims[place.dim];
-      if (!wanted.starts_with(list)) continue;
-      for (int i = list.count; i < wanted.count; ++i) {
+      const FactorAxes present = axes_of(place, factor, rule);
+      if (!present.extends || !wanted.starts_with(present.axes)) continue;
+      int64_t parts = 1;
+      for (AxisIndex axis : present.axes) parts *= mesh_.axis_size(axis);
+      for (int i = present.axes.count; i < wanted.count; ++i) {
         AxisIndex axis = wanted.axes[i];
-        int64_t parts = shard_count(layout, mesh_, place.dim) * mesh_.axis_size(axis);
-        if (((layout.used_axes() >> axis) & 1) || size % parts != 0) break;
-        list.push_back(axis);
+        parts *= mesh_.axis_size(axis);
+        if (((layout.used_axes() >> axis) & 1) || rule.factors[factor].size % parts != 0) break;
+        layout.dims[place.dim].push_back(axis);
         changed = true;
         if (observer_) observer_(place.value, place.dim, axis, op);
       }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/error.h"
+#include "engine/ops/attention.h"
 #include "engine/ops/workspace.h"
 
 namespace shardscope {
@@ -21,8 +22,8 @@ AttentionShape::AttentionShape(const KernelArguments& arguments) {
   first_head = query.offset[2];
   all_queries = query.global_shape[1];
   all_heads = query.global_shape[2];
-  causal = integer(*arguments.attributes, "causal") != 0;
-  padding = integer(*arguments.attributes, "padding") != 0;
+  key_heads = key.shape[2];
+  causal = arguments.attributes->as<AttentionAttributes>().causal;
   scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_size)));
 }
 
@@ -36,12 +37,17 @@ uint64_t AttentionShape::score_index(int64_t b, int64_t h, int64_t q) const {
 }
 
 MatrixProductShape AttentionShape::heads_to_scores(int64_t rows) const {
-  return {
-      .m = rows, .n = keys, .k = head_size, .transpose_b = true, .lda = row_stride(), .ldb = row_stride(), .ldc = keys};
+  return {.m = rows,
+          .n = keys,
+          .k = head_size,
+          .transpose_b = true,
+          .lda = row_stride(),
+          .ldb = key_row_stride(),
+          .ldc = keys};
 }
 
 MatrixProductShape AttentionShape::scores_to_queries(int64_t rows) const {
-  return {.m = rows, .n = head_size, .k = keys, .lda = keys, .ldb = row_stride(), .ldc = row_stride()};
+  return {.m = rows, .n = head_size, .k = keys, .lda = keys, .ldb = key_row_stride(), .ldc = row_stride()};
 }
 
 MatrixProductShape AttentionShape::scores_to_keys(int64_t rows, bool accumulate) const {
@@ -51,15 +57,23 @@ MatrixProductShape AttentionShape::scores_to_keys(int64_t rows, bool accumulate)
           .transpose_a = true,
           .lda = keys,
           .ldb = row_stride(),
-          .ldc = row_stride(),
+          .ldc = key_row_stride(),
           .accumulate = accumulate};
+}
+
+AttentionMask::AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, size_t first_mask,
+                             float* bias)
+    : shape_(shape), bias_(bias) {
+  if (arguments.inputs.size() <= first_mask) return;
+  valid_queries_ = arguments.inputs[first_mask].i32();
+  valid_keys_ = arguments.inputs[first_mask + 1].i32();
 }
 
 void AttentionMask::start_sequence(int64_t b) {
   sequence_ = b;
   first_allowed_ = shape_.keys;
   for (int64_t k = shape_.keys; k-- > 0;) {
-    const bool allowed = !shape_.padding || key_tokens_[b * shape_.keys + k] > 0;
+    const bool allowed = !valid_keys_ || valid_keys_[b * shape_.keys + k] > 0;
     bias_[k] = allowed ? 0.0f : -std::numeric_limits<float>::infinity();
     if (allowed) first_allowed_ = k;
   }
@@ -70,7 +84,7 @@ int64_t AttentionMask::limit(int64_t q) const {
 }
 
 bool AttentionMask::is_uniform(int64_t q) const {
-  const bool blank = shape_.padding && query_tokens_[sequence_ * shape_.queries + q] <= 0;
+  const bool blank = valid_queries_ && valid_queries_[sequence_ * shape_.queries + q] <= 0;
   return blank || first_allowed_ >= limit(q);
 }
 

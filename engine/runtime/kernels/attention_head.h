@@ -12,20 +12,24 @@ namespace shardscope {
 
 // What attention and its gradient share. One head of one sequence is worked on at a time, in blocks of query positions.
 struct AttentionShape {
-  int64_t batch, queries, keys, heads, head_size;  // of the part held here
-  int64_t first_batch, first_query, first_head;    // where that part starts
-  int64_t all_heads, all_queries;                  // of the whole array
-  bool causal, padding;
+  int64_t batch, queries, keys, heads, key_heads, head_size;  // of the part held here
+  int64_t first_batch, first_query, first_head;               // where that part starts
+  int64_t all_heads, all_queries;                             // of the whole array
+  bool causal;
   float scale;  // 1 / sqrt(head_size)
 
   explicit AttentionShape(const KernelArguments& arguments);
 
   int64_t row_stride() const { return heads * head_size; }
+  int64_t key_row_stride() const { return key_heads * head_size; }
   int64_t block() const;
   int64_t block_count() const { return (queries + block() - 1) / block(); }
   int64_t block_size(int64_t index) const;
   int64_t query_offset(int64_t b, int64_t h, int64_t q) const { return ((b * queries + q) * heads + h) * head_size; }
-  int64_t key_offset(int64_t b, int64_t h) const { return (b * keys * heads + h) * head_size; }
+  // Of the key head that serves query head h: heads / key_heads query heads that follow each other share one.
+  int64_t key_offset(int64_t b, int64_t h) const {
+    return (b * keys * key_heads + h / (heads / key_heads)) * head_size;
+  }
   // Row-major index in the whole (batch, heads, queries, keys) array of this row's first key.
   uint64_t score_index(int64_t b, int64_t h, int64_t q) const;
 
@@ -38,8 +42,8 @@ struct AttentionShape {
 // Which keys the queries of one sequence may see. Keys are masked by adding `bias` (0 or -infinity) to the scores.
 class AttentionMask {
  public:
-  AttentionMask(const AttentionShape& shape, const int32_t* query_tokens, const int32_t* key_tokens, float* bias)
-      : shape_(shape), query_tokens_(query_tokens), key_tokens_(key_tokens), bias_(bias) {}
+  // Valid queries and valid keys are the inputs from `first_mask` on, where there are any.
+  AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, size_t first_mask, float* bias);
 
   void start_sequence(int64_t b);
   // Keys that a causal mask leaves to this query: those before the limit.
@@ -50,8 +54,8 @@ class AttentionMask {
 
  private:
   AttentionShape shape_;
-  const int32_t* query_tokens_;
-  const int32_t* key_tokens_;
+  const int32_t* valid_queries_ = nullptr;
+  const int32_t* valid_keys_ = nullptr;
   float* bias_;
   int64_t sequence_ = 0;
   int64_t first_allowed_ = 0;

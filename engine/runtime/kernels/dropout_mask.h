@@ -4,16 +4,15 @@
 #include <span>
 
 #include "engine/base/random.h"
-#include "engine/runtime/kernels/kernel.h"
+#include "engine/ops/dropout.h"
 
 namespace shardscope {
 
 // Which elements of an array one training step keeps: flax.linen.Dropout's bernoulli(key, 1 - rate) over the row-major
-// index in the whole array. Attributes dropout_rate, seed, dropout_fold; the key is fold_in(fold_in(PRNGKey(seed),
-// step), dropout_fold). With rate 0 everything is kept and the other attributes are not read.
+// index in the whole array, with the step's key. With rate 0 everything is kept.
 class DropoutMask {
  public:
-  explicit DropoutMask(const Attributes& attributes);
+  explicit DropoutMask(const DropoutAttributes& attributes) : rate_(attributes.rate), step_key_(attributes.key) {}
 
   bool active() const { return rate_ > 0; }
   // The probability of being kept, in the precision in which JAX draws and divides.
@@ -24,8 +23,7 @@ class DropoutMask {
 
  private:
   double rate_;
-  Key base_;
-  uint32_t fold_ = 0;
+  StepKey step_key_;
   Key key_;
 };
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "engine/base/vector_clones.h"
+#include "engine/ops/adam.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
 
@@ -39,10 +40,10 @@ class AdamKernel : public Kernel {
                arguments.outputs[2].f32()},
         count_(arguments.outputs[0].count()),
         threads_(arguments.threads),
-        b1_(real(*arguments.attributes, "b1")),
-        b2_(real(*arguments.attributes, "b2")),
-        rate_(static_cast<float>(real(*arguments.attributes, "learning_rate"))),
-        eps_(static_cast<float>(real(*arguments.attributes, "eps"))) {}
+        b1_(arguments.attributes->as<AdamAttributes>().b1),
+        b2_(arguments.attributes->as<AdamAttributes>().b2),
+        rate_(static_cast<float>(arguments.attributes->as<AdamAttributes>().learning_rate)),
+        eps_(static_cast<float>(arguments.attributes->as<AdamAttributes>().eps)) {}
 
   void run(const StepContext& context) override {
     const Moment first = moment(b1_, context.step + 1), second = moment(b2_, context.step + 1);

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "engine/base/error.h"
 #include "engine/base/vector_clones.h"
 #include "engine/ops/equation.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -27,7 +26,7 @@ struct Group {
 };
 
 std::vector<Group> group_dimensions(const KernelArguments& arguments) {
-  const Equation equation = parse_equation(*arguments.attributes, arguments.inputs.size());
+  const Equation equation = arguments.attributes->as<EquationAttributes>().equation;
   const std::string &a = equation.operands[0], &b = equation.operands[1];
   std::vector<Group> groups;
   int64_t stride = 1;
@@ -42,10 +41,6 @@ std::vector<Group> group_dimensions(const KernelArguments& arguments) {
       groups.push_back({size, present ? stride : 0});
     }
     if (present) stride *= size;
-  }
-  if (matched > 0 || a != equation.result) {
-    throw Failure(Error{"equation", "equation '" + text(*arguments.attributes, "equation") + "' is not an addition", "",
-                        "the result has the dimensions of the first operand, the second some of them in that order"});
   }
   if (groups.empty()) groups.push_back({1, 1});
   return groups;  // innermost first

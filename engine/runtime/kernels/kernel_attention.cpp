@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "engine/base/vector_clones.h"
+#include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -39,12 +40,12 @@ SHARDSCOPE_KERNEL_CLONES void drop(float* weights, const uint8_t* kept, float fa
   for (int64_t k = 0; k < keys; ++k) weights[k] = kept[k] ? weights[k] * factor : 0.0f;
 }
 
-// (q, k, v, query tokens, key tokens) -> (context, lse).
+// (q, k, v [, valid queries, valid keys]) -> (context, lse).
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
       : shape_(arguments),
-        dropout_(*arguments.attributes),
+        dropout_(arguments.attributes->as<AttentionAttributes>().dropout),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
@@ -80,7 +81,7 @@ class AttentionKernel : public Kernel {
 
     Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
         : scores(workspace.take(shape.block() * shape.keys)),
-          mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
+          mask(shape, arguments, 3, workspace.take(shape.keys)),
           kept(static_cast<size_t>(shape.keys)),
           scratch(workspace.rest()),
           scores_of_block(shape.heads_to_scores(shape.block()), 1, workspace.left(), lane),

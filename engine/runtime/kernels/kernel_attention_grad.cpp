@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 
 #include "engine/base/vector_clones.h"
+#include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -48,18 +50,18 @@ SHARDSCOPE_KERNEL_CLONES void score_grad(float* weights, const float* dweights, 
   }
 }
 
-// (q, k, v, query tokens, key tokens, context, lse, dcontext) -> (dq, dk, dv).
+// (q, k, v, context, lse, dcontext [, valid queries, valid keys]) -> (dq, dk, dv).
 class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
       : shape_(arguments),
-        dropout_(*arguments.attributes),
+        dropout_(arguments.attributes->as<AttentionAttributes>().dropout),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
-        context_(arguments.inputs[5].f32()),
-        lse_(arguments.inputs[6].f32()),
-        dcontext_(arguments.inputs[7].f32()),
+        context_(arguments.inputs[3].f32()),
+        lse_(arguments.inputs[4].f32()),
+        dcontext_(arguments.inputs[5].f32()),
         dquery_(arguments.outputs[0].f32()),
         dkey_(arguments.outputs[1].f32()),
         dvalue_(arguments.outputs[2].f32()),
@@ -73,12 +75,15 @@ class AttentionGradKernel : public Kernel {
 
   void run(const StepContext& context) override {
     dropout_.start_step(context.step);
-    parallel_for(threads_, shape_.batch * shape_.heads, 1, [&](int64_t begin, int64_t end, int thread) {
+    const int64_t served = shape_.heads / shape_.key_heads;
+    parallel_for(threads_, shape_.batch * shape_.key_heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t b = i / shape_.heads, h = i % shape_.heads;
-        if (h == 0 || i == begin) lane.mask.start_sequence(b);
-        for (int64_t block = 0; block < shape_.block_count(); ++block) differentiate(lane, b, h, block);
+        const int64_t b = i / shape_.key_heads, first = i % shape_.key_heads * served;
+        if (first == 0 || i == begin) lane.mask.start_sequence(b);
+        for (int64_t h = first; h < first + served; ++h) {
+          for (int64_t block = 0; block < shape_.block_count(); ++block) differentiate(lane, b, h, block, h > first);
+        }
       }
     });
   }
@@ -87,11 +92,15 @@ class AttentionGradKernel : public Kernel {
   // The products of one block of queries.
   struct Products {
     MatrixProduct to_scores, to_queries, to_keys;
+    std::optional<MatrixProduct> more_to_keys;  // of further query heads that the key head serves
 
     Products(const AttentionShape& shape, int64_t block, int64_t workspace_bytes, int lane)
         : to_scores(shape.heads_to_scores(shape.block_size(block)), 1, workspace_bytes, lane),
           to_queries(shape.scores_to_queries(shape.block_size(block)), 1, workspace_bytes, lane),
-          to_keys(shape.scores_to_keys(shape.block_size(block), block > 0), 1, workspace_bytes, lane) {}
+          to_keys(shape.scores_to_keys(shape.block_size(block), block > 0), 1, workspace_bytes, lane) {
+      if (shape.heads == shape.key_heads || block > 0) return;
+      more_to_keys.emplace(shape.scores_to_keys(shape.block_size(block), true), 1, workspace_bytes, lane);
+    }
   };
 
   struct Lane {
@@ -105,7 +114,7 @@ class AttentionGradKernel : public Kernel {
     Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
         : weights(workspace.take(shape.block() * shape.keys)),
           dweights(workspace.take(shape.block() * shape.keys)),
-          mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
+          mask(shape, arguments, 6, workspace.take(shape.keys)),
           kept(static_cast<size_t>(shape.keys)),
           scratch(workspace.rest()) {
       const int64_t count = shape.block_count();
@@ -115,14 +124,14 @@ class AttentionGradKernel : public Kernel {
     }
   };
 
-  void differentiate(Lane& lane, int64_t b, int64_t h, int64_t block) {
+  void differentiate(Lane& lane, int64_t b, int64_t h, int64_t block, bool more) {
     Products& products = lane.products[block == 0 ? 0 : block + 1 < shape_.block_count() ? 1 : 2];
     const int64_t first = block * shape_.block(), rows = shape_.block_size(block);
     const int64_t query = shape_.query_offset(b, h, first), key = shape_.key_offset(b, h);
+    MatrixProduct& to_keys = more && products.more_to_keys ? *products.more_to_keys : products.to_keys;
     products.to_scores.run(query_ + query, key_ + key, lane.weights, lane.scratch);
     for (int64_t row = 0; row < rows; ++row) weigh(lane, b, h, first + row, row * shape_.keys);
-    products.to_keys.run(dropout_.active() ? lane.dweights : lane.weights, dcontext_ + query, dvalue_ + key,
-                         lane.scratch);
+    to_keys.run(dropout_.active() ? lane.dweights : lane.weights, dcontext_ + query, dvalue_ + key, lane.scratch);
     products.to_scores.run(dcontext_ + query, value_ + key, lane.dweights, lane.scratch);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t q = first + row, at = query + row * shape_.row_stride();
@@ -131,7 +140,7 @@ class AttentionGradKernel : public Kernel {
                  lane.mask.is_uniform(q), shape_.keys);
     }
     products.to_queries.run(lane.weights, key_ + key, dquery_ + query, lane.scratch);
-    products.to_keys.run(lane.weights, query_ + query, dkey_ + key, lane.scratch);
+    to_keys.run(lane.weights, query_ + query, dkey_ + key, lane.scratch);
   }
 
   float factor() const { return dropout_.active() ? 1.0f / dropout_.keep_probability() : 1.0f; }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "engine/base/vector_clones.h"
+#include "engine/ops/scale.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/vector_math.h"
@@ -24,85 +25,124 @@ SHARDSCOPE_KERNEL_CLONES float sum_of_exponentials(const float* x, float shift, 
   return sum;
 }
 
-SHARDSCOPE_KERNEL_CLONES void softmax_grad(const float* x, float lse, float scale, int64_t count, float* dx) {
+SHARDSCOPE_KERNEL_CLONES void scaled_exponentials(const float* x, float shift, float scale, int64_t count, float* y) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) dx[i] = vector_exp(x[i] - lse) * scale;
+  for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - shift) * scale;
 }
 
-// (logits, labels) -> loss, correct, lse. A label outside the vocabulary makes the loss NaN.
-class CrossEntropyKernel : public Kernel {
+// Index of the first element that is `value`; `count` where none is.
+SHARDSCOPE_KERNEL_CLONES int64_t find_first(const float* x, float value, int64_t count) {
+  constexpr int64_t block = 64;
+  int64_t first = 0;
+  for (; first + block <= count; first += block) {
+    int hits = 0;
+#pragma omp simd reduction(+ : hits)
+    for (int64_t i = 0; i < block; ++i) hits += x[first + i] == value ? 1 : 0;
+    if (hits > 0) break;
+  }
+  while (first < count && !(x[first] == value)) ++first;
+  return first;
+}
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+// The part of the vocabulary that is held here.
+struct Vocabulary {
+  int64_t first, size, whole;
+
+  explicit Vocabulary(const TensorView& logits)
+      : first(logits.offset.back()), size(logits.shape.back()), whole(logits.global_shape.back()) {}
+  bool holds(int32_t label) const { return label >= first && label < first + size; }
+  bool is_label(int32_t label) const { return label >= 0 && label < whole; }
+};
+
+// logits -> largest of each row.
+class RowMaxKernel : public Kernel {
  public:
-  explicit CrossEntropyKernel(const KernelArguments& arguments)
+  explicit RowMaxKernel(const KernelArguments& arguments)
       : logits_(arguments.inputs[0].f32()),
-        labels_(arguments.inputs[1].i32()),
-        loss_(arguments.outputs[0].f32()),
-        correct_(arguments.outputs[1].f32()),
-        lse_(arguments.outputs[2].f32()),
-        rows_(arguments.inputs[1].count()),
-        classes_(arguments.inputs[0].shape.back()),
-        scale_(real(*arguments.attributes, "scale")),
-        threads_(arguments.threads),
-        hits_(static_cast<size_t>(arguments.threads)) {}
+        top_(arguments.outputs[0].f32()),
+        rows_(arguments.outputs[0].count()),
+        columns_(arguments.inputs[0].shape.back()),
+        threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
-    hits_.assign(hits_.size(), 0);
-    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int thread) {
-      int64_t hits = 0;
-      for (int64_t row = begin; row < end; ++row) hits += is_hit(row);
-      hits_[thread] = hits;
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row) top_[row] = largest(logits_ + row * columns_, columns_);
     });
-    double loss = 0;
-    for (int64_t row = 0; row < rows_; ++row) {
-      loss += valid(row) ? static_cast<double>(lse_[row]) - logits_[row * classes_ + labels_[row]]
-                         : std::numeric_limits<double>::quiet_NaN();
-    }
-    int64_t hits = 0;
-    for (int64_t part : hits_) hits += part;
-    *loss_ = static_cast<float>(loss * scale_);
-    *correct_ = static_cast<float>(static_cast<double>(hits) * scale_);
   }
 
  private:
-  bool valid(int64_t row) const { return labels_[row] >= 0 && labels_[row] < classes_; }
+  const float* logits_;
+  float* top_;
+  int64_t rows_, columns_;
+  int threads_;
+};
 
-  // Stores the row's log-sum-exp; true where the first largest logit is the label's.
-  bool is_hit(int64_t row) {
-    const float* logits = logits_ + row * classes_;
-    const float top = largest(logits, classes_);
-    lse_[row] = top + std::log(sum_of_exponentials(logits, top, classes_));
-    return valid(row) && logits[labels_[row]] == top && (labels_[row] == 0 || largest(logits, labels_[row]) < top);
+// (logits, labels, top) -> (exp_sum, label_logit, first).
+class TermsKernel : public Kernel {
+ public:
+  explicit TermsKernel(const KernelArguments& arguments)
+      : logits_(arguments.inputs[0].f32()),
+        labels_(arguments.inputs[1].i32()),
+        top_(arguments.inputs[2].f32()),
+        exp_sum_(arguments.outputs[0].f32()),
+        label_logit_(arguments.outputs[1].f32()),
+        first_(arguments.outputs[2].i32()),
+        vocabulary_(arguments.inputs[0]),
+        rows_(arguments.inputs[1].count()),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row) fill(row);
+    });
+  }
+
+ private:
+  void fill(int64_t row) {
+    const float* logits = logits_ + row * vocabulary_.size;
+    const int32_t label = labels_[row];
+    exp_sum_[row] = sum_of_exponentials(logits, top_[row], vocabulary_.size);
+    label_logit_[row] = !vocabulary_.is_label(label) ? not_a_number
+                        : vocabulary_.holds(label)   ? logits[label - vocabulary_.first]
+                                                     : 0.0f;
+    const int64_t i = find_first(logits, top_[row], vocabulary_.size);
+    first_[row] =
+        i == vocabulary_.size ? std::numeric_limits<int32_t>::min() : -static_cast<int32_t>(vocabulary_.first + i);
   }
 
   const float* logits_;
   const int32_t* labels_;
-  float* loss_;
-  float* correct_;
-  float* lse_;
-  int64_t rows_, classes_;
-  double scale_;
+  const float* top_;
+  float* exp_sum_;
+  float* label_logit_;
+  int32_t* first_;
+  Vocabulary vocabulary_;
+  int64_t rows_;
   int threads_;
-  std::vector<int64_t> hits_;  // per thread
 };
 
-// (logits, labels, lse) -> (softmax - onehot) * scale.
-class CrossEntropyGradKernel : public Kernel {
+// (logits, labels, d exp_sum, d label_logit, top) -> d logits.
+class TermsGradKernel : public Kernel {
  public:
-  explicit CrossEntropyGradKernel(const KernelArguments& arguments)
+  explicit TermsGradKernel(const KernelArguments& arguments)
       : logits_(arguments.inputs[0].f32()),
         labels_(arguments.inputs[1].i32()),
-        lse_(arguments.inputs[2].f32()),
+        exp_sum_grad_(arguments.inputs[2].f32()),
+        label_logit_grad_(arguments.inputs[3].f32()),
+        top_(arguments.inputs[4].f32()),
         grad_(arguments.outputs[0].f32()),
+        vocabulary_(arguments.inputs[0]),
         rows_(arguments.inputs[1].count()),
-        classes_(arguments.inputs[0].shape.back()),
-        scale_(static_cast<float>(real(*arguments.attributes, "scale"))),
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
       for (int64_t row = begin; row < end; ++row) {
-        float* grad = grad_ + row * classes_;
-        softmax_grad(logits_ + row * classes_, lse_[row], scale_, classes_, grad);
-        if (labels_[row] >= 0 && labels_[row] < classes_) grad[labels_[row]] -= scale_;
+        float* grad = grad_ + row * vocabulary_.size;
+        scaled_exponentials(logits_ + row * vocabulary_.size, top_[row], exp_sum_grad_[row], vocabulary_.size, grad);
+        if (vocabulary_.holds(labels_[row])) grad[labels_[row] - vocabulary_.first] += label_logit_grad_[row];
       }
     });
   }
@@ -110,17 +150,92 @@ class CrossEntropyGradKernel : public Kernel {
  private:
   const float* logits_;
   const int32_t* labels_;
-  const float* lse_;
+  const float* exp_sum_grad_;
+  const float* label_logit_grad_;
+  const float* top_;
   float* grad_;
-  int64_t rows_, classes_;
-  float scale_;
+  Vocabulary vocabulary_;
+  int64_t rows_;
   int threads_;
+};
+
+// (top, exp_sum, label_logit, first, labels [, weights]) -> (loss, accuracy).
+class CrossEntropyKernel : public Kernel {
+ public:
+  explicit CrossEntropyKernel(const KernelArguments& arguments)
+      : top_(arguments.inputs[0].f32()),
+        exp_sum_(arguments.inputs[1].f32()),
+        label_logit_(arguments.inputs[2].f32()),
+        first_(arguments.inputs[3].i32()),
+        labels_(arguments.inputs[4].i32()),
+        weights_(arguments.inputs.size() > 5 ? arguments.inputs[5].f32() : nullptr),
+        loss_(arguments.outputs[0].f32()),
+        accuracy_(arguments.outputs[1].f32()),
+        rows_(arguments.inputs[4].count()),
+        scale_(arguments.attributes->as<ScaleAttributes>().scale) {}
+
+  void run(const StepContext&) override {
+    double loss = 0, hits = 0;
+    for (int64_t row = 0; row < rows_; ++row) {
+      const double weight = weights_ ? weights_[row] : 1.0;
+      loss += weight * (static_cast<double>(top_[row] + std::log(exp_sum_[row])) - label_logit_[row]);
+      if (first_[row] == -labels_[row]) hits += weight;
+    }
+    *loss_ = static_cast<float>(loss * scale_);
+    *accuracy_ = static_cast<float>(hits * scale_);
+  }
+
+ private:
+  const float* top_;
+  const float* exp_sum_;
+  const float* label_logit_;
+  const int32_t* first_;
+  const int32_t* labels_;
+  const float* weights_;
+  float* loss_;
+  float* accuracy_;
+  int64_t rows_;
+  double scale_;
+};
+
+// (exp_sum, d loss [, weights]) -> (d exp_sum, d label_logit).
+class CrossEntropyGradKernel : public Kernel {
+ public:
+  explicit CrossEntropyGradKernel(const KernelArguments& arguments)
+      : exp_sum_(arguments.inputs[0].f32()),
+        loss_grad_(arguments.inputs[1].f32()),
+        weights_(arguments.inputs.size() > 2 ? arguments.inputs[2].f32() : nullptr),
+        exp_sum_grad_(arguments.outputs[0].f32()),
+        label_logit_grad_(arguments.outputs[1].f32()),
+        rows_(arguments.inputs[0].count()),
+        scale_(static_cast<float>(arguments.attributes->as<ScaleAttributes>().scale)) {}
+
+  void run(const StepContext&) override {
+    const float scale = *loss_grad_ * scale_;
+    for (int64_t row = 0; row < rows_; ++row) {
+      const float share = weights_ ? weights_[row] * scale : scale;
+      exp_sum_grad_[row] = share / exp_sum_[row];
+      label_logit_grad_[row] = -share;
+    }
+  }
+
+ private:
+  const float* exp_sum_;
+  const float* loss_grad_;
+  const float* weights_;
+  float* exp_sum_grad_;
+  float* label_logit_grad_;
+  int64_t rows_;
+  float scale_;
 };
 
 }  // namespace
 
 std::vector<NamedKernel> cross_entropy_kernels() {
-  return {{"cross_entropy", make_kernel<CrossEntropyKernel>},
+  return {{"row_max", make_kernel<RowMaxKernel>},
+          {"cross_entropy_terms", make_kernel<TermsKernel>},
+          {"cross_entropy_terms_grad", make_kernel<TermsGradKernel>},
+          {"cross_entropy", make_kernel<CrossEntropyKernel>},
           {"cross_entropy_grad", make_kernel<CrossEntropyGradKernel>}};
 }
 

@@ -21,7 +21,7 @@ SHARDSCOPE_KERNEL_CLONES void keep(const float* x, const uint8_t* kept, float pr
 class DropoutKernel : public Kernel {
  public:
   explicit DropoutKernel(const KernelArguments& arguments)
-      : mask_(*arguments.attributes),
+      : mask_(arguments.attributes->as<DropoutAttributes>()),
         x_(arguments.inputs[0]),
         y_(arguments.outputs[0].f32()),
         count_(x_.count()),

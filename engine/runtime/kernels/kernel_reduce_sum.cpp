@@ -63,7 +63,7 @@ class ReduceSumKernel : public Kernel {
         y_(arguments.outputs[0].f32()),
         count_(arguments.outputs[0].count()),
         threads_(arguments.threads) {
-    const Equation equation = parse_equation(*arguments.attributes, arguments.inputs.size());
+    const Equation& equation = arguments.attributes->as<EquationAttributes>().equation;
     const std::string& labels = equation.operands[0];
     const Shape& shape = arguments.inputs[0].shape;
     std::vector<int64_t> strides(labels.size(), 1);

@@ -11,9 +11,9 @@ namespace {
 const std::map<std::string_view, KernelFactory>& factories() {
   static const std::map<std::string_view, KernelFactory> all = [] {
     std::map<std::string_view, KernelFactory> map;
-    for (auto family : {adam_kernels, add_kernels, attention_kernels, attention_grad_kernels, cross_entropy_kernels,
-                        dropout_kernels, einsum_kernels, embedding_kernels, gelu_kernels, layer_norm_kernels,
-                        layer_norm_grad_kernels, reduce_sum_kernels}) {
+    for (auto family : {adam_kernels, add_kernels, attention_kernels, attention_grad_kernels, constant_kernels,
+                        cross_entropy_kernels, dropout_kernels, einsum_kernels, embedding_kernels, gelu_kernels,
+                        initialise_kernels, layer_norm_kernels, layer_norm_grad_kernels, reduce_sum_kernels}) {
       for (const NamedKernel& kernel : family()) map.emplace(kernel.op, kernel.factory);
     }
     return map;

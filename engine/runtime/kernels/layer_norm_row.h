@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/ops/layer_norm.h"
 #include "engine/runtime/kernels/kernel.h"
 
 namespace shardscope {
@@ -23,8 +24,8 @@ struct RowMoments {
   RowMoments(const KernelArguments& arguments, int first)
       : sums(arguments.inputs[first].f32()),
         squares(arguments.inputs[first + 1].f32()),
-        features(static_cast<float>(integer(*arguments.attributes, "features"))),
-        epsilon(static_cast<float>(real(*arguments.attributes, "epsilon"))) {}
+        features(static_cast<float>(arguments.attributes->as<LayerNormAttributes>().features)),
+        epsilon(static_cast<float>(arguments.attributes->as<LayerNormAttributes>().epsilon)) {}
 
   [[gnu::always_inline]] RowNorm at(int64_t row) const {
     const float mean = sums[row] / features;

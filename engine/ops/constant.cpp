@@ -1,0 +1,40 @@
+#include "engine/ops/constant.h"
+
+#include <fmt/format.h>
+
+#include "engine/ops/families.h"
+#include "engine/ops/labelled_op.h"
+
+namespace shardscope {
+
+std::string to_string(const ConstantAttributes& a) {
+  return fmt::format("value={}, type={}{}", a.value, name(a.type.dtype), to_string(a.type.shape));
+}
+
+namespace {
+
+// An array of one value, made where it is needed: the cotangent at which differentiation starts, say.
+class Constant : public LabelledOp {
+ public:
+  std::string_view name() const override { return "constant"; }
+
+ protected:
+  Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
+    const Shape& shape = attributes.as<ConstantAttributes>().type.shape;
+    Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
+    for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
+    return labels;
+  }
+  double flops_per_element() const override { return 0; }
+  DType result_dtype(int, const Attributes& attributes, std::span<const TensorType>) const override {
+    return attributes.as<ConstantAttributes>().type.dtype;
+  }
+};
+
+const Constant constant;
+
+}  // namespace
+
+std::vector<const OpDefinition*> constant_ops() { return {&constant}; }
+
+}  // namespace shardscope

@@ -1,0 +1,41 @@
+#include "engine/ops/initialise.h"
+
+#include <fmt/format.h>
+
+#include "engine/ops/families.h"
+#include "engine/ops/labelled_op.h"
+
+namespace shardscope {
+
+std::string to_string(const InitialiseAttributes& a) {
+  constexpr std::string_view kinds[] = {"constant", "normal", "truncated_normal", "uniform"};
+  return fmt::format("{} scale={}, key={:08x}{:08x}, type={}{}", kinds[static_cast<int>(a.kind)], a.scale, a.key.k0,
+                     a.key.k1, name(a.type.dtype), to_string(a.type.shape));
+}
+
+namespace {
+
+class Initialise : public LabelledOp {
+ public:
+  std::string_view name() const override { return "initialise"; }
+
+ protected:
+  Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
+    const Shape& shape = attributes.as<InitialiseAttributes>().type.shape;
+    Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
+    for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
+    return labels;
+  }
+  double flops_per_element() const override { return 50; }
+  DType result_dtype(int, const Attributes& attributes, std::span<const TensorType>) const override {
+    return attributes.as<InitialiseAttributes>().type.dtype;
+  }
+};
+
+const Initialise initialise;
+
+}  // namespace
+
+std::vector<const OpDefinition*> initialise_ops() { return {&initialise}; }
+
+}  // namespace shardscope

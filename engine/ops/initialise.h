@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/base/random.h"
+#include "engine/base/shape.h"
+
+namespace shardscope {
+
+// Attributes of op initialise, which makes a state's first value: an array of `type` whose elements are functions of
+// the key and of their row-major index in the whole array, as jax.nn.initializers. Truncated normals are cut at +-2
+// before they are multiplied by `scale`; uniforms lie in [-scale, scale).
+//
+// Example: lecun_normal of fan-in n is truncated_normal with scale sqrt(1 / n) / 0.87962566103423978.
+struct InitialiseAttributes {
+  enum class Kind : uint8_t { constant, normal, truncated_normal, uniform } kind = Kind::constant;
+  double scale = 0;  // of kind constant: the value
+  Key key;
+  TensorType type;
+  bool operator==(const InitialiseAttributes&) const = default;
+};
+std::string to_string(const InitialiseAttributes& attributes);
+
+}  // namespace shardscope

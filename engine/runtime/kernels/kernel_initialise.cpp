@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "engine/ops/initialise.h"
+#include "engine/runtime/kernels/kernel_families.h"
+
+namespace shardscope {
+
+namespace {
+
+using Kind = InitialiseAttributes::Kind;
+
+// Elements are drawn in runs that are contiguous in the whole array.
+class InitialiseKernel : public Kernel {
+ public:
+  explicit InitialiseKernel(const KernelArguments& arguments)
+      : attributes_(arguments.attributes->as<InitialiseAttributes>()), part_(arguments.outputs[0]), out_(part_.f32()) {}
+
+  void run(const StepContext&) override {
+    if (attributes_.kind == Kind::constant) {
+      std::fill_n(out_, part_.count(), static_cast<float>(attributes_.scale));
+      return;
+    }
+    const Shape& shape = part_.shape;
+    const int64_t length = shape.empty() ? 1 : shape.back();
+    const int64_t runs = length == 0 ? 0 : part_.count() / length;
+    for (int64_t run = 0; run < runs; ++run) {
+      fill(first_of(run), {out_ + run * length, static_cast<size_t>(length)});
+    }
+  }
+
+ private:
+  // Row-major index in the whole array of the first element of a row of this part.
+  uint64_t first_of(int64_t row) const {
+    int64_t index = part_.shape.empty() ? 0 : part_.offset.back();
+    int64_t stride = part_.shape.empty() ? 1 : part_.global_shape.back();
+    for (size_t d = part_.shape.size(); d-- > 1;) {
+      index += (part_.offset[d - 1] + row % part_.shape[d - 1]) * stride;
+      row /= part_.shape[d - 1];
+      stride *= part_.global_shape[d - 1];
+    }
+    return static_cast<uint64_t>(index);
+  }
+
+  void fill(uint64_t first, std::span<float> out) const {
+    const float scale = static_cast<float>(attributes_.scale);
+    if (attributes_.kind == Kind::uniform) return fill_uniform(attributes_.key, first, -scale, scale, out);
+    if (attributes_.kind == Kind::truncated_normal) {
+      fill_truncated_normal(attributes_.key, first, -2, 2, out);
+    } else {
+      fill_normal(attributes_.key, first, out);
+    }
+    for (float& value : out) value *= scale;
+  }
+
+  InitialiseAttributes attributes_;
+  TensorView part_;
+  float* out_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> initialise_kernels() { return {{"initialise", make_kernel<InitialiseKernel>}}; }
+
+}  // namespace shardscope
