@@ -1,5 +1,6 @@
 #include "engine/runtime/calibration.h"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -73,7 +74,25 @@ double all_reduce_seconds(int64_t count, int runs) {
   return seconds;
 }
 
+TransferRates measure_collectives() {
+  std::vector<double> bytes, seconds;
+  for (int64_t count = 8; count <= int64_t{1} << 20; count *= 8) {
+    bytes.push_back(2.0 * (collective_ranks - 1) / collective_ranks * static_cast<double>(count) * 4);
+    seconds.push_back(all_reduce_seconds(count, count < 4096 ? 51 : 7));
+  }
+  return fit_transfer_rates(bytes, seconds);
+}
+
 }  // namespace
+
+TransferRates fit_transfer_rates(std::span<const double> bytes, std::span<const double> seconds) {
+  const auto rows = static_cast<Eigen::Index>(bytes.size());
+  const Eigen::Map<const Eigen::ArrayXd> size(bytes.data(), rows), time(seconds.data(), rows);
+  Eigen::MatrixX2d relative(rows, 2);
+  relative << time.inverse().matrix(), (size / time).matrix();
+  const Eigen::Vector2d rates = relative.colPivHouseholderQr().solve(Eigen::VectorXd::Ones(rows));
+  return {std::max(rates[0], 1e-9), std::max(rates[1], 1e-15)};
+}
 
 DeviceProfile calibrate() {
   DeviceProfile profile = host_profile();
@@ -87,11 +106,9 @@ DeviceProfile calibrate() {
   constexpr int64_t tokens = 8192;
   double addition = op_seconds("add", "be,be->be", {{tokens, hidden}, {tokens, hidden}, {tokens, hidden}}, cores);
   profile.memory_bytes_per_core = 3.0 * 4 * tokens * hidden / addition / cores;
-  profile.collective_latency = all_reduce_seconds(1, 51);
-  constexpr int64_t count = int64_t{1} << 20;
-  double wire = 2.0 * (collective_ranks - 1) / collective_ranks * count * 4;
-  double seconds = all_reduce_seconds(count, 7) - profile.collective_latency;
-  profile.collective_bytes_per_core = wire / std::max(seconds, 1e-6) * collective_ranks / cores;
+  const TransferRates rates = measure_collectives();
+  profile.collective_latency = rates.latency;
+  profile.collective_bytes_per_core = collective_ranks / rates.seconds_per_byte / cores;
   profile.name = "calibrated " + std::to_string(cores) + "-core host";
   return profile;
 }

@@ -1,191 +1,26 @@
 #include "engine/runtime/kernels/matrix_product.h"
 
-#include <dnnl.hpp>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
-#include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/serial_product.h"
 
 namespace shardscope {
 
 namespace {
 
-using dnnl::memory;
-
 constexpr int64_t smallest_packed_rows = 256;
-constexpr int64_t smallest_share = 64;     // rows or columns that are worth a thread
-constexpr int64_t transposed_slice = 512;  // of k, where A is transposed too: oneDNN copies both then, best from cache
-
-const dnnl::engine& cpu() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-memory::desc matrix(int64_t rows, int64_t columns, int64_t leading, bool transposed) {
-  return {{rows, columns}, memory::data_type::f32, transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
-}
-
-dnnl::primitive_attr attributes(bool accumulate) {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (accumulate) {
-    dnnl::post_ops post;
-    post.append_sum(1.0f);
-    attributes.set_post_ops(post);
-  }
-  return attributes;
-}
-
-// oneDNN 2 describes an operation first, oneDNN 3 does not.
-template <class Matmul>
-typename Matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c,
-                                         bool accumulate) {
-  if constexpr (requires { typename Matmul::desc; }) {
-    return typename Matmul::primitive_desc(typename Matmul::desc(a, b, c), attributes(accumulate), cpu());
-  } else {
-    return typename Matmul::primitive_desc(cpu(), a, b, c, attributes(accumulate));
-  }
-}
-
-int64_t size_of(const memory::desc& description) { return static_cast<int64_t>(description.get_size()); }
-
-// One call of oneDNN, with its arguments laid out beforehand.
-class Call {
- public:
-  Call(dnnl::primitive primitive, std::vector<std::pair<int, memory::desc>> arguments)
-      : primitive_(std::move(primitive)) {
-    for (auto& [index, description] : arguments) {
-      memories_.push_back(description.get_size() > 0 ? memory(description, cpu(), nullptr) : memory());
-      if (memories_.back()) arguments_.push_back({index, memories_.back().get()});
-    }
-  }
-
-  void run(std::initializer_list<void*> data) {
-    thread_local const dnnl::stream stream(cpu());
-    size_t i = 0;
-    for (void* address : data) {
-      if (memory& argument = memories_[i++]) argument.set_data_handle(address);
-    }
-    dnnl::error::wrap_c_api(
-        dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data()),
-        "matrix product");
-  }
-
- private:
-  dnnl::primitive primitive_;
-  std::vector<memory> memories_;  // empty where an argument has no bytes (scratchpads)
-  std::vector<dnnl_exec_arg_t> arguments_;
-};
-
-// The product of one slice of k.
-struct Slice {
-  std::optional<Call> pack;
-  Call product;
-  int64_t k;
-  int64_t packed_bytes;
-  int64_t scratch_bytes;
-};
-
-Slice make_slice(const MatrixProductShape& shape, int64_t k, bool accumulate, bool packed) {
-  const memory::desc a = matrix(shape.m, k, shape.lda, shape.transpose_a);
-  const memory::desc b = matrix(k, shape.n, shape.ldb, shape.transpose_b);
-  const memory::desc c = matrix(shape.m, shape.n, shape.ldc, false);
-  const memory::desc any({k, shape.n}, memory::data_type::f32, memory::format_tag::any);
-  const auto description = describe<dnnl::matmul>(a, packed ? any : b, c, accumulate);
-  const memory::desc chosen = description.weights_desc();
-  Slice slice{std::nullopt,
-              Call(dnnl::matmul(description), {{DNNL_ARG_SRC, a},
-                                               {DNNL_ARG_WEIGHTS, chosen},
-                                               {DNNL_ARG_DST, c},
-                                               {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc()}}),
-              k, 0, size_of(description.scratchpad_desc())};
-  if (chosen != b) {
-    const dnnl::reorder::primitive_desc reorder(cpu(), b, cpu(), chosen, attributes(false));
-    slice.pack.emplace(
-        dnnl::reorder(reorder),
-        std::vector<std::pair<int, memory::desc>>{
-            {DNNL_ARG_FROM, b}, {DNNL_ARG_TO, chosen}, {DNNL_ARG_SCRATCHPAD, reorder.scratchpad_desc()}});
-    slice.packed_bytes = aligned(size_of(chosen));
-    slice.scratch_bytes = std::max(slice.scratch_bytes, size_of(reorder.scratchpad_desc()));
-  }
-  return slice;
-}
-
-// A product on one thread.
-class SerialProduct {
- public:
-  // Throws Failure where nothing fits the workspace.
-  SerialProduct(const MatrixProductShape& shape, bool packed, int64_t workspace_bytes) : shape_(shape) {
-    if (packed) {
-      int64_t size = shape.transpose_a ? std::min(shape.k, transposed_slice) : shape.k;
-      bool fits = cut(size, true, workspace_bytes);
-      while (!fits && size > 64) {
-        size = (size / 2 + 63) / 64 * 64;
-        fits = cut(size, true, workspace_bytes);
-      }
-      if (fits) return;
-    }
-    if (cut(shape.k, false, workspace_bytes)) return;
-    throw Failure(Error{"workspace",
-                        "no implementation of the (" + std::to_string(shape.m) + ", " + std::to_string(shape.k) +
-                            ") x (" + std::to_string(shape.k) + ", " + std::to_string(shape.n) +
-                            ") product fits a workspace of " + std::to_string(workspace_bytes) + " bytes",
-                        "", "see matrix_product_workspace_bytes"});
-  }
-
-  void run(float* a, float* b, float* c, void* workspace) {
-    if (order_.size() > 1 && !shape_.accumulate) {
-      for (int64_t row = 0; row < shape_.m; ++row) std::fill_n(c + row * shape_.ldc, shape_.n, 0.0f);
-    }
-    for (int kind : order_) {
-      Slice& slice = kinds_[kind];
-      void* scratch = static_cast<char*>(workspace) + slice.packed_bytes;
-      if (slice.pack) slice.pack->run({b, workspace, scratch});
-      slice.product.run({a, slice.pack ? workspace : b, c, scratch});
-      a += shape_.transpose_a ? slice.k * shape_.lda : slice.k;
-      b += shape_.transpose_b ? slice.k : slice.k * shape_.ldb;
-    }
-  }
-
-  int64_t needed_bytes() const {
-    int64_t bytes = 0;
-    for (const Slice& slice : kinds_) bytes = std::max(bytes, slice.packed_bytes + slice.scratch_bytes);
-    return bytes;
-  }
-
- private:
-  // Slices of `size` of k, each added to the result; false where a kind of slice does not fit the workspace.
-  bool cut(int64_t size, bool packed, int64_t workspace_bytes) {
-    kinds_.clear();
-    order_.clear();
-    for (int64_t done = 0; done < shape_.k; done += size) {
-      const int64_t k = std::min(size, shape_.k - done);
-      if (done == 0 || k != size) {
-        kinds_.push_back(make_slice(shape_, k, shape_.accumulate || size < shape_.k, packed));
-        if (kinds_.back().packed_bytes + kinds_.back().scratch_bytes > workspace_bytes) return false;
-      }
-      order_.push_back(static_cast<int>(kinds_.size()) - 1);
-    }
-    return true;
-  }
-
-  MatrixProductShape shape_;
-  std::vector<Slice> kinds_;  // a whole slice, and what may be left of k
-  std::vector<int> order_;    // of kinds
-};
+constexpr int64_t smallest_share = 64;  // rows or columns that are worth a thread
 
 // A block of rows and columns of the result: one thread's work.
 struct Block {
   int64_t a_offset, b_offset, c_offset;
-  SerialProduct product;
+  std::unique_ptr<SerialProduct> product;
 };
 
 // Borders of `parts` nearly equal ranges of [0, size), whole vectors where that is possible.
@@ -200,11 +35,19 @@ int parts(int64_t size, int threads) {
   return count;
 }
 
-[[noreturn]] void rethrow(const dnnl::error& error) {
-  throw Failure(Error{"matrix_product", std::string("oneDNN: ") + error.what(), "", ""});
+}  // namespace
+
+MatrixProductMethod matrix_product_method(const MatrixProductShape& shape) {
+  const bool small = shape.m * shape.k + shape.k * shape.n + shape.m * shape.n <= largest_eigen_product;
+  return small || !has_onednn() ? MatrixProductMethod::eigen : MatrixProductMethod::onednn;
 }
 
-}  // namespace
+void throw_too_small(const MatrixProductShape& shape, int64_t workspace_bytes) {
+  throw Failure(Error{"workspace",
+                      fmt::format("no implementation of the ({}, {}) x ({}, {}) product fits a workspace of {} bytes",
+                                  shape.m, shape.k, shape.k, shape.n, workspace_bytes),
+                      "", "see matrix_product_workspace_bytes"});
+}
 
 struct MatrixProduct::Implementation {
   std::vector<Block> blocks;
@@ -214,7 +57,7 @@ struct MatrixProduct::Implementation {
   // packing costs about twice as much as copying.
   Implementation(const MatrixProductShape& shape, int threads, int64_t workspace_bytes)
       : share(workspace_bytes / threads / 64 * 64) {
-    ThreadLimit limit(1);
+    const MatrixProductMethod method = matrix_product_method(shape);
     const bool columns_first = shape.transpose_a && shape.m < 2 * shape.n;
     const int first = parts(columns_first ? shape.n : shape.m, threads);
     const int second = parts(columns_first ? shape.m : shape.n, threads / first);
@@ -227,13 +70,16 @@ struct MatrixProduct::Implementation {
         block.m = m1 - m0;
         block.n = n1 - n0;
         blocks.push_back({shape.transpose_a ? m0 : m0 * shape.lda, shape.transpose_b ? n0 * shape.ldb : n0,
-                          m0 * shape.ldc + n0, SerialProduct(block, shape.m >= smallest_packed_rows, share)});
+                          m0 * shape.ldc + n0,
+                          method == MatrixProductMethod::eigen
+                              ? make_eigen_product(block, share)
+                              : make_onednn_product(block, shape.m >= smallest_packed_rows, share)});
       }
     }
   }
 };
 
-MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane) try {
+MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane) {
   thread_local std::map<std::tuple<MatrixProductShape, int, int64_t, int>, std::weak_ptr<Implementation>> made;
   std::weak_ptr<Implementation>& entry = made[{shape, threads, workspace_bytes, lane}];
   implementation_ = entry.lock();
@@ -241,8 +87,6 @@ MatrixProduct::MatrixProduct(const MatrixProductShape& shape, int threads, int64
     implementation_ = std::make_shared<Implementation>(shape, threads, workspace_bytes);
     entry = implementation_;
   }
-} catch (const dnnl::error& error) {
-  rethrow(error);
 }
 
 MatrixProduct::~MatrixProduct() = default;
@@ -251,23 +95,18 @@ MatrixProduct& MatrixProduct::operator=(MatrixProduct&&) noexcept = default;
 
 void MatrixProduct::run(const float* a, const float* b, float* c, void* workspace) {
   const int count = static_cast<int>(implementation_->blocks.size());
-  try {
-    parallel_for(count, count, 1, [&](int64_t begin, int64_t end, int) {
-      ThreadLimit limit(1);
-      for (int64_t i = begin; i < end; ++i) {
-        Block& block = implementation_->blocks[i];
-        block.product.run(const_cast<float*>(a) + block.a_offset, const_cast<float*>(b) + block.b_offset,
-                          c + block.c_offset, static_cast<char*>(workspace) + i * implementation_->share);
-      }
-    });
-  } catch (const dnnl::error& error) {
-    rethrow(error);
-  }
+  parallel_for(count, count, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      Block& block = implementation_->blocks[i];
+      block.product->run(a + block.a_offset, b + block.b_offset, c + block.c_offset,
+                         static_cast<char*>(workspace) + i * implementation_->share);
+    }
+  });
 }
 
 int64_t MatrixProduct::needed_bytes() const {
   const auto& blocks = implementation_->blocks;
-  return implementation_->share * static_cast<int64_t>(blocks.size() - 1) + blocks.back().product.needed_bytes();
+  return implementation_->share * static_cast<int64_t>(blocks.size() - 1) + blocks.back().product->needed_bytes();
 }
 
 }  // namespace shardscope

@@ -17,11 +17,24 @@ struct MatrixProductShape {
   auto operator<=>(const MatrixProductShape&) const = default;
 };
 
+// Which library computes a product.
+enum class MatrixProductMethod : uint8_t { onednn, eigen };
+
+// Products whose two operands and result have at most this many elements together (m k + k n + m n) are Eigen's, where
+// oneDNN's call costs more than the product. Measured with bench/matrix_product_benchmark (Zen 5, AVX-512, oneDNN
+// 2.6.3), microseconds of Eigen and oneDNN: 8 x 8 x 8 0.11 and 0.43, 64 x 32 x 1 0.31 and 0.49, 32 x 32 x 32 0.54 and
+// 0.75, 48 x 48 x 48 (6912 elements) 1.25 and 1.31, 256 x 32 x 1 (8480) 1.13 and 1.05, 64 x 64 x 64 (12288) 3.2
+// and 2.6.
+inline constexpr int64_t largest_eigen_product = 8192;
+
+// A function of the shape and of the build alone, so that all ranks choose alike.
+MatrixProductMethod matrix_product_method(const MatrixProductShape& shape);
+
 // A product prepared for one shape. The result is cut into one block for each of `threads` threads, so that they meet
-// only at the end; each block is oneDNN's work on one thread. B is first packed, in slices of k, into oneDNN's own
-// blocked format where that pays (many rows) and fits the workspace, which is worth 10 to 20 % of speed. Equal
-// products of a lane share oneDNN's objects, some 60 kB of heap each: products that run at the same time are of
-// different lanes. Lanes are those of the thread that makes the products.
+// only at the end; each block is the work of oneDNN or Eigen on one thread. For oneDNN, B is first packed, in slices of
+// k, into its own blocked format where that pays (many rows) and fits the workspace, which is worth 10 to 20 % of
+// speed. Equal products of a lane share oneDNN's objects, some 60 kB of heap each: products that run at the same time
+// are of different lanes. Lanes are those of the thread that makes the products.
 class MatrixProduct {
  public:
   // Throws Failure (code workspace) when no implementation gets along with workspace_bytes.

@@ -1,0 +1,192 @@
+#include <dnnl.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/serial_product.h"
+
+namespace shardscope {
+
+namespace {
+
+using dnnl::memory;
+
+constexpr int64_t transposed_slice = 512;  // of k, where A is transposed too: oneDNN copies both then, best from cache
+
+const dnnl::engine& cpu() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+memory::desc matrix(int64_t rows, int64_t columns, int64_t leading, bool transposed) {
+  return {{rows, columns}, memory::data_type::f32, transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
+}
+
+dnnl::primitive_attr attributes(bool accumulate) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (accumulate) {
+    dnnl::post_ops post;
+    post.append_sum(1.0f);
+    attributes.set_post_ops(post);
+  }
+  return attributes;
+}
+
+// oneDNN 2 describes an operation first, oneDNN 3 does not.
+template <class Matmul>
+typename Matmul::primitive_desc describe(const memory::desc& a, const memory::desc& b, const memory::desc& c,
+                                         bool accumulate) {
+  if constexpr (requires { typename Matmul::desc; }) {
+    return typename Matmul::primitive_desc(typename Matmul::desc(a, b, c), attributes(accumulate), cpu());
+  } else {
+    return typename Matmul::primitive_desc(cpu(), a, b, c, attributes(accumulate));
+  }
+}
+
+int64_t size_of(const memory::desc& description) { return static_cast<int64_t>(description.get_size()); }
+
+[[noreturn]] void rethrow(const dnnl::error& error) {
+  throw Failure(Error{"matrix_product", std::string("oneDNN: ") + error.what(), "", ""});
+}
+
+// One call of oneDNN, with its arguments laid out beforehand.
+class Call {
+ public:
+  Call(dnnl::primitive primitive, std::vector<std::pair<int, memory::desc>> arguments)
+      : primitive_(std::move(primitive)) {
+    for (auto& [index, description] : arguments) {
+      memories_.push_back(description.get_size() > 0 ? memory(description, cpu(), nullptr) : memory());
+      if (memories_.back()) arguments_.push_back({index, memories_.back().get()});
+    }
+  }
+
+  void run(std::initializer_list<const void*> data) {
+    thread_local const dnnl::stream stream(cpu());
+    size_t i = 0;
+    for (const void* address : data) {
+      if (memory& argument = memories_[i++]) argument.set_data_handle(const_cast<void*>(address));
+    }
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data()),
+        "matrix product");
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<memory> memories_;  // empty where an argument has no bytes (scratchpads)
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// The product of one slice of k.
+struct Slice {
+  std::optional<Call> pack;
+  Call product;
+  int64_t k;
+  int64_t packed_bytes;
+  int64_t scratch_bytes;
+};
+
+Slice make_slice(const MatrixProductShape& shape, int64_t k, bool accumulate, bool packed) {
+  const memory::desc a = matrix(shape.m, k, shape.lda, shape.transpose_a);
+  const memory::desc b = matrix(k, shape.n, shape.ldb, shape.transpose_b);
+  const memory::desc c = matrix(shape.m, shape.n, shape.ldc, false);
+  const memory::desc any({k, shape.n}, memory::data_type::f32, memory::format_tag::any);
+  const auto description = describe<dnnl::matmul>(a, packed ? any : b, c, accumulate);
+  const memory::desc chosen = description.weights_desc();
+  Slice slice{std::nullopt,
+              Call(dnnl::matmul(description), {{DNNL_ARG_SRC, a},
+                                               {DNNL_ARG_WEIGHTS, chosen},
+                                               {DNNL_ARG_DST, c},
+                                               {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc()}}),
+              k, 0, size_of(description.scratchpad_desc())};
+  if (chosen != b) {
+    const dnnl::reorder::primitive_desc reorder(cpu(), b, cpu(), chosen, attributes(false));
+    slice.pack.emplace(
+        dnnl::reorder(reorder),
+        std::vector<std::pair<int, memory::desc>>{
+            {DNNL_ARG_FROM, b}, {DNNL_ARG_TO, chosen}, {DNNL_ARG_SCRATCHPAD, reorder.scratchpad_desc()}});
+    slice.packed_bytes = aligned(size_of(chosen));
+    slice.scratch_bytes = std::max(slice.scratch_bytes, size_of(reorder.scratchpad_desc()));
+  }
+  return slice;
+}
+
+class OnednnProduct : public SerialProduct {
+ public:
+  OnednnProduct(const MatrixProductShape& shape, bool packed, int64_t workspace_bytes) : shape_(shape) {
+    if (packed) {
+      int64_t size = shape.transpose_a ? std::min(shape.k, transposed_slice) : shape.k;
+      bool fits = cut(size, true, workspace_bytes);
+      while (!fits && size > 64) {
+        size = (size / 2 + 63) / 64 * 64;
+        fits = cut(size, true, workspace_bytes);
+      }
+      if (fits) return;
+    }
+    if (!cut(shape.k, false, workspace_bytes)) throw_too_small(shape, workspace_bytes);
+  }
+
+  void run(const float* a, const float* b, float* c, void* workspace) override try {
+    const ThreadLimit limit(1);
+    if (order_.size() > 1 && !shape_.accumulate) {
+      for (int64_t row = 0; row < shape_.m; ++row) std::fill_n(c + row * shape_.ldc, shape_.n, 0.0f);
+    }
+    for (int kind : order_) {
+      Slice& slice = kinds_[kind];
+      void* scratch = static_cast<char*>(workspace) + slice.packed_bytes;
+      if (slice.pack) slice.pack->run({b, workspace, scratch});
+      slice.product.run({a, slice.pack ? workspace : b, c, scratch});
+      a += shape_.transpose_a ? slice.k * shape_.lda : slice.k;
+      b += shape_.transpose_b ? slice.k : slice.k * shape_.ldb;
+    }
+  } catch (const dnnl::error& error) {
+    rethrow(error);
+  }
+
+  int64_t needed_bytes() const override {
+    int64_t bytes = 0;
+    for (const Slice& slice : kinds_) bytes = std::max(bytes, slice.packed_bytes + slice.scratch_bytes);
+    return bytes;
+  }
+
+ private:
+  // Slices of `size` of k, each added to the result; false where a kind of slice does not fit the workspace.
+  bool cut(int64_t size, bool packed, int64_t workspace_bytes) {
+    kinds_.clear();
+    order_.clear();
+    for (int64_t done = 0; done < shape_.k; done += size) {
+      const int64_t k = std::min(size, shape_.k - done);
+      if (done == 0 || k != size) {
+        kinds_.push_back(make_slice(shape_, k, shape_.accumulate || size < shape_.k, packed));
+        if (kinds_.back().packed_bytes + kinds_.back().scratch_bytes > workspace_bytes) return false;
+      }
+      order_.push_back(static_cast<int>(kinds_.size()) - 1);
+    }
+    return true;
+  }
+
+  MatrixProductShape shape_;
+  std::vector<Slice> kinds_;  // a whole slice, and what may be left of k
+  std::vector<int> order_;    // of kinds
+};
+
+}  // namespace
+
+bool has_onednn() { return true; }
+
+std::unique_ptr<SerialProduct> make_onednn_product(const MatrixProductShape& shape, bool packed,
+                                                   int64_t workspace_bytes) try {
+  const ThreadLimit limit(1);
+  return std::make_unique<OnednnProduct>(shape, packed, workspace_bytes);
+} catch (const dnnl::error& error) {
+  rethrow(error);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,12 @@
+#include "engine/base/error.h"
+#include "engine/runtime/kernels/serial_product.h"
+
+namespace shardscope {
+
+bool has_onednn() { return false; }
+
+std::unique_ptr<SerialProduct> make_onednn_product(const MatrixProductShape&, bool, int64_t) {
+  throw Failure(Error{"matrix_product", "this build has no oneDNN", "", "build with -DSHARDSCOPE_ONEDNN=ON"});
+}
+
+}  // namespace shardscope
