@@ -44,7 +44,7 @@ struct JsonNode {
 JsonNode read_json(std::string_view text, const std::string& file_name);
 
 // The text of a document, ending in a newline. Arrays without objects stand on one line, as do short objects that
-// hold only plain values and short lists of such; everything else has one member a line.
+// hold only plain values or stand in an array, and short lists of such; everything else has one member a line.
 // Throws Failure where JSON cannot say it: a number that is not finite, text that is not UTF-8, a repeated key.
 std::string print_json(const JsonNode& document);
 

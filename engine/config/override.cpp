@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/config/name_pattern.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
@@ -22,9 +23,17 @@ struct Setting {
   JsonNode* node;
 };
 
+// Whether `place` is `outer` or lies in it.
+bool lies_in(const std::string& place, const std::string& outer) {
+  if (!place.starts_with(outer)) return false;
+  return place.size() == outer.size() || place[outer.size()] == '.' || place[outer.size()] == '[';
+}
+
 void collect_settings(JsonNode& node, const std::string& place, std::vector<Setting>& settings) {
-  const bool container = node.is(Kind::object) || place == "mesh.axes";
-  if (!container || place == "mesh.axes" || place == "sharding.parameters") settings.push_back({place, place, &node});
+  const bool list = place == "mesh.axes" || place == "sharding.rules";
+  const bool container = node.is(Kind::object) || list;
+  const bool settable_whole = list || place == "sharding.parameters" || place == "sharding.constraints";
+  if (!container || settable_whole || lies_in(place, "sharding.rules")) settings.push_back({place, place, &node});
   for (size_t i = 0; container && i < node.items.size(); ++i) {
     const bool object = node.is(Kind::object);
     collect_settings(node.items[i], object ? member_place(place, node.keys[i]) : element_place(place, i), settings);
@@ -48,6 +57,9 @@ JsonNode settable_document(const RunConfig& config) {
   JsonNode document = to_run_document(config);
   JsonNode& mesh = *document.find("mesh");
   if (!mesh.find("devices")) mesh.add("devices", JsonNode::array());
+  JsonNode& sharding = *document.find("sharding");
+  if (!sharding.find("constraints")) sharding.add("constraints", JsonNode::object());
+  if (!sharding.find("rules")) sharding.add("rules", JsonNode::array());
   return document;
 }
 
@@ -92,11 +104,19 @@ std::optional<JsonNode> as_json(const std::string& text) {
   }
 }
 
-// Whether `place` is `outer` or lies in it.
-bool lies_in(const std::string& place, const std::string& outer) {
-  if (!place.starts_with(outer)) return false;
-  return place.size() == outer.size() || place[outer.size()] == '.' || place[outer.size()] == '[';
+// Sets a member, in front of the others where it is new and `in_front`.
+void put(JsonNode& object, const std::string& key, JsonNode value, bool in_front = false) {
+  if (JsonNode* old = object.find(key)) {
+    *old = std::move(value);
+  } else if (in_front) {
+    object.keys.insert(object.keys.begin(), key);
+    object.items.insert(object.items.begin(), std::move(value));
+  } else {
+    object.add(key, std::move(value));
+  }
 }
+
+JsonNode example_spec() { return to_node(PartitionSpec{{{"data"}, {}}}); }
 
 bool is_utf8(const std::string& text) {
   try {
@@ -122,9 +142,10 @@ class Overrides {
     if (!is_utf8(value)) return fail(path, "not_utf8", "the value is not UTF-8", "a run file is UTF-8 text");
     const std::vector<Setting> settings = settings_of(document_);
     const auto at = std::find_if(settings.begin(), settings.end(), [&](const auto& s) { return s.path == path; });
+    if (value == "null" && remove(path)) return;
     if (at != settings.end()) {
-      if (auto node = value_like(*at->node, value, path)) set(*at->node, std::move(*node), path, at->place);
-    } else if (std::find(known_paths_.begin(), known_paths_.end(), path) == known_paths_.end() || !add(path, value)) {
+      if (auto node = value_at(*at, value)) set(*at->node, std::move(*node), path, at->place);
+    } else if (!add(path, value)) {
       std::vector<std::string> paths = paths_of(settings);
       paths.insert(paths.end(), known_paths_.begin(), known_paths_.end());
       fail(path, "unknown_path", "nothing in the run file has this path", path_hint(path, paths));
@@ -161,6 +182,25 @@ class Overrides {
     set_.push_back({path, place});
   }
 
+  // A rule's values may change their kind: the check of the whole judges them.
+  std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
+    const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
+    return of_a_rule ? as_json(text).value_or(JsonNode::of(text)) : value_like(*setting.node, text, setting.path);
+  }
+
+  // Takes away what a run file need not have.
+  bool remove(const std::string& path) {
+    JsonNode& object = path == "optimizer" ? document_ : *document_.find("sharding");
+    const std::string key = path == "optimizer" ? path : "memory_limit_mib";
+    if (path != "optimizer" && path != "sharding.memory_limit_mib") return false;
+    if (JsonNode* node = object.find(key)) {
+      const auto index = node - object.items.data();
+      object.items.erase(object.items.begin() + index);
+      object.keys.erase(object.keys.begin() + index);
+    }
+    return true;
+  }
+
   std::optional<JsonNode> value_like(const JsonNode& old, const std::string& text, const std::string& path) {
     std::optional<JsonNode> value = as_json(text);
     const char* expected = "text";
@@ -195,21 +235,42 @@ class Overrides {
   // Adds a value that the document does not have yet. False where the path is of no such value.
   bool add(const std::string& path, const std::string& text) {
     const std::vector<PlaceStep> steps = split_place(path).value_or(std::vector<PlaceStep>{});
+    const bool known = std::find(known_paths_.begin(), known_paths_.end(), path) != known_paths_.end();
+    if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "rules")
+      return add_to_rules(path, steps, text);
     if (std::any_of(steps.begin(), steps.end(), [](const PlaceStep& step) { return step.index.has_value(); }))
       return false;
-    if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters") {
-      return add_parameter(path, steps, text);
+    if (steps.size() > 2 && steps[0].name == "sharding" && steps[1].name == "parameters")
+      return add_parameter(path, steps, text, known);
+    if (steps.size() == 3 && steps[0].name == "sharding" && steps[1].name == "constraints") {
+      std::optional<JsonNode> value = value_like(example_spec(), text, path);
+      if (value) put_at(*document_.find("sharding")->find("constraints"), steps[2].name, std::move(*value), path, true);
+      return true;
+    }
+    if (path == "sharding.memory_limit_mib") {
+      std::optional<JsonNode> value = value_like(JsonNode::of(int64_t{16384}), text, path);
+      if (value) put_at(*document_.find("sharding"), steps[1].name, std::move(*value), path);
+      return true;
     }
     const bool option =
         steps.size() == 2 && (steps[0].name == "model" || steps[0].name == "data" || steps[0].name == "optimizer");
-    if (!option) return false;
-    JsonNode value = as_json(text).value_or(JsonNode::of(text));
-    document_.find(steps[0].name)->add(steps[1].name, std::move(value));
-    set_.push_back({path, path});
+    if (!option || !(known || path == "optimizer.name")) return false;
+    if (!document_.find(steps[0].name)) document_.add(steps[0].name, JsonNode::object());
+    put_at(*document_.find(steps[0].name), steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);
     return true;
   }
 
-  bool add_parameter(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
+  void put_at(JsonNode& object, const std::string& key, JsonNode value, const std::string& path,
+              bool in_front = false) {
+    put(object, key, std::move(value), in_front);
+    set_.push_back({path, path});
+  }
+
+  // A parameter of the model, or a pattern, which needs no known path and stands before the others, so that it decides.
+  bool add_parameter(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text,
+                     bool known) {
+    const bool pattern = is_pattern(path);
+    if (!known && !pattern) return false;
     JsonNode* node = document_.find("sharding")->find("parameters");
     size_t depth = 2;
     for (JsonNode* next = node; depth < steps.size(); ++depth) {
@@ -218,11 +279,41 @@ class Overrides {
       node = next;
     }
     if (depth == steps.size() || !node->is(Kind::object)) return false;
-    std::optional<JsonNode> value = value_like(JsonNode::array(), text, path);
+    std::optional<JsonNode> value = value_like(example_spec(), text, path);
     if (!value) return true;
-    for (; depth + 1 < steps.size(); ++depth) node = &node->add(steps[depth].name, JsonNode::object());
-    node->add(steps[depth].name, std::move(*value));
-    set_.push_back({path, path});
+    for (; depth + 1 < steps.size(); ++depth) {
+      put(*node, steps[depth].name, JsonNode::object(), pattern);
+      node = node->find(steps[depth].name);
+    }
+    put_at(*node, steps[depth].name, std::move(*value), path, pattern);
+    return true;
+  }
+
+  // A rule behind the last, a key that a rule does not have yet, or a logical name.
+  bool add_to_rules(const std::string& path, const std::vector<PlaceStep>& steps, const std::string& text) {
+    JsonNode& rules = *document_.find("sharding")->find("rules");
+    const size_t index = steps[2].index.value_or(rules.items.size() + 1);
+    JsonNode value = as_json(text).value_or(JsonNode::of(text));
+    if (steps.size() == 3 && index == rules.items.size()) {
+      rules.items.push_back(std::move(value));
+      set_.push_back({path, path});
+      return true;
+    }
+    if (index >= rules.items.size() || steps.size() < 4 || steps[3].index) return false;
+    JsonNode& rule = rules.items[index];
+    JsonNode* axes = rule.find("axes");
+    if (steps.size() == 5 && steps[3].name == "axes" && axes && axes->is(Kind::object) && !steps[4].index) {
+      put_at(*axes, steps[4].name, std::move(value), path);
+      return true;
+    }
+    bool legal = false;
+    for (const run_file::Keys* keys :
+         {&run_file::rule_by_name(), &run_file::rule_by_axes(), &run_file::rule_by_size()}) {
+      const std::vector<std::string> names = run_file::names(*keys);
+      legal |= std::find(names.begin(), names.end(), steps[3].name) != names.end();
+    }
+    if (steps.size() != 4 || !legal || !rule.is(Kind::object)) return false;
+    put_at(rule, steps[3].name, std::move(value), path);
     return true;
   }
 

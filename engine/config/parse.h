@@ -14,8 +14,9 @@ namespace shardscope {
 // that is not JSON gives just one, at "FILE:line:column". The other places are "FILE:line: path", such as
 // "presets/x.json:12: mesh.axes[0].size" (the bare path where `file_name` is empty). Codes: empty_file, truncated,
 // syntax, nesting, number_range; unknown_key, missing_key, duplicate_key, wrong_type, out_of_range, empty_name,
-// unknown_mode, mesh_axes; and those of Mesh. Specs are read, not judged: that needs shapes (see check() of
-// PartitionSpec). Which hyperparameters a model, data source or optimizer has is not known here either.
+// unknown_mode, unknown_kind, two_placements (of a rule), mesh_axes; and those of Mesh. Specs are read, not judged:
+// that needs shapes (see check() of PartitionSpec). Which hyperparameters a model, data source or optimizer has is not
+// known here either.
 //
 // Besides the run file's own notation `sharding` may be a Parallax configuration, which has "mesh_axes": these must
 // equal the names of the mesh's axes, and are not kept.

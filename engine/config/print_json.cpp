@@ -44,8 +44,8 @@ void require_different_keys(const JsonNode& node) {
   for (const JsonNode& item : node.items) require_different_keys(item);
 }
 
-void print(const JsonNode& node, size_t indent, size_t column, std::string& text) {
-  if (node.items.empty() || is_simple(node)) {
+void print(const JsonNode& node, size_t indent, size_t column, bool in_array, std::string& text) {
+  if (node.items.empty() || is_simple(node) || in_array) {
     const std::string line = print_json_line(node);
     if (node.items.empty() || !holds_objects(node) || column + line.size() <= line_width) {
       text += line;
@@ -58,7 +58,7 @@ void print(const JsonNode& node, size_t indent, size_t column, std::string& text
   for (size_t i = 0; i < node.items.size(); ++i) {
     const std::string key = object ? quoted(node.keys[i]) + ": " : "";
     text += inner + key;
-    print(node.items[i], indent + 2, inner.size() + key.size(), text);
+    print(node.items[i], indent + 2, inner.size() + key.size(), !object, text);
     text += i + 1 < node.items.size() ? ",\n" : "\n";
   }
   text += std::string(indent, ' ') + (object ? "}" : "]");
@@ -97,7 +97,7 @@ std::string quoted(const std::string& text) {
 std::string print_json(const JsonNode& document) {
   require_different_keys(document);
   std::string text;
-  print(document, 0, 0, text);
+  print(document, 0, 0, false, text);
   return text + "\n";
 }
 

@@ -17,19 +17,6 @@ void read_axis_name(const JsonNode& node, const std::string& path, const char* e
   }
 }
 
-std::vector<std::string> read_entry(const JsonNode& node, const std::string& path, FaultList& faults) {
-  std::vector<std::string> axes;
-  if (node.is(Kind::null)) return axes;
-  if (!node.is(Kind::array)) {
-    read_axis_name(node, path, "an axis name, null or an array of axis names", axes, faults);
-    return axes;
-  }
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    read_axis_name(node.items[i], element_place(path, i), "an axis name", axes, faults);
-  }
-  return axes;
-}
-
 void read_below(const JsonNode& node, const std::string& place, std::vector<std::string> path,
                 std::vector<ParameterSpec>& parameters, FaultList& faults) {
   for (size_t i = 0; i < node.items.size(); ++i) {
@@ -49,6 +36,19 @@ void read_below(const JsonNode& node, const std::string& place, std::vector<std:
 
 }  // namespace
 
+std::vector<std::string> read_spec_entry(const JsonNode& node, const std::string& path, FaultList& faults) {
+  std::vector<std::string> axes;
+  if (node.is(Kind::null)) return axes;
+  if (!node.is(Kind::array)) {
+    read_axis_name(node, path, "an axis name, null or an array of axis names", axes, faults);
+    return axes;
+  }
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    read_axis_name(node.items[i], element_place(path, i), "an axis name", axes, faults);
+  }
+  return axes;
+}
+
 PartitionSpec read_spec(const JsonNode& node, const std::string& path, FaultList& faults) {
   PartitionSpec result;
   std::string hint = "such as [\"data\", null]; [] is replicated";
@@ -56,7 +56,7 @@ PartitionSpec read_spec(const JsonNode& node, const std::string& path, FaultList
   if (node.is(Kind::null)) hint = "write [] for replicated";
   if (!faults.expect(node, path, Kind::array, "an array, one entry a dimension", hint)) return result;
   for (size_t i = 0; i < node.items.size(); ++i) {
-    result.dims.push_back(read_entry(node.items[i], element_place(path, i), faults));
+    result.dims.push_back(read_spec_entry(node.items[i], element_place(path, i), faults));
   }
   return result;
 }

@@ -14,4 +14,11 @@ PartitionSpec read_spec(const JsonNode& node, const std::string& place, FaultLis
 // The specs of an object of parameters, nested as the model's parameters are; each array is a leaf.
 std::vector<ParameterSpec> read_parameter_specs(const JsonNode& node, const std::string& place, FaultList& faults);
 
+// `sharding.constraints` and `sharding.rules`.
+std::vector<Constraint> read_constraints(const JsonNode& node, const std::string& place, FaultList& faults);
+std::vector<SpecRule> read_rules(const JsonNode& node, const std::string& place, FaultList& faults);
+
+// What splits one dimension: an axis name, null or an array of axis names.
+std::vector<std::string> read_spec_entry(const JsonNode& node, const std::string& place, FaultList& faults);
+
 }  // namespace shardscope

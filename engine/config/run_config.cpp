@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/config/name_pattern.h"
 #include "engine/config/place.h"
 
 namespace shardscope {
@@ -15,6 +16,31 @@ std::string parameter_place(const ParameterSpec& spec) {
   std::string place = "sharding.parameters";
   for (const std::string& name : spec.path) place = member_place(place, name);
   return place;
+}
+
+std::string rule_place(size_t index) { return element_place("sharding.rules", index); }
+
+std::string constraint_place(const Constraint& constraint) {
+  return member_place("sharding.constraints", constraint.names);
+}
+
+std::string joined_path(const std::vector<std::string>& path) {
+  std::string name;
+  for (const std::string& part : path) name += (name.empty() ? "" : "/") + part;
+  return name;
+}
+
+const ParameterSpec* find_parameter_spec(const ShardingConfig& sharding, const std::vector<std::string>& path) {
+  const std::string name = joined_path(path);
+  NamePatterns patterns;
+  for (size_t i = 0; i < sharding.parameters.size(); ++i) {
+    const std::string pattern = joined_path(sharding.parameters[i].path);
+    if (pattern == name) return &sharding.parameters[i];
+    if (is_pattern(pattern)) patterns.add(pattern, static_cast<int>(i));
+  }
+  std::vector<int> found;
+  patterns.match(name, found);
+  return found.empty() ? nullptr : &sharding.parameters[static_cast<size_t>(found.front())];
 }
 
 void set_parameter_spec(ShardingConfig& sharding, const std::vector<std::string>& path, PartitionSpec spec) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "engine/base/options.h"
+#include "engine/config/spec_rule.h"
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/partition_spec.h"
 
@@ -23,7 +25,7 @@ struct NamedOptions {
 };
 
 struct ParameterSpec {
-  std::vector<std::string> path;  // {"params", "Embed_0", "embedding"}
+  std::vector<std::string> path;  // {"params", "Embed_0", "embedding"}; its parts may be patterns: "Block_*"
   PartitionSpec spec;
   bool operator==(const ParameterSpec&) const = default;
 };
@@ -34,9 +36,12 @@ struct ShardingConfig {
   LayoutMode mode = LayoutMode::cheapest;
   PartitionSpec in;   // of the model's token inputs (batch, sequence)
   PartitionSpec out;  // of the model's output
-  // In file order, which is that of a nesting: parameters that share a prefix stand together. Those not named are
-  // replicated.
+  // In file order, which is that of a nesting: parameters that share a prefix stand together. An exact name decides
+  // before patterns do, of these the first that matches.
   std::vector<ParameterSpec> parameters;
+  std::vector<Constraint> constraints;
+  std::vector<SpecRule> rules;              // for what none of the above names; see engine/shard/spec_rules.h
+  std::optional<int64_t> memory_limit_mib;  // of one device; without it the profile's
   bool operator==(const ShardingConfig&) const = default;
 };
 
@@ -46,8 +51,8 @@ struct RunConfig {
   std::vector<MeshAxis> mesh_axes;
   std::vector<int> mesh_devices;  // empty: 0..n-1
   ShardingConfig sharding;
-  NamedOptions data;  // name = the file's "kind"; options batch_size, seed
-  NamedOptions optimizer;
+  NamedOptions data;       // name = the file's "kind"; options batch_size, seed
+  NamedOptions optimizer;  // its name empty: none, the run is forward alone
   int64_t seed = 0;
   int64_t steps = 10;
   bool deterministic = true;
@@ -58,6 +63,14 @@ struct RunConfig {
 // Paths of places in the run file, for Error::where: "mesh.axes[0].size",
 // "sharding.parameters.params.Embed_0.embedding[1]".
 std::string parameter_place(const ParameterSpec& spec);
+
+std::string joined_path(const std::vector<std::string>& path);  // "params/Embed_0/embedding"
+std::string rule_place(size_t index);                           // "sharding.rules[1]"
+std::string constraint_place(const Constraint& constraint);
+
+// What `sharding.parameters` says of a parameter: under its exact name, else in the first pattern that matches. Null
+// where nothing does.
+const ParameterSpec* find_parameter_spec(const ShardingConfig& sharding, const std::vector<std::string>& path);
 
 // Gives a parameter its spec: changed where the file names it, else added behind its nearest relatives, so that
 // the order stays that of a nesting.

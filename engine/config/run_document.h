@@ -15,7 +15,8 @@ namespace shardscope {
 // where the file name is not empty.
 RunConfig read_run_document(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors);
 
-// The document that says `config`, every key present but for an empty device order. Throws Failure where two
+// The document that says `config`, every key present but for those that say nothing: an empty
+// device order, no constraints, rules, memory limit or optimizer. Throws Failure where two
 // parameters have the same path, one is a prefix of another, or a path is empty.
 JsonNode to_run_document(const RunConfig& config);
 

@@ -161,6 +161,17 @@ class RunDocumentReader {
                                      "such as {\"params\": {\"Embed_0\": {\"embedding\": [\"data\", \"model\"]}}}")) {
       config.sharding.parameters = read_parameter_specs(*parameters, "sharding.parameters", faults_);
     }
+    const JsonNode* constraints = node->find("constraints");
+    if (constraints && faults_.expect(*constraints, "sharding.constraints", Kind::object, "an object",
+                                      "such as {\"**/gelu\": [\"data\", null, \"model\"]}")) {
+      config.sharding.constraints = read_constraints(*constraints, "sharding.constraints", faults_);
+    }
+    const JsonNode* rules = node->find("rules");
+    if (rules && faults_.expect(*rules, "sharding.rules", Kind::array, "an array of rules")) {
+      config.sharding.rules = read_rules(*rules, "sharding.rules", faults_);
+    }
+    constexpr int64_t most_mib = std::numeric_limits<int64_t>::max() >> 20;
+    config.sharding.memory_limit_mib = member_integer(*node, "sharding", "memory_limit_mib", 1, most_mib);
   }
 
   void check_mesh_axes(const JsonNode& node, const RunConfig& config) {

@@ -46,6 +46,37 @@ void add_parameter(JsonNode& parameters, const ParameterSpec& parameter) {
   }
 }
 
+// The axes of one dimension as text, null or an array.
+JsonNode axes_node(const std::vector<std::string>& axes) {
+  JsonNode entry = axes.empty() ? JsonNode{} : JsonNode::array();
+  for (const std::string& axis : axes) entry.items.push_back(JsonNode::of(axis));
+  return axes.size() == 1 ? entry.items[0] : entry;
+}
+
+void add_placement(JsonNode& node, const PartitionSpec& spec) { node.add("spec", to_node(spec)); }
+
+void add_placement(JsonNode& node, const LogicalAxes& logical) {
+  JsonNode& axes = node.add("axes", JsonNode::object());
+  for (const auto& [name, entry] : logical.axes) axes.add(name, axes_node(entry));
+}
+
+void add_placement(JsonNode& node, const LargestDimension& largest) {
+  node.add("largest", axes_node(largest.axes));
+  if (largest.minimum_bytes != 0) node.add("minimum_bytes", JsonNode::of(largest.minimum_bytes));
+}
+
+JsonNode to_node(const SpecRule& rule) {
+  JsonNode node = JsonNode::object();
+  if (rule.names != "**" || std::holds_alternative<PartitionSpec>(rule.placement))
+    node.add("names", JsonNode::of(rule.names));
+  std::visit([&](const auto& placement) { add_placement(node, placement); }, rule.placement);
+  if (rule.of == std::vector{SpecKind::parameter}) return node;
+  JsonNode of = JsonNode::array();
+  for (SpecKind kind : rule.of) of.items.push_back(JsonNode::of(run_file::spec_kinds()[static_cast<size_t>(kind)]));
+  node.add("of", of.items.size() == 1 ? of.items[0] : of);
+  return node;
+}
+
 JsonNode to_node(const ShardingConfig& sharding) {
   JsonNode node = JsonNode::object();
   node.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(sharding.mode)]));
@@ -53,6 +84,16 @@ JsonNode to_node(const ShardingConfig& sharding) {
   node.add("out", to_node(sharding.out));
   JsonNode& parameters = node.add("parameters", JsonNode::object());
   for (const ParameterSpec& parameter : sharding.parameters) add_parameter(parameters, parameter);
+  if (!sharding.constraints.empty()) {
+    JsonNode& constraints = node.add("constraints", JsonNode::object());
+    for (const Constraint& constraint : sharding.constraints)
+      constraints.add(constraint.names, to_node(constraint.spec));
+  }
+  if (!sharding.rules.empty()) {
+    JsonNode& rules = node.add("rules", JsonNode::array());
+    for (const SpecRule& rule : sharding.rules) rules.items.push_back(to_node(rule));
+  }
+  if (sharding.memory_limit_mib) node.add("memory_limit_mib", JsonNode::of(*sharding.memory_limit_mib));
   return node;
 }
 
@@ -60,11 +101,7 @@ JsonNode to_node(const ShardingConfig& sharding) {
 
 JsonNode to_node(const PartitionSpec& spec) {
   JsonNode node = JsonNode::array();
-  for (const std::vector<std::string>& axes : spec.dims) {
-    JsonNode entry = axes.empty() ? JsonNode{} : JsonNode::array();
-    for (const std::string& axis : axes) entry.items.push_back(JsonNode::of(axis));
-    node.items.push_back(axes.size() == 1 ? entry.items[0] : entry);
-  }
+  for (const std::vector<std::string>& axes : spec.dims) node.items.push_back(axes_node(axes));
   return node;
 }
 
@@ -74,7 +111,7 @@ JsonNode to_run_document(const RunConfig& config) {
   node.add("mesh", to_node(config.mesh_axes, config.mesh_devices));
   node.add("sharding", to_node(config.sharding));
   node.add("data", to_node(config.data, "data"));
-  node.add("optimizer", to_node(config.optimizer, "optimizer"));
+  if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
   node.add("seed", JsonNode::of(config.seed));
   node.add("steps", JsonNode::of(config.steps));
   node.add("deterministic", JsonNode::of(config.deterministic));

@@ -8,7 +8,7 @@ const Keys& root() {
       {"mesh", true, R"({"axes": [{"name": "data", "size": 4}]})"},
       {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},
       {"data", true, R"({"kind": "synthetic_lm", ...})"},
-      {"optimizer", true, R"({"name": "adam", ...})"},
+      {"optimizer", false, R"({"name": "adam", ...})"},
       {"seed", true, "0"},
       {"steps", true, "10"},
       {"deterministic", false, "true"},
@@ -36,6 +36,37 @@ const Keys& sharding() {
       {"in", false, R"(["data", null])"},
       {"out", false, R"(["data", null])"},
       {"parameters", false, R"({"params": {"Embed_0": {"embedding": ["data", "model"]}}})"},
+      {"constraints", false, R"({"**/gelu": ["data", null, "model"]})"},
+      {"rules", false, R"([{"names": "params/**/kernel", "spec": [null, "model"]}])"},
+      {"memory_limit_mib", false, "16384"},
+  };
+  return keys;
+}
+
+const Keys& rule_by_name() {
+  static const Keys keys = {
+      {"names", true, R"("params/**/kernel")"},
+      {"spec", true, R"([null, "model"])"},
+      {"of", false, R"("parameters")"},
+  };
+  return keys;
+}
+
+const Keys& rule_by_axes() {
+  static const Keys keys = {
+      {"names", false, R"("**")"},
+      {"axes", true, R"({"mlp": "model", "embed": null})"},
+      {"of", false, R"("parameters")"},
+  };
+  return keys;
+}
+
+const Keys& rule_by_size() {
+  static const Keys keys = {
+      {"names", false, R"("**")"},
+      {"largest", true, R"("data")"},
+      {"minimum_bytes", false, "0"},
+      {"of", false, R"("parameters")"},
   };
   return keys;
 }
@@ -45,6 +76,12 @@ std::string choice_key(const std::string& section) { return section == "data" ? 
 const std::vector<std::string>& layout_modes() {
   static const std::vector<std::string> modes = {"cheapest", "as_written"};
   return modes;
+}
+
+const std::vector<std::string>& spec_kinds() {
+  static const std::vector<std::string> kinds = {"parameters",  "optimizer", "states",
+                                                 "activations", "inputs",    "outputs"};
+  return kinds;
 }
 
 std::vector<std::string> names(const Keys& keys) {

@@ -20,11 +20,16 @@ const Keys& root();
 const Keys& mesh();
 const Keys& mesh_axis();
 const Keys& sharding();
+// A line of sharding.rules, by what it has: "spec", "axes" or "largest".
+const Keys& rule_by_name();
+const Keys& rule_by_axes();
+const Keys& rule_by_size();
 
 // The key that names the choice: "name" in model and optimizer, "kind" in data.
 std::string choice_key(const std::string& section);
 
 const std::vector<std::string>& layout_modes();
+const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 
 std::vector<std::string> names(const Keys& keys);
 

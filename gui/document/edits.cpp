@@ -85,11 +85,14 @@ void set_spec(Document& document, const QString& key, PartitionSpec spec) {
 }
 
 PartitionSpec spec_of(const RunConfig& config, const QString& key) {
-  const PartitionSpec* found = find_spec(config, key);
-  return found ? *found : PartitionSpec{};
+  if (key == "in" || key == "out") return *find_spec(config, key);
+  const ParameterSpec* found = find_parameter_spec(config.sharding, path_of(key));
+  return found ? found->spec : PartitionSpec{};
 }
 
-bool is_named(const RunConfig& config, const QString& key) { return find_spec(config, key) != nullptr; }
+bool is_named(const RunConfig& config, const QString& key) {
+  return key == "in" || key == "out" || find_parameter_spec(config.sharding, path_of(key));
+}
 
 QString place_of(const QString& key) {
   if (key == "in" || key == "out") return "sharding." + key;

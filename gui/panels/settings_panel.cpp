@@ -113,7 +113,7 @@ void SettingsPanel::add_title(const QString& title) {
 
 void SettingsPanel::add_group(OptionGroup which, const QString& title) {
   const NamedOptions& options = group(workspace_.document.config(), which);
-  add_title(title + " \u2014 " + qt(options.name));
+  add_title(title + " \u2014 " + (options.name.empty() ? tr("none") : qt(options.name)));
   for (const auto& [name, value] : options.options)
     add_field(readable(name), group_name(which) + "." + qt(name), option_field(which, name, value),
               tr("%1 in the run file").arg(group_name(which) + "." + qt(name)));

@@ -12,12 +12,22 @@ using namespace shardscope;
 
 namespace {
 
-RunConfig preset() { return load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json"); }
+RunConfig preset() {
+  RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
+  config.sharding.constraints = {{"**/gelu", {{{"data"}, {}, {"model"}}}}};
+  config.sharding.rules = {{"params/**/bias", PartitionSpec{{{"model"}}}, {SpecKind::parameter}},
+                           {"**", LogicalAxes{{{"mlp", {"model"}}, {"embed", {}}}}, {SpecKind::activation}},
+                           {"**", LargestDimension{{"data"}, 64}, {SpecKind::optimizer_state}}};
+  return config;
+}
 
 const PartitionSpec& spec_of(const RunConfig& config, const std::vector<std::string>& path) {
   const auto& all = config.sharding.parameters;
   return std::find_if(all.begin(), all.end(), [&](const ParameterSpec& p) { return p.path == path; })->spec;
 }
+
+LogicalAxes& logical(RunConfig& config) { return std::get<LogicalAxes>(config.sharding.rules[1].placement); }
+LargestDimension& largest(RunConfig& config) { return std::get<LargestDimension>(config.sharding.rules[2].placement); }
 
 std::vector<Error> errors_of(const RunConfig& config, const std::vector<std::string>& assignments,
                              const std::vector<std::string>& known = {}) {
@@ -62,6 +72,44 @@ class OverrideTest : public QObject {
         {"sharding.mode=as_written", [](RunConfig& c) { c.sharding.mode = LayoutMode::as_written; }},
         {"sharding.in=[]", [](RunConfig& c) { c.sharding.in = {}; }},
         {"sharding.out=[[\"data\",\"model\"]]", [&](RunConfig& c) { c.sharding.out = tuple; }},
+        {"sharding.memory_limit_mib=512", [](RunConfig& c) { c.sharding.memory_limit_mib = 512; }},
+        {"sharding.constraints.**/gelu=[]", [](RunConfig& c) { c.sharding.constraints[0].spec = {}; }},
+        {"sharding.constraints.a/b=[\"data\"]",
+         [](RunConfig& c) {
+           c.sharding.constraints.insert(c.sharding.constraints.begin(), {"a/b", {{{"data"}}}});
+         }},
+        {"sharding.constraints={}", [](RunConfig& c) { c.sharding.constraints.clear(); }},
+        {"sharding.rules[0].spec=[\"data\",null]", [&](RunConfig& c) { c.sharding.rules[0].placement = rows; }},
+        {"sharding.rules[0].names=**", [](RunConfig& c) { c.sharding.rules[0].names = "**"; }},
+        {"sharding.rules[0].of=[\"inputs\",\"outputs\"]",
+         [](RunConfig& c) {
+           c.sharding.rules[0].of = {SpecKind::input, SpecKind::output};
+         }},
+        {"sharding.rules[1].axes.mlp=null", [](RunConfig& c) { logical(c).axes[0].second.clear(); }},
+        {"sharding.rules[1].axes.embed=[\"data\",\"model\"]",
+         [](RunConfig& c) {
+           logical(c).axes[1].second = {"data", "model"};
+         }},
+        {"sharding.rules[1].axes.heads=data",
+         [](RunConfig& c) {
+           logical(c).axes.push_back({"heads", {"data"}});
+         }},
+        {"sharding.rules[2].minimum_bytes=0", [](RunConfig& c) { largest(c).minimum_bytes = 0; }},
+        {"sharding.rules[2].largest=model", [](RunConfig& c) { largest(c).axes = {"model"}; }},
+        {"sharding.rules[2]={\"largest\":\"model\"}",
+         [](RunConfig& c) {
+           c.sharding.rules[2] = {"**", LargestDimension{{"model"}, 0}, {SpecKind::parameter}};
+         }},
+        {"sharding.rules[3]={\"largest\":\"model\"}",
+         [](RunConfig& c) {
+           c.sharding.rules.push_back({"**", LargestDimension{{"model"}, 0}, {SpecKind::parameter}});
+         }},
+        {"sharding.rules=[]", [](RunConfig& c) { c.sharding.rules.clear(); }},
+        {"optimizer=null", [](RunConfig& c) { c.optimizer = {}; }},
+        {"sharding.parameters.params.New_*.kernel=[\"data\",null]",
+         [&](RunConfig& c) {
+           c.sharding.parameters.insert(c.sharding.parameters.begin(), {{"params", "New_*", "kernel"}, rows});
+         }},
         {"sharding.parameters={}", [](RunConfig& c) { c.sharding.parameters.clear(); }},
         {"sharding.parameters.params.Embed_0.embedding=[\"data\",null]", [&](RunConfig& c) { embedding(c, rows); }},
     };
@@ -110,6 +158,25 @@ class OverrideTest : public QObject {
       QCOMPARE(errors_of(preset(), {path + "=[\"data\"]"})[0].code, std::string("unknown_path"));
   }
 
+  void an_optimizer_can_be_taken_away_and_given() {
+    const RunConfig none = apply_overrides(preset(), {"optimizer=null"});
+    QVERIFY(none.optimizer.name.empty());
+    QVERIFY(apply_overrides(none, {"optimizer=null"}) == none);
+    QCOMPARE(apply_overrides(none, {"optimizer.name=sgd"}).optimizer.name, std::string("sgd"));
+    QCOMPARE(errors_of(none, {"optimizer.learning_rate=1"}, {"optimizer.learning_rate"})[0].code,
+             std::string("missing_key"));
+  }
+
+  void an_added_pattern_decides_before_those_of_the_file() {
+    RunConfig config = preset();
+    config.sharding.parameters = {{{"params", "Block_*", "kernel"}, {{{"model"}}}}};
+    config = apply_overrides(config, {"sharding.parameters.params.Block_1*.kernel=[\"data\"]"});
+    QCOMPARE(joined_path(find_parameter_spec(config.sharding, {"params", "Block_12", "kernel"})->path),
+             std::string("params/Block_1*/kernel"));
+    QCOMPARE(joined_path(find_parameter_spec(config.sharding, {"params", "Block_2", "kernel"})->path),
+             std::string("params/Block_*/kernel"));
+  }
+
   void bad_overrides_are_all_reported_each_at_its_place() {
     struct Case {
       std::string assignment, code, where, hint;
@@ -138,6 +205,16 @@ class OverrideTest : public QObject {
         {"data.seed=99999999999999999999", "out_of_range", "--set data.seed", ""},
         {"sharding.mode=cheap", "unknown_mode", "--set sharding.mode", "cheapest"},
         {"sharding.parameters={\"params\": {\"a\": [1]}}", "wrong_type", "--set sharding.parameters.params.a[0]", ""},
+        {"sharding.rules[3].names=a", "unknown_path", "--set sharding.rules[3].names", "sharding.rules"},
+        {"sharding.rules[4]={}", "unknown_path", "--set sharding.rules[4]", "sharding.rules"},
+        {"sharding.rules[0].colour=1", "unknown_path", "--set sharding.rules[0].colour", "sharding.rules"},
+        {"sharding.rules[0].spec=data", "wrong_type", "--set sharding.rules[0].spec", "write [\"data\"]"},
+        {"sharding.rules[0].largest=data", "two_placements", "--set sharding.rules[0].largest", "two rules"},
+        {"sharding.rules[1].axes.mlp=2", "wrong_type", "--set sharding.rules[1].axes.mlp", ""},
+        {"sharding.rules[2].of=optimiser", "unknown_kind", "--set sharding.rules[2].of", "'optimizer'"},
+        {"sharding.memory_limit_mib=0", "out_of_range", "--set sharding.memory_limit_mib", "1 to"},
+        {"sharding.memory_limit_mib=much", "wrong_type", "--set sharding.memory_limit_mib", ""},
+        {"sharding.constraints.x=data", "wrong_type", "--set sharding.constraints.x", "[\"data\""},
         {"mesh.devices=[0,0]", "device_order", "--set mesh.devices", "0..7"},
     };
     std::vector<std::string> at_once;

@@ -130,12 +130,29 @@ const std::vector<BadFile> bad_files = {
      {"f:8: sharding.mesh_axes mesh_axes mesh.axes says [\"data\", \"model\"]"}},
     {"\"mode\"", "\"mesh_axes\": [\"data\"], \"mode\"", {"f:8: sharding.mesh_axes mesh_axes"}},
     {"\"mode\"", "\"mesh_axes\": [\"data\", 1], \"mode\"", {"f:8: sharding.mesh_axes[1] wrong_type"}},
+    {"\"mode\"", "\"constraints\": [], \"mode\"", {"f:8: sharding.constraints wrong_type **/gelu"}},
+    {"\"mode\"",
+     "\"constraints\": {\"a/b\": \"data\",\n\"\": []}, \"mode\"",
+     {"f:8: sharding.constraints.a/b wrong_type write [\"data\"]", "f:9: sharding.constraints[\"\"] empty_name"}},
+    {"\"mode\"", "\"rules\": {}, \"mode\"", {"f:8: sharding.rules wrong_type"}},
+    {"\"mode\"",
+     "\"rules\": [3, {},\n{\"spec\": [], \"largest\": \"data\"}, {\"spec\": []}], \"mode\"",
+     {"f:8: sharding.rules[0] wrong_type", "f:8: sharding.rules[1] missing_key \"largest\"",
+      "f:9: sharding.rules[2].largest two_placements make it two rules", "f:9: sharding.rules[3].names missing_key"}},
+    {"\"mode\"",
+     "\"rules\": [{\"axes\": {\"mlp\": 1}, \"of\": \"activation\", \"minimum_bytes\": 1},\n"
+     "{\"names\": \"\", \"largest\": [], \"minimum_bytes\": -1, \"of\": []}], \"mode\"",
+     {"f:8: sharding.rules[0].minimum_bytes unknown_key known: names, axes, of",
+      "f:8: sharding.rules[0].axes.mlp wrong_type", "f:8: sharding.rules[0].of unknown_kind 'activations'",
+      "f:9: sharding.rules[1].names empty_name", "f:9: sharding.rules[1].largest wrong_type",
+      "f:9: sharding.rules[1].minimum_bytes out_of_range", "f:9: sharding.rules[1].of out_of_range"}},
+    {"\"mode\"", "\"memory_limit_mib\": 0, \"mode\"", {"f:8: sharding.memory_limit_mib out_of_range 1 to"}},
     {legal, "[]", {"f:1 wrong_type"}},
     {legal, "\n7", {"f:2 wrong_type"}},
     {legal,
      "{}",
      {"f:1: model missing_key", "f:1: mesh missing_key", "f:1: sharding missing_key", "f:1: data missing_key",
-      "f:1: optimizer missing_key", "f:1: seed missing_key", "f:1: steps missing_key"}},
+      "f:1: seed missing_key", "f:1: steps missing_key"}},
     {legal, "", {"f:1:1 empty_file JSON object"}},
     {legal, " \n\t", {"f:1:1 empty_file"}},
     {"\"steps\": 1\n", "\"steps\": 1,\n", {"f:16:1 syntax remove the comma"}},
@@ -305,6 +322,30 @@ class ParseTest : public QObject {
     QCOMPARE(load_error(empty).where, empty.string() + ":1:1");
   }
 
+  void a_rule_says_which_arrays_and_how_they_lie() {
+    const std::string text = replaced(legal, "\"mode\"", R"("memory_limit_mib": 512,
+      "constraints": {"**/gelu": ["data", null, "model"]},
+      "rules": [
+        {"names": "params/**/kernel", "spec": [null, "model"]},
+        {"axes": {"mlp": "model", "embed": null, "heads": ["data", "model"]}, "of": ["activations", "parameters"]},
+        {"largest": "data", "minimum_bytes": 4096, "of": "optimizer"}],
+      "mode")");
+    const ShardingConfig sharding = parse_run_config(text, "f").sharding;
+    QVERIFY(sharding.memory_limit_mib == 512);
+    QVERIFY(sharding.constraints == (std::vector<Constraint>{{"**/gelu", {{{"data"}, {}, {"model"}}}}}));
+    QCOMPARE(sharding.rules.size(), size_t{3});
+    QVERIFY(sharding.rules[0] == (SpecRule{"params/**/kernel", PartitionSpec{{{}, {"model"}}}, {SpecKind::parameter}}));
+    const LogicalAxes logical{{{"mlp", {"model"}}, {"embed", {}}, {"heads", {"data", "model"}}}};
+    QVERIFY(sharding.rules[1] == (SpecRule{"**", logical, {SpecKind::parameter, SpecKind::activation}}));
+    QVERIFY(sharding.rules[2] == (SpecRule{"**", LargestDimension{{"data"}, 4096}, {SpecKind::optimizer_state}}));
+  }
+
+  void a_file_without_an_optimizer_names_none() {
+    const RunConfig config = parse_run_config(replaced(legal, "\"optimizer\": {\"name\": \"o\"},\n", ""), "f");
+    QVERIFY(config.optimizer == NamedOptions{});
+    QVERIFY(write_run_config(config).find("optimizer") == std::string::npos);
+  }
+
   void later_errors_get_the_line_of_their_path() {
     const std::vector<Error> located = locate_errors({{"c", "m", "sharding.parameters.params.a.kernel[0]", ""},
                                                       {"c", "m", "model.missing", ""},
@@ -312,6 +353,11 @@ class ParseTest : public QObject {
                                                       {"c", "m", "rank 3", ""},
                                                       {"c", "m", "", ""}},
                                                      legal, "f");
+    const std::string with_rules =
+        replaced(legal, "\"mode\"", "\"rules\": [\n{\"axes\": {\n\"mlp\": \"x\"}}],\n\"mode\"");
+    QCOMPARE(locate_errors({{"c", "m", "sharding.rules[0].axes.mlp", ""}}, with_rules, "f")[0].where,
+             std::string("f:10: sharding.rules[0].axes.mlp"));
+
     const std::vector<std::string> expected = {"f:11: sharding.parameters.params.a.kernel[0]", "f:2: model.missing",
                                                "f:6: mesh.axes[1].size", "rank 3", ""};
     for (size_t i = 0; i < expected.size(); ++i) QCOMPARE(located[i].where, expected[i]);

@@ -18,7 +18,7 @@ class RandomConfigs {
     RunConfig config;
     config.model = options("size");
     config.data = options("seed");
-    config.optimizer = options("rate");
+    if (below(4)) config.optimizer = options("rate");
     const int axes = below(4);
     int64_t devices = 1;
     for (int i = 0; i < axes; ++i) {
@@ -33,6 +33,9 @@ class RandomConfigs {
     config.sharding.in = spec();
     config.sharding.out = spec();
     add_parameters({}, 3, config.sharding.parameters);
+    for (int i = below(3); i > 0; --i) config.sharding.constraints.push_back({pattern() + std::to_string(i), spec()});
+    for (int i = below(4); i > 0; --i) config.sharding.rules.push_back(rule());
+    if (below(2)) config.sharding.memory_limit_mib = 1 + below(100000);
     config.seed = below(3) ? below(1000) : INT64_MAX - below(2);
     config.steps = 1 + below(100);
     config.deterministic = below(2) == 1;
@@ -50,9 +53,41 @@ class RandomConfigs {
   PartitionSpec spec() {
     PartitionSpec result;
     for (int rank = below(4); rank > 0; --rank) {
-      std::vector<std::string>& axes = result.dims.emplace_back();
-      for (int count = below(3); count > 0; --count) axes.push_back(name());
+      result.dims.push_back(axes(below(3)));
     }
+    return result;
+  }
+
+  std::string pattern() {
+    static const char* const patterns[] = {"**", "**/kernel", "params/Dense_*/kernel", "*", "a*b/**/c", "x.y"};
+    return below(2) ? patterns[below(6)] : name();
+  }
+
+  SpecRule rule() {
+    SpecRule result;
+    if (below(2)) result.names = pattern();
+    switch (below(3)) {
+      case 0: result.placement = spec(); break;
+      case 1: {
+        LogicalAxes logical;
+        for (int i = below(4); i > 0; --i) logical.axes.emplace_back(name() + std::to_string(i), axes(below(3)));
+        result.placement = logical;
+        break;
+      }
+      default: result.placement = LargestDimension{axes(1 + below(2)), below(2) ? below(1 << 20) : 0};
+    }
+    if (below(2)) return result;
+    result.of.clear();
+    const int first = below(6);
+    for (int kind = 0; kind < 6; ++kind) {
+      if (kind == first || below(2)) result.of.push_back(static_cast<SpecKind>(kind));
+    }
+    return result;
+  }
+
+  std::vector<std::string> axes(int count) {
+    std::vector<std::string> result;
+    for (; count > 0; --count) result.push_back(name());
     return result;
   }
 
@@ -88,7 +123,7 @@ class RandomConfigs {
   void add_parameters(const std::vector<std::string>& path, int depth, std::vector<ParameterSpec>& parameters) {
     for (int i = below(4); i > 0; --i) {
       std::vector<std::string> inner = path;
-      inner.push_back(name() + std::to_string(i));
+      inner.push_back((below(4) ? name() : "Block_*") + std::to_string(i));
       if (depth > 0 && below(2)) {
         add_parameters(inner, depth - 1, parameters);
       } else {

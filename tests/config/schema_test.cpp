@@ -56,6 +56,8 @@ bool accepts(const json& rule, const json& value) {
       good = !value.is_number() || value <= argument;
     } else if (keyword == "minLength") {
       good = !value.is_string() || value.get<std::string>().size() >= argument.get<size_t>();
+    } else if (keyword == "minItems") {
+      good = !value.is_array() || value.size() >= argument.get<size_t>();
     } else if (keyword == "maxItems") {
       good = !value.is_array() || value.size() <= argument.get<size_t>();
     } else if (keyword == "uniqueItems") {
@@ -137,7 +139,12 @@ class SchemaTest : public QObject {
     compare(schema(), run_file::root());
     compare(properties.at("mesh"), run_file::mesh());
     compare(properties.at("sharding"), run_file::sharding());
-    compare(schema().at("$defs").at("mesh_axis"), run_file::mesh_axis());
+    const json& definitions = schema().at("$defs");
+    compare(definitions.at("mesh_axis"), run_file::mesh_axis());
+    compare(definitions.at("rule_by_name"), run_file::rule_by_name());
+    compare(definitions.at("rule_by_axes"), run_file::rule_by_axes());
+    compare(definitions.at("rule_by_size"), run_file::rule_by_size());
+    QVERIFY(definitions.at("spec_kind").at("enum").get<std::vector<std::string>>() == run_file::spec_kinds());
     for (const std::string section : {"model", "data", "optimizer"}) {
       const std::set<std::string> choice = {run_file::choice_key(section)};
       QVERIFY(property_names(properties.at(section)) == choice);
@@ -182,6 +189,13 @@ class SchemaTest : public QObject {
       json whole = read(root / "presets" / "parallax_decoder.json");
       whole["mesh"]["devices"] = {0, 1, 2, 3, 4, 5, 6, 7};
       whole["sharding"]["mesh_axes"] = {"data", "model"};
+      whole["sharding"]["memory_limit_mib"] = 512;
+      whole["sharding"]["constraints"] = {{"**/gelu", {"data", nullptr, "model"}}};
+      whole["sharding"]["rules"] = json::parse(R"([
+        {"names": "params/**/kernel", "spec": ["model", null]},
+        {"axes": {"batch": "data", "embed": null, "heads": ["data", "model"]}, "of": ["activations", "inputs"]},
+        {"names": "**", "largest": "data", "minimum_bytes": 4096, "of": "optimizer"},
+        {"largest": ["data", "model"]}])");
       return whole;
     }();
     std::vector<json::json_pointer> places;

@@ -72,6 +72,23 @@ class WriteTest : public QObject {
     QVERIFY(text.find(R"("pos_embedding": [null, "model"])") != std::string::npos);
   }
 
+  void every_rule_and_constraint_stands_on_one_line() {
+    RunConfig config = load_run_config(preset(presets[0]));
+    config.sharding.constraints = {{"**/gelu", {{{"data"}, {}, {"model"}}}}};
+    config.sharding.rules = {{"params/Block_*/kernel", PartitionSpec{{{"model"}, {}}}, {SpecKind::parameter}},
+                             {"**",
+                              LogicalAxes{{{"mlp", {"model"}}, {"heads", {"data", "model"}}}},
+                              {SpecKind::state, SpecKind::activation}},
+                             {"**", LargestDimension{{"data"}, 64}, {SpecKind::optimizer_state}}};
+    const std::string text = write_run_config(config);
+    for (const char* line :
+         {R"(      "**/gelu": ["data", null, "model"])",
+          R"(      {"names": "params/Block_*/kernel", "spec": ["model", null]},)",
+          R"(      {"axes": {"mlp": "model", "heads": ["data", "model"]}, "of": ["states", "activations"]},)",
+          R"(      {"largest": "data", "minimum_bytes": 64, "of": "optimizer"})"})
+      QVERIFY2(text.find("\n" + std::string(line) + "\n") != std::string::npos, text.c_str());
+  }
+
   void what_no_file_can_say_is_refused() {
     const RunConfig good = load_run_config(preset(presets[0]));
     RunConfig config = good;

@@ -24,7 +24,7 @@ const QMap<QString, QStringList> may_use = {
     {"models", {"engine/ops"}},
     {"engine/config", {"engine/base", "engine/mesh"}},
     {"engine/program", {"engine/graph", "engine/mesh"}},
-    {"engine/shard", {"engine/ops", "engine/program"}},
+    {"engine/shard", {"engine/ops", "engine/program", "engine/config"}},
     {"engine/plan", {"engine/shard", "engine/config"}},
     {"engine/compile", {"engine/plan", "engine/optim", "models"}},
     {"engine/comm", {"engine/base"}},

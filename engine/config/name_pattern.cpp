@@ -1,0 +1,107 @@
+#include "engine/config/name_pattern.h"
+
+#include <algorithm>
+
+namespace shardscope {
+namespace {
+
+// Cuts the first part off `name`.
+std::string_view next_part(std::string_view& name, bool& last) {
+  const size_t end = std::min(name.find('/'), name.size());
+  const std::string_view part = name.substr(0, end);
+  last = end == name.size();
+  name.remove_prefix(last ? end : end + 1);
+  return part;
+}
+
+bool part_matches(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_pattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
+
+int NamePatterns::step(int node, std::string_view part) {
+  const int fresh = static_cast<int>(nodes_.size());
+  int next = fresh;
+  if (part == "**") {
+    if (nodes_[node].stays) return node;
+    if (nodes_[node].rest < 0) nodes_[node].rest = fresh;
+    next = nodes_[node].rest;
+  } else if (is_pattern(part)) {
+    auto& globs = nodes_[node].globs;
+    const auto at = std::find_if(globs.begin(), globs.end(), [&](const auto& glob) { return glob.first == part; });
+    if (at == globs.end()) {
+      globs.emplace_back(part, fresh);
+    } else {
+      next = at->second;
+    }
+  } else {
+    next = nodes_[node].literals.try_emplace(std::string(part), fresh).first->second;
+  }
+  if (next == fresh) nodes_.emplace_back().stays = part == "**";
+  return next;
+}
+
+void NamePatterns::add(std::string_view pattern, int id) {
+  int node = 0;
+  for (bool last = false; !last;) node = step(node, next_part(pattern, last));
+  nodes_[node].ids.push_back(id);
+}
+
+void NamePatterns::enter(int node, std::vector<int>& nodes, std::vector<int>& ids) const {
+  if (std::find(nodes.begin(), nodes.end(), node) != nodes.end()) return;
+  const Node& entered = nodes_[node];
+  if (entered.stays && entered.is_leaf()) {
+    ids.insert(ids.end(), entered.ids.begin(), entered.ids.end());
+    return;
+  }
+  nodes.push_back(node);
+  if (entered.rest >= 0) enter(entered.rest, nodes, ids);
+}
+
+int NamePatterns::match(std::string_view name, std::vector<int>& ids) const {
+  const auto first = static_cast<std::ptrdiff_t>(ids.size());
+  std::vector<int> nodes, next;
+  enter(0, nodes, ids);
+  int compared = 0;
+  for (bool last = false; !last && !nodes.empty();) {
+    const std::string_view part = next_part(name, last);
+    next.clear();
+    for (int n : nodes) {
+      const Node& node = nodes_[n];
+      if (node.stays) enter(n, next, ids);
+      if (!node.literals.empty()) {
+        ++compared;
+        if (auto at = node.literals.find(part); at != node.literals.end()) enter(at->second, next, ids);
+      }
+      for (const auto& [glob, target] : node.globs) {
+        ++compared;
+        if (part_matches(glob, part)) enter(target, next, ids);
+      }
+    }
+    std::swap(nodes, next);
+  }
+  for (int n : nodes) ids.insert(ids.end(), nodes_[n].ids.begin(), nodes_[n].ids.end());
+  std::sort(ids.begin() + first, ids.end());
+  ids.erase(std::unique(ids.begin() + first, ids.end()), ids.end());
+  return compared;
+}
+
+}  // namespace shardscope
