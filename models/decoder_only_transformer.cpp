@@ -40,6 +40,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   TensorType token_type{{context.batch_size, sequence}, DType::i32};
   ValueId tokens = graph.inputs["tokens"] = graph.add_source("tokens", token_type, ValueKind::input);
   ValueId labels = graph.inputs["labels"] = graph.add_source("labels", token_type, ValueKind::input);
+  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
 
   double rate = context.deterministic ? 0.0 : real_option(options, "dropout_rate");
   Linen model(graph, {rate, context.seed});

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/runtime/box_runs.h"
+#include "engine/mesh/box_runs.h"
 
 namespace shardscope {
 
