@@ -40,6 +40,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   Graph graph;
   TensorType token_type{{context.batch_size, sequence}, DType::i32};
   ValueId tokens = graph.add_input("tokens", token_type), labels = graph.add_input("labels", token_type);
+  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
 
   double rate = context.deterministic ? 0.0 : real_option(options, "dropout_rate");
   Linen model(graph, context.seed, rate);

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "engine/base/hash.h"
-#include "engine/compile/data_options.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/write.h"
+#include "engine/data/data_kind.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"

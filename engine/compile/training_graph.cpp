@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/compile/data_options.h"
+#include "engine/compile/data_request.h"
+#include "engine/data/data_kind.h"
 #include "engine/graph/autodiff.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
@@ -113,7 +114,8 @@ ForwardGraph build_forward(const RunConfig& config) {
   }
   ModelContext context{1, config.deterministic, config.seed};
   bool batch_known = false;
-  if (const DataKind* kind = find_data_kind(config.data.name)) {
+  const DataKind* kind = find_data_kind(config.data.name);
+  if (kind) {
     size_t before = errors.size();
     OptionList options = resolve_options(kind->options, config.data.options, "data", errors);
     context.batch_size = integer_option(options, "batch_size");
@@ -137,6 +139,7 @@ ForwardGraph build_forward(const RunConfig& config) {
   const Mesh mesh = result.mesh ? *result.mesh : mesh_of_names(config.mesh_axes);
   const Graph* graph = result.graph ? &*result.graph : nullptr;
   if (graph) check_sizes(*graph, errors);
+  if (graph && batch_known) append(errors, check_data(*kind, data_request(*graph)));
   check_data_specs(config.sharding, mesh, batch_known ? graph : nullptr, errors);
   check_parameter_specs(config.sharding, mesh, graph, errors);
   return result;

@@ -75,6 +75,7 @@ struct Graph {
   std::vector<OpSignature> signatures;
   std::vector<State> states;               // in the order in which they were made, parameters first
   std::map<std::string, ValueId> inputs;   // "tokens", "labels"
+  std::map<std::string, int64_t> limits;   // of inputs that stand for something: their values lie in [0, limit)
   std::map<std::string, ValueId> outputs;  // "logits", "loss", "accuracy"
 
   // Appends an op of the registered definition under a name of its own: a name that is taken gets "_1", "_2", ...;

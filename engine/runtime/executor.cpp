@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/graph/op_definition.h"
-#include "engine/runtime/box_runs.h"
+#include "engine/mesh/box_runs.h"
 
 namespace shardscope {
 

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "engine/comm/thread_communicator.h"
+#include "engine/mesh/box_runs.h"
 #include "engine/runtime/arena.h"
-#include "engine/runtime/box_runs.h"
 
 namespace shardscope {
 

@@ -9,7 +9,7 @@
 
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
-#include "engine/worker/data_source.h"
+#include "engine/worker/input_filler.h"
 #include "engine/worker/parameter_init.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/telemetry_trace.h"
@@ -28,17 +28,6 @@ std::string mesh_text(const Mesh& mesh) {
     text += fmt::format("{} {} {}", axis ? " x" : "", mesh.axes()[axis].name, mesh.axes()[axis].size);
   }
   return text;
-}
-
-void fill_inputs(const Plan& plan, int device, const Executor& executor) {
-  const std::unique_ptr<DataSource> source = make_data_source(plan.config.data, *plan.graph);
-  size_t i = 0;
-  for (const auto& [name, id] : plan.graph->inputs) {
-    const int value = plan.input_values.at(i++);
-    const ProgramValue& input = plan.program.values.at(value);
-    source->fill(name, shard_box(input.sharding, plan.mesh, input.shape, device),
-                 reinterpret_cast<int32_t*>(executor.value(value).data()));
-  }
 }
 
 float scalar(const Executor& executor, int value) {
@@ -64,8 +53,8 @@ class Training {
         exchange_(world),
         trace_(hooks.telemetry ? std::make_unique<TelemetryTrace>(*hooks.telemetry) : nullptr),
         executor_(plan, world.rank(), arena_.base(), world, trace_.get()),
-        stored_(initialize_stored(plan, world.rank(), executor_)) {
-    fill_inputs(plan, world.rank(), executor_);
+        stored_(initialize_stored(plan, world.rank(), executor_)),
+        inputs_(plan, world.rank(), executor_) {
     if (!hooks_.telemetry) return;
     hooks_.telemetry->set_stored_bytes(stored_.parameters, stored_.optimizer);
     hooks_.telemetry->set_state(RankState::running);
@@ -75,6 +64,7 @@ class Training {
   bool step(int64_t step) {
     if (trace_) trace_->begin_training_step(step);
     if (hooks_.telemetry) hooks_.telemetry->begin_training_step(step);
+    inputs_.fill(step);
     const double sent = world_.wire_bytes();
     const auto start = std::chrono::steady_clock::now();
     executor_.run_step(step);
@@ -117,6 +107,7 @@ class Training {
   std::unique_ptr<TelemetryTrace> trace_;
   Executor executor_;
   StoredBytes stored_;
+  InputFiller inputs_;
 };
 
 }  // namespace

@@ -104,6 +104,15 @@ class ErrorsTest : public QObject {
     QCOMPARE(QString::fromStdString(validate(config).at(0).hint), QString("did you mean 'params/Embed_0/embedding'?"));
   }
 
+  void data_that_lack_an_input_of_the_model_are_a_fault_of_the_data() {
+    RunConfig config = decoder();
+    config.data.name = "normal";
+    QVERIFY(faults_of(config) == (Faults{{"data_kind", "data.kind"}}));
+    QCOMPARE(validate(config).at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled"));
+    config.data.name = "random_rolled";
+    QVERIFY(faults_of(config).empty());
+  }
+
   void validate_tells_what_compile_would_throw() {
     RunConfig config = decoder();
     QVERIFY(validate(config).empty());

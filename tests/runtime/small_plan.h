@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/comm/thread_communicator.h"
+#include "engine/mesh/box_runs.h"
 #include "engine/mesh/reshard.h"
 #include "engine/plan/plan.h"
-#include "engine/runtime/box_runs.h"
 #include "engine/runtime/executor.h"
 
 namespace shardscope {

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/runtime/box_runs.h"
+#include "engine/mesh/box_runs.h"
 
 using namespace shardscope;
 using Json = nlohmann::json;

@@ -6,6 +6,8 @@
 #include <new>
 #include <thread>
 
+#include "engine/compile/data_request.h"
+#include "engine/data/data_kind.h"
 #include "engine/worker/parameter_init.h"
 
 using namespace shardscope;
@@ -57,6 +59,7 @@ Plan gathering_plan() {
   const int w = add("w", {32, 48}, DType::f32, kernel), mu = add("mu", {32, 48}, DType::f32, kernel);
   const int whole = add("whole", {32, 48}, DType::f32, Sharding::replicated(2));
   graph->inputs = {{"labels", labels}, {"tokens", tokens}};
+  graph->limits = {{"labels", 16}, {"tokens", 16}};
   graph->outputs = {{"logits", logits}};
   Parameter parameter;
   parameter.path = {"params", "Dense_0", "kernel"};
@@ -90,6 +93,10 @@ Plan gathering_plan() {
 
 constexpr double gathered_wire_bytes = 32 * 48 * 4 / 2;
 
+struct alignas(64) Line {
+  std::byte bytes[64];
+};
+
 // What each of `ranks` ranks throws, when rank r trains the plan that `plan_of` gives it.
 std::vector<Error> failures(int ranks, const std::function<Plan(int)>& plan_of) {
   auto communicators = make_thread_communicators(ranks);
@@ -98,9 +105,6 @@ std::vector<Error> failures(int ranks, const std::function<Plan(int)>& plan_of) 
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const Plan plan = plan_of(rank);
-      struct alignas(64) Line {
-        std::byte bytes[64];
-      };
       std::vector<Line> memory(rank_memory_bytes(plan) / 64);
       try {
         train(plan, 3, *communicators[rank], {memory.data()->bytes, memory.size() * 64}, {});
@@ -145,6 +149,39 @@ class WorkerTest : public QObject {
         QCOMPARE(use.arena_bytes, plan.program.arena_bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
         QCOMPARE(use.optimizer_bytes, int64_t{32 * 24 * 4});
+      }
+    }
+  }
+
+  void every_step_finds_its_own_inputs_in_the_arena() {
+    Plan plan = gathering_plan();
+    Graph graph = *plan.graph;
+    for (const auto& [name, value] : graph.inputs) graph.values[value].type.dtype = DType::f32;
+    for (int value : plan.input_values) plan.program.values[value].dtype = DType::f32;
+    plan.graph = std::make_shared<Graph>(graph);
+    plan.config.data = {"normal", {{"batch_size", int64_t{4}}, {"seed", int64_t{6}}}};
+    const auto source = make_data_source(plan.config.data, data_request(graph));
+
+    for (int64_t steps : {1, 2, 5}) {
+      auto communicators = make_thread_communicators(4);
+      std::vector<std::vector<Line>> memory(4, std::vector<Line>(rank_memory_bytes(plan) / 64));
+      {
+        std::vector<std::jthread> threads;
+        for (int rank = 0; rank < 4; ++rank) {
+          threads.emplace_back([&, rank] {
+            train(plan, steps, *communicators[rank], {memory[rank].data()->bytes, memory[rank].size() * 64}, {});
+          });
+        }
+      }
+      for (int rank = 0; rank < 4; ++rank) {
+        for (int id : plan.input_values) {
+          const ProgramValue& value = plan.program.values[id];
+          std::vector<std::byte> expected(value.bytes());
+          const Box box = shard_box(value.sharding, plan.mesh, value.shape, rank);
+          source->fill(value.name, box, steps - 1, expected);
+          const std::byte* held = memory[rank].data()->bytes + plan.program.buffers[value.buffer].offset;
+          QVERIFY(std::equal(expected.begin(), expected.end(), held));
+        }
       }
     }
   }

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/runtime/box_runs.h"
+#include "engine/mesh/box_runs.h"
 
 using namespace shardscope;
 

@@ -1,4 +1,4 @@
-#include "engine/runtime/box_runs.h"
+#include "engine/mesh/box_runs.h"
 
 namespace shardscope {
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/options.h"
+#include "engine/config/run_config.h"
+#include "engine/data/data_source.h"
+
+namespace shardscope {
+
+// A kind of data that a run file may name (data.kind): what it may be told, what it gives, and how.
+struct DataKind {
+  std::string name;
+  // Every kind has "batch_size": rows of each input in a step, over all devices.
+  std::vector<OptionDefinition> options;
+  // The inputs that it gives to a model that asks so: names and types, and limits that their values keep.
+  std::vector<DataInput> (*gives)(const DataRequest& request);
+  // For legal options and a request that it serves.
+  std::unique_ptr<DataSource> (*make)(const OptionList& options, const DataRequest& request);
+};
+
+// All kinds; one line in data_kind.cpp adds one. find_data_kind gives nullptr for an unknown name.
+const std::vector<DataKind>& all_data_kinds();
+const DataKind* find_data_kind(const std::string& name);
+
+// True where the kind gives every input that is asked for, with its dtype and shape and below its limit.
+bool serves(const DataKind& kind, const DataRequest& request);
+// An error data_kind at data.kind that names the inputs asked for and the kinds that fit, unless `kind` does.
+std::vector<Error> check_data(const DataKind& kind, const DataRequest& request);
+
+// The source that the run file's data section names. Throws Failure with all faults of the section: unknown_data_kind,
+// data_kind, faults of its options.
+std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request);
+
+}  // namespace shardscope

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "engine/data/data_kind.h"
+
+namespace shardscope {
+
+// generate_fake_lm_data of the Parallax document: "tokens" i32 (batch, sequence) are
+// jax.random.randint(PRNGKey(data.seed), (batch, sequence), 0, limit of the tokens), "labels" are the tokens shifted
+// left by one with 0 last. The same batch in every step.
+DataKind synthetic_lm_data();
+
+// The same tokens; "labels" are jnp.roll(tokens, -1, axis=1): the last label of a row is its first token.
+DataKind random_rolled_data();
+
+// Every f32 input that is asked for, of any name and shape. In step t input i of n is
+// jax.random.normal(split(fold_in(PRNGKey(data.seed), t), n)[i], shape), i in the order of the request.
+DataKind normal_data();
+
+}  // namespace shardscope

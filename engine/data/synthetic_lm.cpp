@@ -1,0 +1,16 @@
+#include "engine/data/kinds.h"
+#include "engine/data/token_rows.h"
+
+namespace shardscope {
+
+DataKind synthetic_lm_data() {
+  return {"synthetic_lm",
+          {{"batch_size", int64_t{64}, true, 1, 1e7, "sequences in a step, over all devices"},
+           {"seed", int64_t{0}, false, 0, 9.2e18, "of the tokens"}},
+          token_inputs,
+          [](const OptionList& options, const DataRequest& request) {
+            return make_token_rows(integer_option(options, "seed"), *request.find("tokens"), LastLabel::zero);
+          }};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/data/data_source.h"
+
+namespace shardscope {
+
+// Rows of drawn tokens, and labels that are the next token of each: what several kinds have in common.
+enum class LastLabel : uint8_t { zero, first_token };
+
+// "tokens" and "labels", alike, where the model asks for tokens i32 (batch, sequence) with a limit; else none.
+std::vector<DataInput> token_inputs(const DataRequest& request);
+// Tokens drawn by jax.random.randint(PRNGKey(seed), (batch, sequence), 0, limit), the same in every step.
+std::unique_ptr<DataSource> make_token_rows(int64_t seed, const DataInput& tokens, LastLabel last);
+
+}  // namespace shardscope

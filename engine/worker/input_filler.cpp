@@ -1,0 +1,24 @@
+#include "engine/worker/input_filler.h"
+
+#include "engine/compile/data_request.h"
+#include "engine/data/data_kind.h"
+
+namespace shardscope {
+
+InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor)
+    : source_(make_data_source(plan.config.data, data_request(*plan.graph))) {
+  size_t i = 0;
+  for (const auto& [name, graph_value] : plan.graph->inputs) {
+    const int id = plan.input_values.at(i++);
+    const ProgramValue& value = plan.program.values.at(id);
+    inputs_.push_back({name, shard_box(value.sharding, plan.mesh, value.shape, device), executor.value(id)});
+  }
+}
+
+void InputFiller::fill(int64_t step) {
+  if (filled_ && source_->same_every_step()) return;
+  for (const Input& input : inputs_) source_->fill(input.name, input.box, step, input.memory);
+  filled_ = true;
+}
+
+}  // namespace shardscope

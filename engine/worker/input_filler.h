@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/data/data_source.h"
+#include "engine/plan/plan.h"
+#include "engine/runtime/executor.h"
+
+namespace shardscope {
+
+// Puts a device's part of a plan's inputs into its arena.
+class InputFiller {
+ public:
+  // Throws Failure where the data section of the plan's config is wrong.
+  InputFiller(const Plan& plan, int device, const Executor& executor);
+
+  // Call it before each step; what is the same in every step is filled once.
+  void fill(int64_t step);
+
+ private:
+  struct Input {
+    std::string name;
+    Box box;
+    std::span<std::byte> memory;
+  };
+
+  std::unique_ptr<DataSource> source_;
+  std::vector<Input> inputs_;
+  bool filled_ = false;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,231 @@
+#include "engine/data/data_kind.h"
+
+#include <QTest>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "engine/base/error.h"
+#include "engine/base/random.h"
+#include "engine/mesh/box_runs.h"
+
+using namespace shardscope;
+using Json = nlohmann::json;
+
+namespace {
+
+DataRequest text(int64_t batch, int64_t sequence, int64_t vocabulary) {
+  const TensorType rows{{batch, sequence}, DType::i32};
+  return {{{"labels", rows, vocabulary}, {"tokens", rows, vocabulary}}};
+}
+
+DataRequest regression(int64_t batch) {
+  return {{{"inputs", {{batch, 6, 4}, DType::f32}}, {"scale", {{}, DType::f32}}, {"targets", {{batch}, DType::f32}}}};
+}
+
+NamedOptions named(const std::string& kind, int64_t batch, int64_t seed) {
+  return {kind, {{"batch_size", batch}, {"seed", seed}}};
+}
+
+template <class T>
+std::vector<T> part(const DataSource& source, const std::string& name, const Box& box, int64_t step = 0) {
+  std::vector<T> values(static_cast<size_t>(element_count(box.size)), T(-1));
+  source.fill(name, box, step, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+Box whole_box(const Shape& shape) { return {std::vector<int64_t>(shape.size(), 0), shape}; }
+
+Box random_box(const Shape& shape, std::mt19937& random) {
+  Box box;
+  for (int64_t size : shape) {
+    box.start.push_back(random() % size);
+    box.size.push_back(1 + random() % (size - box.start.back()));
+  }
+  return box;
+}
+
+// True where the box alone has the elements that it has in the whole. Elements of all inputs are of four bytes.
+bool is_part_of_whole(const DataSource& source, const DataInput& input, const Box& box, int64_t step) {
+  const std::vector<int32_t> whole = part<int32_t>(source, input.name, whole_box(input.type.shape), step);
+  const std::vector<int32_t> own = part<int32_t>(source, input.name, box, step);
+  const BoxRuns runs(input.type.shape, box);
+  bool equal = true;
+  runs.for_each([&](int64_t from, int64_t to) {
+    equal = equal && std::equal(own.begin() + to, own.begin() + to + runs.run_length(), whole.begin() + from);
+  });
+  return equal;
+}
+
+std::vector<Error> faults(const NamedOptions& data, const DataRequest& request) {
+  try {
+    make_data_source(data, request);
+  } catch (const Failure& failure) {
+    return failure.errors();
+  }
+  return {};
+}
+
+std::string first_fault(const NamedOptions& data, const DataRequest& request) {
+  const std::vector<Error> errors = faults(data, request);
+  return errors.empty() ? "none" : errors.front().code + " at " + errors.front().where;
+}
+
+}  // namespace
+
+class DataKindTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void tokens_are_jax_randint() {
+    const Json golden = Json::parse(std::ifstream(SHARDSCOPE_SOURCE_DIR "/tests/golden/prng.json"));
+    const Json& item = golden["randint"][0];
+    QCOMPARE(item["low"].get<int>(), 0);
+    const int64_t n = item["n"];
+    for (const char* kind : {"synthetic_lm", "random_rolled"}) {
+      const auto source = make_data_source(named(kind, 2, item["seed"]), text(2, n / 2, item["high"]));
+      QVERIFY(part<int32_t>(*source, "tokens", {{0, 0}, {2, n / 2}}) == item["values"].get<std::vector<int32_t>>());
+    }
+  }
+
+  void labels_are_the_next_tokens_and_end_with_zero_or_the_first_token() {
+    for (int64_t seed = 0; seed < 20; ++seed) {
+      for (const bool rolled : {false, true}) {
+        const auto source =
+            make_data_source(named(rolled ? "random_rolled" : "synthetic_lm", 6, seed), text(6, 33, 1000));
+        const std::vector<int32_t> tokens = part<int32_t>(*source, "tokens", {{0, 0}, {6, 33}});
+        const std::vector<int32_t> labels = part<int32_t>(*source, "labels", {{0, 0}, {6, 33}});
+        for (int row = 0; row < 6; ++row) {
+          for (int column = 0; column < 32; ++column) {
+            QCOMPARE(labels[33 * row + column], tokens[33 * row + column + 1]);
+          }
+          QCOMPARE(labels[33 * row + 32], rolled ? tokens[33 * row] : 0);
+        }
+      }
+    }
+  }
+
+  void normal_inputs_are_jax_normal_with_a_key_of_their_own_in_every_step() {
+    const auto source = make_data_source(named("normal", 8, 42), regression(8));
+    for (int64_t step : {0, 1, 77}) {
+      const Key key = fold_in(key_from_seed(42), static_cast<uint32_t>(step));
+      const std::vector<float> inputs = part<float>(*source, "inputs", {{0, 0, 0}, {8, 6, 4}}, step);
+      for (size_t i = 0; i < inputs.size(); ++i) QCOMPARE(inputs[i], normal(split(key, 0), i));
+      QCOMPARE(part<float>(*source, "scale", {{}, {}}, step), std::vector<float>{normal(split(key, 1), 0)});
+      const std::vector<float> targets = part<float>(*source, "targets", {{0}, {8}}, step);
+      for (size_t i = 0; i < targets.size(); ++i) QCOMPARE(targets[i], normal(split(key, 2), i));
+    }
+  }
+
+  void any_box_of_any_step_has_the_elements_of_the_whole() {
+    std::mt19937 random(1);
+    for (const DataKind& kind : all_data_kinds()) {
+      int served = 0;
+      for (const DataRequest& request : {text(9, 70, 300), regression(9)}) {
+        if (!serves(kind, request)) continue;
+        ++served;
+        const auto source = make_data_source(named(kind.name, 9, 5), request);
+        for (const DataInput& input : request.inputs) {
+          for (int repeat = 0; repeat < 300; ++repeat) {
+            QVERIFY(is_part_of_whole(*source, input, random_box(input.type.shape, random), random() % 5));
+          }
+        }
+      }
+      QVERIFY2(served > 0, kind.name.c_str());
+    }
+  }
+
+  void on_every_mesh_each_device_gets_its_part_of_the_same_batch() {
+    const Shape shape = {24, 12};
+    const DataRequest tokens = text(24, 12, 50);
+    const DataRequest numbers{{{"inputs", {shape, DType::f32}}}};
+    for (const auto& [data, model] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {4, 2}, {2, 3}, {1, 6}, {8, 1}}) {
+      const Mesh mesh({{"data", data}, {"model", model}});
+      for (const DataKind& kind : all_data_kinds()) {
+        const DataRequest& request = serves(kind, tokens) ? tokens : numbers;
+        const auto source = make_data_source(named(kind.name, 24, 3), request);
+        for (const DataInput& input : request.inputs) {
+          Sharding split = Sharding::replicated(2);
+          split.dims[0].push_back(0);
+          split.dims[1].push_back(1);
+          for (int device = 0; device < mesh.device_count(); ++device) {
+            QVERIFY(is_part_of_whole(*source, input, shard_box(split, mesh, shape, device), 2));
+          }
+        }
+      }
+    }
+  }
+
+  void inputs_change_from_step_to_step_unless_the_kind_says_that_they_do_not() {
+    for (const DataKind& kind : all_data_kinds()) {
+      for (const DataRequest& request : {text(4, 16, 1000), regression(4)}) {
+        if (!serves(kind, request)) continue;
+        const auto source = make_data_source(named(kind.name, 4, 0), request);
+        for (const DataInput& input : request.inputs) {
+          const Box box = whole_box(input.type.shape);
+          const bool same = part<int32_t>(*source, input.name, box, 0) == part<int32_t>(*source, input.name, box, 1);
+          QCOMPARE(same, source->same_every_step());
+        }
+      }
+    }
+  }
+
+  void values_of_a_limited_input_lie_below_its_limit() {
+    for (int64_t limit : {1, 2, 7, 1 << 20}) {
+      for (const char* kind : {"synthetic_lm", "random_rolled"}) {
+        const auto source = make_data_source(named(kind, 16, limit), text(16, 40, limit));
+        for (const char* name : {"tokens", "labels"}) {
+          for (int32_t value : part<int32_t>(*source, name, {{0, 0}, {16, 40}})) QVERIFY(value >= 0 && value < limit);
+        }
+      }
+    }
+  }
+
+  void a_kind_that_lacks_an_input_or_its_dtype_is_an_error_that_names_the_kinds_that_fit() {
+    const DataRequest images{{{"images", {{4, 28, 28}, DType::f32}}}};
+    std::vector<Error> errors = faults(named("synthetic_lm", 4, 0), images);
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(errors[0].code, std::string("data_kind"));
+    QCOMPARE(errors[0].where, std::string("data.kind"));
+    QVERIFY(errors[0].message.find("images f32 (4, 28, 28)") != std::string::npos);
+    QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
+    errors = faults(named("normal", 4, 0), text(4, 8, 16));
+    QVERIFY(errors.at(0).message.find("tokens i32 (4, 8)") != std::string::npos);
+    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled"));
+
+    DataRequest mixed = text(4, 8, 16);
+    mixed.inputs.push_back(images.inputs[0]);
+    for (const DataKind& kind : all_data_kinds()) {
+      errors = faults(named(kind.name, 4, 0), mixed);
+      QCOMPARE(errors.at(0).code, std::string("data_kind"));
+      QCOMPARE(errors.at(0).hint, std::string("no kind gives all of them"));
+    }
+    std::vector<DataRequest> unfit(5, text(4, 8, 16));
+    unfit[0].inputs[0].type.dtype = DType::f32;
+    unfit[1].inputs[1].type.shape = {4, 8, 2};
+    unfit[2].inputs[0].limit = 15;  // labels are tokens
+    unfit[3].inputs[1].limit = 0;   // nothing says below what to draw
+    unfit[4].inputs[0].type.shape = {4, 9};
+    for (const DataRequest& request : unfit) {
+      QCOMPARE(first_fault(named("synthetic_lm", 4, 0), request), std::string("data_kind at data.kind"));
+    }
+  }
+
+  void wrong_data_sections_are_located_errors() {
+    const DataRequest request = text(4, 8, 16);
+    QCOMPARE(first_fault({"synthetic_ml", {}}, request), std::string("unknown_data_kind at data.kind"));
+    QVERIFY(first_fault({"normal", {{"batch_size", int64_t{4}}, {"sead", int64_t{1}}}}, regression(4))
+                .ends_with("data.sead"));
+    for (const DataKind& kind : all_data_kinds()) {
+      const DataRequest& fit = serves(kind, request) ? request : regression(4);
+      QCOMPARE(first_fault({kind.name, {}}, fit), std::string("missing_key at data.batch_size"));
+      const auto source = make_data_source(named(kind.name, 4, 0), fit);
+      QVERIFY_THROWS_EXCEPTION(Failure, part<int32_t>(*source, "no such input", {{0, 0}, {1, 1}}));
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(DataKindTest)
+#include "data_kind_test.moc"
