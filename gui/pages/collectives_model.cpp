@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "gui/window/appearance.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -27,12 +29,6 @@ QString op_text(const Plan& plan, const Step& step) {
 }
 
 }  // namespace
-
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
-  QStringList names;
-  for (AxisIndex axis : axes) names << qt(mesh.axes()[axis].name);
-  return names.join(", ");
-}
 
 CollectivesModel::CollectivesModel(Workspace& workspace, QObject* parent)
     : QAbstractTableModel(parent), workspace_(workspace) {
@@ -94,11 +90,11 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     default: return {};
   }
   switch (column) {
-    case kind_column: return QString::fromUtf8(name(step.kind).data());
+    case kind_column: return qt(name(step.kind));
     case axes_column: return axes_text(plan_->mesh, step.axes);
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));
-    case phase_column: return QString::fromUtf8(name(step.phase).data());
+    case phase_column: return qt(name(step.phase));
     case predicted_column: return qt(seconds_text(step.seconds));
     case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
     case op_column: return op_text(*plan_, step);

@@ -3,7 +3,7 @@
 #include <QAbstractTableModel>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -47,8 +47,5 @@ class CollectivesModel : public QAbstractTableModel {
   std::shared_ptr<const Plan> plan_;
   std::vector<int> steps_;
 };
-
-// "data, model": the names of a step's mesh axes.
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes);
 
 }  // namespace shardscope

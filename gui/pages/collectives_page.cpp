@@ -7,8 +7,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/mode_comparison.h"
-#include "gui/window/appearance.h"
 
 namespace shardscope {
 

@@ -6,9 +6,11 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_model.h"
 #include "gui/pages/flow_delegate.h"
-#include "gui/window/appearance.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -62,7 +64,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
   const int id = steps_[index.row()];
   const Step& step = plan_->program.steps[id];
   const bool reshard = step.kind != StepKind::compute;
-  const QString kind = QString::fromUtf8(name(step.kind).data());
+  const QString kind = qt(name(step.kind));
   switch (role) {
     case step_role: return id;
     case reshard_role: return reshard;

@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

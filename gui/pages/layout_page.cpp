@@ -7,8 +7,9 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -154,7 +155,7 @@ void LayoutPage::paint_heading(QPainter& painter) const {
   const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
   const size_t copies = scene_->array.cells.front().devices.size();
   const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
-                           .arg(qt(to_string(facts.shape)), QString::fromUtf8(name(facts.dtype).data()),
+                           .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)),
                                 qt(to_string(to_spec(*facts.sharding, mesh))), qt(bytes_text(double(local))),
                                 copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies));
   painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,

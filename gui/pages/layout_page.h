@@ -3,7 +3,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/array_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/mesh_geometry.h"
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/memory_page.h"
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -123,8 +123,8 @@ QString MemoryLife::tip_at(const QPointF& point) const {
     if (!rect.place.contains(point.x() - at.x(), at.bottom() - point.y())) continue;
     const Buffer& buffer = plan_->program.buffers[rect.buffer];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
-               .arg(qt(buffer.name), QString::fromUtf8(name(buffer.category).data()),
-                    qt(exact_bytes(double(buffer.bytes))), qt(exact_number(buffer.offset)))
+               .arg(qt(buffer.name), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
+                    qt(exact_number(buffer.offset)))
                .arg(buffer.first)
                .arg(buffer.last);
     break;

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -145,7 +146,7 @@ void TimelinePage::paint_phases(QPainter& painter) const {
     const QRectF place(lane.x() + a, top - 30, b - a, 16);
     painter.fillRect(place, fill);
     painter.setPen(text_on(fill));
-    const QString title = QString::fromUtf8(name(phase).data());
+    const QString title = qt(name(phase));
     if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width())
       painter.drawText(place, Qt::AlignCenter, title);
   }
@@ -171,8 +172,7 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text =
-          is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data()) : qt(step.name).section('/', -2);
+      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : qt(step.name).section('/', -2);
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
     }
@@ -208,7 +208,7 @@ QString TimelinePage::tip_at(const QPointF& point) const {
              qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
   const int id = slices[at.bar.first].step;
   const Step& step = plan_->program.steps[id];
-  QStringList lines{QString("%1 %2").arg(QString::fromUtf8(name(step.kind).data()), qt(step.name))};
+  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(step.name))};
   lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
   if (const RunRecord* run = workspace_.matching_run())
     if (const std::optional<double> ms = run->plan_step_ms(id))

@@ -5,8 +5,10 @@
 #include <QVBoxLayout>
 
 #include "gui/document/edits.h"
-#include "gui/pages/collectives_model.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/units.h"
 
@@ -146,10 +148,8 @@ void InspectorPanel::show_all() {
 void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   title_->setText(facts ? breakable(facts->title) : tr("Nothing selected"));
-  subtitle_->setText(
-      facts
-          ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), QString::fromUtf8(name(facts->dtype).data()))
-          : tr("Choose a parameter, a device or a collective."));
+  subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), qt(name(facts->dtype)))
+                           : tr("Choose a parameter, a device or a collective."));
   spec_->setVisible(facts && facts->editable && !facts->shape.empty());
   spec_error_->hide();
   costs_title_->hide();
@@ -193,12 +193,9 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
     const double share = wire_share(*plan, step, facts);
     wire += share;
     auto* item = new QTreeWidgetItem(
-        costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()), axes_text(plan->mesh, step.axes)),
-                 qt(bytes_text(share))});
+        costs_, {tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)), qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, id);
-    item->setToolTip(0,
-                     QString("%1, %2\n%3")
-                         .arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), short_cause(qt(step.cause))));
+    item->setToolTip(0, QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(step.name), short_cause(qt(step.cause))));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
                                                       .arg(step.inputs.size())
@@ -252,7 +249,7 @@ void InspectorPanel::show_step() {
     tips.push_back(tip);
   };
   row(tr("Op"), breakable(qt(step.name)), qt(step.name));
-  row(tr("Phase"), QString::fromUtf8(name(step.phase).data()));
+  row(tr("Phase"), qt(name(step.phase)));
   if (is_collective(step.kind)) {
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
@@ -273,7 +270,7 @@ void InspectorPanel::show_step() {
   row(tr("Predicted"), qt(seconds_text(step.seconds)));
   if (const RunRecord* run = workspace_.matching_run())
     if (const std::optional<double> ms = run->plan_step_ms(id)) row(tr("Measured"), qt(seconds_text(*ms / 1000)));
-  fill(step_, tr("Step %1: %2").arg(id).arg(QString::fromUtf8(name(step.kind).data())), rows, tips);
+  fill(step_, tr("Step %1: %2").arg(id).arg(qt(name(step.kind))), rows, tips);
 }
 
 }  // namespace shardscope

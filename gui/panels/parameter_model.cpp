@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "gui/document/edits.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -161,7 +163,7 @@ QVariant ParameterModel::text(const Node& node, int column) const {
   if (node.key.isEmpty()) return {};
   const bool is_known = element_count(node.facts.shape) > 0;
   if (column == shape_column) return is_known ? qt(to_string(node.facts.shape)) : QString();
-  if (column == dtype_column) return QString::fromUtf8(shardscope::name(node.facts.dtype).data());
+  if (column == dtype_column) return qt(shardscope::name(node.facts.dtype));
   if (!node.facts.editable) return tr("as parameter");
   return spec_text(node.facts.spec, node.facts.shape.size());
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 

@@ -5,8 +5,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/panels/spec_delegate.h"
-#include "gui/window/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {

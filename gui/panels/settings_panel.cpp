@@ -8,8 +8,9 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {

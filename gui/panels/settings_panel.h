@@ -5,7 +5,7 @@
 #include <map>
 
 #include "gui/document/edits.h"
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

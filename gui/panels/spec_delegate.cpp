@@ -3,10 +3,11 @@
 #include <QPainter>
 
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
+#include "gui/document/faults.h"
+#include "gui/look/appearance.h"
 #include "gui/panels/parameter_model.h"
 #include "gui/panels/spec_editor.h"
-#include "gui/window/appearance.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 

@@ -6,8 +6,9 @@
 #include <QStandardItemModel>
 #include <algorithm>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {

@@ -12,12 +12,13 @@
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/mode_comparison.h"
-#include "gui/panels/array_facts.h"
 #include "gui/panels/mesh_dialog.h"
-#include "gui/window/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 namespace {

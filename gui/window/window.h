@@ -7,15 +7,15 @@
 #include <QTabWidget>
 #include <array>
 
+#include "gui/look/appearance.h"
 #include "gui/panels/inspector_panel.h"
 #include "gui/panels/parameters_panel.h"
 #include "gui/panels/problems_panel.h"
 #include "gui/panels/settings_panel.h"
 #include "gui/run/run_panel.h"
-#include "gui/window/appearance.h"
 #include "gui/window/mesh_bar.h"
 #include "gui/window/verdict.h"
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

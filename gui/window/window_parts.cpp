@@ -9,12 +9,12 @@
 #include <algorithm>
 
 #include "gui/document/edits.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/layout_page.h"
 #include "gui/pages/memory_page.h"
 #include "gui/pages/timeline_page.h"
-#include "gui/window/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
 #include "gui/window/window.h"
@@ -74,7 +74,7 @@ void MainWindow::make_docks() {
   settings_ = new SettingsPanel(*workspace_);
   inspector_ = new InspectorPanel(*workspace_);
   problems_ = new ProblemsPanel(*workspace_);
-  run_panel_ = new RunPanel(*workspace_);
+  run_panel_ = new RunPanel(workspace_->run, workspace_->planner, workspace_->selection);
   parameters_dock_ = dock("parameters", tr("Parameters"), parameters_, Qt::LeftDockWidgetArea);
   settings_dock_ = dock("settings", tr("Settings"), settings_, Qt::LeftDockWidgetArea);
   tabifyDockWidget(parameters_dock_, settings_dock_);

@@ -9,7 +9,7 @@
 #include <QTreeWidget>
 
 #include "engine/config/parse.h"
-#include "gui/window/appearance.h"
+#include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"

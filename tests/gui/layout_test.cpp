@@ -15,11 +15,11 @@
 #include <QValueAxis>
 #include <cmath>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/run/run_curves.h"
-#include "gui/window/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"

@@ -4,8 +4,8 @@
 
 #include "engine/mesh/partition_spec.h"
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
 #include "gui/planning/planner.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope::made {
 

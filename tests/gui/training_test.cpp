@@ -16,11 +16,11 @@
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
+#include "gui/look/appearance.h"
 #include "gui/run/run_comparison.h"
-#include "gui/window/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "gui/workspace/array_facts.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;

@@ -7,10 +7,10 @@
 #include <QTest>
 #include <QTreeView>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
 #include "gui/panels/spec_editor.h"
-#include "gui/window/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"

@@ -10,8 +10,7 @@
 #include <QTimer>
 #include <cstdio>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 

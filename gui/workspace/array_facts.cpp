@@ -1,8 +1,9 @@
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/array_facts.h"
 
 #include <algorithm>
 
 #include "gui/document/edits.h"
+#include "gui/document/text.h"
 
 namespace shardscope {
 namespace {
@@ -140,31 +141,6 @@ double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts) {
   return all > 0 ? step.wire_bytes * own / all : step.wire_bytes;
 }
 
-std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place) {
-  std::vector<Error> found;
-  for (const Error& error : errors) {
-    const QString where = qt(error.where);
-    if (where == place || where.startsWith(place + "[") || where.startsWith(place + ".")) found.push_back(error);
-  }
-  return found;
-}
-
-QString errors_text(const std::vector<Error>& errors) {
-  QStringList lines;
-  for (const Error& error : errors) {
-    QString line = qt(error.message);
-    if (!error.hint.empty()) line += " \u2014 " + qt(error.hint);
-    lines << line;
-  }
-  return lines.join('\n');
-}
-
-QString short_cause(const QString& cause) {
-  const qsizetype more = cause.count('\n');
-  if (more == 0) return cause;
-  return QObject::tr("%1 (and %2 more)").arg(cause.section('\n', 0, 0)).arg(more);
-}
-
 QString parameter_key(const std::vector<std::string>& path) {
   QStringList parts;
   for (const std::string& part : path) parts << qt(part);
@@ -176,7 +152,5 @@ QString state_key(const std::string& state, const std::vector<std::string>& path
 }
 
 QString value_key(const std::string& name) { return "value:" + qt(name); }
-
-QString qt(const std::string& text) { return QString::fromStdString(text); }
 
 }  // namespace shardscope

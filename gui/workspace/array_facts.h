@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -32,17 +32,8 @@ std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts);
 // What of the bytes that a device sends in `step` is for the array: its share of a bucket of several arrays.
 double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts);
 
-// The errors at a place of the run file or below it.
-std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place);
-// Message and hint of errors, one a line; empty without errors.
-QString errors_text(const std::vector<Error>& errors);
-
-// The first of the causes of a bucket of arrays, one a line, and how many more there are; a single cause as it is.
-QString short_cause(const QString& cause);
-
 QString parameter_key(const std::vector<std::string>& path);
 QString state_key(const std::string& state, const std::vector<std::string>& path);
 QString value_key(const std::string& name);
-QString qt(const std::string& text);
 
 }  // namespace shardscope
