@@ -7,7 +7,7 @@
 namespace shardscope {
 
 bool is_at(const QString& where, const QString& place) {
-  if (!where.startsWith(place)) return false;
+  if (place.isEmpty() || !where.startsWith(place)) return false;
   const QChar next = where.size() > place.size() ? where[place.size()] : QChar('.');
   return next == '.' || next == '[';
 }

@@ -22,10 +22,8 @@ QPixmap kind_mark(StepKind kind) {
 
 // The op that needs it, by its name in the model.
 QString op_text(const Plan& plan, const Step& step) {
-  const QString name = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size())
-                           ? qt(plan.graph->ops[step.op].name)
-                           : qt(step.name);
-  return name.startsWith("params/") ? name.mid(7) : name;
+  const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
+  return short_name(has_op ? plan.graph->ops[step.op].name : step.name);
 }
 
 }  // namespace
@@ -46,9 +44,7 @@ void CollectivesModel::take_plan() {
   }
   beginResetModel();
   plan_ = workspace_.planner.plan();
-  steps_.clear();
-  for (size_t i = 0; i < plan_->program.steps.size(); ++i)
-    if (is_collective(plan_->program.steps[i].kind)) steps_.push_back(static_cast<int>(i));
+  steps_ = collectives_of(*plan_);
   endResetModel();
 }
 
@@ -58,26 +54,26 @@ int CollectivesModel::rowCount(const QModelIndex& parent) const {
 
 int CollectivesModel::columnCount(const QModelIndex&) const { return columns; }
 
-QVariant CollectivesModel::number(const Step& step, int id, int column) const {
-  if (column == payload_column) return double(step.payload_bytes);
-  if (column == wire_column) return step.wire_bytes;
-  if (column == predicted_column) return step.seconds;
-  if (column == measured_column)
-    if (const RunRecord* run = workspace_.matching_run())
-      if (const std::optional<double> ms = run->plan_step_ms(id)) return *ms / 1000;
-  return {};
+QVariant CollectivesModel::number(StepRef id, int column) const {
+  if (column == payload_column) return double(step(id).payload_bytes);
+  if (column == wire_column) return step(id).wire_bytes;
+  if (column == predicted_column) return step(id).seconds;
+  if (column != measured_column) return {};
+  const std::optional<double> seconds = workspace_.measured_seconds(id);
+  return seconds ? QVariant(*seconds) : QVariant();
 }
 
 QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
-  const int id = steps_[index.row()], column = index.column();
-  const Step& step = plan_->program.steps[id];
-  const QVariant value = number(step, id, column);
+  const StepRef id = steps_[index.row()];
+  const int column = index.column();
+  const Step& step = this->step(id);
+  const QVariant value = number(id, column);
   switch (role) {
-    case step_role: return id;
+    case step_role: return QVariant::fromValue(id);
     case sort_role:
       if (value.isValid()) return value;
-      if (column == phase_column) return id;
+      if (column == phase_column) return position_of(id);
       return data(index, Qt::DisplayRole);
     case Qt::TextAlignmentRole:
       if (column >= payload_column && column <= measured_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
@@ -103,9 +99,8 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
 }
 
 QString CollectivesModel::exact_text(int row, int column) const {
-  const int id = steps_[row];
-  const Step& step = plan_->program.steps[id];
-  const QVariant value = number(step, id, column);
+  const Step& step = this->step(steps_[row]);
+  const QVariant value = number(steps_[row], column);
   if (column == axes_column) return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
   if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
   if (column == predicted_column || column == measured_column)
@@ -135,21 +130,21 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
   return {};
 }
 
-int CollectivesModel::row_of_step(int step) const {
-  const auto found = std::ranges::lower_bound(steps_, step);
-  return found != steps_.end() && *found == step ? static_cast<int>(found - steps_.begin()) : -1;
+int CollectivesModel::row_of_step(std::optional<StepRef> step) const {
+  if (!step) return -1;
+  const auto found = std::ranges::lower_bound(steps_, *step);
+  return found != steps_.end() && *found == *step ? static_cast<int>(found - steps_.begin()) : -1;
 }
 
 QString CollectivesModel::totals_text() const {
   if (!plan_) return {};
   double payload = 0, wire = 0, predicted = 0, measured = 0;
   bool has_measured = false;
-  for (int id : steps_) {
-    const Step& step = plan_->program.steps[id];
-    payload += double(step.payload_bytes);
-    wire += step.wire_bytes;
-    predicted += step.seconds;
-    const QVariant value = number(step, id, measured_column);
+  for (const StepRef id : steps_) {
+    payload += double(step(id).payload_bytes);
+    wire += step(id).wire_bytes;
+    predicted += step(id).seconds;
+    const QVariant value = number(id, measured_column);
     has_measured |= value.isValid();
     measured += value.toDouble();
   }

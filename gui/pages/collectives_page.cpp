@@ -55,7 +55,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   layout->addWidget(empty_, 1);
   layout->addWidget(totals_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
-    if (index.isValid()) workspace_.selection.select_step(index.data(CollectivesModel::step_role).toInt());
+    if (index.isValid()) workspace_.selection.select_step(index.data(CollectivesModel::step_role).value<StepRef>());
   });
   connect(&workspace.selection, &Selection::stepChanged, this, &CollectivesPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &CollectivesPage::show_totals);

@@ -104,10 +104,10 @@ void MemoryLife::paintEvent(QPaintEvent*) {
                        painter.fontMetrics().elidedText(qt(buffer.name), Qt::ElideMiddle, int(place.width()) - 10));
     }
   }
-  const int step = workspace_.selection.step();
-  if (step >= window_.first_step && step <= window_.last_step) {
-    const double x =
-        at.x() + (step + 0.5 - window_.first_step) / (window_.last_step - window_.first_step + 1) * at.width();
+  const std::optional<StepRef> step = workspace_.selection.step();
+  if (step && position_of(*step) >= window_.first_step && position_of(*step) <= window_.last_step) {
+    const double x = at.x() + (position_of(*step) + 0.5 - window_.first_step) /
+                                  (window_.last_step - window_.first_step + 1) * at.width();
     painter.setPen(QPen(theme().accent, 2));
     painter.drawLine(QPointF(x, at.top()), QPointF(x, at.bottom()));
   }
@@ -154,7 +154,7 @@ void MemoryLife::mousePressEvent(QMouseEvent* event) {
   if (!plan_ || !at.contains(event->position())) return;
   const double steps = window_.last_step - window_.first_step + 1;
   const int step = static_cast<int>(window_.first_step + (event->position().x() - at.x()) / at.width() * steps);
-  workspace_.selection.select_step(std::clamp(step, 0, static_cast<int>(plan_->program.steps.size()) - 1));
+  workspace_.selection.select_step(step_at(std::clamp(step, 0, static_cast<int>(plan_->program.steps.size()) - 1)));
 }
 
 void MemoryLife::mouseMoveEvent(QMouseEvent* event) {

@@ -83,7 +83,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     set_spec_dim(workspace_.document, workspace_.selection.array(), spec_->rank(), dim, axes);
   });
   connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
-    if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).toInt());
+    if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).value<StepRef>());
   });
   connect(&workspace.selection, &Selection::arrayChanged, this, &InspectorPanel::show_all);
   connect(&workspace.selection, &Selection::deviceChanged, this, &InspectorPanel::show_device);
@@ -156,8 +156,9 @@ void InspectorPanel::show_array() {
   costs_->hide();
   if (!facts) return fill(array_, "", {});
   if (facts->editable) {
-    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place_of(facts->key));
-    spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors);
+    const QString place = place_of(facts->array);
+    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
+    spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
     spec_error_->setText(QString("<span style='color:%1'>%2</span>")
                              .arg(theme().error.name(), errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
     spec_error_->setVisible(!errors.empty());
@@ -188,13 +189,13 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   const QSignalBlocker block(costs_);
   costs_->clear();
   double wire = 0;
-  for (int id : collectives_of(*plan, facts)) {
-    const Step& step = plan->program.steps[id];
+  for (const StepRef id : collectives_of(*plan, facts)) {
+    const Step& step = *find_step(*plan, id);
     const double share = wire_share(*plan, step, facts);
     wire += share;
     auto* item = new QTreeWidgetItem(
         costs_, {tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)), qt(bytes_text(share))});
-    item->setData(0, Qt::UserRole, id);
+    item->setData(0, Qt::UserRole, QVariant::fromValue(id));
     item->setToolTip(0, QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(step.name), short_cause(qt(step.cause))));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
@@ -211,8 +212,8 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
 }
 
 void InspectorPanel::show_device() {
-  const int device = workspace_.selection.device();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int device = workspace_.selection.device().value_or(-1);
   if (!plan || device < 0 || device >= plan->mesh.device_count()) return fill(device_, "", {});
   QStringList at;
   const std::vector<int64_t> coordinates = plan->mesh.coordinates(device);
@@ -238,10 +239,11 @@ void InspectorPanel::show_device() {
 }
 
 void InspectorPanel::show_step() {
-  const int id = workspace_.selection.step();
+  const std::optional<StepRef> id = workspace_.selection.step();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (!plan || id < 0 || id >= static_cast<int>(plan->program.steps.size())) return fill(step_, "", {});
-  const Step& step = plan->program.steps[id];
+  const Step* found = plan ? find_step(*plan, id) : nullptr;
+  if (!found) return fill(step_, "", {});
+  const Step& step = *found;
   std::vector<std::pair<QString, QString>> rows;
   std::vector<QString> tips;
   const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
@@ -268,9 +270,9 @@ void InspectorPanel::show_step() {
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
   if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
   row(tr("Predicted"), qt(seconds_text(step.seconds)));
-  if (const RunRecord* run = workspace_.matching_run())
-    if (const std::optional<double> ms = run->plan_step_ms(id)) row(tr("Measured"), qt(seconds_text(*ms / 1000)));
-  fill(step_, tr("Step %1: %2").arg(id).arg(qt(name(step.kind))), rows, tips);
+  if (const std::optional<double> seconds = workspace_.measured_seconds(*id))
+    row(tr("Measured"), qt(seconds_text(*seconds)));
+  fill(step_, tr("Step %1: %2").arg(position_of(*id)).arg(qt(name(step.kind))), rows, tips);
 }
 
 }  // namespace shardscope

@@ -182,7 +182,7 @@ void SettingsPanel::show_errors() {
   }
 }
 
-bool SettingsPanel::focusPlace(const QString& place) {
+bool SettingsPanel::focus_place(const QString& place) {
   const auto found = fields_.find(place);
   if (found == fields_.end()) return false;
   found->second->setFocus(Qt::OtherFocusReason);

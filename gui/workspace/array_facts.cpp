@@ -1,6 +1,7 @@
 #include "gui/workspace/array_facts.h"
 
 #include <algorithm>
+#include <map>
 
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
@@ -8,17 +9,15 @@
 namespace shardscope {
 namespace {
 
-const ParameterPlan* find_parameter(const Plan* plan, const QString& key) {
+const ParameterPlan* find_parameter(const Plan* plan, const std::vector<std::string>& path) {
   if (!plan) return nullptr;
-  for (const ParameterPlan& parameter : plan->parameters)
-    if (parameter_key(parameter.path) == key) return &parameter;
-  return nullptr;
+  const auto found = std::ranges::find(plan->parameters, path, &ParameterPlan::path);
+  return found == plan->parameters.end() ? nullptr : &*found;
 }
 
-std::optional<TensorType> parameter_type(const Planner& planner, const QString& key) {
-  for (const ParameterInfo& info : planner.parameters())
-    if (parameter_key(info.path) == key) return info.type;
-  return std::nullopt;
+const ValueLayout* find_layout(const Plan& plan, ValueId value) {
+  const auto found = std::ranges::find(plan.layouts, value, &ValueLayout::value);
+  return found == plan.layouts.end() ? nullptr : &*found;
 }
 
 void add_graph_values(ArrayFacts& facts, const Plan& plan, const ParameterPlan& planned) {
@@ -32,99 +31,108 @@ void add_graph_values(ArrayFacts& facts, const Plan& plan, const ParameterPlan& 
   }
 }
 
-std::optional<ArrayFacts> parameter_facts(const Workspace& workspace, const QString& key) {
-  ArrayFacts facts;
-  facts.key = key;
-  QString parameter = key;
-  if (key.startsWith("optimizer/")) {
-    parameter = key.section('/', 2);
-    facts.kind = QObject::tr("optimizer state %1").arg(key.section('/', 1, 1));
-  } else {
+void add_layout(ArrayFacts& facts, const Plan& plan, const ValueLayout& layout) {
+  facts.shape = layout.shape;
+  if (plan.graph && layout.value != no_id) facts.dtype = plan.graph->type(layout.value).dtype;
+  facts.sharding = layout.sharding;
+  facts.why = qt(layout.origin.text);
+  if (layout.value != no_id) facts.graph_values = {layout.value};
+}
+
+// Adds what is known of each kind of array; false where the model has no such array.
+struct Adder {
+  const Workspace& workspace;
+  std::shared_ptr<const Plan> plan;
+  ArrayFacts& facts;
+
+  bool operator()(std::monostate) { return false; }
+
+  bool operator()(const ParameterRef& parameter) {
     facts.kind = QObject::tr("parameter");
-    facts.editable = true;
+    facts.named = is_named(workspace.document.config(), parameter);
+    facts.spec = spec_of(workspace.document.config(), parameter);
+    facts.why = facts.named ? QObject::tr("you set it in the run file")
+                            : QObject::tr("the run file does not name it, so every device holds all of it");
+    return add_parameter(parameter.path);
   }
-  const std::optional<TensorType> type = parameter_type(workspace.planner, parameter);
-  if (!type) return std::nullopt;
-  facts.shape = type->shape;
-  facts.dtype = type->dtype;
-  facts.title = parameter.startsWith("params/") ? parameter.mid(7) : parameter;
-  facts.named = is_named(workspace.document.config(), parameter);
-  facts.spec = spec_of(workspace.document.config(), parameter);
-  const std::shared_ptr<const Plan> plan = workspace.planner.plan();
-  if (const ParameterPlan* planned = find_parameter(plan.get(), parameter)) {
-    facts.sharding = planned->sharding;
-    add_graph_values(facts, *plan, *planned);
-  }
-  if (!facts.editable) {
+
+  bool operator()(const StateRef& state) {
+    facts.kind = QObject::tr("optimizer state %1").arg(qt(state.state));
     facts.why = QObject::tr("as its parameter: state lies where the parameter lies");
-  } else if (facts.named) {
-    facts.why = QObject::tr("you set it in the run file");
-  } else {
-    facts.why = QObject::tr("the run file does not name it, so every device holds all of it");
+    return add_parameter(state.path);
   }
-  return facts;
-}
 
-const ValueLayout* find_layout(const Plan& plan, ValueId value) {
-  const auto found = std::ranges::find(plan.layouts, value, &ValueLayout::value);
-  return found == plan.layouts.end() ? nullptr : &*found;
-}
+  bool operator()(InputRef) { return add_end(plan && plan->graph ? &plan->graph->inputs : nullptr, "tokens"); }
+  bool operator()(OutputRef) { return add_end(plan && plan->graph ? &plan->graph->outputs : nullptr, "logits"); }
 
-std::optional<ArrayFacts> layout_facts(const Workspace& workspace, const QString& key) {
-  const std::shared_ptr<const Plan> plan = workspace.planner.plan();
-  ArrayFacts facts;
-  facts.key = key;
-  facts.editable = key == "in" || key == "out";
-  const ValueLayout* layout = nullptr;
-  if (facts.editable) {
-    facts.kind = key == "in" ? QObject::tr("model input") : QObject::tr("model output");
-    facts.title = facts.kind;
-    facts.named = true;
-    facts.spec = spec_of(workspace.document.config(), key);
-    if (plan && plan->graph) {
-      const auto& ends = key == "in" ? plan->graph->inputs : plan->graph->outputs;
-      const auto found = ends.find(key == "in" ? "tokens" : "logits");
-      if (found != ends.end()) layout = find_layout(*plan, found->second);
-    }
-    if (!layout) {
-      facts.shape.assign(std::max<size_t>(facts.spec.dims.size(), 1), 0);
-      return facts;
-    }
-  } else {
-    if (!plan) return std::nullopt;
-    const auto found = std::ranges::find(plan->layouts, key.mid(6).toStdString(), &ValueLayout::name);
-    if (found == plan->layouts.end()) return std::nullopt;
-    layout = &*found;
+  bool operator()(const ValueRef& value) {
+    if (!plan) return false;
+    const auto found = std::ranges::find(plan->layouts, value.name, &ValueLayout::name);
+    if (found == plan->layouts.end()) return false;
     facts.kind = QObject::tr("forward value");
-    facts.title = qt(layout->name);
+    add_layout(facts, *plan, *found);
+    return true;
   }
-  facts.shape = layout->shape;
-  if (plan->graph && layout->value != no_id) facts.dtype = plan->graph->type(layout->value).dtype;
-  facts.sharding = layout->sharding;
-  facts.why = qt(layout->origin.text);
-  if (layout->value != no_id) facts.graph_values = {layout->value};
-  return facts;
-}
+
+  bool add_parameter(const std::vector<std::string>& path) {
+    const auto& known = workspace.planner.parameters();
+    const auto found = std::ranges::find(known, path, &ParameterInfo::path);
+    if (found == known.end()) return false;
+    facts.shape = found->type.shape;
+    facts.dtype = found->type.dtype;
+    if (const ParameterPlan* planned = find_parameter(plan.get(), path)) {
+      facts.sharding = planned->sharding;
+      add_graph_values(facts, *plan, *planned);
+    }
+    return true;
+  }
+
+  bool add_end(const std::map<std::string, ValueId>* ends, const char* name) {
+    facts.kind = facts.title;
+    facts.named = true;
+    facts.spec = spec_of(workspace.document.config(), facts.array);
+    facts.shape.assign(std::max<size_t>(facts.spec.dims.size(), 1), 0);
+    if (!ends || !ends->contains(name)) return true;
+    if (const ValueLayout* layout = find_layout(*plan, ends->at(name))) add_layout(facts, *plan, *layout);
+    return true;
+  }
+};
 
 }  // namespace
 
-std::optional<ArrayFacts> array_facts(const Workspace& workspace, const QString& key) {
-  if (key.isEmpty()) return std::nullopt;
-  if (key == "in" || key == "out" || key.startsWith("value:")) return layout_facts(workspace, key);
-  return parameter_facts(workspace, key);
+std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ArrayRef& array) {
+  ArrayFacts facts;
+  facts.array = array;
+  facts.title = title_of(array);
+  facts.editable = has_spec(array);
+  const bool exists = std::visit(Adder{workspace, workspace.planner.plan(), facts}, array);
+  return exists ? std::optional(std::move(facts)) : std::nullopt;
 }
 
-std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts) {
+std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) {
+  std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
+  for (const ParameterInfo& info : planner.parameters()) arrays.push_back(ParameterRef{info.path});
+  if (const std::shared_ptr<const Plan> plan = planner.plan()) {
+    for (const ParameterPlan& parameter : plan->parameters)
+      for (const std::string& state : parameter.state_names) arrays.push_back(StateRef{state, parameter.path});
+    for (const ValueLayout& layout : plan->layouts) arrays.push_back(ValueRef{layout.name});
+  }
+  for (auto text : {name_of, title_of}) {
+    const auto found = std::ranges::find(arrays, name, text);
+    if (found != arrays.end()) return *found;
+  }
+  return std::nullopt;
+}
+
+std::vector<StepRef> collectives_of(const Plan& plan, const ArrayFacts& facts) {
   const auto concerns = [&](int value) {
     return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
   };
-  std::vector<int> steps;
-  for (size_t i = 0; i < plan.program.steps.size(); ++i) {
-    const Step& step = plan.program.steps[i];
-    if (is_collective(step.kind) &&
-        (std::ranges::any_of(step.inputs, concerns) || std::ranges::any_of(step.outputs, concerns)))
-      steps.push_back(static_cast<int>(i));
-  }
+  std::vector<StepRef> steps = collectives_of(plan);
+  std::erase_if(steps, [&](StepRef id) {
+    const Step& step = *find_step(plan, id);
+    return std::ranges::none_of(step.inputs, concerns) && std::ranges::none_of(step.outputs, concerns);
+  });
   return steps;
 }
 
@@ -140,17 +148,5 @@ double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts) {
   }
   return all > 0 ? step.wire_bytes * own / all : step.wire_bytes;
 }
-
-QString parameter_key(const std::vector<std::string>& path) {
-  QStringList parts;
-  for (const std::string& part : path) parts << qt(part);
-  return parts.join('/');
-}
-
-QString state_key(const std::string& state, const std::vector<std::string>& path) {
-  return "optimizer/" + qt(state) + "/" + parameter_key(path);
-}
-
-QString value_key(const std::string& name) { return "value:" + qt(name); }
 
 }  // namespace shardscope
