@@ -1,5 +1,4 @@
-# room(NAME FOLDER [RECURSIVE] [EXCLUDE regex] [ONLY regex] LINKS libs...): a static library of the .cpp files in FOLDER,
-# RECURSIVE: and below it.
+# room(NAME FOLDER [EXCLUDE regex] [ONLY regex] LINKS libs...): a static library of the .cpp files in FOLDER.
 # A folder that has none yet becomes an interface library, so that rooms can be linked before they are furnished.
 add_library(shardscope_options INTERFACE)
 target_compile_features(shardscope_options INTERFACE cxx_std_20)
@@ -13,12 +12,8 @@ if(SHARDSCOPE_SANITIZE)
 endif()
 
 function(room name folder)
-  cmake_parse_arguments(ROOM "RECURSIVE" "EXCLUDE;ONLY" "LINKS" ${ARGN})
-  set(depth GLOB)
-  if(ROOM_RECURSIVE)
-    set(depth GLOB_RECURSE)
-  endif()
-  file(${depth} sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp ${CMAKE_SOURCE_DIR}/${folder}/*.h)
+  cmake_parse_arguments(ROOM "" "EXCLUDE;ONLY" "LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp ${CMAKE_SOURCE_DIR}/${folder}/*.h)
   if(ROOM_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "/[^/]*${ROOM_EXCLUDE}[^/]*$")
   endif()

@@ -2,30 +2,28 @@
 
 #include <algorithm>
 
+#include "gui/document/text.h"
+
 namespace shardscope {
 namespace {
 
 QString dim_text(const std::vector<std::string>& axes) {
   if (axes.empty()) return "None";
   QStringList names;
-  for (const std::string& axis : axes) names << QString::fromStdString(axis);
+  for (const std::string& axis : axes) names << qt(axis);
   return names.size() == 1 ? names.front() : "(" + names.join(", ") + ")";
 }
 
-QString short_name(const QString& key) { return key.section('/', -2); }
-
-std::vector<std::string> path_of(const QString& key) {
-  std::vector<std::string> path;
-  for (const QString& part : key.split('/')) path.push_back(part.toStdString());
-  return path;
-}
+QString short_name(const ArrayRef& array) { return name_of(array).section('/', -2); }
 
 // For a config to change and for one to read alike.
 template <class Config>
-auto find_spec(Config& config, const QString& key) -> decltype(&config.sharding.in) {
-  if (key == "in") return &config.sharding.in;
-  if (key == "out") return &config.sharding.out;
-  const auto found = std::ranges::find(config.sharding.parameters, path_of(key), &ParameterSpec::path);
+auto find_spec(Config& config, const ArrayRef& array) -> decltype(&config.sharding.in) {
+  if (std::holds_alternative<InputRef>(array)) return &config.sharding.in;
+  if (std::holds_alternative<OutputRef>(array)) return &config.sharding.out;
+  const auto* parameter = std::get_if<ParameterRef>(&array);
+  if (!parameter) return nullptr;
+  const auto found = std::ranges::find(config.sharding.parameters, parameter->path, &ParameterSpec::path);
   return found == config.sharding.parameters.end() ? nullptr : &found->spec;
 }
 
@@ -33,7 +31,7 @@ QString option_text(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<int64_t>(&value)) return QString::number(*whole);
   if (const auto* number = std::get_if<double>(&value)) return QString::number(*number, 'g', 10);
-  return QString::fromStdString(std::get<std::string>(value));
+  return qt(std::get<std::string>(value));
 }
 
 }  // namespace
@@ -42,7 +40,7 @@ void set_axis_size(Document& document, int axis, int64_t size) {
   RunConfig config = document.config();
   config.mesh_axes.at(axis).size = size;
   config.mesh_devices.clear();
-  const QString name = QString::fromStdString(config.mesh_axes[axis].name);
+  const QString name = qt(config.mesh_axes[axis].name);
   document.edit(std::move(config), Document::tr("mesh axis %1 = %2").arg(name).arg(size), "mesh/" + name);
 }
 
@@ -51,52 +49,44 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes) {
   config.mesh_axes = std::move(axes);
   config.mesh_devices.clear();
   QStringList sizes;
-  for (const MeshAxis& axis : config.mesh_axes)
-    sizes << QString("%1=%2").arg(QString::fromStdString(axis.name)).arg(axis.size);
+  for (const MeshAxis& axis : config.mesh_axes) sizes << QString("%1=%2").arg(qt(axis.name)).arg(axis.size);
   document.edit(std::move(config), Document::tr("mesh %1").arg(sizes.join(", ")));
 }
 
-void set_spec_dim(Document& document, const QString& key, int rank, int dim, const std::vector<std::string>& axes) {
-  PartitionSpec spec = spec_of(document.config(), key);
+void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes) {
+  PartitionSpec spec = spec_of(document.config(), array);
   if (static_cast<int>(spec.dims.size()) <= dim) {
     if (axes.empty()) return;
     spec.dims.resize(rank);
   }
   spec.dims.at(dim) = axes;
   RunConfig config = document.config();
-  if (PartitionSpec* found = find_spec(config, key)) {
+  if (PartitionSpec* found = find_spec(config, array)) {
     *found = std::move(spec);
   } else {
-    config.sharding.parameters.push_back({path_of(key), std::move(spec)});
+    config.sharding.parameters.push_back({std::get<ParameterRef>(array).path, std::move(spec)});
   }
   document.edit(std::move(config),
-                Document::tr("%1 dimension %2 = %3").arg(short_name(key)).arg(dim).arg(dim_text(axes)));
+                Document::tr("%1 dimension %2 = %3").arg(short_name(array)).arg(dim).arg(dim_text(axes)));
 }
 
-void set_spec(Document& document, const QString& key, PartitionSpec spec) {
-  RunConfig config = document.config();
-  const QString text = QString::fromStdString(to_string(spec));
-  if (PartitionSpec* found = find_spec(config, key)) {
-    *found = std::move(spec);
-  } else {
-    config.sharding.parameters.push_back({path_of(key), std::move(spec)});
-  }
-  document.edit(std::move(config), Document::tr("%1 = %2").arg(short_name(key), text));
+PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array) {
+  if (const PartitionSpec* found = find_spec(config, array)) return *found;
+  const auto* parameter = std::get_if<ParameterRef>(&array);
+  const ParameterSpec* matching = parameter ? find_parameter_spec(config.sharding, parameter->path) : nullptr;
+  return matching ? matching->spec : PartitionSpec{};
 }
 
-PartitionSpec spec_of(const RunConfig& config, const QString& key) {
-  if (key == "in" || key == "out") return *find_spec(config, key);
-  const ParameterSpec* found = find_parameter_spec(config.sharding, path_of(key));
-  return found ? found->spec : PartitionSpec{};
+bool is_named(const RunConfig& config, const ArrayRef& array) {
+  const auto* parameter = std::get_if<ParameterRef>(&array);
+  return find_spec(config, array) || (parameter && find_parameter_spec(config.sharding, parameter->path));
 }
 
-bool is_named(const RunConfig& config, const QString& key) {
-  return key == "in" || key == "out" || find_parameter_spec(config.sharding, path_of(key));
-}
-
-QString place_of(const QString& key) {
-  if (key == "in" || key == "out") return "sharding." + key;
-  return QString::fromStdString(parameter_place({path_of(key), {}}));
+QString place_of(const ArrayRef& array) {
+  if (std::holds_alternative<InputRef>(array)) return "sharding.in";
+  if (std::holds_alternative<OutputRef>(array)) return "sharding.out";
+  const auto* parameter = std::get_if<ParameterRef>(&array);
+  return parameter ? qt(parameter_place({parameter->path, {}})) : QString();
 }
 
 void set_mode(Document& document, LayoutMode mode) {
@@ -149,7 +139,7 @@ void set_option(Document& document, OptionGroup which, const std::string& option
   } else {
     found->second = value;
   }
-  const QString place = group_name(which) + "." + QString::fromStdString(option);
+  const QString place = group_name(which) + "." + qt(option);
   document.edit(std::move(config), Document::tr("%1 = %2").arg(place, option_text(value)), place);
 }
 

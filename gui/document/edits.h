@@ -2,6 +2,7 @@
 
 #include <QString>
 
+#include "gui/document/array_ref.h"
 #include "gui/document/document.h"
 
 namespace shardscope {
@@ -12,15 +13,14 @@ namespace shardscope {
 void set_axis_size(Document& document, int axis, int64_t size);      // successive ones of an axis merge
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes);  // device order goes back to 0..n-1
 
-// The axes that split dimension `dim` of the array `key` ("in", "out" or a parameter, see selection.h), major to minor.
-// A parameter that the file did not name is added to it.
-void set_spec_dim(Document& document, const QString& key, int rank, int dim, const std::vector<std::string>& axes);
-void set_spec(Document& document, const QString& key, PartitionSpec spec);
+// The axes that split dimension `dim` of an array that has a spec (see array_ref.h), major to minor. A parameter that
+// the file did not name is added to it.
+void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes);
 // The spec of the array as the config says it; empty where it is not named.
-PartitionSpec spec_of(const RunConfig& config, const QString& key);
-bool is_named(const RunConfig& config, const QString& key);
-// The place of that spec in the run file, as errors name it.
-QString place_of(const QString& key);
+PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array);
+bool is_named(const RunConfig& config, const ArrayRef& array);
+// The place of that spec in the run file, as errors name it; empty where the array has none.
+QString place_of(const ArrayRef& array);
 
 void set_mode(Document& document, LayoutMode mode);
 void set_steps(Document& document, int64_t steps);

@@ -1,30 +1,29 @@
 #pragma once
 
 #include <QObject>
-#include <QString>
+#include <optional>
+
+#include "gui/document/array_ref.h"
+#include "gui/document/step_ref.h"
 
 namespace shardscope {
 
-// What the person looks at, shared by all views. An array is named by its key:
-//   "params/Embed_0/embedding"               a parameter
-//   "optimizer/mu/params/Embed_0/embedding"  its optimizer state
-//   "in", "out"                              the model's inputs and output, as the run file constrains them
-//   "value:NAME"                             a value of the forward pass
-// A step is an index in Program::steps, a device a rank; -1 is none. Hovering is a passing choice of a device.
+// What the person looks at, shared by all views: an array, a device (a rank) and a step, each perhaps none. Hovering is
+// a passing choice of a device.
 class Selection : public QObject {
   Q_OBJECT
  public:
   using QObject::QObject;
 
-  const QString& array() const { return array_; }
-  int device() const { return device_; }
-  int hovered_device() const { return hovered_device_; }
-  int step() const { return step_; }
+  const ArrayRef& array() const { return array_; }
+  std::optional<int> device() const { return device_; }
+  std::optional<int> hovered_device() const { return hovered_device_; }
+  std::optional<StepRef> step() const { return step_; }
 
-  void select_array(const QString& key);
-  void select_device(int device);
-  void hover_device(int device);
-  void select_step(int step);
+  void select_array(const ArrayRef& array);
+  void select_device(std::optional<int> device);
+  void hover_device(std::optional<int> device);
+  void select_step(std::optional<StepRef> step);
 
  signals:
   void arrayChanged();
@@ -32,10 +31,9 @@ class Selection : public QObject {
   void stepChanged();
 
  private:
-  QString array_;
-  int device_ = -1;
-  int hovered_device_ = -1;
-  int step_ = -1;
+  ArrayRef array_;
+  std::optional<int> device_, hovered_device_;
+  std::optional<StepRef> step_;
 };
 
 }  // namespace shardscope

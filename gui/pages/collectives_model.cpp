@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "gui/window/appearance.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -20,19 +22,11 @@ QPixmap kind_mark(StepKind kind) {
 
 // The op that needs it, by its name in the model.
 QString op_text(const Plan& plan, const Step& step) {
-  const QString name = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size())
-                           ? qt(plan.graph->ops[step.op].name)
-                           : qt(step.name);
-  return name.startsWith("params/") ? name.mid(7) : name;
+  const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
+  return short_name(has_op ? plan.graph->ops[step.op].name : step.name);
 }
 
 }  // namespace
-
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
-  QStringList names;
-  for (AxisIndex axis : axes) names << qt(mesh.axes()[axis].name);
-  return names.join(", ");
-}
 
 CollectivesModel::CollectivesModel(Workspace& workspace, QObject* parent)
     : QAbstractTableModel(parent), workspace_(workspace) {
@@ -50,9 +44,7 @@ void CollectivesModel::take_plan() {
   }
   beginResetModel();
   plan_ = workspace_.planner.plan();
-  steps_.clear();
-  for (size_t i = 0; i < plan_->program.steps.size(); ++i)
-    if (is_collective(plan_->program.steps[i].kind)) steps_.push_back(static_cast<int>(i));
+  steps_ = collectives_of(*plan_);
   endResetModel();
 }
 
@@ -62,26 +54,26 @@ int CollectivesModel::rowCount(const QModelIndex& parent) const {
 
 int CollectivesModel::columnCount(const QModelIndex&) const { return columns; }
 
-QVariant CollectivesModel::number(const Step& step, int id, int column) const {
-  if (column == payload_column) return double(step.payload_bytes);
-  if (column == wire_column) return step.wire_bytes;
-  if (column == predicted_column) return step.seconds;
-  if (column == measured_column)
-    if (const RunRecord* run = workspace_.matching_run())
-      if (const std::optional<double> ms = run->plan_step_ms(id)) return *ms / 1000;
-  return {};
+QVariant CollectivesModel::number(StepRef id, int column) const {
+  if (column == payload_column) return double(step(id).payload_bytes);
+  if (column == wire_column) return step(id).wire_bytes;
+  if (column == predicted_column) return step(id).seconds;
+  if (column != measured_column) return {};
+  const std::optional<double> seconds = workspace_.measured_seconds(id);
+  return seconds ? QVariant(*seconds) : QVariant();
 }
 
 QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
-  const int id = steps_[index.row()], column = index.column();
-  const Step& step = plan_->program.steps[id];
-  const QVariant value = number(step, id, column);
+  const StepRef id = steps_[index.row()];
+  const int column = index.column();
+  const Step& step = this->step(id);
+  const QVariant value = number(id, column);
   switch (role) {
-    case step_role: return id;
+    case step_role: return QVariant::fromValue(id);
     case sort_role:
       if (value.isValid()) return value;
-      if (column == phase_column) return id;
+      if (column == phase_column) return position_of(id);
       return data(index, Qt::DisplayRole);
     case Qt::TextAlignmentRole:
       if (column >= payload_column && column <= measured_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
@@ -94,11 +86,11 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     default: return {};
   }
   switch (column) {
-    case kind_column: return QString::fromUtf8(name(step.kind).data());
+    case kind_column: return qt(name(step.kind));
     case axes_column: return axes_text(plan_->mesh, step.axes);
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));
-    case phase_column: return QString::fromUtf8(name(step.phase).data());
+    case phase_column: return qt(name(step.phase));
     case predicted_column: return qt(seconds_text(step.seconds));
     case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
     case op_column: return op_text(*plan_, step);
@@ -107,9 +99,8 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
 }
 
 QString CollectivesModel::exact_text(int row, int column) const {
-  const int id = steps_[row];
-  const Step& step = plan_->program.steps[id];
-  const QVariant value = number(step, id, column);
+  const Step& step = this->step(steps_[row]);
+  const QVariant value = number(steps_[row], column);
   if (column == axes_column) return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
   if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
   if (column == predicted_column || column == measured_column)
@@ -139,21 +130,21 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
   return {};
 }
 
-int CollectivesModel::row_of_step(int step) const {
-  const auto found = std::ranges::lower_bound(steps_, step);
-  return found != steps_.end() && *found == step ? static_cast<int>(found - steps_.begin()) : -1;
+int CollectivesModel::row_of_step(std::optional<StepRef> step) const {
+  if (!step) return -1;
+  const auto found = std::ranges::lower_bound(steps_, *step);
+  return found != steps_.end() && *found == *step ? static_cast<int>(found - steps_.begin()) : -1;
 }
 
 QString CollectivesModel::totals_text() const {
   if (!plan_) return {};
   double payload = 0, wire = 0, predicted = 0, measured = 0;
   bool has_measured = false;
-  for (int id : steps_) {
-    const Step& step = plan_->program.steps[id];
-    payload += double(step.payload_bytes);
-    wire += step.wire_bytes;
-    predicted += step.seconds;
-    const QVariant value = number(step, id, measured_column);
+  for (const StepRef id : steps_) {
+    payload += double(step(id).payload_bytes);
+    wire += step(id).wire_bytes;
+    predicted += step(id).seconds;
+    const QVariant value = number(id, measured_column);
     has_measured |= value.isValid();
     measured += value.toDouble();
   }

@@ -3,7 +3,7 @@
 #include <QAbstractTableModel>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -33,7 +33,7 @@ class CollectivesModel : public QAbstractTableModel {
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
-  int row_of_step(int step) const;
+  int row_of_step(std::optional<StepRef> step) const;
   // "37 collectives, ...": counts, payload, wire bytes and times of all rows.
   QString totals_text() const;
   // Exact value of a cell, as it is copied.
@@ -41,14 +41,12 @@ class CollectivesModel : public QAbstractTableModel {
 
  private:
   void take_plan();
-  QVariant number(const Step& step, int id, int column) const;
+  const Step& step(StepRef id) const { return *find_step(*plan_, id); }
+  QVariant number(StepRef id, int column) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<int> steps_;
+  std::vector<StepRef> steps_;
 };
-
-// "data, model": the names of a step's mesh axes.
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes);
 
 }  // namespace shardscope

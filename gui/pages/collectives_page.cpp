@@ -7,8 +7,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/mode_comparison.h"
-#include "gui/window/appearance.h"
 
 namespace shardscope {
 
@@ -55,7 +55,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   layout->addWidget(empty_, 1);
   layout->addWidget(totals_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
-    if (index.isValid()) workspace_.selection.select_step(index.data(CollectivesModel::step_role).toInt());
+    if (index.isValid()) workspace_.selection.select_step(index.data(CollectivesModel::step_role).value<StepRef>());
   });
   connect(&workspace.selection, &Selection::stepChanged, this, &CollectivesPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &CollectivesPage::show_totals);

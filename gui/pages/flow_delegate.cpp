@@ -2,8 +2,8 @@
 
 #include <QPainter>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/flow_page.h"
-#include "gui/window/appearance.h"
 
 namespace shardscope {
 namespace {

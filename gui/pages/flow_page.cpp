@@ -6,9 +6,11 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_model.h"
 #include "gui/pages/flow_delegate.h"
-#include "gui/window/appearance.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -40,17 +42,26 @@ void FlowModel::take_plan() {
   beginResetModel();
   plan_ = workspace_.planner.plan();
   steps_.clear();
-  for (size_t i = 0; plan_ && i < plan_->program.steps.size(); ++i) {
-    const Step& step = plan_->program.steps[i];
-    if (step.phase == phase_ && (!only_reshards_ || step.kind != StepKind::compute))
-      steps_.push_back(static_cast<int>(i));
-  }
+  if (plan_) steps_ = steps_of(*plan_);
+  std::erase_if(steps_, [this](StepRef id) {
+    const Step& step = *find_step(*plan_, id);
+    return step.phase != phase_ || (only_reshards_ && step.kind == StepKind::compute);
+  });
   endResetModel();
 }
 
-int FlowModel::row_of_step(int step) const {
-  const auto found = std::ranges::lower_bound(steps_, step);
-  return found != steps_.end() && *found == step ? static_cast<int>(found - steps_.begin()) : -1;
+// The forward value that a step computes or lays out anew.
+ArrayRef FlowModel::result_of(const Step& step) const {
+  if (step.outputs.empty()) return {};
+  const ValueId value = plan_->program.values[step.outputs.front()].graph_value;
+  const auto found = std::ranges::find(plan_->layouts, value, &ValueLayout::value);
+  return value == no_id || found == plan_->layouts.end() ? ArrayRef() : ValueRef{found->name};
+}
+
+int FlowModel::row_of_step(std::optional<StepRef> step) const {
+  if (!step) return -1;
+  const auto found = std::ranges::lower_bound(steps_, *step);
+  return found != steps_.end() && *found == *step ? static_cast<int>(found - steps_.begin()) : -1;
 }
 
 int FlowModel::rowCount(const QModelIndex& parent) const {
@@ -59,17 +70,17 @@ int FlowModel::rowCount(const QModelIndex& parent) const {
 
 QVariant FlowModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
-  const int id = steps_[index.row()];
-  const Step& step = plan_->program.steps[id];
+  const StepRef id = steps_[index.row()];
+  const Step& step = *find_step(*plan_, id);
   const bool reshard = step.kind != StepKind::compute;
-  const QString kind = QString::fromUtf8(name(step.kind).data());
+  const QString kind = qt(name(step.kind));
   switch (role) {
-    case step_role: return id;
+    case step_role: return QVariant::fromValue(id);
     case reshard_role: return reshard;
     case kind_role: return static_cast<int>(step.kind);
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: {
-      if (!reshard) return qt(step.name).startsWith("params/") ? qt(step.name).mid(7) : qt(step.name);
+      if (!reshard) return short_name(step.name);
       const QString over = axes_text(plan_->mesh, step.axes);
       return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
     }
@@ -83,7 +94,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case cost_role:
       if (is_collective(step.kind)) return qt(bytes_text(step.wire_bytes));
       return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
-    case value_role: return step.outputs.empty() ? QString() : qt(plan_->program.values[step.outputs.front()].name);
+    case array_role: return QVariant::fromValue(result_of(step));
     case Qt::ToolTipRole: {
       QStringList lines{qt(step.name)};
       if (!step.cause.empty()) lines << short_cause(qt(step.cause));
@@ -121,7 +132,11 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   list_->setFrameShape(QFrame::NoFrame);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
-    if (index.isValid()) workspace_.selection.select_step(index.data(FlowModel::step_role).toInt());
+    if (index.isValid()) workspace_.selection.select_step(index.data(FlowModel::step_role).value<StepRef>());
+  });
+  connect(list_, &QListView::activated, this, [this](const QModelIndex& index) {
+    const auto array = index.data(FlowModel::array_role).value<ArrayRef>();
+    if (is_array(array)) workspace_.selection.select_array(array);
   });
   connect(&workspace.selection, &Selection::stepChanged, this, &FlowPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &FlowPage::show_state);

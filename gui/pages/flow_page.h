@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -14,25 +14,26 @@ namespace shardscope {
 class FlowModel : public QAbstractListModel {
   Q_OBJECT
  public:
-  enum Role { step_role = Qt::UserRole, reshard_role, layout_role, cost_role, value_role, kind_role, tones_role };
+  enum Role { step_role = Qt::UserRole, reshard_role, layout_role, cost_role, array_role, kind_role };
 
   explicit FlowModel(Workspace& workspace, QObject* parent = nullptr);
 
   void show_phase(Phase phase);
   void set_only_reshards(bool only);
-  int row_of_step(int step) const;
+  int row_of_step(std::optional<StepRef> step) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
 
  private:
   void take_plan();
+  ArrayRef result_of(const Step& step) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   Phase phase_ = Phase::forward;
   bool only_reshards_ = false;
-  std::vector<int> steps_;
+  std::vector<StepRef> steps_;
 };
 
 // The forward pass as it runs on the devices (or the backward pass, or the update): a rail of ops, each with the

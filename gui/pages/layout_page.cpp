@@ -7,8 +7,9 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -91,19 +92,19 @@ QRectF LayoutPage::shard_rect(int device) const {
   return {rect.x, rect.y, rect.width, rect.height};
 }
 
-int LayoutPage::device_under(const QPointF& point) const {
-  if (!scene_) return -1;
+std::optional<int> LayoutPage::device_under(const QPointF& point) const {
+  if (!scene_) return std::nullopt;
   const QPointF on_mesh = (point - scene_->mesh_origin) / scene_->mesh_cell;
-  if (const std::optional<int> device = device_at(scene_->mesh, on_mesh.x(), on_mesh.y())) return *device;
+  if (const std::optional<int> device = device_at(scene_->mesh, on_mesh.x(), on_mesh.y())) return device;
   const QRectF& at = scene_->array_place;
   const std::optional<int> cell =
       cell_at(scene_->array, (point.x() - at.x()) / at.width(), (point.y() - at.y()) / at.height());
-  return cell ? scene_->array.cells[*cell].devices.front() : -1;
+  return cell ? std::optional(scene_->array.cells[*cell].devices.front()) : std::nullopt;
 }
 
 std::vector<int> LayoutPage::lit_devices() const {
-  const int hovered = workspace_.selection.hovered_device();
-  const std::optional<int> cell = scene_ && hovered >= 0 ? cell_of_device(scene_->array, hovered) : std::nullopt;
+  const std::optional<int> hovered = workspace_.selection.hovered_device();
+  const std::optional<int> cell = scene_ && hovered ? cell_of_device(scene_->array, *hovered) : std::nullopt;
   return cell ? scene_->array.cells[*cell].devices : std::vector<int>{};
 }
 
@@ -120,7 +121,7 @@ void LayoutPage::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   const double opacity = painter.opacity();
   paint_heading(painter);
-  const DeviceMarks marks{lit_devices(), workspace_.selection.device()};
+  const DeviceMarks marks{lit_devices(), workspace_.selection.device().value_or(-1)};
   painter.setFont(small_font());
   QPixmap array(size() * devicePixelRatioF());
   array.setDevicePixelRatio(devicePixelRatioF());
@@ -154,7 +155,7 @@ void LayoutPage::paint_heading(QPainter& painter) const {
   const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
   const size_t copies = scene_->array.cells.front().devices.size();
   const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
-                           .arg(qt(to_string(facts.shape)), QString::fromUtf8(name(facts.dtype).data()),
+                           .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)),
                                 qt(to_string(to_spec(*facts.sharding, mesh))), qt(bytes_text(double(local))),
                                 copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies));
   painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
@@ -253,8 +254,9 @@ void LayoutPage::paint_legend(QPainter& painter) const {
 }
 
 QString LayoutPage::tip_at(const QPointF& point) const {
-  const int device = device_under(point);
-  if (device < 0) return {};
+  const std::optional<int> under = device_under(point);
+  if (!under) return {};
+  const int device = *under;
   const Mesh& mesh = scene_->plan->mesh;
   const ShardCell& cell = scene_->array.cells[*cell_of_device(scene_->array, device)];
   QStringList coordinates;
@@ -292,32 +294,32 @@ void LayoutPage::mousePressEvent(QMouseEvent* event) {
   workspace_.selection.select_device(device_under(event->position()));
 }
 
-void LayoutPage::leaveEvent(QEvent*) { workspace_.selection.hover_device(-1); }
+void LayoutPage::leaveEvent(QEvent*) { workspace_.selection.hover_device(std::nullopt); }
 
 void LayoutPage::keyPressEvent(QKeyEvent* event) {
   if (!scene_) return QWidget::keyPressEvent(event);
   if (event->key() == Qt::Key_Escape) {
-    workspace_.selection.select_device(-1);
+    workspace_.selection.select_device(std::nullopt);
     return;
   }
   const bool across = event->key() == Qt::Key_Left || event->key() == Qt::Key_Right;
   const bool down = event->key() == Qt::Key_Up || event->key() == Qt::Key_Down;
   if (!across && !down) return QWidget::keyPressEvent(event);
   const int sign = event->key() == Qt::Key_Right || event->key() == Qt::Key_Down ? 1 : -1;
-  const QRectF from = device_rect(std::max(0, workspace_.selection.device()));
-  if (workspace_.selection.device() < 0) return workspace_.selection.select_device(0);
-  int best = -1;
+  if (!workspace_.selection.device()) return workspace_.selection.select_device(0);
+  const QRectF from = device_rect(*workspace_.selection.device());
+  std::optional<int> best;
   double nearest = 0;
   for (const MeshCell& cell : scene_->mesh.cells) {
     const QPointF delta = device_rect(cell.device).center() - from.center();
     const double along = sign * (across ? delta.x() : delta.y()), aside = across ? delta.y() : delta.x();
     if (along <= 1 || std::abs(aside) > 1) continue;
-    if (best < 0 || along < nearest) {
+    if (!best || along < nearest) {
       best = cell.device;
       nearest = along;
     }
   }
-  if (best >= 0) workspace_.selection.select_device(best);
+  if (best) workspace_.selection.select_device(best);
 }
 
 }  // namespace shardscope

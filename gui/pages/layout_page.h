@@ -3,7 +3,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/array_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/mesh_geometry.h"
 
@@ -43,7 +43,7 @@ class LayoutPage : public QWidget {
 
   void rebuild();
   void arrange();
-  int device_under(const QPointF& point) const;
+  std::optional<int> device_under(const QPointF& point) const;
   std::vector<int> lit_devices() const;
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;

@@ -4,10 +4,10 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
 #include "gui/pages/memory_page.h"
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -62,8 +62,7 @@ void MemoryBars::paint_legend(QPainter& painter, const Plan& plan) const {
   double y = top + std::min(plan.mesh.device_count(), most_rows) * row_height + 6;
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
-    const QString text = QString::fromUtf8(name(category).data()) + " " +
-                         qt(bytes_text(double(plan.totals.memory[static_cast<size_t>(i)])));
+    const QString text = qt(name(category)) + " " + qt(bytes_text(double(plan.totals.memory[static_cast<size_t>(i)])));
     if (x > left && x + 20 + metrics.horizontalAdvance(text) > width()) {
       x = left;
       y += 18;
@@ -141,7 +140,7 @@ QString MemoryBars::tip_at(const QPointF& point) const {
   if (!plan || point.y() < top || device >= std::min(plan->mesh.device_count(), most_rows)) return {};
   QStringList lines{tr("Device %1: arena of %2").arg(device).arg(qt(exact_bytes(double(plan->totals.memory_total))))};
   for (int i = 0; i < memory_category_count; ++i)
-    lines << tr("%1: %2").arg(QString::fromUtf8(name(static_cast<MemoryCategory>(i)).data()),
+    lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(i))),
                               qt(exact_bytes(double(plan->totals.memory[static_cast<size_t>(i)]))));
   lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(plan->totals.live_lower_bound))));
   const double measured = measured_bytes(workspace_.matching_run(), device);

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/memory_page.h"
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -104,10 +104,10 @@ void MemoryLife::paintEvent(QPaintEvent*) {
                        painter.fontMetrics().elidedText(qt(buffer.name), Qt::ElideMiddle, int(place.width()) - 10));
     }
   }
-  const int step = workspace_.selection.step();
-  if (step >= window_.first_step && step <= window_.last_step) {
-    const double x =
-        at.x() + (step + 0.5 - window_.first_step) / (window_.last_step - window_.first_step + 1) * at.width();
+  const std::optional<StepRef> step = workspace_.selection.step();
+  if (step && position_of(*step) >= window_.first_step && position_of(*step) <= window_.last_step) {
+    const double x = at.x() + (position_of(*step) + 0.5 - window_.first_step) /
+                                  (window_.last_step - window_.first_step + 1) * at.width();
     painter.setPen(QPen(theme().accent, 2));
     painter.drawLine(QPointF(x, at.top()), QPointF(x, at.bottom()));
   }
@@ -123,8 +123,8 @@ QString MemoryLife::tip_at(const QPointF& point) const {
     if (!rect.place.contains(point.x() - at.x(), at.bottom() - point.y())) continue;
     const Buffer& buffer = plan_->program.buffers[rect.buffer];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
-               .arg(qt(buffer.name), QString::fromUtf8(name(buffer.category).data()),
-                    qt(exact_bytes(double(buffer.bytes))), qt(exact_number(buffer.offset)))
+               .arg(qt(buffer.name), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
+                    qt(exact_number(buffer.offset)))
                .arg(buffer.first)
                .arg(buffer.last);
     break;
@@ -154,7 +154,7 @@ void MemoryLife::mousePressEvent(QMouseEvent* event) {
   if (!plan_ || !at.contains(event->position())) return;
   const double steps = window_.last_step - window_.first_step + 1;
   const int step = static_cast<int>(window_.first_step + (event->position().x() - at.x()) / at.width() * steps);
-  workspace_.selection.select_step(std::clamp(step, 0, static_cast<int>(plan_->program.steps.size()) - 1));
+  workspace_.selection.select_step(step_at(std::clamp(step, 0, static_cast<int>(plan_->program.steps.size()) - 1)));
 }
 
 void MemoryLife::mouseMoveEvent(QMouseEvent* event) {

@@ -4,7 +4,7 @@
 #include <QSplitter>
 #include <QWidget>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 #include "viz/paint/memory_geometry.h"
 
 namespace shardscope {

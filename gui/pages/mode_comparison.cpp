@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {

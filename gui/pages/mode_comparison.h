@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <array>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -52,14 +53,13 @@ void TimelinePage::take_plan() {
 void TimelinePage::take_measurements() {
   lanes_.resize(std::min<size_t>(lanes_.size(), 2));
   update();
-  const RunRecord* run = workspace_.matching_run();
-  if (!run || !plan_ || !run->plan_step_ms(0)) return;
+  if (!plan_ || !workspace_.measured_seconds(step_at(0))) return;
   Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true};
   double at = 0;
-  for (size_t i = 0; i < plan_->program.steps.size(); ++i) {
-    const double seconds = run->plan_step_ms(static_cast<int>(i)).value_or(0) / 1000;
-    Lane& lane = is_collective(plan_->program.steps[i].kind) ? collectives : compute;
-    lane.slices.slices.push_back({at, at + seconds, static_cast<int>(i)});
+  for (const StepRef step : steps_of(*plan_)) {
+    const double seconds = workspace_.measured_seconds(step).value_or(0);
+    Lane& lane = is_collective(find_step(*plan_, step)->kind) ? collectives : compute;
+    lane.slices.slices.push_back({at, at + seconds, position_of(step)});
     at += seconds;
   }
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
@@ -145,7 +145,7 @@ void TimelinePage::paint_phases(QPainter& painter) const {
     const QRectF place(lane.x() + a, top - 30, b - a, 16);
     painter.fillRect(place, fill);
     painter.setPen(text_on(fill));
-    const QString title = QString::fromUtf8(name(phase).data());
+    const QString title = qt(name(phase));
     if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width())
       painter.drawText(place, Qt::AlignCenter, title);
   }
@@ -171,13 +171,12 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text =
-          is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data()) : qt(step.name).section('/', -2);
+      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : qt(step.name).section('/', -2);
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
     }
-    const int selected = workspace_.selection.step();
-    if (selected >= id && selected <= lane.slices.slices[bar.last].step) {
+    const std::optional<StepRef> selected = workspace_.selection.step();
+    if (selected >= step_at(id) && selected <= step_at(lane.slices.slices[bar.last].step)) {
       painter.setPen(QPen(theme().accent, 2));
       painter.setBrush(Qt::NoBrush);
       painter.drawRect(rect.adjusted(-1, -1, 1, 1));
@@ -208,11 +207,10 @@ QString TimelinePage::tip_at(const QPointF& point) const {
              qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
   const int id = slices[at.bar.first].step;
   const Step& step = plan_->program.steps[id];
-  QStringList lines{QString("%1 %2").arg(QString::fromUtf8(name(step.kind).data()), qt(step.name))};
+  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(step.name))};
   lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
-  if (const RunRecord* run = workspace_.matching_run())
-    if (const std::optional<double> ms = run->plan_step_ms(id))
-      lines << tr("measured %1 (%2)").arg(qt(seconds_text(*ms / 1000)), qt(ratio_text(*ms / 1000, step.seconds)));
+  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(id)))
+    lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, step.seconds)));
   if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
   if (is_collective(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
   if (!step.cause.empty()) lines << short_cause(qt(step.cause));
@@ -243,7 +241,8 @@ void TimelinePage::mouseMoveEvent(QMouseEvent* event) {
 void TimelinePage::mouseReleaseEvent(QMouseEvent* event) {
   if (dragging_ || !plan_) return;
   const Hit at = hit(event->position());
-  workspace_.selection.select_step(at.lane ? at.lane->slices.slices[at.bar.first].step : -1);
+  workspace_.selection.select_step(at.lane ? std::optional(step_at(at.lane->slices.slices[at.bar.first].step))
+                                           : std::nullopt);
 }
 
 void TimelinePage::mouseDoubleClickEvent(QMouseEvent*) { show_window(0, seconds_); }

@@ -2,7 +2,7 @@
 
 #include <QWidget>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_geometry.h"
 
 namespace shardscope {

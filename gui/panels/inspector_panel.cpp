@@ -5,8 +5,10 @@
 #include <QVBoxLayout>
 
 #include "gui/document/edits.h"
-#include "gui/pages/collectives_model.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/workspace/step_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/units.h"
 
@@ -81,7 +83,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     set_spec_dim(workspace_.document, workspace_.selection.array(), spec_->rank(), dim, axes);
   });
   connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
-    if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).toInt());
+    if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).value<StepRef>());
   });
   connect(&workspace.selection, &Selection::arrayChanged, this, &InspectorPanel::show_all);
   connect(&workspace.selection, &Selection::deviceChanged, this, &InspectorPanel::show_device);
@@ -146,18 +148,17 @@ void InspectorPanel::show_all() {
 void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   title_->setText(facts ? breakable(facts->title) : tr("Nothing selected"));
-  subtitle_->setText(
-      facts
-          ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), QString::fromUtf8(name(facts->dtype).data()))
-          : tr("Choose a parameter, a device or a collective."));
+  subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), qt(name(facts->dtype)))
+                           : tr("Choose a parameter, a device or a collective."));
   spec_->setVisible(facts && facts->editable && !facts->shape.empty());
   spec_error_->hide();
   costs_title_->hide();
   costs_->hide();
   if (!facts) return fill(array_, "", {});
   if (facts->editable) {
-    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place_of(facts->key));
-    spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors);
+    const QString place = place_of(facts->array);
+    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
+    spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
     spec_error_->setText(QString("<span style='color:%1'>%2</span>")
                              .arg(theme().error.name(), errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
     spec_error_->setVisible(!errors.empty());
@@ -188,17 +189,14 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   const QSignalBlocker block(costs_);
   costs_->clear();
   double wire = 0;
-  for (int id : collectives_of(*plan, facts)) {
-    const Step& step = plan->program.steps[id];
+  for (const StepRef id : collectives_of(*plan, facts)) {
+    const Step& step = *find_step(*plan, id);
     const double share = wire_share(*plan, step, facts);
     wire += share;
     auto* item = new QTreeWidgetItem(
-        costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()), axes_text(plan->mesh, step.axes)),
-                 qt(bytes_text(share))});
-    item->setData(0, Qt::UserRole, id);
-    item->setToolTip(0,
-                     QString("%1, %2\n%3")
-                         .arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), short_cause(qt(step.cause))));
+        costs_, {tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)), qt(bytes_text(share))});
+    item->setData(0, Qt::UserRole, QVariant::fromValue(id));
+    item->setToolTip(0, QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(step.name), short_cause(qt(step.cause))));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
                                                       .arg(step.inputs.size())
@@ -214,8 +212,8 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
 }
 
 void InspectorPanel::show_device() {
-  const int device = workspace_.selection.device();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int device = workspace_.selection.device().value_or(-1);
   if (!plan || device < 0 || device >= plan->mesh.device_count()) return fill(device_, "", {});
   QStringList at;
   const std::vector<int64_t> coordinates = plan->mesh.coordinates(device);
@@ -241,10 +239,11 @@ void InspectorPanel::show_device() {
 }
 
 void InspectorPanel::show_step() {
-  const int id = workspace_.selection.step();
+  const std::optional<StepRef> id = workspace_.selection.step();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (!plan || id < 0 || id >= static_cast<int>(plan->program.steps.size())) return fill(step_, "", {});
-  const Step& step = plan->program.steps[id];
+  const Step* found = plan ? find_step(*plan, id) : nullptr;
+  if (!found) return fill(step_, "", {});
+  const Step& step = *found;
   std::vector<std::pair<QString, QString>> rows;
   std::vector<QString> tips;
   const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
@@ -252,7 +251,7 @@ void InspectorPanel::show_step() {
     tips.push_back(tip);
   };
   row(tr("Op"), breakable(qt(step.name)), qt(step.name));
-  row(tr("Phase"), QString::fromUtf8(name(step.phase).data()));
+  row(tr("Phase"), qt(name(step.phase)));
   if (is_collective(step.kind)) {
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
@@ -271,9 +270,9 @@ void InspectorPanel::show_step() {
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
   if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
   row(tr("Predicted"), qt(seconds_text(step.seconds)));
-  if (const RunRecord* run = workspace_.matching_run())
-    if (const std::optional<double> ms = run->plan_step_ms(id)) row(tr("Measured"), qt(seconds_text(*ms / 1000)));
-  fill(step_, tr("Step %1: %2").arg(id).arg(QString::fromUtf8(name(step.kind).data())), rows, tips);
+  if (const std::optional<double> seconds = workspace_.measured_seconds(*id))
+    row(tr("Measured"), qt(seconds_text(*seconds)));
+  fill(step_, tr("Step %1: %2").arg(position_of(*id)).arg(qt(name(step.kind))), rows, tips);
 }
 
 }  // namespace shardscope

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
 #include "gui/panels/spec_editor.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "gui/document/edits.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -35,7 +37,7 @@ void ParameterModel::set_shows_state(bool shows) {
 
 void ParameterModel::refresh() {
   std::unique_ptr<Node> fresh = build();
-  if (keys_of(*fresh) != keys_of(*root_)) {
+  if (!same_tree(*fresh, *root_)) {
     beginResetModel();
     root_ = std::move(fresh);
     endResetModel();
@@ -58,15 +60,13 @@ void ParameterModel::refresh() {
   announce(announce, {});
 }
 
-ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, const QString& key) const {
+ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, const ArrayRef& array) const {
   auto node = std::make_unique<Node>();
   node->segment = segment;
-  node->key = key;
+  node->array = array;
   node->parent = &parent;
   node->row = static_cast<int>(parent.children.size());
-  if (!key.isEmpty()) {
-    if (std::optional<ArrayFacts> facts = array_facts(workspace_, key)) node->facts = std::move(*facts);
-  }
+  if (std::optional<ArrayFacts> facts = array_facts(workspace_, array)) node->facts = std::move(*facts);
   parent.children.push_back(std::move(node));
   return parent.children.back().get();
 }
@@ -74,8 +74,8 @@ ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, 
 std::unique_ptr<ParameterModel::Node> ParameterModel::build() const {
   auto root = std::make_unique<Node>();
   if (workspace_.planner.parameters().empty()) return root;
-  add(*root, tr("model input"), "in");
-  add(*root, tr("model output"), "out");
+  add(*root, title_of(InputRef{}), InputRef{});
+  add(*root, title_of(OutputRef{}), OutputRef{});
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   for (const ParameterInfo& info : workspace_.planner.parameters()) {
     Node* at = root.get();
@@ -83,14 +83,14 @@ std::unique_ptr<ParameterModel::Node> ParameterModel::build() const {
     for (size_t i = first; i + 1 < info.path.size(); ++i) {
       const QString segment = qt(info.path[i]);
       const auto found = std::ranges::find_if(
-          at->children, [&](const auto& child) { return child->key.isEmpty() && child->segment == segment; });
+          at->children, [&](const auto& child) { return !is_array(child->array) && child->segment == segment; });
       at = found == at->children.end() ? add(*at, segment, {}) : found->get();
     }
-    Node* leaf = add(*at, qt(info.path.back()), parameter_key(info.path));
+    Node* leaf = add(*at, qt(info.path.back()), ParameterRef{info.path});
     if (!shows_state_ || !plan) continue;
     const auto planned = std::ranges::find(plan->parameters, info.path, &ParameterPlan::path);
     if (planned == plan->parameters.end()) continue;
-    for (const std::string& state : planned->state_names) add(*leaf, qt(state), state_key(state, info.path));
+    for (const std::string& state : planned->state_names) add(*leaf, qt(state), StateRef{state, info.path});
   }
   for (auto& child : root->children) count(*child);
   return root;
@@ -100,11 +100,11 @@ void ParameterModel::count(Node& node) const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   for (auto& child : node.children) {
     count(*child);
-    if (!node.key.isEmpty()) continue;
+    if (is_array(node.array)) continue;
     node.total_bytes += child->total_bytes;
     node.device_bytes += child->device_bytes;
   }
-  if (node.key.isEmpty()) return;
+  if (!is_array(node.array)) return;
   const ArrayFacts& facts = node.facts;
   node.total_bytes = TensorType{facts.shape, facts.dtype}.bytes();
   node.device_bytes = plan && facts.sharding ? element_count(local_shape(*facts.sharding, plan->mesh, facts.shape)) *
@@ -112,26 +112,25 @@ void ParameterModel::count(Node& node) const {
                                              : 0;
 }
 
-QStringList ParameterModel::keys_of(const Node& node) {
-  QStringList keys{node.segment + ":" + node.key};
-  for (const auto& child : node.children) keys += keys_of(*child);
-  keys << "/";
-  return keys;
+bool ParameterModel::same_tree(const Node& a, const Node& b) {
+  return a.segment == b.segment && a.array == b.array &&
+         std::ranges::equal(a.children, b.children,
+                            [](const auto& one, const auto& other) { return same_tree(*one, *other); });
 }
 
 const ParameterModel::Node& ParameterModel::node_of(const QModelIndex& index) const {
   return index.isValid() ? *static_cast<const Node*>(index.internalPointer()) : *root_;
 }
 
-const ParameterModel::Node* ParameterModel::find(const Node& node, const QString& key) const {
-  if (node.key == key && !key.isEmpty()) return &node;
+const ParameterModel::Node* ParameterModel::find(const Node& node, const ArrayRef& array) const {
+  if (is_array(array) && node.array == array) return &node;
   for (const auto& child : node.children)
-    if (const Node* found = find(*child, key)) return found;
+    if (const Node* found = find(*child, array)) return found;
   return nullptr;
 }
 
-QModelIndex ParameterModel::index_of(const QString& key) const {
-  const Node* node = find(*root_, key);
+QModelIndex ParameterModel::index_of(const ArrayRef& array) const {
+  const Node* node = find(*root_, array);
   return node ? createIndex(node->row, 0, node) : QModelIndex();
 }
 
@@ -158,10 +157,10 @@ QVariant ParameterModel::text(const Node& node, int column) const {
   if (column == name_column) return node.segment;
   if (column == device_bytes_column) return has_plan ? qt(bytes_text(double(node.device_bytes))) : QString();
   if (column == total_bytes_column) return qt(bytes_text(double(node.total_bytes)));
-  if (node.key.isEmpty()) return {};
+  if (!is_array(node.array)) return {};
   const bool is_known = element_count(node.facts.shape) > 0;
   if (column == shape_column) return is_known ? qt(to_string(node.facts.shape)) : QString();
-  if (column == dtype_column) return QString::fromUtf8(shardscope::name(node.facts.dtype).data());
+  if (column == dtype_column) return qt(shardscope::name(node.facts.dtype));
   if (!node.facts.editable) return tr("as parameter");
   return spec_text(node.facts.spec, node.facts.shape.size());
 }
@@ -169,28 +168,26 @@ QVariant ParameterModel::text(const Node& node, int column) const {
 QVariant ParameterModel::tip(const Node& node, int column) const {
   if (column == device_bytes_column) return qt(exact_bytes(double(node.device_bytes))) + tr(" on each device");
   if (column == total_bytes_column) return qt(exact_bytes(double(node.total_bytes))) + tr(" in all");
-  if (node.key.isEmpty()) return {};
+  if (!is_array(node.array)) return {};
   if (column == spec_column) {
-    const QString errors = errors_text(errors_at(workspace_.planner.errors(), place_of(node.key)));
+    const QString errors = errors_text(errors_at(workspace_.planner.errors(), place_of(node.array)));
     if (!errors.isEmpty()) return errors;
     if (!node.facts.editable) return node.facts.why;
     return qt(to_string(node.facts.spec)) + "\n" + node.facts.why;
   }
-  return node.key;
+  return name_of(node.array);
 }
 
 QVariant ParameterModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Node& node = node_of(index);
   const int column = index.column();
-  const bool faulty = !node.key.isEmpty() && node.facts.editable && column == spec_column &&
-                      !errors_at(workspace_.planner.errors(), place_of(node.key)).empty();
+  const bool faulty = column == spec_column && !errors_at(workspace_.planner.errors(), place_of(node.array)).empty();
   switch (role) {
     case Qt::DisplayRole: return text(node, column);
     case Qt::ToolTipRole: return tip(node, column);
-    case key_role: return node.key;
-    case exact_role: return node.key + " " + text(node, column).toString();
-    case editable_role: return node.facts.editable;
+    case array_role: return QVariant::fromValue(node.array);
+    case filter_role: return name_of(node.array) + " " + text(node, column).toString();
     case Qt::TextAlignmentRole:
       if (column == device_bytes_column || column == total_bytes_column)
         return QVariant(Qt::AlignRight | Qt::AlignVCenter);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "gui/panels/array_facts.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 
@@ -22,12 +22,12 @@ class ParameterModel : public QAbstractItemModel {
     dtype_column,
     columns
   };
-  enum Role { key_role = Qt::UserRole, exact_role, editable_role };
+  enum Role { array_role = Qt::UserRole, filter_role };
 
   explicit ParameterModel(Workspace& workspace, QObject* parent = nullptr);
 
   void set_shows_state(bool shows);
-  QModelIndex index_of(const QString& key) const;
+  QModelIndex index_of(const ArrayRef& array) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& child) const override;
@@ -40,7 +40,7 @@ class ParameterModel : public QAbstractItemModel {
  private:
   struct Node {
     QString segment;
-    QString key;  // empty: a group
+    ArrayRef array;  // none: a group
     Node* parent = nullptr;
     int row = 0;
     std::vector<std::unique_ptr<Node>> children;
@@ -50,13 +50,13 @@ class ParameterModel : public QAbstractItemModel {
 
   void refresh();
   std::unique_ptr<Node> build() const;
-  Node* add(Node& parent, const QString& segment, const QString& key) const;
+  Node* add(Node& parent, const QString& segment, const ArrayRef& array) const;
   void count(Node& node) const;
-  static QStringList keys_of(const Node& node);
+  static bool same_tree(const Node& a, const Node& b);
   const Node& node_of(const QModelIndex& index) const;
   QVariant text(const Node& node, int column) const;
   QVariant tip(const Node& node, int column) const;
-  const Node* find(const Node& node, const QString& key) const;
+  const Node* find(const Node& node, const ArrayRef& array) const;
 
   Workspace& workspace_;
   bool shows_state_ = false;

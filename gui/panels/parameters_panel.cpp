@@ -5,8 +5,11 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/document/edits.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/panels/spec_delegate.h"
-#include "gui/window/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -27,7 +30,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
       summary_(new QLabel(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setRecursiveFilteringEnabled(true);
-  proxy_->setFilterRole(ParameterModel::exact_role);
+  proxy_->setFilterRole(ParameterModel::filter_role);
   proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
   proxy_->setFilterKeyColumn(ParameterModel::name_column);
 
@@ -106,15 +109,23 @@ void ParametersPanel::fit_columns() {
   fitting_ = false;
 }
 
-void ParametersPanel::focusFilter() {
+void ParametersPanel::focus_filter() {
   filter_->setFocus(Qt::ShortcutFocusReason);
   filter_->selectAll();
 }
 
-void ParametersPanel::editSpec(const QString& key) {
+bool ParametersPanel::focus_place(const QString& place) {
+  std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
+  for (const ParameterInfo& info : workspace_.planner.parameters()) arrays.push_back(ParameterRef{info.path});
+  const auto found = std::ranges::find_if(arrays, [&](const ArrayRef& array) { return is_at(place, place_of(array)); });
+  if (found != arrays.end()) edit_spec(*found);
+  return found != arrays.end();
+}
+
+void ParametersPanel::edit_spec(const ArrayRef& array) {
   filter_->clear();
-  workspace_.selection.select_array(key);
-  const QModelIndex index = proxy_->mapFromSource(model_->index_of(key));
+  workspace_.selection.select_array(array);
+  const QModelIndex index = proxy_->mapFromSource(model_->index_of(array));
   if (!index.isValid()) return;
   const QModelIndex spec = index.siblingAtColumn(ParameterModel::spec_column);
   tree_->setFocus(Qt::OtherFocusReason);
@@ -134,8 +145,8 @@ void ParametersPanel::follow_selection() {
 }
 
 void ParametersPanel::take_selection(const QModelIndex& index) {
-  const QString key = index.siblingAtColumn(0).data(ParameterModel::key_role).toString();
-  if (!key.isEmpty()) workspace_.selection.select_array(key);
+  const auto array = index.siblingAtColumn(0).data(ParameterModel::array_role).value<ArrayRef>();
+  if (is_array(array)) workspace_.selection.select_array(array);
 }
 
 void ParametersPanel::show_facts() {

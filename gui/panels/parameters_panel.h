@@ -17,15 +17,16 @@ class ParametersPanel : public QWidget {
  public:
   explicit ParametersPanel(Workspace& workspace, QWidget* parent = nullptr);
 
-  void focusFilter();
-  // Shows and selects an array, and opens its spec for editing where it has one.
-  void editSpec(const QString& key);
+  void focus_filter();
+  // Selects the array whose spec is at a place of the run file, and opens it for editing; false where there is none.
+  bool focus_place(const QString& place);
   QTreeView* tree() const { return tree_; }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void edit_spec(const ArrayRef& array);
   void fit_columns();  // until the person has set a width by hand
   void follow_selection();
   void take_selection(const QModelIndex& index);

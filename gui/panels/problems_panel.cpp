@@ -3,8 +3,8 @@
 #include <QHeaderView>
 #include <QVBoxLayout>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 

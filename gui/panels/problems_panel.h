@@ -4,7 +4,7 @@
 #include <QTreeWidget>
 #include <QWidget>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

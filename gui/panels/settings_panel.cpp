@@ -8,8 +8,9 @@
 #include <QSpinBox>
 #include <QVBoxLayout>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {
@@ -181,7 +182,7 @@ void SettingsPanel::show_errors() {
   }
 }
 
-bool SettingsPanel::focusPlace(const QString& place) {
+bool SettingsPanel::focus_place(const QString& place) {
   const auto found = fields_.find(place);
   if (found == fields_.end()) return false;
   found->second->setFocus(Qt::OtherFocusReason);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "gui/document/edits.h"
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -17,7 +17,7 @@ class SettingsPanel : public QWidget {
   explicit SettingsPanel(Workspace& workspace, QWidget* parent = nullptr);
 
   // Gives the keyboard to the field of a place of the run file; false where the form has none.
-  bool focusPlace(const QString& place);
+  bool focus_place(const QString& place);
 
  private:
   void show_config();

@@ -3,10 +3,11 @@
 #include <QPainter>
 
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
+#include "gui/document/faults.h"
+#include "gui/look/appearance.h"
 #include "gui/panels/parameter_model.h"
 #include "gui/panels/spec_editor.h"
-#include "gui/window/appearance.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 
@@ -16,19 +17,20 @@ SpecDelegate::SpecDelegate(Workspace& workspace, QObject* parent)
 QWidget* SpecDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex& index) const {
   auto* editor = new SpecEditor(SpecEditor::Form::compact, parent);
   editor->setAutoFillBackground(true);
-  const QString key = index.data(ParameterModel::key_role).toString();
-  connect(editor, &SpecEditor::dimChosen, this, [this, editor, key](int dim, const std::vector<std::string>& axes) {
-    set_spec_dim(workspace_.document, key, editor->rank(), dim, axes);
+  const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
+  connect(editor, &SpecEditor::dimChosen, this, [this, editor, array](int dim, const std::vector<std::string>& axes) {
+    set_spec_dim(workspace_.document, array, editor->rank(), dim, axes);
   });
   return editor;
 }
 
 void SpecDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const {
-  const QString key = index.data(ParameterModel::key_role).toString();
-  const std::optional<ArrayFacts> facts = array_facts(workspace_, key);
+  const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
+  const std::optional<ArrayFacts> facts = array_facts(workspace_, array);
   if (!facts) return;
+  const QString place = place_of(array);
   static_cast<SpecEditor*>(editor)->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec,
-                                              errors_at(workspace_.planner.errors(), place_of(key)));
+                                              errors_at(workspace_.planner.errors(), place), place);
 }
 
 void SpecDelegate::setModelData(QWidget*, QAbstractItemModel*, const QModelIndex&) const {
@@ -45,9 +47,8 @@ void SpecDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewI
 
 void SpecDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   QStyledItemDelegate::paint(painter, option, index);
-  const QString key = index.data(ParameterModel::key_role).toString();
-  if (!index.data(ParameterModel::editable_role).toBool()) return;
-  if (errors_at(workspace_.planner.errors(), place_of(key)).empty()) return;
+  const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
+  if (errors_at(workspace_.planner.errors(), place_of(array)).empty()) return;
   painter->save();
   painter->setPen(QPen(theme().error, 2));
   painter->drawRect(option.rect.adjusted(1, 1, -2, -2));

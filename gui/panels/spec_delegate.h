@@ -2,7 +2,7 @@
 
 #include <QStyledItemDelegate>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

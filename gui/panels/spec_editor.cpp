@@ -6,8 +6,9 @@
 #include <QStandardItemModel>
 #include <algorithm>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {
@@ -100,13 +101,13 @@ void SpecEditor::make_fields(int rank) {
 }
 
 void SpecEditor::show_spec(const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
-                           const std::vector<Error>& errors) {
+                           const std::vector<Error>& errors, const QString& place) {
   make_fields(static_cast<int>(shape.size()));
-  for (int dim = 0; dim < rank(); ++dim) fill(fields_[dim], dim, axes, shape, spec, errors);
+  for (int dim = 0; dim < rank(); ++dim) fill(fields_[dim], dim, axes, shape, spec, errors, place);
 }
 
 void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, const Shape& shape,
-                      const PartitionSpec& spec, const std::vector<Error>& errors) {
+                      const PartitionSpec& spec, const std::vector<Error>& errors, const QString& place) {
   const std::vector<std::string> now =
       dim < static_cast<int>(spec.dims.size()) ? spec.dims[dim] : std::vector<std::string>{};
   auto choices = spec_choices(axes);
@@ -128,12 +129,9 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
   field.box->view()->setMinimumWidth(field.box->view()->sizeHintForColumn(0) + 24);
   if (field.label) field.label->setText(tr("dim %1: %2").arg(dim).arg(shape[dim]));
 
-  const QString bracket = QString("[%1]").arg(dim);
-  std::vector<Error> here;
-  for (const Error& error : errors) {
-    const QString where = qt(error.where);
-    if (where.endsWith(bracket) || !where.endsWith(']')) here.push_back(error);
-  }
+  std::vector<Error> here = errors_at(errors, QString("%1[%2]").arg(place).arg(dim));
+  for (const Error& error : errors)
+    if (qt(error.where) == place) here.push_back(error);
   const QString text = errors_text(here);
   const bool invalid = !here.empty() && (!now.empty() || here.size() != errors.size());
   mark_invalid(field.box, invalid);

@@ -24,9 +24,9 @@ class SpecEditor : public QWidget {
   enum class Form { compact, labelled };
   explicit SpecEditor(Form form, QWidget* parent = nullptr);
 
-  // `errors`: those at this array's place in the run file (see array_facts.h).
+  // `errors`: those at the spec's place in the run file.
   void show_spec(const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
-                 const std::vector<Error>& errors);
+                 const std::vector<Error>& errors, const QString& place);
   int rank() const { return static_cast<int>(fields_.size()); }
   QComboBox* field(int dim) const { return fields_.at(dim).box; }
 
@@ -41,7 +41,7 @@ class SpecEditor : public QWidget {
   };
   void make_fields(int rank);
   void fill(Field& field, int dim, const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
-            const std::vector<Error>& errors);
+            const std::vector<Error>& errors, const QString& place);
 
   Form form_;
   std::vector<Field> fields_;

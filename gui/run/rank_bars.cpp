@@ -6,9 +6,9 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -20,7 +20,7 @@ constexpr int row_height = 22;
 constexpr int left = 132;
 constexpr int right = 300;
 
-QString state_word(RankState state) { return QString::fromUtf8(name(state).data()); }
+QString state_word(RankState state) { return qt(name(state)); }
 
 double total_ms(const RankMeasurement& rank) {
   double ms = 0;
@@ -30,24 +30,25 @@ double total_ms(const RankMeasurement& rank) {
 
 }  // namespace
 
-RankBars::RankBars(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+RankBars::RankBars(RunControl& run, Selection& selection, QWidget* parent)
+    : QWidget(parent), run_(run), selection_(selection) {
   setObjectName("rankBars");
-  connect(&workspace.run, &RunControl::received, this, [this] {
+  connect(&run, &RunControl::received, this, [this] {
     setMinimumHeight(sizeHint().height());
     update();
   });
-  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  connect(&selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
 }
 
 int RankBars::rows() const {
-  const RunRecord& run = workspace_.run.record();
+  const RunRecord& run = run_.record();
   return static_cast<int>(std::max(run.ranks.size(), run.measurements().size()));
 }
 
 QSize RankBars::sizeHint() const { return {500, top + rows() * row_height + 8}; }
 
 const RankMeasurement* RankBars::measurement(int rank) const {
-  for (const RankMeasurement& measured : workspace_.run.record().measurements())
+  for (const RankMeasurement& measured : run_.record().measurements())
     if (measured.rank == rank) return &measured;
   return nullptr;
 }
@@ -59,7 +60,7 @@ void RankBars::paintEvent(QPaintEvent*) {
     return paint_empty_state(painter, rect(), tr("No ranks"), tr("Press Train to start one rank per device."));
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setFont(small_font());
-  const RunRecord& run = workspace_.run.record();
+  const RunRecord& run = run_.record();
   double longest = 1e-9;
   for (const RankMeasurement& rank : run.measurements()) longest = std::max(longest, total_ms(rank));
   const double room = std::max(40, width() - left - right);
@@ -76,10 +77,10 @@ void RankBars::paintEvent(QPaintEvent*) {
   column(at + 188, 4, 88, tr("heap"), Qt::AlignRight);
   for (int rank = 0; rank < rows(); ++rank) {
     const int y = top + rank * row_height;
-    if (rank == workspace_.selection.device())
+    if (rank == selection_.device())
       painter.fillRect(QRectF(0, y, width(), row_height), mix(theme().base, theme().accent, 0.14));
-    if (workspace_.run.plan() && rank < workspace_.run.plan()->mesh.device_count())
-      paint_tones(painter, QRectF(34, y + 5, 12, 12), device_tones(workspace_.run.plan()->mesh, rank), theme());
+    if (run_.plan() && rank < run_.plan()->mesh.device_count())
+      paint_tones(painter, QRectF(34, y + 5, 12, 12), device_tones(run_.plan()->mesh, rank), theme());
     const RankState state = rank < static_cast<int>(run.ranks.size()) ? run.ranks[rank].state : RankState::starting;
     painter.setPen(theme().text);
     column(8, y, 24, QString::number(rank), Qt::AlignLeft);
@@ -109,12 +110,12 @@ QString RankBars::tip_at(const QPointF& point) const {
   const RankMeasurement* measured = point.y() >= top ? measurement(rank) : nullptr;
   if (!measured) return {};
   QStringList lines{tr("Rank %1").arg(rank)};
-  const auto& ranks = workspace_.run.record().ranks;
+  const auto& ranks = run_.record().ranks;
   if (rank < static_cast<int>(ranks.size()))
     lines << tr("process %1, %2").arg(ranks[rank].pid).arg(state_word(ranks[rank].state));
   for (size_t phase = 0; phase < 3; ++phase)
     lines << tr("%1: %2 ms work, %3 ms waiting")
-                 .arg(QString::fromUtf8(name(static_cast<Phase>(phase)).data()))
+                 .arg(qt(name(static_cast<Phase>(phase))))
                  .arg(measured->busy_ms[phase], 0, 'f', 2)
                  .arg(measured->wait_ms[phase], 0, 'f', 2);
   lines << tr("arena %1, heap outside it %2")
@@ -125,7 +126,7 @@ QString RankBars::tip_at(const QPointF& point) const {
 
 void RankBars::mousePressEvent(QMouseEvent* event) {
   const int rank = static_cast<int>((event->position().y() - top) / row_height);
-  if (event->position().y() >= top && rank < rows()) workspace_.selection.select_device(rank);
+  if (event->position().y() >= top && rank < rows()) selection_.select_device(rank);
 }
 
 bool RankBars::event(QEvent* event) {

@@ -2,7 +2,8 @@
 
 #include <QWidget>
 
-#include "gui/window/workspace.h"
+#include "gui/document/selection.h"
+#include "gui/run/run_control.h"
 
 namespace shardscope {
 
@@ -11,7 +12,7 @@ namespace shardscope {
 class RankBars : public QWidget {
   Q_OBJECT
  public:
-  explicit RankBars(Workspace& workspace, QWidget* parent = nullptr);
+  RankBars(RunControl& run, Selection& selection, QWidget* parent = nullptr);
   QSize sizeHint() const override;
 
  protected:
@@ -24,7 +25,8 @@ class RankBars : public QWidget {
   const RankMeasurement* measurement(int rank) const;
   QString tip_at(const QPointF& point) const;
 
-  Workspace& workspace_;
+  RunControl& run_;
+  Selection& selection_;
 };
 
 }  // namespace shardscope

@@ -3,8 +3,8 @@
 #include <QHeaderView>
 #include <cmath>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -66,7 +66,7 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   }
   std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
   for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
-    Comparison row{QtText::tr("Time in the %1 phase").arg(QString::fromUtf8(name(phase).data())),
+    Comparison row{QtText::tr("Time in the %1 phase").arg(qt(name(phase))),
                    QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."),
                    phase_seconds(plan, phase), 0, seconds_text};
     for (const RankMeasurement& rank : run.measurements()) {
@@ -79,8 +79,8 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   return rows;
 }
 
-RunComparison::RunComparison(Workspace& workspace, QWidget* parent)
-    : QTableWidget(0, 4, parent), workspace_(workspace) {
+RunComparison::RunComparison(RunControl& run, Planner& planner, QWidget* parent)
+    : QTableWidget(0, 4, parent), run_(run), planner_(planner) {
   setObjectName("comparison");
   setHorizontalHeaderLabels({tr("Quantity"), tr("Predicted"), tr("Measured"), tr("Difference")});
   for (int column = 1; column < 4; ++column)
@@ -96,14 +96,14 @@ RunComparison::RunComparison(Workspace& workspace, QWidget* parent)
   setSelectionBehavior(SelectRows);
   setColumnWidth(0, 220);
   for (int column = 1; column < 4; ++column) setColumnWidth(column, 110);
-  connect(&workspace.run, &RunControl::received, this, &RunComparison::refresh);
-  connect(&workspace.planner, &Planner::delivered, this, &RunComparison::refresh);
+  connect(&run, &RunControl::received, this, &RunComparison::refresh);
+  connect(&planner, &Planner::delivered, this, &RunComparison::refresh);
 }
 
 void RunComparison::refresh() {
-  const std::shared_ptr<const Plan> plan = workspace_.run.plan() ? workspace_.run.plan() : workspace_.planner.plan();
+  const std::shared_ptr<const Plan> plan = run_.plan() ? run_.plan() : planner_.plan();
   if (!plan) return;
-  const std::vector<Comparison> rows = compare(*plan, workspace_.run.record());
+  const std::vector<Comparison> rows = compare(*plan, run_.record());
   setRowCount(static_cast<int>(rows.size()));
   for (int i = 0; i < rowCount(); ++i) {
     const Comparison& row = rows[static_cast<size_t>(i)];

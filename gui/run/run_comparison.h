@@ -2,7 +2,8 @@
 
 #include <QTableWidget>
 
-#include "gui/window/workspace.h"
+#include "gui/planning/planner.h"
+#include "gui/run/run_control.h"
 
 namespace shardscope {
 
@@ -20,11 +21,12 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run);
 class RunComparison : public QTableWidget {
   Q_OBJECT
  public:
-  explicit RunComparison(Workspace& workspace, QWidget* parent = nullptr);
+  RunComparison(RunControl& run, Planner& planner, QWidget* parent = nullptr);
 
  private:
   void refresh();
-  Workspace& workspace_;
+  RunControl& run_;
+  Planner& planner_;
 };
 
 }  // namespace shardscope

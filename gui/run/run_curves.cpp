@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
-#include "gui/window/empty_state.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
 #include "viz/paint/ticks.h"
 #include "viz/paint/units.h"
 
@@ -95,9 +95,9 @@ void RunCurve::show_content(const Content& content) {
   y_->setLabelFormat(QString("%.%1f").arg(ticks.decimals) + (content.unit.isEmpty() ? "" : " " + content.unit));
 }
 
-RunCurves::RunCurves(Workspace& workspace, QWidget* parent)
+RunCurves::RunCurves(RunControl& run, QWidget* parent)
     : QWidget(parent),
-      workspace_(workspace),
+      run_(run),
       loss_(new RunCurve("lossCurve", this)),
       accuracy_(new RunCurve("accuracyCurve", this)),
       time_(new RunCurve("timeCurve", this)) {
@@ -108,15 +108,15 @@ RunCurves::RunCurves(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   for (RunCurve* curve : {loss_, accuracy_, time_}) layout->addWidget(curve, 1);
-  connect(&workspace.run, &RunControl::received, this, &RunCurves::refresh);
+  connect(&run, &RunControl::received, this, &RunCurves::refresh);
   refresh();
 }
 
 void RunCurves::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (workspace_.run.record().steps.empty())
-    paint_empty_state(painter, rect(), workspace_.run.is_active() ? tr("Waiting for the first step") : tr("No run yet"),
+  if (run_.record().steps.empty())
+    paint_empty_state(painter, rect(), run_.is_active() ? tr("Waiting for the first step") : tr("No run yet"),
                       tr("Loss, accuracy and step time appear here while the ranks train."));
 }
 
@@ -125,7 +125,7 @@ void RunCurves::take_theme() {
 }
 
 void RunCurves::refresh() {
-  const std::vector<StepMessage>& steps = workspace_.run.record().steps;
+  const std::vector<StepMessage>& steps = run_.record().steps;
   for (RunCurve* curve : {loss_, accuracy_, time_}) curve->setVisible(!steps.empty());
   update();
   if (steps.size() == shown_ && shown_ > 0) return;
@@ -137,7 +137,7 @@ void RunCurves::refresh() {
     accuracy.push_back({x, step.accuracy * 100});
     time.push_back({x, step.step_ms / 1000});
   }
-  const std::shared_ptr<const Plan>& plan = workspace_.run.plan();
+  const std::shared_ptr<const Plan>& plan = run_.plan();
   const double last = plan ? double(plan->config.steps - 1) : 1;
   const auto newest = [](const std::vector<CurvePoint>& points, int digits) {
     return points.empty() ? QString() : QString::number(points.back().y, 'f', digits);

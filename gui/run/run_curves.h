@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/window/workspace.h"
+#include "gui/run/run_control.h"
 #include "viz/paint/curve.h"
 
 namespace shardscope {
@@ -43,7 +43,7 @@ class RunCurve : public QChartView {
 class RunCurves : public QWidget {
   Q_OBJECT
  public:
-  explicit RunCurves(Workspace& workspace, QWidget* parent = nullptr);
+  explicit RunCurves(RunControl& run, QWidget* parent = nullptr);
   void take_theme();
 
  protected:
@@ -52,7 +52,7 @@ class RunCurves : public QWidget {
  private:
   void refresh();
 
-  Workspace& workspace_;
+  RunControl& run_;
   RunCurve* loss_;
   RunCurve* accuracy_;
   RunCurve* time_;

@@ -5,21 +5,22 @@
 #include <QScrollBar>
 #include <QVBoxLayout>
 
-#include "gui/panels/array_facts.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/run/rank_bars.h"
 #include "gui/run/run_comparison.h"
-#include "gui/window/appearance.h"
 
 namespace shardscope {
 
-RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
+RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWidget* parent)
     : QWidget(parent),
-      workspace_(workspace),
+      run_(run),
+      planner_(planner),
       state_(new QLabel(this)),
       stale_(new QLabel(this)),
       again_(new QPushButton(tr("Start again"), this)),
       tabs_(new QTabWidget(this)),
-      curves_(new RunCurves(workspace, this)),
+      curves_(new RunCurves(run, this)),
       log_(new QPlainTextEdit(this)) {
   state_->setObjectName("runState");
   state_->setWordWrap(true);
@@ -37,10 +38,10 @@ RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
   auto* ranks = new QScrollArea(this);
   ranks->setWidgetResizable(true);
   ranks->setFrameShape(QFrame::NoFrame);
-  ranks->setWidget(new RankBars(workspace));
+  ranks->setWidget(new RankBars(run, selection));
   tabs_->setDocumentMode(true);
   tabs_->addTab(curves_, tr("Curves"));
-  comparison_ = new RunComparison(workspace, this);
+  comparison_ = new RunComparison(run, planner, this);
   tabs_->addTab(comparison_, tr("Predicted and measured"));
   tabs_->addTab(ranks, tr("Ranks"));
   tabs_->addTab(log_, tr("Log"));
@@ -59,30 +60,30 @@ RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
   layout->addWidget(corner);
   layout->addWidget(tabs_, 1);
   tabs_->setCurrentWidget(comparison_);  // before the first run the predictions alone
-  connect(&workspace.run, &RunControl::stateChanged, this, &RunPanel::refresh);
-  connect(&workspace.run, &RunControl::received, this, &RunPanel::refresh);
-  connect(&workspace.planner, &Planner::delivered, this, &RunPanel::refresh);
+  connect(&run, &RunControl::stateChanged, this, &RunPanel::refresh);
+  connect(&run, &RunControl::received, this, &RunPanel::refresh);
+  connect(&planner, &Planner::delivered, this, &RunPanel::refresh);
   refresh();
 }
 
 void RunPanel::refresh() {
-  const RunControl& run = workspace_.run;
-  const bool failed = run.state() == RunControl::State::failed;
-  if (run.state() != RunControl::State::idle && !std::exchange(has_run_, true) && tabs_->currentWidget() == comparison_)
+  const bool failed = run_.state() == RunControl::State::failed;
+  if (run_.state() != RunControl::State::idle && !std::exchange(has_run_, true) &&
+      tabs_->currentWidget() == comparison_)
     tabs_->setCurrentWidget(curves_);
   state_->setText(QString("<span style='color:%1'>%2</span>")
                       .arg((failed ? theme().error : theme().text).name(),
-                           run.state() == RunControl::State::idle
+                           run_.state() == RunControl::State::idle
                                ? tr("Press Train (F5) to train this plan on real ranks.")
-                               : run.state_text().toHtmlEscaped()));
+                               : run_.state_text().toHtmlEscaped()));
   again_->setVisible(failed);
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  stale_->setVisible(run.plan() && plan && run.plan()->hash != plan->hash);
+  const std::shared_ptr<const Plan> plan = planner_.plan();
+  stale_->setVisible(run_.plan() && plan && run_.plan()->hash != plan->hash);
   add_log();
 }
 
 void RunPanel::add_log() {
-  const std::vector<LogMessage>& log = workspace_.run.record().log;
+  const std::vector<LogMessage>& log = run_.record().log;
   if (log.size() < logged_) {
     log_->clear();
     logged_ = 0;

@@ -6,6 +6,8 @@
 #include <QTabWidget>
 #include <QWidget>
 
+#include "gui/document/selection.h"
+#include "gui/planning/planner.h"
 #include "gui/run/run_curves.h"
 
 namespace shardscope {
@@ -14,7 +16,7 @@ namespace shardscope {
 class RunPanel : public QWidget {
   Q_OBJECT
  public:
-  explicit RunPanel(Workspace& workspace, QWidget* parent = nullptr);
+  RunPanel(RunControl& run, Planner& planner, Selection& selection, QWidget* parent = nullptr);
   void take_theme() { curves_->take_theme(); }
   QString state_text() const { return state_->text(); }
 
@@ -25,7 +27,8 @@ class RunPanel : public QWidget {
   void refresh();
   void add_log();
 
-  Workspace& workspace_;
+  RunControl& run_;
+  Planner& planner_;
   QLabel* state_;
   QLabel* stale_;
   QPushButton* again_;

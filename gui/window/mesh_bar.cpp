@@ -3,13 +3,16 @@
 #include <QSignalBlocker>
 
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {
 
 constexpr int largest_axis = 4096;
+
+QString axis_place(size_t axis) { return QString("mesh.axes[%1]").arg(axis); }
 
 bool mentions(const Error& error, const std::string& axis) {
   return error.message.find("'" + axis + "'") != std::string::npos;
@@ -37,6 +40,16 @@ void MeshBar::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::PaletteChange && dark_ != theme().dark)
     QMetaObject::invokeMethod(this, &MeshBar::show_config, Qt::QueuedConnection);
+}
+
+bool MeshBar::focus_place(const QString& place) {
+  if (!is_at(place, "mesh") || fields_.empty()) return false;
+  size_t axis = 0;
+  for (size_t i = 0; i < fields_.size(); ++i)
+    if (is_at(place, axis_place(i))) axis = i;
+  fields_[axis]->setFocus(Qt::OtherFocusReason);
+  fields_[axis]->selectAll();
+  return true;
 }
 
 void MeshBar::set_compact(bool compact) {
@@ -108,7 +121,7 @@ void MeshBar::show_errors() {
   const std::vector<Error>& errors = workspace_.planner.errors();
   if (errors.empty() && !workspace_.planner.is_busy()) edited_axis_ = -1;
   for (size_t i = 0; i < fields_.size(); ++i) {
-    std::vector<Error> here = errors_at(errors, QString("mesh.axes[%1]").arg(i));
+    std::vector<Error> here = errors_at(errors, axis_place(i));
     if (here.empty() && edited_axis_ == static_cast<int>(i) && !workspace_.planner.is_busy()) here = errors;
     if (here.empty())
       for (const Error& error : errors)

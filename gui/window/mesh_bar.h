@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -18,6 +18,8 @@ class MeshBar : public QWidget {
 
   QSpinBox* field(int axis) const { return fields_.at(axis); }
   int field_count() const { return static_cast<int>(fields_.size()); }
+  // Gives the keyboard to the field of a place of the run file; false where it is not of the mesh.
+  bool focus_place(const QString& place);
   // Without the words around the fields, where there is little room.
   void set_compact(bool compact);
 

@@ -4,7 +4,7 @@
 #include <QFile>
 
 #include "engine/config/parse.h"
-#include "gui/window/embedded.h"
+#include "gui/look/embedded.h"
 
 namespace shardscope {
 

@@ -2,8 +2,9 @@
 
 #include <QTextDocumentFragment>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {

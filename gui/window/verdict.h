@@ -5,7 +5,7 @@
 #include <QTimer>
 #include <vector>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 

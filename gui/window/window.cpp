@@ -12,12 +12,13 @@
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/mode_comparison.h"
-#include "gui/panels/array_facts.h"
 #include "gui/panels/mesh_dialog.h"
-#include "gui/window/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 namespace {
@@ -49,7 +50,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
     refresh_banner();
     refresh_run();
     choose_first_array();
-    workspace_->selection.select_step(-1);
+    workspace_->selection.select_step(std::nullopt);
   });
   connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
   connect(problems_, &ProblemsPanel::activated, this, &MainWindow::focus_place);
@@ -61,7 +62,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   resize(1280, 800);
 }
 
-bool MainWindow::openFile(const QString& path) {
+bool MainWindow::open_file(const QString& path) {
   try {
     workspace_->document.load(path);
   } catch (const Failure& failure) {
@@ -75,7 +76,7 @@ bool MainWindow::openFile(const QString& path) {
   return true;
 }
 
-void MainWindow::openPreset(const QString& name) {
+void MainWindow::open_preset(const QString& name) {
   try {
     workspace_->document.reset(load_preset(name), {}, name + ".json");
   } catch (const Failure& failure) {
@@ -84,11 +85,11 @@ void MainWindow::openPreset(const QString& name) {
   }
 }
 
-bool MainWindow::isSettled() const {
+bool MainWindow::is_settled() const {
   return !workspace_->planner.is_busy() && !findChild<ModeComparison*>()->is_busy();
 }
 
-bool MainWindow::showPage(const QString& name) {
+bool MainWindow::show_page(const QString& name) {
   for (int i = 0; i < pages_->count(); ++i)
     if (pages_->tabText(i).remove('&').compare(name, Qt::CaseInsensitive) == 0) {
       pages_->setCurrentIndex(i);
@@ -100,14 +101,14 @@ bool MainWindow::showPage(const QString& name) {
 void MainWindow::choose_first_array() {
   const auto& parameters = workspace_->planner.parameters();
   if (parameters.empty() || array_facts(*workspace_, workspace_->selection.array())) return;
-  workspace_->selection.select_array(parameter_key(parameters.front().path));
+  workspace_->selection.select_array(ParameterRef{parameters.front().path});
 }
 
 void MainWindow::open() {
   if (!may_discard()) return;
   const QString path =
       QFileDialog::getOpenFileName(this, tr("Open run file"), workspace_->document.path(), file_filter);
-  if (!path.isEmpty()) openFile(path);
+  if (!path.isEmpty()) open_file(path);
 }
 
 bool MainWindow::save() {
@@ -190,28 +191,16 @@ void MainWindow::refresh_run() {
 }
 
 void MainWindow::focus_place(const QString& place) {
-  static const QString axis = "mesh.axes[";
-  const QString inside = place.section(' ', -1);
-  if (inside.startsWith("mesh")) {
-    const int index = inside.startsWith(axis) ? inside.mid(axis.size()).section(']', 0, 0).toInt() : 0;
-    if (index < mesh_bar_->field_count()) {
-      mesh_bar_->field(index)->setFocus(Qt::OtherFocusReason);
-      mesh_bar_->field(index)->selectAll();
-    }
+  const QString inside = place.section(' ', -1);  // behind the file and the line
+  if (mesh_bar_->focus_place(inside)) return;
+  if (parameters_->focus_place(inside)) {
+    parameters_dock_->show();
+    parameters_dock_->raise();
     return;
-  }
-  for (const QString& key : {QString("in"), QString("out")})
-    if (inside == place_of(key) || inside.startsWith(place_of(key) + "[")) return parameters_->editSpec(key);
-  for (const ParameterInfo& info : workspace_->planner.parameters()) {
-    const QString key = parameter_key(info.path);
-    if (inside == place_of(key) || inside.startsWith(place_of(key) + "[")) {
-      parameters_dock_->raise();
-      return parameters_->editSpec(key);
-    }
   }
   settings_dock_->show();
   settings_dock_->raise();
-  settings_->focusPlace(inside);
+  settings_->focus_place(inside);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -233,7 +222,7 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   if (arranged_ && !sized_by_hand_) arrange_docks();
 }
 
-void MainWindow::rememberArrangement() {
+void MainWindow::remember_arrangement() {
   remembers_ = true;
   const QSettings settings;
   restoreGeometry(settings.value(geometry_key).toByteArray());
@@ -264,7 +253,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
   const QString path = event->mimeData()->urls().value(0).toLocalFile();
-  if (!path.isEmpty() && may_discard()) openFile(path);
+  if (!path.isEmpty() && may_discard()) open_file(path);
 }
 
 }  // namespace shardscope

@@ -7,15 +7,15 @@
 #include <QTabWidget>
 #include <array>
 
+#include "gui/look/appearance.h"
 #include "gui/panels/inspector_panel.h"
 #include "gui/panels/parameters_panel.h"
 #include "gui/panels/problems_panel.h"
 #include "gui/panels/settings_panel.h"
 #include "gui/run/run_panel.h"
-#include "gui/window/appearance.h"
 #include "gui/window/mesh_bar.h"
 #include "gui/window/verdict.h"
-#include "gui/window/workspace.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
@@ -36,14 +36,14 @@ class MainWindow : public QMainWindow {
 
   // Reads a run file into the document; false, with the errors in the Problems panel, when it cannot be read. Asks
   // nothing about unsaved changes.
-  bool openFile(const QString& path);
-  void openPreset(const QString& name);
+  bool open_file(const QString& path);
+  void open_preset(const QString& name);
   // Takes size and docks from the user's settings, and keeps them there when the window closes.
-  void rememberArrangement();
+  void remember_arrangement();
   // Nothing is being planned, so what is seen stays.
-  bool isSettled() const;
+  bool is_settled() const;
   // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
-  bool showPage(const QString& name);
+  bool show_page(const QString& name);
 
  public slots:
   void open();

@@ -9,12 +9,12 @@
 #include <algorithm>
 
 #include "gui/document/edits.h"
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/layout_page.h"
 #include "gui/pages/memory_page.h"
 #include "gui/pages/timeline_page.h"
-#include "gui/window/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
 #include "gui/window/window.h"
@@ -74,7 +74,7 @@ void MainWindow::make_docks() {
   settings_ = new SettingsPanel(*workspace_);
   inspector_ = new InspectorPanel(*workspace_);
   problems_ = new ProblemsPanel(*workspace_);
-  run_panel_ = new RunPanel(*workspace_);
+  run_panel_ = new RunPanel(workspace_->run, workspace_->planner, workspace_->selection);
   parameters_dock_ = dock("parameters", tr("Parameters"), parameters_, Qt::LeftDockWidgetArea);
   settings_dock_ = dock("settings", tr("Settings"), settings_, Qt::LeftDockWidgetArea);
   tabifyDockWidget(parameters_dock_, settings_dock_);
@@ -150,7 +150,7 @@ void MainWindow::make_actions() {
   connect(find_, &QAction::triggered, this, [this] {
     parameters_dock_->show();
     parameters_dock_->raise();
-    parameters_->focusFilter();
+    parameters_->focus_filter();
   });
 }
 
@@ -192,7 +192,7 @@ void MainWindow::make_tool_bar() {
   preset_->setMinimumContentsLength(6);
   preset_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   connect(preset_, &QComboBox::activated, this, [this](int i) {
-    if (may_discard()) openPreset(preset_->itemText(i));
+    if (may_discard()) open_preset(preset_->itemText(i));
     preset_->setCurrentIndex(-1);
   });
   bar->addWidget(preset_);
@@ -221,12 +221,12 @@ void MainWindow::make_menus() {
   file->addAction(open_);
   recent_ = new RecentFiles(file->addMenu(tr("Open &recent")));
   connect(recent_, &RecentFiles::chosen, this, [this](const QString& path) {
-    if (may_discard()) openFile(path);
+    if (may_discard()) open_file(path);
   });
   QMenu* presets = file->addMenu(tr("Open &preset"));
   for (const QString& name : preset_names())
     presets->addAction(name, this, [this, name] {
-      if (may_discard()) openPreset(name);
+      if (may_discard()) open_preset(name);
     });
   file->addSeparator();
   file->addActions({save_, save_as_});
@@ -263,7 +263,8 @@ void MainWindow::make_menus() {
     plan->addAction(mode == LayoutMode::cheapest ? tr("Layout mode: &cheapest") : tr("Layout mode: as &written"),
                     QKeySequence(mode == LayoutMode::cheapest ? "Ctrl+Shift+1" : "Ctrl+Shift+2"), this,
                     [this, mode] { set_mode(workspace_->document, mode); });
-  plan->addAction(tr("&Compare layout modes"), QKeySequence("Ctrl+Shift+L"), this, [this] { showPage("collectives"); });
+  plan->addAction(tr("&Compare layout modes"), QKeySequence("Ctrl+Shift+L"), this,
+                  [this] { show_page("collectives"); });
   plan->addSeparator();
   plan->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+P"), this, [this] {
     problems_dock_->show();

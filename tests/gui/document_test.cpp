@@ -16,9 +16,9 @@ class DocumentTest : public QObject {
     switch (pick(6)) {
       case 0: return set_axis_size(document, pick(2), 1 << pick(4));
       case 1:
-        return set_spec_dim(document, "params/Embed_0/embedding", 2, pick(2),
+        return set_spec_dim(document, ParameterRef{{"params", "Embed_0", "embedding"}}, 2, pick(2),
                             pick(2) ? std::vector<std::string>{"data"} : std::vector<std::string>{});
-      case 2: return set_spec_dim(document, "params/Dense_0/bias", 1, 0, {"model"});
+      case 2: return set_spec_dim(document, ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"model"});
       case 3: return set_mode(document, static_cast<LayoutMode>(pick(2)));
       case 4: return set_option(document, OptionGroup::optimizer, "learning_rate", 1e-3 * pick(9));
       default: return set_steps(document, pick(100));
@@ -82,7 +82,7 @@ class DocumentTest : public QObject {
     Document document;
     document.reset(made::config(), {});
     set_axis_size(document, 0, 4);
-    set_spec_dim(document, "params/Dense_0/bias", 1, 0, {});
+    set_spec_dim(document, ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {});
     set_mode(document, LayoutMode::cheapest);
     QCOMPARE(document.undo_stack().count(), 0);
   }
@@ -91,7 +91,7 @@ class DocumentTest : public QObject {
     QTemporaryDir folder;
     Document document;
     document.reset(made::config(), {});
-    set_spec_dim(document, "params/Dense_0/bias", 1, 0, {"data", "model"});
+    set_spec_dim(document, ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"data", "model"});
     QVERIFY(document.is_modified());
     const QString path = folder.filePath("run.json");
     document.save(path);

@@ -9,7 +9,7 @@
 #include <QTreeWidget>
 
 #include "engine/config/parse.h"
-#include "gui/window/appearance.h"
+#include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
@@ -79,7 +79,7 @@ class FilesTest : public QObject {
 
   void init() {
     window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->openPreset(default_preset);
+    window_->open_preset(default_preset);
     window_->show();
     QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
@@ -111,7 +111,7 @@ class FilesTest : public QObject {
       QCOMPARE(planner().plan(), good);
       QVERIFY(planner().is_current());
     }
-    QVERIFY(!window_->openFile("/nowhere/run.json"));
+    QVERIFY(!window_->open_file("/nowhere/run.json"));
   }
 
   void a_file_whose_values_cannot_be_planned_is_opened_to_be_mended() {
@@ -144,7 +144,7 @@ class FilesTest : public QObject {
     QVERIFY(window_->isWindowModified());
     QCOMPARE(answer({}, [&] { QVERIFY(window_->save()); }), 0);
     QCOMPARE(load_run_config((path + ".json").toStdString()).steps, int64_t{77});
-    window_->openPreset(default_preset);
+    window_->open_preset(default_preset);
     QVERIFY(document().path().isEmpty());
     QCOMPARE(answer({choose(path + ".json")}, [&] { window_->open(); }), 1);
     QCOMPARE(document().config().steps, int64_t{77});
@@ -173,7 +173,7 @@ class FilesTest : public QObject {
     set_steps(document(), 5);
     QCOMPARE(answer({press(QMessageBox::Discard)}, [&] { QVERIFY(window_->close()); }), 1);
     window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->openPreset(default_preset);
+    window_->open_preset(default_preset);
     window_->show();
     QCOMPARE(answer({}, [&] { QVERIFY(window_->close()); }), 0);
   }

@@ -15,11 +15,11 @@
 #include <QValueAxis>
 #include <cmath>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/run/run_curves.h"
-#include "gui/window/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"
@@ -125,7 +125,7 @@ class LayoutTest : public QObject {
   }
 
   void every_value_of_the_inspector_is_whole_at_any_width() {
-    window_->workspace().selection.select_array("params/Embed_0/embedding");
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
     QTRY_VERIFY(inspector_texts().contains("[data] [model]"));
     for (const QSize& size :
          {QSize(900, 600), QSize(980, 700), QSize(1040, 700), QSize(1280, 800), QSize(1600, 1000)}) {
@@ -220,7 +220,7 @@ class LayoutTest : public QObject {
   }
 
   void both_layout_modes_stand_side_by_side_and_one_can_be_chosen() {
-    window_->showPage("collectives");
+    window_->show_page("collectives");
     auto* modes = window_->findChild<ModeComparison*>();
     for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
       set_mode(document(), mode);
@@ -238,7 +238,7 @@ class LayoutTest : public QObject {
   }
 
   void the_comparison_follows_edits() {
-    window_->showPage("collectives");
+    window_->show_page("collectives");
     auto* modes = window_->findChild<ModeComparison*>();
     for (const int size : {2, 1, 4}) {
       set_axis_size(document(), 0, size);
@@ -248,7 +248,7 @@ class LayoutTest : public QObject {
   }
 
   void a_chosen_collective_tells_the_first_cause_and_how_many_more() {
-    window_->workspace().selection.select_step(0);
+    window_->workspace().selection.select_step(step_at(0));
     QTRY_VERIFY(inspector_texts().contains("a needs b (and 2 more)"));
     bool whole = false;
     for (const QLabel* label : window_->inspector()->findChildren<QLabel*>())
@@ -260,17 +260,41 @@ class LayoutTest : public QObject {
   }
 
   void an_activation_chosen_in_the_flow_tells_why_it_lies_so() {
-    window_->showPage("flow");
+    window_->show_page("flow");
     auto* flow = window_->findChild<QListView*>("flow");
     for (int row = 0; row < flow->model()->rowCount(); ++row)
-      if (flow->model()->index(row, 0).data(FlowModel::step_role).toInt() == 1)
+      if (flow->model()->index(row, 0).data(FlowModel::step_role).value<StepRef>() == step_at(1))
         flow->setCurrentIndex(flow->model()->index(row, 0));
-    QCOMPARE(window_->workspace().selection.step(), 1);
+    QCOMPARE(window_->workspace().selection.step(), std::optional(step_at(1)));
     QTRY_VERIFY(inspector_texts().contains("saves 12 MiB a step"));
   }
 
+  void an_op_activated_in_the_flow_selects_the_array_that_it_computes() {
+    window_->show_page("flow");
+    auto* flow = window_->findChild<QListView*>("flow");
+    flow->setCurrentIndex(flow->model()->index(1, 0));
+    flow->setFocus();
+    QTest::keyClick(flow, Qt::Key_Return);
+    QVERIFY(window_->workspace().selection.array() == ArrayRef(ValueRef{"hidden"}));
+    QTRY_VERIFY(inspector_texts().contains("hidden"));
+  }
+
+  void every_array_is_found_by_its_name_and_by_its_title() {
+    std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}, ValueRef{"hidden"}};
+    for (const ParameterPlan& parameter : planner().plan()->parameters) {
+      arrays.push_back(ParameterRef{parameter.path});
+      for (const std::string& state : parameter.state_names) arrays.push_back(StateRef{state, parameter.path});
+    }
+    for (const ArrayRef& array : arrays) {
+      QVERIFY2(find_array(planner(), name_of(array)) == array, qPrintable(name_of(array)));
+      QVERIFY(array_facts(window_->workspace(), array));
+    }
+    QVERIFY(find_array(planner(), "Dense_0/bias") == ArrayRef(ParameterRef{{"params", "Dense_0", "bias"}}));
+    QVERIFY(!find_array(planner(), "nowhere"));
+  }
+
   void a_chosen_theme_and_the_docks_are_there_the_next_time() {
-    window_->rememberArrangement();
+    window_->remember_arrangement();
     auto* dock = window_->findChild<QDockWidget*>("inspector");
     window_->resize(1300, 820);
     window_->resizeDocks({dock}, {277}, Qt::Horizontal);
@@ -285,7 +309,7 @@ class LayoutTest : public QObject {
     QCOMPARE(remembered_theme(), ThemeChoice::dark);
 
     MainWindow next(made::source(), "/nowhere/shardrun");
-    next.rememberArrangement();
+    next.remember_arrangement();
     next.show();
     QVERIFY(QTest::qWaitForWindowExposed(&next));
     QTRY_COMPARE(next.findChild<QDockWidget*>("inspector")->width(), 277);

@@ -4,8 +4,8 @@
 
 #include "engine/mesh/partition_spec.h"
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
 #include "gui/planning/planner.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope::made {
 
@@ -57,9 +57,9 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   auto graph = std::make_shared<Graph>();
   std::vector<Error> errors;
   for (const ParameterInfo& info : parameters()) {
-    const QString key = parameter_key(info.path);
-    const PartitionSpec spec = spec_of(config, key);
-    const std::vector<Error> found = check(spec, plan.mesh, info.type.shape, place_of(key).toStdString());
+    const ParameterRef array{info.path};
+    const PartitionSpec spec = spec_of(config, array);
+    const std::vector<Error> found = check(spec, plan.mesh, info.type.shape, place_of(array).toStdString());
     errors.insert(errors.end(), found.begin(), found.end());
   }
   const int64_t batch = 64;
@@ -72,19 +72,20 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     ParameterPlan parameter;
     parameter.path = info.path;
     parameter.shape = info.type.shape;
-    const QString key = parameter_key(info.path);
-    parameter.spec = spec_of(config, key);
-    parameter.named = is_named(config, key);
+    const ParameterRef array{info.path};
+    const std::string name = name_of(array).toStdString();
+    parameter.spec = spec_of(config, array);
+    parameter.named = is_named(config, array);
     parameter.sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(info.type.shape.size()));
     const ValueId value = static_cast<ValueId>(graph->values.size());
-    graph->values.push_back({key.toStdString(), info.type, ValueKind::parameter, no_id, 0});
+    graph->values.push_back({name, info.type, ValueKind::parameter, no_id, 0});
     graph->parameters.push_back({info.path, value, {}, no_id, no_id, {"mu", "nu"}, {}, {}});
-    parameter.value = add_value(plan, key.toStdString(), info.type.shape, parameter.sharding, value,
-                                MemoryCategory::parameters, 0, 3);
+    parameter.value =
+        add_value(plan, name, info.type.shape, parameter.sharding, value, MemoryCategory::parameters, 0, 3);
     parameter.state_names = {"mu", "nu"};
     for (const std::string& state : parameter.state_names)
-      parameter.state_values.push_back(add_value(plan, state + "/" + key.toStdString(), info.type.shape,
-                                                 parameter.sharding, no_id, MemoryCategory::optimizer, 0, 3));
+      parameter.state_values.push_back(add_value(plan, state + "/" + name, info.type.shape, parameter.sharding, no_id,
+                                                 MemoryCategory::optimizer, 0, 3));
     plan.parameters.push_back(parameter);
   }
   Sharding tokens = to_sharding(config.sharding.in, plan.mesh, 2);

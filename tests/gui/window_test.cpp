@@ -7,10 +7,10 @@
 #include <QTest>
 #include <QTreeView>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
 #include "gui/panels/spec_editor.h"
-#include "gui/window/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"
@@ -84,13 +84,14 @@ class WindowTest : public QObject {
   }
 
   void a_spec_chosen_in_the_drop_down_is_in_config_plan_and_tree() {
-    window_->workspace().selection.select_array("params/Embed_0/embedding");
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
     QComboBox* rows = spec_box(0);
     const int none = rows->findText("None");
     rows->setFocus();
     while (rows->currentIndex() != none) QTest::keyClick(rows, Qt::Key_Up);
     QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
-    QVERIFY(spec_of(document().config(), "params/Embed_0/embedding") == (PartitionSpec{{{}, {"model"}}}));
+    QVERIFY(spec_of(document().config(), ParameterRef{{"params", "Embed_0", "embedding"}}) ==
+            (PartitionSpec{{{}, {"model"}}}));
     QVERIFY(planner().plan()->parameters.front().sharding.dims[0].empty());
     auto* tree = window_->findChild<QTreeView*>("parameterTree");
     const QModelIndexList found = tree->model()->match(tree->model()->index(0, 0), Qt::DisplayRole, "embedding", 1,
@@ -112,14 +113,14 @@ class WindowTest : public QObject {
     QVERIFY(editor);
     QTest::keyClick(editor->field(0), Qt::Key_Down);
     QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
-    QVERIFY(spec_of(document().config(), "params/Dense_0/bias") == (PartitionSpec{{{"data"}}}));
+    QVERIFY(spec_of(document().config(), ParameterRef{{"params", "Dense_0", "bias"}}) == (PartitionSpec{{{"data"}}}));
   }
 
   void undo_and_redo_restore_the_exact_config_and_plan() {
     const RunConfig first = document().config();
     const uint64_t first_hash = planner().plan()->hash;
     set_axis_size(document(), 0, 2);
-    set_spec_dim(document(), "params/Dense_0/bias", 1, 0, {"model"});
+    set_spec_dim(document(), ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"model"});
     QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
     const RunConfig last = document().config();
     const uint64_t last_hash = planner().plan()->hash;
@@ -159,8 +160,8 @@ class WindowTest : public QObject {
   }
 
   void an_illegal_spec_is_an_error_at_its_drop_down_and_in_the_problems() {
-    window_->workspace().selection.select_array("params/Embed_0/embedding");
-    set_spec_dim(document(), "params/Embed_0/embedding", 2, 1, {"data"});
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
+    set_spec_dim(document(), ParameterRef{{"params", "Embed_0", "embedding"}}, 2, 1, {"data"});
     QTRY_VERIFY_WITH_TIMEOUT(settled(), 60000);
     QVERIFY(spec_box(0)->property("invalid").toBool() || spec_box(1)->property("invalid").toBool());
     auto* problems = window_->findChild<QTreeWidget*>("problems");
@@ -171,43 +172,44 @@ class WindowTest : public QObject {
   }
 
   void selecting_in_one_view_selects_in_all() {
-    window_->showPage("collectives");
+    window_->show_page("collectives");
     auto* table = window_->findChild<QTableView*>("collectives");
     table->selectRow(1);
-    const int step = table->model()->index(1, 0).data(CollectivesModel::step_role).toInt();
-    QCOMPARE(window_->workspace().selection.step(), step);
-    window_->workspace().selection.select_step(table->model()->index(0, 0).data(CollectivesModel::step_role).toInt());
+    const auto step = table->model()->index(1, 0).data(CollectivesModel::step_role).value<StepRef>();
+    QCOMPARE(window_->workspace().selection.step(), std::optional(step));
+    window_->workspace().selection.select_step(
+        table->model()->index(0, 0).data(CollectivesModel::step_role).value<StepRef>());
     QCOMPARE(table->currentIndex().row(), 0);
-    window_->workspace().selection.select_array("params/Dense_0/bias");
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Dense_0", "bias"}});
     auto* tree = window_->findChild<QTreeView*>("parameterTree");
     QCOMPARE(tree->currentIndex().siblingAtColumn(0).data().toString(), QString("bias"));
   }
 
   void hovering_a_shard_or_a_device_lights_the_same_device() {
-    window_->showPage("layout");
-    window_->workspace().selection.select_array("params/Embed_0/embedding");
+    window_->show_page("layout");
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
     auto* page = window_->findChild<LayoutPage*>();
     for (int device = 0; device < 8; ++device) {
       for (const QRectF& rect : {page->device_rect(device), page->shard_rect(device)}) {
         QVERIFY(rect.isValid());
         QTest::mouseMove(page, rect.center().toPoint());
-        QTRY_COMPARE(window_->workspace().selection.hovered_device(), device);
+        QTRY_COMPARE(window_->workspace().selection.hovered_device(), std::optional(device));
       }
     }
   }
 
   void arrow_keys_walk_the_mesh() {
-    window_->showPage("layout");
+    window_->show_page("layout");
     auto* page = window_->findChild<LayoutPage*>();
     page->setFocus();
     QTest::keyClick(page, Qt::Key_Right);
-    QCOMPARE(window_->workspace().selection.device(), 0);
+    QCOMPARE(window_->workspace().selection.device(), std::optional(0));
     QTest::keyClick(page, Qt::Key_Right);
-    QCOMPARE(window_->workspace().selection.device(), 1);
+    QCOMPARE(window_->workspace().selection.device(), std::optional(1));
     QTest::keyClick(page, Qt::Key_Down);
-    QCOMPARE(window_->workspace().selection.device(), 3);
+    QCOMPARE(window_->workspace().selection.device(), std::optional(3));
     QTest::keyClick(page, Qt::Key_Escape);
-    QCOMPARE(window_->workspace().selection.device(), -1);
+    QVERIFY(!window_->workspace().selection.device());
   }
 
   void copied_collectives_have_exact_values_and_the_total() {
@@ -310,7 +312,7 @@ class WindowTest : public QObject {
     for (const ThemeChoice look : {ThemeChoice::dark, ThemeChoice::light}) {
       apply_theme(*qApp, look);
       for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
-        QVERIFY(window_->showPage(page));
+        QVERIFY(window_->show_page(page));
         const QImage image = window_->grab().toImage();
         QSet<QRgb> colors;
         for (int y = 0; y < image.height(); y += 3)
@@ -318,7 +320,7 @@ class WindowTest : public QObject {
         QVERIFY(colors.size() > 30);
       }
     }
-    QVERIFY(!window_->showPage("nothing"));
+    QVERIFY(!window_->show_page("nothing"));
   }
 };
 

@@ -36,7 +36,14 @@ const QMap<QString, QStringList> may_use = {
     {"viz/text", {"engine/plan", "engine/session"}},
     {"viz/paint", {"viz/text"}},
     {"engine/cli", {"engine/session", "engine/worker", "viz/text"}},
-    {"gui", {"viz/paint", "engine/session", "engine/compile"}},
+    {"gui/look", {"viz/paint"}},
+    {"gui/document", {"engine/compile"}},
+    {"gui/planning", {"engine/compile"}},
+    {"gui/run", {"gui/look", "gui/document", "gui/planning", "engine/session"}},
+    {"gui/workspace", {"gui/run"}},
+    {"gui/panels", {"gui/workspace"}},
+    {"gui/pages", {"gui/workspace"}},
+    {"gui/window", {"gui/panels", "gui/pages"}},
 };
 
 struct Source {
@@ -61,7 +68,6 @@ QList<Source> read_sources() {
       Source source;
       source.path = files.next().mid(root.size() + 1);
       source.folder = source.path.left(source.path.lastIndexOf('/'));
-      if (source.folder.startsWith("gui/")) source.folder = "gui";
       source.text = read_text(files.filePath());
       for (auto match = include.globalMatch(source.text); match.hasNext();) source.includes += match.next().captured(1);
       sources += source;

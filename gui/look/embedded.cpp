@@ -1,4 +1,4 @@
-#include "gui/window/embedded.h"
+#include "gui/look/embedded.h"
 
 #include <QResource>
 #include <QtGlobal>

@@ -1,4 +1,4 @@
-#include "gui/window/appearance.h"
+#include "gui/look/appearance.h"
 
 #include <QFile>
 #include <QFontDatabase>
@@ -9,7 +9,7 @@
 #include <QSvgRenderer>
 #include <QToolTip>
 
-#include "gui/window/embedded.h"
+#include "gui/look/embedded.h"
 
 namespace shardscope {
 namespace {

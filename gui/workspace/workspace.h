@@ -4,6 +4,7 @@
 #include "gui/document/selection.h"
 #include "gui/planning/planner.h"
 #include "gui/run/run_control.h"
+#include "gui/workspace/step_facts.h"
 
 namespace shardscope {
 
@@ -22,6 +23,12 @@ struct Workspace {
   const RunRecord* matching_run() const {
     const std::shared_ptr<const Plan> plan = planner.plan();
     return plan && planner.is_current() && run.record().is_of(*plan) ? &run.record() : nullptr;
+  }
+  // The time that a step of the plan took on the ranks of that run.
+  std::optional<double> measured_seconds(StepRef step) const {
+    const RunRecord* record = matching_run();
+    const std::optional<double> ms = record ? record->plan_step_ms(position_of(step)) : std::nullopt;
+    return ms ? std::optional(*ms / 1000) : std::nullopt;
   }
 };
 

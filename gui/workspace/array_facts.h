@@ -4,14 +4,14 @@
 #include <optional>
 #include <vector>
 
-#include "gui/window/workspace.h"
+#include "gui/workspace/step_facts.h"
+#include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
-// What is known of an array of the selection (see selection.h), joined from the config, which is newest, and the last
-// good plan.
+// What is known of an array, joined from the config, which is newest, and the last good plan.
 struct ArrayFacts {
-  QString key;
+  ArrayRef array;
   QString title;  // "Embed_0/embedding"
   QString kind;   // "parameter", "optimizer state", "model input", "model output", "forward value"
   Shape shape;
@@ -24,25 +24,16 @@ struct ArrayFacts {
   std::vector<ValueId> graph_values;  // it and what belongs to it: gradient, state, updated value
 };
 
-std::optional<ArrayFacts> array_facts(const Workspace& workspace, const QString& key);
+// Nothing for no array, and for one that the model does not have.
+std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ArrayRef& array);
+
+// The array of the model that goes by a name (see name_of), or by its title.
+std::optional<ArrayRef> find_array(const Planner& planner, const QString& name);
 
 // Steps of the program that communicate one of the array's values, in program order.
-std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts);
+std::vector<StepRef> collectives_of(const Plan& plan, const ArrayFacts& facts);
 
 // What of the bytes that a device sends in `step` is for the array: its share of a bucket of several arrays.
 double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts);
-
-// The errors at a place of the run file or below it.
-std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place);
-// Message and hint of errors, one a line; empty without errors.
-QString errors_text(const std::vector<Error>& errors);
-
-// The first of the causes of a bucket of arrays, one a line, and how many more there are; a single cause as it is.
-QString short_cause(const QString& cause);
-
-QString parameter_key(const std::vector<std::string>& path);
-QString state_key(const std::string& state, const std::vector<std::string>& path);
-QString value_key(const std::string& name);
-QString qt(const std::string& text);
 
 }  // namespace shardscope

@@ -10,10 +10,10 @@
 #include <QTimer>
 #include <cstdio>
 
-#include "gui/panels/array_facts.h"
-#include "gui/window/appearance.h"
+#include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "gui/workspace/array_facts.h"
 
 using namespace shardscope;
 
@@ -40,14 +40,12 @@ int fail(const QString& message) {
 QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePath("shardrun"); }
 
 // Renders the window once its first plan (or its errors) are there, or at the end of the training run that it starts.
-void take_screenshot(MainWindow& window, const QString& file, const QString& array, bool train) {
-  const auto shoot = [&window, file, array] {
+void take_screenshot(MainWindow& window, const QString& file, bool train) {
+  const auto shoot = [&window, file] {
     auto* timer = new QTimer(&window);
-    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, file, array] {
-      if (!window.isSettled()) return;
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, file] {
+      if (!window.is_settled()) return;
       timer->stop();
-      if (!array.isEmpty() && window.workspace().selection.array() != array)
-        return QApplication::exit(fail(QString("there is no parameter %1").arg(array)));
       const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB888);
       const bool written = picture.save(file, nullptr, smallest_file);
       QApplication::exit(written ? 0 : fail(QString("cannot write %1").arg(file)));
@@ -68,6 +66,17 @@ void take_screenshot(MainWindow& window, const QString& file, const QString& arr
   } else {
     planned();
   }
+}
+
+void select_when_planned(MainWindow& window, const QString& name, bool required) {
+  Planner& planner = window.workspace().planner;
+  const auto select = [&window, &planner, name, required] {
+    if (const std::optional<ArrayRef> array = find_array(planner, name))
+      return window.workspace().selection.select_array(*array);
+    const int code = fail(QString("there is no array %1").arg(name));
+    if (required) QApplication::exit(code);
+  };
+  QObject::connect(&planner, &Planner::delivered, &window, select, Qt::SingleShotConnection);
 }
 
 // Ctrl-C and kill end the run that the window watches, then the window; nothing of either is left.
@@ -109,7 +118,7 @@ int main(int count, char** arguments) {
   parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
                      {"size", "Window size.", "WxH", "1280x800"},
                      {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
-                     {"select", "Parameter to select, such as Embed_0/embedding.", "PARAM"},
+                     {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
                      {"train", "Start training; with --screenshot the picture is taken at the end of the run."},
                      {"theme", "light or dark; the last choice when left out.", "NAME"}});
   parser.process(application);
@@ -127,24 +136,19 @@ int main(int count, char** arguments) {
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1)
     return fail("--size is WIDTHxHEIGHT, such as 1280x800");
   window.resize(size[0].toInt(), size[1].toInt());
-  if (!screenshot && !parser.isSet("size")) window.rememberArrangement();
-  if (!parser.value("page").isEmpty() && !window.showPage(parser.value("page")))
+  if (!screenshot && !parser.isSet("size")) window.remember_arrangement();
+  if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
     return fail("--page is layout, flow, memory, collectives or timeline");
-  QString array = parser.value("select");
-  if (!array.isEmpty() && array != "in" && array != "out" && !array.startsWith("params/") &&
-      !array.startsWith("optimizer/"))
-    array.prepend("params/");
-  window.workspace().selection.select_array(array);
-
   if (parser.positionalArguments().isEmpty()) {
-    window.openPreset(default_preset);
-  } else if (!window.openFile(parser.positionalArguments().front()) && screenshot) {
+    window.open_preset(default_preset);
+  } else if (!window.open_file(parser.positionalArguments().front()) && screenshot) {
     return fail("the run file could not be read");
   }
+  if (parser.isSet("select")) select_when_planned(window, parser.value("select"), screenshot);
   window.show();
   end_on_signals(window);
   if (screenshot) {
-    take_screenshot(window, parser.value("screenshot"), array, train);
+    take_screenshot(window, parser.value("screenshot"), train);
   } else if (train) {
     QObject::connect(&window.workspace().planner, &Planner::delivered, &window, &MainWindow::train,
                      Qt::SingleShotConnection);

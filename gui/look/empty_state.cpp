@@ -1,6 +1,6 @@
-#include "gui/window/empty_state.h"
+#include "gui/look/empty_state.h"
 
-#include "gui/window/appearance.h"
+#include "gui/look/appearance.h"
 
 namespace shardscope {
 

@@ -1,0 +1,32 @@
+#include "gui/document/faults.h"
+
+#include <QStringList>
+
+#include "gui/document/text.h"
+
+namespace shardscope {
+
+bool is_at(const QString& where, const QString& place) {
+  if (place.isEmpty() || !where.startsWith(place)) return false;
+  const QChar next = where.size() > place.size() ? where[place.size()] : QChar('.');
+  return next == '.' || next == '[';
+}
+
+std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place) {
+  std::vector<Error> found;
+  for (const Error& error : errors)
+    if (is_at(qt(error.where), place)) found.push_back(error);
+  return found;
+}
+
+QString errors_text(const std::vector<Error>& errors) {
+  QStringList lines;
+  for (const Error& error : errors) {
+    QString line = qt(error.message);
+    if (!error.hint.empty()) line += " \u2014 " + qt(error.hint);
+    lines << line;
+  }
+  return lines.join('\n');
+}
+
+}  // namespace shardscope

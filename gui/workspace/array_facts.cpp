@@ -1,0 +1,152 @@
+#include "gui/workspace/array_facts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
+
+namespace shardscope {
+namespace {
+
+const ParameterPlan* find_parameter(const Plan* plan, const std::vector<std::string>& path) {
+  if (!plan) return nullptr;
+  const auto found = std::ranges::find(plan->parameters, path, &ParameterPlan::path);
+  return found == plan->parameters.end() ? nullptr : &*found;
+}
+
+const ValueLayout* find_layout(const Plan& plan, ValueId value) {
+  const auto found = std::ranges::find(plan.layouts, value, &ValueLayout::value);
+  return found == plan.layouts.end() ? nullptr : &*found;
+}
+
+void add_graph_values(ArrayFacts& facts, const Plan& plan, const ParameterPlan& planned) {
+  if (!plan.graph) return;
+  for (const Parameter& parameter : plan.graph->parameters) {
+    if (parameter.path != planned.path) continue;
+    facts.graph_values = {parameter.value, parameter.gradient, parameter.updated};
+    facts.graph_values.insert(facts.graph_values.end(), parameter.state.begin(), parameter.state.end());
+    facts.graph_values.insert(facts.graph_values.end(), parameter.updated_state.begin(), parameter.updated_state.end());
+    std::erase(facts.graph_values, no_id);
+  }
+}
+
+void add_layout(ArrayFacts& facts, const Plan& plan, const ValueLayout& layout) {
+  facts.shape = layout.shape;
+  if (plan.graph && layout.value != no_id) facts.dtype = plan.graph->type(layout.value).dtype;
+  facts.sharding = layout.sharding;
+  facts.why = qt(layout.origin.text);
+  if (layout.value != no_id) facts.graph_values = {layout.value};
+}
+
+// Adds what is known of each kind of array; false where the model has no such array.
+struct Adder {
+  const Workspace& workspace;
+  std::shared_ptr<const Plan> plan;
+  ArrayFacts& facts;
+
+  bool operator()(std::monostate) { return false; }
+
+  bool operator()(const ParameterRef& parameter) {
+    facts.kind = QObject::tr("parameter");
+    facts.named = is_named(workspace.document.config(), parameter);
+    facts.spec = spec_of(workspace.document.config(), parameter);
+    facts.why = facts.named ? QObject::tr("you set it in the run file")
+                            : QObject::tr("the run file does not name it, so every device holds all of it");
+    return add_parameter(parameter.path);
+  }
+
+  bool operator()(const StateRef& state) {
+    facts.kind = QObject::tr("optimizer state %1").arg(qt(state.state));
+    facts.why = QObject::tr("as its parameter: state lies where the parameter lies");
+    return add_parameter(state.path);
+  }
+
+  bool operator()(InputRef) { return add_end(plan && plan->graph ? &plan->graph->inputs : nullptr, "tokens"); }
+  bool operator()(OutputRef) { return add_end(plan && plan->graph ? &plan->graph->outputs : nullptr, "logits"); }
+
+  bool operator()(const ValueRef& value) {
+    if (!plan) return false;
+    const auto found = std::ranges::find(plan->layouts, value.name, &ValueLayout::name);
+    if (found == plan->layouts.end()) return false;
+    facts.kind = QObject::tr("forward value");
+    add_layout(facts, *plan, *found);
+    return true;
+  }
+
+  bool add_parameter(const std::vector<std::string>& path) {
+    const auto& known = workspace.planner.parameters();
+    const auto found = std::ranges::find(known, path, &ParameterInfo::path);
+    if (found == known.end()) return false;
+    facts.shape = found->type.shape;
+    facts.dtype = found->type.dtype;
+    if (const ParameterPlan* planned = find_parameter(plan.get(), path)) {
+      facts.sharding = planned->sharding;
+      add_graph_values(facts, *plan, *planned);
+    }
+    return true;
+  }
+
+  bool add_end(const std::map<std::string, ValueId>* ends, const char* name) {
+    facts.kind = facts.title;
+    facts.named = true;
+    facts.spec = spec_of(workspace.document.config(), facts.array);
+    facts.shape.assign(std::max<size_t>(facts.spec.dims.size(), 1), 0);
+    if (!ends || !ends->contains(name)) return true;
+    if (const ValueLayout* layout = find_layout(*plan, ends->at(name))) add_layout(facts, *plan, *layout);
+    return true;
+  }
+};
+
+}  // namespace
+
+std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ArrayRef& array) {
+  ArrayFacts facts;
+  facts.array = array;
+  facts.title = title_of(array);
+  facts.editable = has_spec(array);
+  const bool exists = std::visit(Adder{workspace, workspace.planner.plan(), facts}, array);
+  return exists ? std::optional(std::move(facts)) : std::nullopt;
+}
+
+std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) {
+  std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
+  for (const ParameterInfo& info : planner.parameters()) arrays.push_back(ParameterRef{info.path});
+  if (const std::shared_ptr<const Plan> plan = planner.plan()) {
+    for (const ParameterPlan& parameter : plan->parameters)
+      for (const std::string& state : parameter.state_names) arrays.push_back(StateRef{state, parameter.path});
+    for (const ValueLayout& layout : plan->layouts) arrays.push_back(ValueRef{layout.name});
+  }
+  for (auto text : {name_of, title_of}) {
+    const auto found = std::ranges::find(arrays, name, text);
+    if (found != arrays.end()) return *found;
+  }
+  return std::nullopt;
+}
+
+std::vector<StepRef> collectives_of(const Plan& plan, const ArrayFacts& facts) {
+  const auto concerns = [&](int value) {
+    return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
+  };
+  std::vector<StepRef> steps = collectives_of(plan);
+  std::erase_if(steps, [&](StepRef id) {
+    const Step& step = *find_step(plan, id);
+    return std::ranges::none_of(step.inputs, concerns) && std::ranges::none_of(step.outputs, concerns);
+  });
+  return steps;
+}
+
+double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts) {
+  const auto concerns = [&](int value) {
+    return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
+  };
+  double own = 0, all = 0;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const auto bytes = static_cast<double>(plan.program.values[step.inputs[i]].bytes());
+    all += bytes;
+    if (concerns(step.inputs[i]) || (i < step.outputs.size() && concerns(step.outputs[i]))) own += bytes;
+  }
+  return all > 0 ? step.wire_bytes * own / all : step.wire_bytes;
+}
+
+}  // namespace shardscope
