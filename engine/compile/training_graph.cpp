@@ -28,12 +28,6 @@ Error unknown(const std::string& what, const std::string& name, const std::strin
   return {"unknown_" + what, "unknown " + what + " '" + name + "'", where, name_hint(name, known)};
 }
 
-std::string joined(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
-  return text;
-}
-
 // Of mesh axes that do not make a mesh: their names, to judge specs by. Axes of size 1 divide everything.
 Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   std::vector<MeshAxis> named;
@@ -45,43 +39,13 @@ Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   return Mesh(named);
 }
 
-// Without a graph the shapes are not known, and only names are judged.
-void check_data_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph,
-                      std::vector<Error>& errors) {
-  if (!graph) {
-    append(errors, check_names(sharding.in, mesh, "sharding.in"));
-    append(errors, check_names(sharding.out, mesh, "sharding.out"));
-    return;
-  }
-  for (const auto& [name, value] : graph->inputs) {
-    std::vector<Error> found = check(sharding.in, mesh, graph->type(value).shape, "sharding.in");
-    append(errors, found);
-    if (!found.empty()) break;  // all inputs share the spec
-  }
-  append(errors, check(sharding.out, mesh, graph->type(graph->outputs.at("logits")).shape, "sharding.out"));
-}
-
-void check_parameter_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph,
-                           std::vector<Error>& errors) {
-  for (const ParameterSpec& spec : sharding.parameters) {
-    if (!graph) {
-      append(errors, check_names(spec.spec, mesh, parameter_place(spec)));
-      continue;
-    }
-    auto found = std::find_if(graph->parameters.begin(), graph->parameters.end(),
-                              [&](const Parameter& parameter) { return parameter.path == spec.path; });
-    if (found != graph->parameters.end()) {
-      append(errors, check(spec.spec, mesh, graph->type(found->value).shape, parameter_place(spec)));
-      continue;
-    }
-    std::vector<std::string> paths;
-    for (const Parameter& parameter : graph->parameters) paths.push_back(joined(parameter.path));
-    std::vector<std::string> near = near_names(joined(spec.path), paths);
-    std::string hint =
-        near.empty() ? "its parameters are listed by 'shardrun show'" : name_hint(joined(spec.path), near);
-    errors.push_back(
-        {"unknown_parameter", "the model has no parameter '" + joined(spec.path) + "'", parameter_place(spec), hint});
-  }
+// Without a graph the shapes are not known, and only names are judged; without the batch size those of parameters are.
+void check_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph, bool batch_known,
+                 std::vector<Error>& errors) {
+  if (!graph) return append(errors, check_axis_names(sharding, mesh));
+  std::vector<SpecTarget> targets = spec_targets(*graph).targets;
+  if (!batch_known) std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
+  append(errors, resolve_specs(sharding, mesh, targets).errors);
 }
 
 // Beyond this the sums of a plan could leave 64 bits.
@@ -141,8 +105,32 @@ ForwardGraph build_forward(const RunConfig& config) {
   const Mesh mesh = result.mesh ? *result.mesh : mesh_of_names(config.mesh_axes);
   const Graph* graph = result.graph ? &*result.graph : nullptr;
   if (graph) check_sizes(*graph, errors);
-  check_data_specs(config.sharding, mesh, batch_known ? graph : nullptr, errors);
-  check_parameter_specs(config.sharding, mesh, graph, errors);
+  check_specs(config.sharding, mesh, graph, batch_known, errors);
+  return result;
+}
+
+SpecTargets spec_targets(const Graph& graph) {
+  SpecTargets result;
+  auto add = [&](ValueId value, SpecKind kind, std::string name, int follows = -1) {
+    result.targets.push_back({std::move(name), kind, graph.type(value), {}, follows});
+    result.values.push_back(value);
+  };
+  for (const auto& [name, value] : graph.inputs) add(value, SpecKind::input, name);
+  const ValueId logits = graph.outputs.at("logits");
+  add(logits, SpecKind::output, "logits");
+  for (const Parameter& parameter : graph.parameters) {
+    const std::string name = joined_path(parameter.path);
+    const int index = static_cast<int>(result.targets.size());
+    add(parameter.value, SpecKind::parameter, name);
+    for (size_t i = 0; i < parameter.state.size(); ++i)
+      add(parameter.state[i], SpecKind::optimizer_state, "optimizer/" + parameter.state_names[i] + "/" + name, index);
+  }
+  for (const Op& op : graph.ops) {
+    if (op.phase != Phase::forward) continue;
+    for (ValueId output : op.outputs) {
+      if (output != logits) add(output, SpecKind::activation, graph.values[output].name);
+    }
+  }
   return result;
 }
 
