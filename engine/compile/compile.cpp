@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <map>
 
 #include "engine/base/hash.h"
 #include "engine/compile/training_graph.h"
@@ -100,42 +99,39 @@ class Compilation {
   void pin_user_specs(const std::vector<ValueId>& cotangents) {
     pins_.resize(graph_->values.size());
     origins_.resize(graph_->values.size());
-    for (const auto& [name, value] : graph_->inputs) {
-      pin(value, config_.sharding.in);
-      origins_[value] = {Origin::Kind::user, "you set it in sharding.in"};
+    const SpecTargets arrays = spec_targets(*graph_);
+    ResolvedSpecs resolved = resolve_specs(config_.sharding, plan_.mesh, arrays.targets);
+    if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
+    plan_.warnings = std::move(resolved.warnings);
+    std::vector<const ResolvedSpec*> specs(graph_->values.size());
+    for (size_t t = 0; t < arrays.values.size(); ++t) {
+      const ResolvedSpec& spec = resolved.specs[t];
+      const ValueId value = arrays.values[t];
+      specs[value] = &spec;
+      if (!spec.pinned) continue;
+      pin(value, spec.spec);
+      origins_[value] = spec.place.empty() ? Origin{Origin::Kind::replicated, spec.origin}
+                                           : Origin{Origin::Kind::user, "you set it in " + spec.origin};
+      if (static_cast<size_t>(value) < cotangents.size() && cotangents[value] != no_id &&
+          graph_->values[value].kind == ValueKind::result)
+        pins_[cotangents[value]] = pins_[value];
     }
-    ValueId logits = graph_->outputs.at("logits");
-    pin(logits, config_.sharding.out);
-    origins_[logits] = {Origin::Kind::user, "you set it in sharding.out"};
-    if (cotangents[logits] != no_id) pins_[cotangents[logits]] = pins_[logits];
-    std::map<std::vector<std::string>, const PartitionSpec*> specs;
-    for (const ParameterSpec& spec : config_.sharding.parameters) specs[spec.path] = &spec.spec;
     for (StateId id : graph_->trainable()) {
       const State& parameter = graph_->states[id];
-      auto found = specs.find(parameter.path);
-      bool named = found != specs.end();
-      const PartitionSpec spec = named ? *found->second : PartitionSpec{};
-      pin(parameter.before, spec);
-      pins_[parameter.initial] = pins_[parameter.before];
-      origins_[parameter.before] =
-          named ? Origin{Origin::Kind::user, "you set it"}
-                : Origin{Origin::Kind::replicated, "not named in sharding.parameters: replicated"};
       const TensorType& type = graph_->type(parameter.before);
+      const ResolvedSpec& spec = *specs[parameter.before];
       plan_.parameters.push_back({parameter.path,
                                   type.shape,
                                   type.dtype,
-                                  spec,
-                                  named,
-                                  to_sharding(spec, plan_.mesh, static_cast<int>(type.shape.size())),
+                                  spec.spec,
+                                  !spec.place.empty(),
+                                  to_sharding(spec.spec, plan_.mesh, static_cast<int>(type.shape.size())),
                                   id,
                                   -1,
                                   {},
                                   {}});
     }
-    for (const State& state : graph_->states) {
-      if (state.follows == no_id) continue;
-      pins_[state.before] = pins_[state.initial] = pins_[graph_->states[state.follows].before];
-    }
+    for (const State& state : graph_->states) pins_[state.initial] = pins_[state.before];
   }
 
   // The pins, and for every other forward array where propagation puts it, and its cotangent with it. Scalars stay

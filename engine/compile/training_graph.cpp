@@ -42,43 +42,13 @@ Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   return Mesh(named);
 }
 
-// Without a graph the shapes are not known, and only names are judged.
-void check_data_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph,
-                      std::vector<Error>& errors) {
-  if (!graph) {
-    append(errors, check_names(sharding.in, mesh, "sharding.in"));
-    append(errors, check_names(sharding.out, mesh, "sharding.out"));
-    return;
-  }
-  for (const auto& [name, value] : graph->inputs) {
-    std::vector<Error> found = check(sharding.in, mesh, graph->type(value).shape, "sharding.in");
-    append(errors, found);
-    if (!found.empty()) break;  // all inputs share the spec
-  }
-  append(errors, check(sharding.out, mesh, graph->type(graph->outputs.at("logits")).shape, "sharding.out"));
-}
-
-void check_parameter_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph,
-                           std::vector<Error>& errors) {
-  for (const ParameterSpec& spec : sharding.parameters) {
-    if (!graph) {
-      append(errors, check_names(spec.spec, mesh, parameter_place(spec)));
-      continue;
-    }
-    auto found = std::find_if(graph->states.begin(), graph->states.end(),
-                              [&](const State& state) { return state.trainable && state.path == spec.path; });
-    if (found != graph->states.end()) {
-      append(errors, check(spec.spec, mesh, graph->type(found->before).shape, parameter_place(spec)));
-      continue;
-    }
-    std::vector<std::string> paths;
-    for (StateId id : graph->trainable()) paths.push_back(join_path(graph->states[id].path));
-    std::vector<std::string> near = near_names(join_path(spec.path), paths);
-    std::string hint =
-        near.empty() ? "its parameters are listed by 'shardrun show'" : name_hint(join_path(spec.path), near);
-    errors.push_back({"unknown_parameter", "the model has no parameter '" + join_path(spec.path) + "'",
-                      parameter_place(spec), hint});
-  }
+// Without a graph the shapes are not known, and only names are judged; without the batch size those of parameters are.
+void check_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph, bool batch_known,
+                 std::vector<Error>& errors) {
+  if (!graph) return append(errors, check_axis_names(sharding, mesh));
+  std::vector<SpecTarget> targets = spec_targets(*graph).targets;
+  if (!batch_known) std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
+  append(errors, resolve_specs(sharding, mesh, targets).errors);
 }
 
 // Beyond this the sums of a plan could leave 64 bits.
@@ -140,8 +110,35 @@ ForwardGraph build_forward(const RunConfig& config) {
   const Graph* graph = result.graph ? &*result.graph : nullptr;
   if (graph) check_sizes(*graph, errors);
   if (graph && batch_known) append(errors, check_data(*kind, data_request(*graph)));
-  check_data_specs(config.sharding, mesh, batch_known ? graph : nullptr, errors);
-  check_parameter_specs(config.sharding, mesh, graph, errors);
+  check_specs(config.sharding, mesh, graph, batch_known, errors);
+  return result;
+}
+
+SpecTargets spec_targets(const Graph& graph) {
+  SpecTargets result;
+  std::vector<int> target_of(graph.states.size(), -1);
+  auto add = [&](ValueId value, SpecKind kind, const std::string& name, int follows = -1) {
+    result.targets.push_back({name, kind, graph.type(value), graph.values[value].logical, follows});
+    result.values.push_back(value);
+  };
+  for (const auto& [name, value] : graph.inputs) add(value, SpecKind::input, name);
+  const ValueId logits = graph.outputs.at("logits");
+  add(logits, SpecKind::output, "logits");
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    const State& state = graph.states[i];
+    const bool optimizer = state.collection.starts_with("optimizer/");
+    const SpecKind kind = optimizer         ? SpecKind::optimizer_state
+                          : state.trainable ? SpecKind::parameter
+                                            : SpecKind::state;
+    target_of[i] = static_cast<int>(result.targets.size());
+    add(state.before, kind, graph.name(state), state.follows == no_id ? -1 : target_of[state.follows]);
+  }
+  for (const Op& op : graph.ops) {
+    if (op.phase != Phase::forward) continue;
+    for (ValueId output : op.outputs) {
+      if (output != logits) add(output, SpecKind::activation, graph.values[output].name);
+    }
+  }
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
 #include "engine/mesh/mesh.h"
+#include "engine/shard/spec_rules.h"
 
 namespace shardscope {
 
@@ -18,6 +19,14 @@ struct ForwardGraph {
   std::vector<Error> errors;
 };
 ForwardGraph build_forward(const RunConfig& config);
+
+// The arrays of a graph that may be given specs, and the value of each: inputs, "logits", the results of forward ops,
+// parameters and the optimizer's state (which follows its parameter).
+struct SpecTargets {
+  std::vector<SpecTarget> targets;
+  std::vector<ValueId> values;
+};
+SpecTargets spec_targets(const Graph& graph);
 
 // The whole training step: forward, backward, update.
 struct TrainingGraph {

@@ -37,6 +37,35 @@ bool part_matches(std::string_view pattern, std::string_view text) {
 
 bool is_pattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
 
+std::string pattern_hint(std::string_view pattern, const std::vector<std::string>& names) {
+  if (names.empty()) return "there are none";
+  NamePatterns beginnings;
+  std::vector<std::string_view> begun;  // by their number of parts
+  std::string_view rest = pattern;
+  for (bool last = false; !last;) {
+    if (next_part(rest, last) == "**") break;
+    begun.push_back(pattern.substr(0, static_cast<size_t>(rest.data() - pattern.data()) - (last ? 0 : 1)));
+    beginnings.add(std::string(begun.back()) + "/*/**", static_cast<int>(begun.size()));
+  }
+  int best = 0;
+  std::vector<std::string> below;
+  for (const std::string& name : names) {
+    std::vector<int> ids{0};
+    beginnings.match(name, ids);
+    if (ids.back() < best) continue;
+    if (ids.back() > best) below.clear();
+    best = ids.back();
+    std::string_view part, left = name;
+    bool last = false;
+    for (int skipped = 0; skipped <= best; ++skipped) part = next_part(left, last);
+    if (below.size() < 6 && std::find(below.begin(), below.end(), part) == below.end()) below.emplace_back(part);
+  }
+  std::string list;
+  for (const std::string& part : below) list += (list.empty() ? "'" : ", '") + part + "'";
+  if (best == 0) return "names begin with " + list;
+  return "below '" + std::string(begun[static_cast<size_t>(best) - 1]) + "' there are " + list;
+}
+
 int NamePatterns::step(int node, std::string_view part) {
   const int fresh = static_cast<int>(nodes_.size());
   int next = fresh;

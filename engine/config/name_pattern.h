@@ -12,6 +12,9 @@ namespace shardscope {
 //   params/SelfAttentionBlock_*/MLP_0/Dense_0/kernel    params/**/bias    **
 bool is_pattern(std::string_view name);
 
+// Where a pattern that matches none of `names` leaves them: "below 'params/Block_*' there are 'MLP_0', 'LayerNorm_0'".
+std::string pattern_hint(std::string_view pattern, const std::vector<std::string>& names);
+
 // Many patterns as one automaton over parts: a name is read once, and what patterns share is compared once.
 class NamePatterns {
  public:

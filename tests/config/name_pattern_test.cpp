@@ -96,6 +96,18 @@ class NamePatternTest : public QObject {
     QVERIFY(matched > 1000);
   }
 
+  void a_pattern_that_matches_nothing_is_told_how_far_it_came() {
+    const std::vector<std::string> names = {"params/Block_0/MLP_0/kernel", "params/Block_1/Norm_0/scale",
+                                            "params/Out/bias"};
+    QCOMPARE(pattern_hint("params/Block_*/MLP_9/kernel", names),
+             std::string("below 'params/Block_*' there are 'MLP_0', 'Norm_0'"));
+    QCOMPARE(pattern_hint("params/Block_*/MLP_*/bias", names),
+             std::string("below 'params/Block_*/MLP_*' there are 'kernel'"));
+    QCOMPARE(pattern_hint("state/**", names), std::string("names begin with 'params'"));
+    QCOMPARE(pattern_hint("**/none", names), std::string("names begin with 'params'"));
+    QCOMPARE(pattern_hint("*", {}), std::string("there are none"));
+  }
+
   void an_exact_name_decides_before_a_pattern_and_of_patterns_the_first() {
     ShardingConfig sharding;
     sharding.parameters = {{{"params", "*", "kernel"}, {{{"x"}}}},

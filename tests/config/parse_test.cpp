@@ -241,7 +241,7 @@ class ParseTest : public QObject {
       QVERIFY(std::any_of(errors.begin(), errors.end(), [](const Error& e) { return e.code == "duplicate_key"; }));
       ++repeated;
     }
-    QVERIFY(repeated > 80);
+    QVERIFY(repeated > 50);
   }
 
   void the_documents_own_notation_is_the_sharding_part() {
