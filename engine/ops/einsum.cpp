@@ -50,7 +50,7 @@ class Einsum : public OpDefinition {
   int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
                           std::span<const TensorType>, int threads) const override {
     ProductSizes sizes = product_sizes(parse_equation(attributes, operands.size()), operands);
-    return matrix_product_workspace_bytes(sizes.m, sizes.n, sizes.k, threads);
+    return matrix_product_workspace_bytes(sizes.m, sizes.n, sizes.k, threads, operands[0].dtype);
   }
 
   // A,B->C: dA = dC,B->A and dB = A,dC->B.
