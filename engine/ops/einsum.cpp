@@ -33,7 +33,7 @@ class Einsum : public LabelledOp {
                           std::span<const TensorType>, int threads) const override {
     const ProductSizes sizes =
         product_sizes(attributes.as<EquationAttributes>().equation, operands[0].shape, operands[1].shape);
-    return matrix_product_workspace_bytes(sizes.m, sizes.n, sizes.k, threads);
+    return matrix_product_workspace_bytes(sizes.m, sizes.n, sizes.k, threads, operands[0].dtype);
   }
 
   // A,B->C: dA = dC,B->A and dB = A,dC->B.

@@ -10,11 +10,17 @@ constexpr int64_t whole_vectors(int64_t size) { return (size + 63) / 64 * 64; }
 
 }  // namespace
 
-// Per thread: the packed second operand (or a slice of it), and what oneDNN copies of the first.
-int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads) {
+// Per thread: the packed second operand (or a slice of it), what oneDNN copies of the first, and tiles of bf16
+// operands.
+int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads, DType operands) {
   constexpr int64_t largest_panel = 4 << 20;
   constexpr int64_t copies = 544 << 10;
-  return threads * (std::min(largest_panel, 4 * whole_vectors(k) * whole_vectors(std::max(m, n))) + copies);
+  const int64_t rows = std::min(m, product_tile_rows), columns = std::min(n, product_tile_columns);
+  const int64_t depth = std::min(k, product_tile_depth);
+  const int64_t tiles =
+      whole_vectors(4 * rows * depth) + whole_vectors(4 * depth * columns) + whole_vectors(4 * rows * columns);
+  return threads * (std::min(largest_panel, 4 * whole_vectors(k) * whole_vectors(std::max(m, n))) + copies +
+                    (operands == DType::bf16 ? tiles : 0));
 }
 
 // Per thread: scores and their gradient of one block of queries, a mask of the keys, and what oneDNN copies.

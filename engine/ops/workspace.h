@@ -2,12 +2,16 @@
 
 #include <cstdint>
 
+#include "engine/base/shape.h"
+
 namespace shardscope {
 
 // Upper bounds of kernels' scratch memory, in bytes. Kernels refuse to use more than was declared.
 
-// One (m, k) x (k, n) f32 product on `threads` threads.
-int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads);
+// One (m, k) x (k, n) product on `threads` threads. bf16 operands and results may have to be
+// copied as f32, in tiles of at most these sizes.
+int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads, DType operands = DType::f32);
+inline constexpr int64_t product_tile_rows = 256, product_tile_columns = 256, product_tile_depth = 512;
 
 // Attention works on this many query positions of one head at a time.
 inline constexpr int64_t attention_query_block = 128;

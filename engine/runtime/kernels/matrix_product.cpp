@@ -19,7 +19,7 @@ constexpr int64_t smallest_share = 64;  // rows or columns that are worth a thre
 
 // A block of rows and columns of the result: one thread's work.
 struct Block {
-  int64_t a_offset, b_offset, c_offset;
+  int64_t a_offset, b_offset, c_offset;  // bytes
   std::unique_ptr<SerialProduct> product;
 };
 
@@ -35,11 +35,49 @@ int parts(int64_t size, int threads) {
   return count;
 }
 
+bool is_dense(const MatrixProductShape& shape) {
+  return shape.lda == (shape.transpose_a ? shape.m : shape.k) && shape.ldb == (shape.transpose_b ? shape.k : shape.n) &&
+         shape.ldc == shape.n;
+}
+
+void check_types(const MatrixProductShape& shape) {
+  const bool widening = shape.operands == DType::bf16 && shape.result == DType::f32;
+  const bool known = shape.operands == shape.result && shape.operands != DType::i32;
+  if ((widening || known) && !(shape.accumulate && shape.result == DType::bf16)) return;
+  throw Failure(Error{"dtype",
+                      fmt::format("no matrix product of {} operands {} a {} result", name(shape.operands),
+                                  shape.accumulate ? "adds to" : "has", name(shape.result)),
+                      "", "products are f32 to f32, bf16 to f32 and bf16 to bf16; only f32 results are added to"});
+}
+
 }  // namespace
+
+std::string_view name(MatrixProductMethod method) {
+  switch (method) {
+    case MatrixProductMethod::onednn: return "oneDNN";
+    case MatrixProductMethod::onednn_widened: return "oneDNN, operands widened to f32";
+    case MatrixProductMethod::eigen: return "Eigen";
+    case MatrixProductMethod::eigen_widened: return "Eigen, operands widened to f32";
+  }
+  return "?";
+}
 
 MatrixProductMethod matrix_product_method(const MatrixProductShape& shape) {
   const bool small = shape.m * shape.k + shape.k * shape.n + shape.m * shape.n <= largest_eigen_product;
-  return small || !has_onednn() ? MatrixProductMethod::eigen : MatrixProductMethod::onednn;
+  const bool eigen = small || !has_onednn();
+  if (shape.operands == DType::f32) return eigen ? MatrixProductMethod::eigen : MatrixProductMethod::onednn;
+  if (eigen) return MatrixProductMethod::eigen_widened;
+  return has_onednn_bf16() ? MatrixProductMethod::onednn : MatrixProductMethod::onednn_widened;
+}
+
+std::unique_ptr<SerialProduct> make_serial_product(const MatrixProductShape& block, MatrixProductMethod method,
+                                                   bool packed, int64_t workspace_bytes) {
+  if (method == MatrixProductMethod::eigen) return make_eigen_product(block, workspace_bytes);
+  const bool widened = method != MatrixProductMethod::onednn;
+  if (block.operands == DType::bf16 && (widened || !is_dense(block))) {
+    return make_tiled_product(block, widened, workspace_bytes);
+  }
+  return make_onednn_product(block, packed, workspace_bytes);
 }
 
 void throw_too_small(const MatrixProductShape& shape, int64_t workspace_bytes) {
@@ -57,11 +95,13 @@ struct MatrixProduct::Implementation {
   // packing costs about twice as much as copying.
   Implementation(const MatrixProductShape& shape, int threads, int64_t workspace_bytes)
       : share(workspace_bytes / threads / 64 * 64) {
+    check_types(shape);
     const MatrixProductMethod method = matrix_product_method(shape);
     const bool columns_first = shape.transpose_a && shape.m < 2 * shape.n;
     const int first = parts(columns_first ? shape.n : shape.m, threads);
     const int second = parts(columns_first ? shape.m : shape.n, threads / first);
     const int rows = columns_first ? second : first, columns = columns_first ? first : second;
+    const int64_t operand = byte_size(shape.operands);
     for (int i = 0; i < rows; ++i) {
       const int64_t m0 = border(shape.m, i, rows), m1 = border(shape.m, i + 1, rows);
       for (int j = 0; j < columns; ++j) {
@@ -69,11 +109,10 @@ struct MatrixProduct::Implementation {
         MatrixProductShape block = shape;
         block.m = m1 - m0;
         block.n = n1 - n0;
-        blocks.push_back({shape.transpose_a ? m0 : m0 * shape.lda, shape.transpose_b ? n0 * shape.ldb : n0,
-                          m0 * shape.ldc + n0,
-                          method == MatrixProductMethod::eigen
-                              ? make_eigen_product(block, share)
-                              : make_onednn_product(block, shape.m >= smallest_packed_rows, share)});
+        blocks.push_back({(shape.transpose_a ? m0 : m0 * shape.lda) * operand,
+                          (shape.transpose_b ? n0 * shape.ldb : n0) * operand,
+                          (m0 * shape.ldc + n0) * byte_size(shape.result),
+                          make_serial_product(block, method, shape.m >= smallest_packed_rows, share)});
       }
     }
   }
@@ -93,12 +132,13 @@ MatrixProduct::~MatrixProduct() = default;
 MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 MatrixProduct& MatrixProduct::operator=(MatrixProduct&&) noexcept = default;
 
-void MatrixProduct::run(const float* a, const float* b, float* c, void* workspace) {
+void MatrixProduct::run(const void* a, const void* b, void* c, void* workspace) {
   const int count = static_cast<int>(implementation_->blocks.size());
   parallel_for(count, count, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
       Block& block = implementation_->blocks[i];
-      block.product->run(a + block.a_offset, b + block.b_offset, c + block.c_offset,
+      block.product->run(static_cast<const char*>(a) + block.a_offset, static_cast<const char*>(b) + block.b_offset,
+                         static_cast<char*>(c) + block.c_offset,
                          static_cast<char*>(workspace) + i * implementation_->share);
     }
   });

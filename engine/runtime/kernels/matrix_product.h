@@ -3,22 +3,30 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <string_view>
+
+#include "engine/base/shape.h"
 
 namespace shardscope {
 
-// C (m, n) = A (m, k) B (k, n), f32. Storage: row i of A starts at i * lda (transpose_a: A is stored as (k, m) and row
-// i of that starts at i * lda), B alike; C always as (m, n). With `accumulate` the product is added to C.
+// C (m, n) = A (m, k) B (k, n). Operands and result are f32, or the operands bf16 and the result bf16 or f32; sums are
+// always f32. Storage: row i of A starts at i * lda (transpose_a: A is stored as (k, m) and row
+// i of that starts at i * lda), B alike; C always as (m, n). With `accumulate` the product is added to C, which is f32
+// then.
 struct MatrixProductShape {
   int64_t m = 1, n = 1, k = 1;
   bool transpose_a = false, transpose_b = false;
   int64_t lda = 1, ldb = 1, ldc = 1;
   bool accumulate = false;
+  DType operands = DType::f32, result = DType::f32;
 
   auto operator<=>(const MatrixProductShape&) const = default;
 };
 
-// Which library computes a product.
-enum class MatrixProductMethod : uint8_t { onednn, eigen };
+// Which library computes a product. Widened: its bf16 operands become f32, tile by tile in the workspace, as oneDNN has
+// bf16 products only where the processor has them (AVX-512 BF16); emulated they take three times as long as f32.
+enum class MatrixProductMethod : uint8_t { onednn, onednn_widened, eigen, eigen_widened };
+std::string_view name(MatrixProductMethod method);
 
 // Products whose two operands and result have at most this many elements together (m k + k n + m n) are Eigen's, where
 // oneDNN's call costs more than the product. Measured with bench/matrix_product_benchmark (Zen 5, AVX-512, oneDNN
@@ -27,7 +35,7 @@ enum class MatrixProductMethod : uint8_t { onednn, eigen };
 // and 2.6.
 inline constexpr int64_t largest_eigen_product = 8192;
 
-// A function of the shape and of the build alone, so that all ranks choose alike.
+// A function of the shape, the build and the kind of processor.
 MatrixProductMethod matrix_product_method(const MatrixProductShape& shape);
 
 // A product prepared for one shape. The result is cut into one block for each of `threads` threads, so that they meet
@@ -37,14 +45,14 @@ MatrixProductMethod matrix_product_method(const MatrixProductShape& shape);
 // are of different lanes. Lanes are those of the thread that makes the products.
 class MatrixProduct {
  public:
-  // Throws Failure (code workspace) when no implementation gets along with workspace_bytes.
+  // Throws Failure when no implementation gets along with workspace_bytes (code workspace) or with the types (dtype).
   MatrixProduct(const MatrixProductShape& shape, int threads, int64_t workspace_bytes, int lane = 0);
   ~MatrixProduct();
   MatrixProduct(MatrixProduct&&) noexcept;
   MatrixProduct& operator=(MatrixProduct&&) noexcept;
 
   // `workspace` is 64-byte aligned and has needed_bytes() bytes.
-  void run(const float* a, const float* b, float* c, void* workspace);
+  void run(const void* a, const void* b, void* c, void* workspace);
   int64_t needed_bytes() const;
 
  private:

@@ -38,10 +38,11 @@ class EigenProduct : public SerialProduct {
     }
   }
 
-  void run(const float* a, const float* b, float* c, void* workspace) override {
+  void run(const void* a, const void* b, void* c, void* workspace) override {
     static EigenGemm* const gemm = best_gemm();
     float* first = static_cast<float*>(workspace);
-    gemm(shape_, blocks_, a, b, c, first, first + bytes(blocks_.first_count()) / static_cast<int64_t>(sizeof(float)));
+    gemm(shape_, blocks_, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c), first,
+         first + bytes(blocks_.first_count()) / static_cast<int64_t>(sizeof(float)));
   }
 
   int64_t needed_bytes() const override { return bytes(blocks_); }

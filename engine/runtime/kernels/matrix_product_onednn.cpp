@@ -24,8 +24,12 @@ const dnnl::engine& cpu() {
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-memory::desc matrix(int64_t rows, int64_t columns, int64_t leading, bool transposed) {
-  return {{rows, columns}, memory::data_type::f32, transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
+memory::data_type data_type(DType dtype) {
+  return dtype == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
+}
+
+memory::desc matrix(DType dtype, int64_t rows, int64_t columns, int64_t leading, bool transposed) {
+  return {{rows, columns}, data_type(dtype), transposed ? memory::dims{1, leading} : memory::dims{leading, 1}};
 }
 
 dnnl::primitive_attr attributes(bool accumulate) {
@@ -94,10 +98,10 @@ struct Slice {
 };
 
 Slice make_slice(const MatrixProductShape& shape, int64_t k, bool accumulate, bool packed) {
-  const memory::desc a = matrix(shape.m, k, shape.lda, shape.transpose_a);
-  const memory::desc b = matrix(k, shape.n, shape.ldb, shape.transpose_b);
-  const memory::desc c = matrix(shape.m, shape.n, shape.ldc, false);
-  const memory::desc any({k, shape.n}, memory::data_type::f32, memory::format_tag::any);
+  const memory::desc a = matrix(shape.operands, shape.m, k, shape.lda, shape.transpose_a);
+  const memory::desc b = matrix(shape.operands, k, shape.n, shape.ldb, shape.transpose_b);
+  const memory::desc c = matrix(shape.result, shape.m, shape.n, shape.ldc, false);
+  const memory::desc any({k, shape.n}, data_type(shape.operands), memory::format_tag::any);
   const auto description = describe<dnnl::matmul>(a, packed ? any : b, c, accumulate);
   const memory::desc chosen = description.weights_desc();
   Slice slice{std::nullopt,
@@ -122,9 +126,11 @@ class OnednnProduct : public SerialProduct {
  public:
   OnednnProduct(const MatrixProductShape& shape, bool packed, int64_t workspace_bytes) : shape_(shape) {
     if (packed) {
-      int64_t size = shape.transpose_a ? std::min(shape.k, transposed_slice) : shape.k;
+      // A sum of slices is stored in between, so it must be f32; and slices of bf16 operands must be dense.
+      const bool sliced = shape.operands == DType::f32 || (shape.result == DType::f32 && shape.transpose_a);
+      int64_t size = shape.transpose_a && sliced ? std::min(shape.k, transposed_slice) : shape.k;
       bool fits = cut(size, true, workspace_bytes);
-      while (!fits && size > 64) {
+      while (!fits && size > 64 && sliced) {
         size = (size / 2 + 63) / 64 * 64;
         fits = cut(size, true, workspace_bytes);
       }
@@ -133,18 +139,21 @@ class OnednnProduct : public SerialProduct {
     if (!cut(shape.k, false, workspace_bytes)) throw_too_small(shape, workspace_bytes);
   }
 
-  void run(const float* a, const float* b, float* c, void* workspace) override try {
+  void run(const void* a, const void* b, void* c, void* workspace) override try {
     const ThreadLimit limit(1);
     if (order_.size() > 1 && !shape_.accumulate) {
-      for (int64_t row = 0; row < shape_.m; ++row) std::fill_n(c + row * shape_.ldc, shape_.n, 0.0f);
+      for (int64_t row = 0; row < shape_.m; ++row)
+        std::fill_n(static_cast<float*>(c) + row * shape_.ldc, shape_.n, 0.0f);
     }
+    const char *left = static_cast<const char*>(a), *right = static_cast<const char*>(b);
+    const int64_t bytes = byte_size(shape_.operands);
     for (int kind : order_) {
       Slice& slice = kinds_[kind];
       void* scratch = static_cast<char*>(workspace) + slice.packed_bytes;
-      if (slice.pack) slice.pack->run({b, workspace, scratch});
-      slice.product.run({a, slice.pack ? workspace : b, c, scratch});
-      a += shape_.transpose_a ? slice.k * shape_.lda : slice.k;
-      b += shape_.transpose_b ? slice.k : slice.k * shape_.ldb;
+      if (slice.pack) slice.pack->run({right, workspace, scratch});
+      slice.product.run({left, slice.pack ? workspace : right, c, scratch});
+      left += (shape_.transpose_a ? slice.k * shape_.lda : slice.k) * bytes;
+      right += (shape_.transpose_b ? slice.k : slice.k * shape_.ldb) * bytes;
     }
   } catch (const dnnl::error& error) {
     rethrow(error);
@@ -180,6 +189,12 @@ class OnednnProduct : public SerialProduct {
 }  // namespace
 
 bool has_onednn() { return true; }
+
+bool has_onednn_bf16() {
+  constexpr int needed = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
+  static const bool all = (static_cast<int>(dnnl::get_effective_cpu_isa()) & needed) == needed;
+  return all;
+}
 
 std::unique_ptr<SerialProduct> make_onednn_product(const MatrixProductShape& shape, bool packed,
                                                    int64_t workspace_bytes) try {
