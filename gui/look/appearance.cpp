@@ -89,6 +89,12 @@ void apply_theme(QApplication& application, ThemeChoice choice) {
   application.setPalette(palette_of(*current));
   QToolTip::setPalette(palette_of(*current));
   application.setStyleSheet(style_sheet(*current));
+  emit look().changed();
+}
+
+Look& look() {
+  static Look one;
+  return one;
 }
 
 const Theme& theme() { return *current; }

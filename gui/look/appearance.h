@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QIcon>
+#include <QObject>
 #include <QString>
 
 #include "viz/paint/palette.h"
@@ -14,6 +15,15 @@ enum class ThemeChoice : uint8_t { system, light, dark };
 // the desktop's own palette.
 void apply_theme(QApplication& application, ThemeChoice choice);
 const Theme& theme();
+
+// Says when the theme has changed, so that what was made in its colours is made anew.
+class Look : public QObject {
+  Q_OBJECT
+ signals:
+  void changed();
+};
+Look& look();
+
 ThemeChoice theme_choice();  // as it was applied last
 
 // The person's choice, in their settings; `system` where there is none.

@@ -8,13 +8,13 @@
 #include <algorithm>
 
 #include "gui/look/appearance.h"
-#include "gui/pages/mode_comparison.h"
 
 namespace shardscope {
 
 CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
+      comparison_(new ModeComparison(workspace, this)),
       model_(new CollectivesModel(workspace, this)),
       proxy_(new QSortFilterProxyModel(this)),
       table_(new QTableView(this)),
@@ -50,7 +50,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
-  layout->addWidget(new ModeComparison(workspace, this));
+  layout->addWidget(comparison_);
   layout->addWidget(table_, 1);
   layout->addWidget(empty_, 1);
   layout->addWidget(totals_);

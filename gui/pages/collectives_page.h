@@ -6,6 +6,7 @@
 #include <QWidget>
 
 #include "gui/pages/collectives_model.h"
+#include "gui/pages/mode_comparison.h"
 
 namespace shardscope {
 
@@ -18,6 +19,7 @@ class CollectivesPage : public QWidget {
 
   QString copied_text() const;
   QTableView* table() const { return table_; }
+  ModeComparison* comparison() const { return comparison_; }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -27,6 +29,7 @@ class CollectivesPage : public QWidget {
   void show_totals();
 
   Workspace& workspace_;
+  ModeComparison* comparison_;
   CollectivesModel* model_;
   QSortFilterProxyModel* proxy_;
   QTableView* table_;

@@ -94,6 +94,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     show_device();
     show_step();
   });
+  connect(&look(), &Look::changed, this, &InspectorPanel::show_array);
   show_all();
 }
 

@@ -28,6 +28,7 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(1)); });
   connect(&workspace.planner, &Planner::delivered, this, &ProblemsPanel::refresh);
   connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
+  connect(&look(), &Look::changed, this, &ProblemsPanel::refresh);
   refresh();
 }
 

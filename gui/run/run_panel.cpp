@@ -63,6 +63,8 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   connect(&run, &RunControl::stateChanged, this, &RunPanel::refresh);
   connect(&run, &RunControl::received, this, &RunPanel::refresh);
   connect(&planner, &Planner::delivered, this, &RunPanel::refresh);
+  connect(&look(), &Look::changed, this, &RunPanel::refresh);
+  connect(&look(), &Look::changed, curves_, &RunCurves::take_theme);
   refresh();
 }
 

@@ -17,7 +17,6 @@ class RunPanel : public QWidget {
   Q_OBJECT
  public:
   RunPanel(RunControl& run, Planner& planner, Selection& selection, QWidget* parent = nullptr);
-  void take_theme() { curves_->take_theme(); }
   QString state_text() const { return state_->text(); }
 
  signals:

@@ -140,8 +140,8 @@ int main(int count, char** arguments) {
   if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
     return fail("--page is layout, flow, memory, collectives or timeline");
   if (parser.positionalArguments().isEmpty()) {
-    window.open_preset(default_preset);
-  } else if (!window.open_file(parser.positionalArguments().front()) && screenshot) {
+    window.files().open_preset(default_preset);
+  } else if (!window.files().open_file(parser.positionalArguments().front()) && screenshot) {
     return fail("the run file could not be read");
   }
   if (parser.isSet("select")) select_when_planned(window, parser.value("select"), screenshot);

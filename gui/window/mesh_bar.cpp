@@ -33,13 +33,8 @@ MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
   layout_->addWidget(total_);
   connect(&workspace.document, &Document::configChanged, this, &MeshBar::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &MeshBar::show_errors);
+  connect(&look(), &Look::changed, this, &MeshBar::name_axes);
   show_config();
-}
-
-void MeshBar::changeEvent(QEvent* event) {
-  QWidget::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange && dark_ != theme().dark)
-    QMetaObject::invokeMethod(this, &MeshBar::show_config, Qt::QueuedConnection);
 }
 
 bool MeshBar::focus_place(const QString& place) {
@@ -65,14 +60,13 @@ void MeshBar::make_fields() {
   for (QWidget* part : parts_) delete part;
   parts_.clear();
   fields_.clear();
+  labels_.clear();
   const auto& axes = workspace_.document.config().mesh_axes;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(i);
     if (i > 0) parts_.push_back(new QLabel(QString(QChar(0x00d7)), this));
     auto* label = new QLabel(this);
-    label->setText(
-        QString("<span style='color:%1'>\u25a0</span> %2")
-            .arg(axis_color(static_cast<AxisIndex>(axis), theme()).name(), qt(axes[i].name).toHtmlEscaped()));
+    labels_.push_back(label);
     auto* box = new QSpinBox(this);
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
@@ -92,6 +86,13 @@ void MeshBar::make_fields() {
   int at = 1;
   for (QWidget* part : parts_) layout_->insertWidget(at++, part);
   for (QSpinBox* field : fields_) field->show();
+  name_axes();
+}
+
+void MeshBar::name_axes() {
+  for (size_t i = 0; i < labels_.size(); ++i)
+    labels_[i]->setText(QString("<span style='color:%1'>\u25a0</span> %2")
+                            .arg(axis_color(static_cast<AxisIndex>(i), theme()).name(), qt(names_[i]).toHtmlEscaped()));
 }
 
 void MeshBar::show_config() {
@@ -102,9 +103,8 @@ void MeshBar::show_config() {
     names.push_back(axis.name);
     devices *= axis.size;
   }
-  if (names != names_ || dark_ != theme().dark) {
+  if (names != names_) {
     names_ = names;
-    dark_ = theme().dark;
     make_fields();
   }
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -23,13 +23,11 @@ class MeshBar : public QWidget {
   // Without the words around the fields, where there is little room.
   void set_compact(bool compact);
 
- protected:
-  void changeEvent(QEvent* event) override;
-
  private:
   void show_config();
   void show_errors();
   void make_fields();
+  void name_axes();
 
   Workspace& workspace_;
   QHBoxLayout* layout_;
@@ -38,8 +36,8 @@ class MeshBar : public QWidget {
   bool compact_ = false;
   std::vector<std::string> names_;
   std::vector<QSpinBox*> fields_;
+  std::vector<QLabel*> labels_;
   std::vector<QWidget*> parts_;  // all widgets of the fields
-  bool dark_ = false;            // the theme that the labels were made for
   int edited_axis_ = -1;         // the one that the person changed last
 };
 

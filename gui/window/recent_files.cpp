@@ -11,17 +11,17 @@ const QString key = "recent_files";
 
 }  // namespace
 
-RecentFiles::RecentFiles(QMenu* menu) : QObject(menu), menu_(menu) {
-  connect(menu, &QMenu::aboutToShow, this, &RecentFiles::refresh);
-}
-
-void RecentFiles::add(const QString& path) {
+void remember_recent_file(const QString& path) {
   const QString whole = QFileInfo(path).absoluteFilePath();
   QSettings settings;
   QStringList files = settings.value(key).toStringList();
   files.removeAll(whole);
   files.prepend(whole);
   settings.setValue(key, files.mid(0, capacity));
+}
+
+RecentFiles::RecentFiles(QMenu* menu) : QObject(menu), menu_(menu) {
+  connect(menu, &QMenu::aboutToShow, this, &RecentFiles::refresh);
 }
 
 void RecentFiles::refresh() {

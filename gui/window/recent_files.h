@@ -5,12 +5,14 @@
 
 namespace shardscope {
 
-// The "Open recent" menu; the list is kept in the user's settings, newest first.
+// The run files that were opened or saved last, newest first, in the user's settings.
+void remember_recent_file(const QString& path);
+
+// Fills the "Open recent" menu with them.
 class RecentFiles : public QObject {
   Q_OBJECT
  public:
   explicit RecentFiles(QMenu* menu);
-  void add(const QString& path);
 
  signals:
   void chosen(const QString& path);

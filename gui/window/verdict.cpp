@@ -31,6 +31,7 @@ Verdict::Verdict(Workspace& workspace, QStatusBar* bar) : QObject(bar), workspac
     refresh(true);
     fade_.start(difference_ms);
   });
+  connect(&look(), &Look::changed, this, [this] { refresh(fade_.isActive()); });
   refresh(false);
 }
 

@@ -4,99 +4,79 @@
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QSettings>
-#include <QVBoxLayout>
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
-#include "gui/look/appearance.h"
-#include "gui/pages/mode_comparison.h"
 #include "gui/panels/mesh_dialog.h"
-#include "gui/window/presets.h"
-#include "gui/window/recent_files.h"
+#include "gui/window/menus.h"
 #include "gui/workspace/array_facts.h"
 
 namespace shardscope {
 namespace {
 
 const QString geometry_key = "window/geometry", docks_key = "window/docks";
-const QString file_filter = QObject::tr("Run files (*.json);;All files (*)");
 
 }  // namespace
 
 MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* parent)
-    : QMainWindow(parent), workspace_(std::make_unique<Workspace>(std::move(source), shardrun)) {
+    : QMainWindow(parent),
+      workspace_(std::make_unique<Workspace>(std::move(source), shardrun)),
+      actions_(*this, workspace_->document.undo_stack()),
+      files_(workspace_->document, *this),
+      centre_(new Centre(*workspace_, this)),
+      docks_(*this, *workspace_),
+      tool_bar_(new ToolBar(actions_, *workspace_, this)),
+      verdict_(new Verdict(*workspace_, statusBar())) {
   setObjectName("mainWindow");
   setAcceptDrops(true);
-  setDockNestingEnabled(true);
-  make_pages();
-  make_docks();
-  make_actions();
-  make_tool_bar();
-  make_menus();
-  verdict_ = new Verdict(*workspace_, statusBar());
+  setCentralWidget(centre_);
+  addToolBar(tool_bar_);
+  make_menus(*menuBar(), actions_, workspace_->document, files_, *centre_, docks_);
   statusBar()->setSizeGripEnabled(false);
+  connect_actions();
+  connect_workspace();
+  refresh_title();
+  refresh_run();
+  docks_.parameters()->tree()->setFocus();
+  resize(1280, 800);
+}
 
-  connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::refresh_title);
-  connect(&workspace_->document, &Document::configChanged, this, [this] {
-    const QSignalBlocker block(mode_);
-    mode_->setCurrentIndex(static_cast<int>(workspace_->document.config().sharding.mode));
+void MainWindow::connect_actions() {
+  connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
+  connect(actions_.save, &QAction::triggered, &files_, &Files::save);
+  connect(actions_.save_as, &QAction::triggered, &files_, &Files::save_as);
+  connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
+  connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
+  connect(actions_.stop, &QAction::triggered, &workspace_->run, &RunControl::stop);
+  connect(actions_.mesh, &QAction::triggered, this, &MainWindow::editMesh);
+  connect(actions_.copy, &QAction::triggered, this, &MainWindow::copy_plan);
+  connect(actions_.find, &QAction::triggered, this, [this] {
+    docks_.show(docks_.parameters());
+    docks_.parameters()->focus_filter();
   });
+  connect(tool_bar_, &ToolBar::presetChosen, &files_, &Files::replace_by_preset);
+  connect(docks_.problems(), &ProblemsPanel::activated, this, &MainWindow::focus_place);
+  connect(docks_.run(), &RunPanel::startWanted, this, &MainWindow::train);
+}
+
+void MainWindow::connect_workspace() {
+  connect(&files_, &Files::unreadable, this, &MainWindow::show_unreadable);
+  connect(&files_, &Files::saved, this,
+          [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), 4000); });
+  connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::refresh_title);
+  connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
   connect(&workspace_->planner, &Planner::delivered, this, [this] {
-    refresh_banner();
     refresh_run();
     choose_first_array();
     workspace_->selection.select_step(std::nullopt);
   });
-  connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
-  connect(problems_, &ProblemsPanel::activated, this, &MainWindow::focus_place);
-  connect(run_panel_, &RunPanel::startWanted, this, &MainWindow::train);
-  refresh_title();
-  refresh_banner();
-  refresh_run();
-  parameters_->tree()->setFocus();
-  resize(1280, 800);
 }
 
-bool MainWindow::open_file(const QString& path) {
-  try {
-    workspace_->document.load(path);
-  } catch (const Failure& failure) {
-    problems_->show_file_errors(failure.errors());
-    problems_dock_->show();
-    problems_dock_->raise();
-    statusBar()->showMessage(tr("%1 could not be read").arg(path), 8000);
-    return false;
-  }
-  recent_->add(path);
-  return true;
-}
-
-void MainWindow::open_preset(const QString& name) {
-  try {
-    workspace_->document.reset(load_preset(name), {}, name + ".json");
-  } catch (const Failure& failure) {
-    problems_->show_file_errors(failure.errors());
-    problems_dock_->raise();
-  }
-}
-
-bool MainWindow::is_settled() const {
-  return !workspace_->planner.is_busy() && !findChild<ModeComparison*>()->is_busy();
-}
-
-bool MainWindow::show_page(const QString& name) {
-  for (int i = 0; i < pages_->count(); ++i)
-    if (pages_->tabText(i).remove('&').compare(name, Qt::CaseInsensitive) == 0) {
-      pages_->setCurrentIndex(i);
-      return true;
-    }
-  return false;
-}
+bool MainWindow::is_settled() const { return !workspace_->planner.is_busy() && centre_->is_settled(); }
 
 void MainWindow::choose_first_array() {
   const auto& parameters = workspace_->planner.parameters();
@@ -104,44 +84,10 @@ void MainWindow::choose_first_array() {
   workspace_->selection.select_array(ParameterRef{parameters.front().path});
 }
 
-void MainWindow::open() {
-  if (!may_discard()) return;
-  const QString path =
-      QFileDialog::getOpenFileName(this, tr("Open run file"), workspace_->document.path(), file_filter);
-  if (!path.isEmpty()) open_file(path);
-}
-
-bool MainWindow::save() {
-  return workspace_->document.path().isEmpty() ? saveAs() : write(workspace_->document.path());
-}
-
-bool MainWindow::saveAs() {
-  QFileDialog dialog(this, tr("Save run file"), workspace_->document.path(), file_filter);
-  dialog.setAcceptMode(QFileDialog::AcceptSave);
-  dialog.setDefaultSuffix("json");
-  dialog.selectFile(workspace_->document.title());
-  return dialog.exec() == QDialog::Accepted && write(dialog.selectedFiles().value(0));
-}
-
-bool MainWindow::write(const QString& path) {
-  try {
-    workspace_->document.save(path);
-  } catch (const Failure& failure) {
-    QMessageBox::warning(this, tr("Not saved"), QString::fromUtf8(failure.what()));
-    return false;
-  }
-  recent_->add(path);
-  statusBar()->showMessage(tr("Saved %1").arg(path), 4000);
-  return true;
-}
-
-bool MainWindow::may_discard() {
-  if (!workspace_->document.is_modified()) return true;
-  const auto answer = QMessageBox::question(
-      this, tr("Unsaved changes"), tr("%1 has unsaved changes.").arg(workspace_->document.title()),
-      QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-  if (answer == QMessageBox::Save) return save();
-  return answer == QMessageBox::Discard;
+void MainWindow::show_unreadable(const QString& name, const std::vector<Error>& errors) {
+  docks_.problems()->show_file_errors(errors);
+  docks_.show(docks_.problems());
+  statusBar()->showMessage(tr("%1 could not be read").arg(name), 8000);
 }
 
 void MainWindow::train() {
@@ -149,8 +95,7 @@ void MainWindow::train() {
     statusBar()->showMessage(tr("The plan has problems; training needs a legal plan."), 6000);
     return;
   }
-  run_dock_->show();
-  run_dock_->raise();
+  docks_.show(docks_.run());
   workspace_->run.start(workspace_->planner.plan());
 }
 
@@ -171,62 +116,33 @@ void MainWindow::refresh_title() {
   setWindowFilePath(workspace_->document.path());
 }
 
-void MainWindow::refresh_banner() {
-  const std::vector<Error>& errors = workspace_->planner.errors();
-  banner_->setVisible(!errors.empty());
-  if (errors.empty()) return;
-  const Error& first = errors.front();
-  QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
-  if (!first.where.empty()) text.prepend(qt(first.where).toHtmlEscaped() + ": ");
-  if (!first.hint.empty()) text += " \u2014 " + qt(first.hint).toHtmlEscaped();
-  if (errors.size() > 1) text += tr(" (and %1 more)").arg(errors.size() - 1);
-  if (workspace_->planner.plan()) text += tr("<br>The views show the last good plan.");
-  banner_->setText(text);
-}
-
 void MainWindow::refresh_run() {
   const bool active = workspace_->run.is_active();
-  train_->setEnabled(!active && workspace_->planner.is_current());
-  stop_->setEnabled(active);
+  actions_.train->setEnabled(!active && workspace_->planner.is_current());
+  actions_.stop->setEnabled(active);
 }
 
 void MainWindow::focus_place(const QString& place) {
   const QString inside = place.section(' ', -1);  // behind the file and the line
-  if (mesh_bar_->focus_place(inside)) return;
-  if (parameters_->focus_place(inside)) {
-    parameters_dock_->show();
-    parameters_dock_->raise();
-    return;
-  }
-  settings_dock_->show();
-  settings_dock_->raise();
-  settings_->focus_place(inside);
+  if (!mesh_bar()->focus_place(inside)) docks_.focus_place(inside);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
-  // The docks take their share of the window's size until a person has sized them.
-  if (!std::exchange(arranged_, true)) arrange_docks();
-}
-
-bool MainWindow::event(QEvent* event) {
-  if (event->type() == QEvent::MouseButtonPress) pressed_sizes_ = dock_sizes();
-  const bool handled = QMainWindow::event(event);
-  if (event->type() == QEvent::MouseButtonRelease && dock_sizes() != pressed_sizes_) sized_by_hand_ = true;
-  return handled;
+  docks_.take_share();
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
-  fit_tool_bar();
-  if (arranged_ && !sized_by_hand_) arrange_docks();
+  tool_bar_->fit_to(width());
+  docks_.take_share();
 }
 
 void MainWindow::remember_arrangement() {
   remembers_ = true;
   const QSettings settings;
   restoreGeometry(settings.value(geometry_key).toByteArray());
-  arranged_ = sized_by_hand_ = restoreState(settings.value(docks_key).toByteArray());
+  if (restoreState(settings.value(docks_key).toByteArray())) docks_.keep_sizes();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -236,7 +152,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
                               QMessageBox::Close | QMessageBox::Cancel, QMessageBox::Cancel);
     if (answer != QMessageBox::Close) return event->ignore();
   }
-  if (!may_discard()) return event->ignore();
+  if (!files_.may_discard()) return event->ignore();
   workspace_->run.end_now();
   if (remembers_) {
     QSettings settings;
@@ -253,7 +169,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 
 void MainWindow::dropEvent(QDropEvent* event) {
   const QString path = event->mimeData()->urls().value(0).toLocalFile();
-  if (!path.isEmpty() && may_discard()) open_file(path);
+  if (!path.isEmpty()) files_.replace_by_file(path);
 }
 
 }  // namespace shardscope

@@ -79,7 +79,7 @@ class FilesTest : public QObject {
 
   void init() {
     window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->open_preset(default_preset);
+    window_->files().open_preset(default_preset);
     window_->show();
     QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
@@ -100,7 +100,7 @@ class FilesTest : public QObject {
     int number = 0;
     for (const auto& [text, words] : files) {
       const QString path = write(QString("wrong%1.json").arg(number++), text);
-      QCOMPARE(answer({choose(path)}, [&] { window_->open(); }), 1);
+      QCOMPARE(answer({choose(path)}, [&] { window_->files().choose_file(); }), 1);
       QString shown;
       for (int i = 0; i < problems->topLevelItemCount(); ++i)
         shown += problems->topLevelItem(i)->text(0) + " " + problems->topLevelItem(i)->text(1) + "\n";
@@ -111,7 +111,7 @@ class FilesTest : public QObject {
       QCOMPARE(planner().plan(), good);
       QVERIFY(planner().is_current());
     }
-    QVERIFY(!window_->open_file("/nowhere/run.json"));
+    QVERIFY(!window_->files().open_file("/nowhere/run.json"));
   }
 
   void a_file_whose_values_cannot_be_planned_is_opened_to_be_mended() {
@@ -122,7 +122,7 @@ class FilesTest : public QObject {
     document().save(path);
     document().reset(config, {});
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
-    QCOMPARE(answer({choose(path)}, [&] { window_->open(); }), 1);
+    QCOMPARE(answer({choose(path)}, [&] { window_->files().choose_file(); }), 1);
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
     QVERIFY(!planner().errors().empty());
     QCOMPARE(planner().plan()->hash, good->hash);
@@ -134,7 +134,7 @@ class FilesTest : public QObject {
   void what_is_saved_by_the_dialog_is_opened_by_the_dialog() {
     set_axis_size(document(), 0, 2);
     const QString path = folder_.filePath("mine");
-    QCOMPARE(answer({choose(path)}, [&] { QVERIFY(window_->save()); }), 1);
+    QCOMPARE(answer({choose(path)}, [&] { QVERIFY(window_->files().save()); }), 1);
     QCOMPARE(document().path(), path + ".json");
     QVERIFY(!document().is_modified());
     QVERIFY(!window_->isWindowModified());
@@ -142,25 +142,27 @@ class FilesTest : public QObject {
     QVERIFY(load_run_config((path + ".json").toStdString()) == saved);
     set_steps(document(), 77);
     QVERIFY(window_->isWindowModified());
-    QCOMPARE(answer({}, [&] { QVERIFY(window_->save()); }), 0);
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);
     QCOMPARE(load_run_config((path + ".json").toStdString()).steps, int64_t{77});
-    window_->open_preset(default_preset);
+    window_->files().open_preset(default_preset);
     QVERIFY(document().path().isEmpty());
-    QCOMPARE(answer({choose(path + ".json")}, [&] { window_->open(); }), 1);
+    QCOMPARE(answer({choose(path + ".json")}, [&] { window_->files().choose_file(); }), 1);
     QCOMPARE(document().config().steps, int64_t{77});
     QCOMPARE(document().title(), QString("mine.json"));
   }
 
   void a_file_that_cannot_be_written_is_said_and_stays_unsaved() {
     set_steps(document(), 5);
-    QCOMPARE(answer({choose("/proc/nowhere.json"), press(QMessageBox::Ok)}, [&] { QVERIFY(!window_->saveAs()); }), 2);
+    QCOMPARE(
+        answer({choose("/proc/nowhere.json"), press(QMessageBox::Ok)}, [&] { QVERIFY(!window_->files().save_as()); }),
+        2);
     QVERIFY(document().is_modified());
     QVERIFY(document().path().isEmpty());
   }
 
   void unsaved_changes_are_asked_about_before_they_go() {
     set_steps(document(), 5);
-    QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { window_->open(); }), 1);
+    QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { window_->files().choose_file(); }), 1);
     QCOMPARE(document().config().steps, int64_t{5});
     QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { QVERIFY(!window_->close()); }), 1);
     QVERIFY(window_->isVisible());
@@ -173,7 +175,7 @@ class FilesTest : public QObject {
     set_steps(document(), 5);
     QCOMPARE(answer({press(QMessageBox::Discard)}, [&] { QVERIFY(window_->close()); }), 1);
     window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->open_preset(default_preset);
+    window_->files().open_preset(default_preset);
     window_->show();
     QCOMPARE(answer({}, [&] { QVERIFY(window_->close()); }), 0);
   }

@@ -6,6 +6,7 @@
 #include <QMouseEvent>
 #include <QScrollArea>
 #include <QSettings>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextDocument>
@@ -13,6 +14,7 @@
 #include <QToolButton>
 #include <QTreeView>
 #include <QValueAxis>
+#include <atomic>
 #include <cmath>
 
 #include "gui/look/appearance.h"
@@ -314,6 +316,42 @@ class LayoutTest : public QObject {
     QVERIFY(QTest::qWaitForWindowExposed(&next));
     QTRY_COMPARE(next.findChild<QDockWidget*>("inspector")->width(), 277);
     QVERIFY(next.findChild<QDockWidget*>("run")->isHidden());
+  }
+
+  void a_change_of_theme_repaints_and_never_plans() {
+    auto plans = std::make_shared<std::atomic<int>>(0);
+    PlanSource counted = source();
+    counted.plan = [plans, plan = counted.plan](const RunConfig& config, std::stop_token stop) {
+      ++*plans;
+      return plan(config, stop);
+    };
+    MainWindow window(counted, "/nowhere/shardrun");
+    window.workspace().document.reset(made::config(), {});
+    window.show_page("collectives");
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current() && window.is_settled(), patience);
+    const int before = *plans;
+    QSignalSpy requested(&window.workspace().planner, &Planner::requested);
+    const auto axis_label = [&] {
+      for (const QLabel* label : window.mesh_bar()->findChildren<QLabel*>())
+        if (label->text().endsWith("data")) return label->text();
+      return QString();
+    };
+    QStringList looks;
+    for (const char* text : {"&Dark", "&Light", "&Dark"}) {
+      for (QAction* action : window.findChildren<QAction*>())
+        if (action->text() == text) action->trigger();
+      QVERIFY2(window.grab().toImage().pixelColor(4, window.height() - 4) == theme().window, text);
+      QVERIFY(axis_label().contains(axis_color(0, theme()).name()));
+      QVERIFY(window.findChild<QLabel*>("verdict0")->text().contains(theme().good.name()));
+      QVERIFY(window.findChild<RunCurve*>("lossCurve")->chart()->titleBrush().color() == theme().text);
+      QTest::qWait(0);
+    }
+    QCOMPARE(requested.count(), 0);
+    QVERIFY(window.is_settled());
+    QCOMPARE(plans->load(), before);
+    apply_theme(*qApp, ThemeChoice::light);
   }
 
   void a_window_that_was_not_asked_to_remember_leaves_no_trace() {

@@ -1,0 +1,63 @@
+#include "gui/window/actions.h"
+
+#include "gui/look/appearance.h"
+
+namespace shardscope {
+namespace {
+
+struct Words {
+  QString name, text, icon, tip;
+};
+
+QAction* finish(QAction* made, const QString& name, const QString& icon, QWidget& window) {
+  made->setObjectName(name);
+  if (!icon.isEmpty()) {
+    made->setIcon(themed_icon(icon));
+    QObject::connect(&look(), &Look::changed, made, [made, icon] { made->setIcon(themed_icon(icon)); });
+  }
+  window.addAction(made);
+  return made;
+}
+
+QAction* make(QWidget& window, const Words& words, const QKeySequence& key) {
+  auto* made = new QAction(words.text, &window);
+  made->setShortcut(key);
+  made->setToolTip(QString("%1 (%2)").arg(words.tip, key.toString(QKeySequence::NativeText)));
+  return finish(made, words.name, words.icon, window);
+}
+
+QAction* make_undo(QWidget& window, QUndoStack& edits) {
+  QAction* made = edits.createUndoAction(&window, QObject::tr("Undo"));
+  made->setShortcut(QKeySequence::Undo);
+  return finish(made, "undo", "undo", window);
+}
+
+QAction* make_redo(QWidget& window, QUndoStack& edits) {
+  QAction* made = edits.createRedoAction(&window, QObject::tr("Redo"));
+  made->setShortcuts({QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")});
+  return finish(made, "redo", "redo", window);
+}
+
+QString tr(const char* text) { return QObject::tr(text); }
+
+}  // namespace
+
+Actions::Actions(QWidget& window, QUndoStack& edits)
+    : open(make(window, {"open", tr("&Open\u2026"), "open", tr("Open a run file")}, QKeySequence::Open)),
+      save(make(window, {"save", tr("&Save"), "save", tr("Save the run file")}, QKeySequence::Save)),
+      save_as(make(window, {"saveAs", tr("Save &as\u2026"), "", tr("Save under another name")},
+                   QKeySequence("Ctrl+Shift+S"))),
+      quit(make(window, {"quit", tr("&Quit"), "", tr("Close the window")}, QKeySequence::Quit)),
+      undo(make_undo(window, edits)),
+      redo(make_redo(window, edits)),
+      find(make(window, {"find", tr("&Find parameter"), "", tr("Filter the parameter tree")}, QKeySequence::Find)),
+      copy(make(window, {"copyPlan", tr("Copy plan as &text"), "", tr("Copy the verdict and the run file")},
+                QKeySequence("Ctrl+Shift+C"))),
+      mesh(make(window, {"meshAxes", tr("&Mesh axes\u2026"), "mesh", tr("Add, remove, rename or order mesh axes")},
+                QKeySequence("Ctrl+M"))),
+      train(make(window, {"train", tr("&Train"), "train", tr("Train this plan on one rank per device")},
+                 QKeySequence("F5"))),
+      stop(make(window, {"stop", tr("&Stop"), "stop", tr("Stop after the current step; again: at once")},
+                QKeySequence("Shift+F5"))) {}
+
+}  // namespace shardscope

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <QAction>
+#include <QUndoStack>
+#include <QWidget>
+
+namespace shardscope {
+
+// What a person can do by menu, tool bar or key, by name. Who does it connects to `triggered`. The actions belong to
+// `window`; their icons follow the theme.
+struct Actions {
+  Actions(QWidget& window, QUndoStack& edits);
+
+  QAction *const open, *const save, *const save_as, *const quit;
+  QAction *const undo, *const redo, *const find, *const copy;
+  QAction *const mesh, *const train, *const stop;
+};
+
+}  // namespace shardscope

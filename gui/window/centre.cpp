@@ -1,0 +1,65 @@
+#include "gui/window/centre.h"
+
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include "gui/document/text.h"
+#include "gui/pages/collectives_page.h"
+#include "gui/pages/flow_page.h"
+#include "gui/pages/layout_page.h"
+#include "gui/pages/memory_page.h"
+#include "gui/pages/timeline_page.h"
+
+namespace shardscope {
+
+Centre::Centre(Workspace& workspace, QWidget* parent)
+    : QWidget(parent), planner_(workspace.planner), banner_(new QLabel(this)), pages_(new QTabWidget(this)) {
+  banner_->setObjectName("banner");
+  banner_->setWordWrap(true);
+  pages_->setObjectName("pages");
+  pages_->setDocumentMode(true);
+  pages_->tabBar()->setExpanding(false);
+  auto* collectives = new CollectivesPage(workspace);
+  comparison_ = collectives->comparison();
+  add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array lies on the devices."));
+  add_page(new FlowPage(workspace), tr("&Flow"),
+           tr("The steps of the program, with the layout of what each computes and every reshard."));
+  add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
+  add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
+  add_page(new TimelinePage(workspace), tr("&Timeline"), tr("Where the time of a training step goes."));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(banner_);
+  layout->addWidget(pages_, 1);
+  connect(&planner_, &Planner::delivered, this, &Centre::refresh_banner);
+  refresh_banner();
+}
+
+void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
+  pages_->setTabToolTip(pages_->addTab(page, title), tip);
+}
+
+bool Centre::show_page(const QString& name) {
+  for (int i = 0; i < pages_->count(); ++i)
+    if (pages_->tabText(i).remove('&').compare(name, Qt::CaseInsensitive) == 0) {
+      pages_->setCurrentIndex(i);
+      return true;
+    }
+  return false;
+}
+
+void Centre::refresh_banner() {
+  const std::vector<Error>& errors = planner_.errors();
+  banner_->setVisible(!errors.empty());
+  if (errors.empty()) return;
+  const Error& first = errors.front();
+  QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
+  if (!first.where.empty()) text.prepend(qt(first.where).toHtmlEscaped() + ": ");
+  if (!first.hint.empty()) text += " \u2014 " + qt(first.hint).toHtmlEscaped();
+  if (errors.size() > 1) text += tr(" (and %1 more)").arg(errors.size() - 1);
+  if (planner_.plan()) text += tr("<br>The views show the last good plan.");
+  banner_->setText(text);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,82 @@
+#include "gui/window/files.h"
+
+#include <QFileDialog>
+#include <QMessageBox>
+
+#include "gui/window/presets.h"
+#include "gui/window/recent_files.h"
+
+namespace shardscope {
+namespace {
+
+const QString file_filter = QObject::tr("Run files (*.json);;All files (*)");
+
+}  // namespace
+
+Files::Files(Document& document, QWidget& window) : document_(document), window_(window) {}
+
+bool Files::open_file(const QString& path) {
+  try {
+    document_.load(path);
+  } catch (const Failure& failure) {
+    emit unreadable(path, failure.errors());
+    return false;
+  }
+  remember_recent_file(path);
+  return true;
+}
+
+void Files::open_preset(const QString& name) {
+  try {
+    document_.reset(load_preset(name), {}, name + ".json");
+  } catch (const Failure& failure) {
+    emit unreadable(name, failure.errors());
+  }
+}
+
+void Files::choose_file() {
+  if (!may_discard()) return;
+  const QString path = QFileDialog::getOpenFileName(&window_, tr("Open run file"), document_.path(), file_filter);
+  if (!path.isEmpty()) open_file(path);
+}
+
+void Files::replace_by_file(const QString& path) {
+  if (may_discard()) open_file(path);
+}
+
+void Files::replace_by_preset(const QString& name) {
+  if (may_discard()) open_preset(name);
+}
+
+bool Files::may_discard() {
+  if (!document_.is_modified()) return true;
+  const auto answer =
+      QMessageBox::question(&window_, tr("Unsaved changes"), tr("%1 has unsaved changes.").arg(document_.title()),
+                            QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+  if (answer == QMessageBox::Save) return save();
+  return answer == QMessageBox::Discard;
+}
+
+bool Files::save() { return document_.path().isEmpty() ? save_as() : write(document_.path()); }
+
+bool Files::save_as() {
+  QFileDialog dialog(&window_, tr("Save run file"), document_.path(), file_filter);
+  dialog.setAcceptMode(QFileDialog::AcceptSave);
+  dialog.setDefaultSuffix("json");
+  dialog.selectFile(document_.title());
+  return dialog.exec() == QDialog::Accepted && write(dialog.selectedFiles().value(0));
+}
+
+bool Files::write(const QString& path) {
+  try {
+    document_.save(path);
+  } catch (const Failure& failure) {
+    QMessageBox::warning(&window_, tr("Not saved"), QString::fromUtf8(failure.what()));
+    return false;
+  }
+  remember_recent_file(path);
+  emit saved(path);
+  return true;
+}
+
+}  // namespace shardscope

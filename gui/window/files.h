@@ -1,0 +1,43 @@
+#pragma once
+
+#include <QObject>
+#include <vector>
+
+#include "gui/document/document.h"
+
+namespace shardscope {
+
+// Opens, stores and replaces the document, with the dialogs that this takes.
+class Files : public QObject {
+  Q_OBJECT
+ public:
+  // `window`: what the dialogs belong to.
+  Files(Document& document, QWidget& window);
+
+  // Reads a run file into the document; false when it cannot be read. Asks nothing about unsaved changes.
+  bool open_file(const QString& path);
+  void open_preset(const QString& name);
+
+  // Ask first where changes would be lost.
+  void choose_file();
+  void replace_by_file(const QString& path);
+  void replace_by_preset(const QString& name);
+  // True where nothing is unsaved, or the person has saved it or lets it go.
+  bool may_discard();
+
+  // False where nothing was written.
+  bool save();
+  bool save_as();
+
+ signals:
+  void unreadable(const QString& name, const std::vector<Error>& errors);
+  void saved(const QString& path);
+
+ private:
+  bool write(const QString& path);
+
+  Document& document_;
+  QWidget& window_;
+};
+
+}  // namespace shardscope
