@@ -11,6 +11,17 @@
 #include "gui/window/appearance.h"
 
 namespace shardscope {
+namespace {
+
+QScrollArea* scrolled(QWidget* content) {
+  auto* area = new QScrollArea;
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidget(content);
+  return area;
+}
+
+}  // namespace
 
 RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
@@ -34,15 +45,12 @@ RunPanel::RunPanel(Workspace& workspace, QWidget* parent)
   log_->setLineWrapMode(QPlainTextEdit::NoWrap);
   log_->setFrameShape(QFrame::NoFrame);
   log_->setPlaceholderText(tr("What shardrun and the ranks print appears here."));
-  auto* ranks = new QScrollArea(this);
-  ranks->setWidgetResizable(true);
-  ranks->setFrameShape(QFrame::NoFrame);
-  ranks->setWidget(new RankBars(workspace));
   tabs_->setDocumentMode(true);
-  tabs_->addTab(curves_, tr("Curves"));
+  scrolled_curves_ = scrolled(curves_);
+  tabs_->addTab(scrolled_curves_, tr("Curves"));
   comparison_ = new RunComparison(workspace, this);
   tabs_->addTab(comparison_, tr("Predicted and measured"));
-  tabs_->addTab(ranks, tr("Ranks"));
+  tabs_->addTab(scrolled(new RankBars(workspace)), tr("Ranks"));
   tabs_->addTab(log_, tr("Log"));
 
   auto* top = new QHBoxLayout;
@@ -69,7 +77,7 @@ void RunPanel::refresh() {
   const RunControl& run = workspace_.run;
   const bool failed = run.state() == RunControl::State::failed;
   if (run.state() != RunControl::State::idle && !std::exchange(has_run_, true) && tabs_->currentWidget() == comparison_)
-    tabs_->setCurrentWidget(curves_);
+    tabs_->setCurrentWidget(scrolled_curves_);
   state_->setText(QString("<span style='color:%1'>%2</span>")
                       .arg((failed ? theme().error : theme().text).name(),
                            run.state() == RunControl::State::idle
