@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/compile/compile.h"
+#include "viz/text/metric_text.h"
 #include "viz/text/visualize.h"
 
 namespace shardscope {
@@ -29,43 +30,39 @@ std::string opening_lines(const Plan& plan) {
 }
 
 std::string epoch_line(const StepMessage& step) {
-  return fmt::format("Epoch {}: Loss = {:.4f}, Accuracy = {:.2f}%\n", step.step, step.loss, step.accuracy * 100);
+  std::string text = fmt::format("Epoch {}:", step.step);
+  const char* separator = " ";
+  for (const auto& [name, value] : step.metrics) {
+    text += fmt::format("{}{} = {}", separator, metric_label(name), metric_text(name, value));
+    separator = ", ";
+  }
+  return text + '\n';
 }
 
 std::string json_line(const StepMessage& step) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const RankMeasurement& rank : step.ranks) {
     ranks.push_back({{"rank", rank.rank},
-                     {"arena_bytes", rank.arena_bytes},
-                     {"heap_bytes", rank.heap_bytes},
-                     {"wire_bytes_sent", rank.wire_bytes},
-                     {"parameter_bytes", rank.parameter_bytes},
-                     {"optimizer_bytes", rank.optimizer_bytes}});
+                     {"arena_bytes", rank.use.arena_bytes},
+                     {"heap_bytes", rank.use.heap_bytes},
+                     {"wire_bytes_sent", rank.use.wire_bytes},
+                     {"parameter_bytes", rank.use.parameter_bytes},
+                     {"optimizer_bytes", rank.use.optimizer_bytes}});
   }
-  nlohmann::ordered_json json = {{"step", step.step},
-                                 {"loss", step.loss},
-                                 {"accuracy", step.accuracy},
-                                 {"step_ms", step.step_ms},
-                                 {"ranks", std::move(ranks)}};
+  nlohmann::ordered_json json = {{"step", step.step}};
+  for (const auto& [name, value] : step.metrics) json[name] = value;
+  json["step_ms"] = step.step_ms;
+  json["ranks"] = std::move(ranks);
   return json.dump() + '\n';
 }
 
 StepMessage to_message(const StepReport& report) {
   StepMessage message;
   message.step = report.record.step;
-  message.loss = report.record.loss;
-  message.accuracy = report.record.accuracy;
+  message.metrics = report.metrics;
   message.step_ms = report.record.step_ms;
   for (size_t i = 0; i < report.ranks.size(); ++i) {
-    const RankUse& use = report.ranks[i];
-    RankMeasurement rank;
-    rank.rank = static_cast<int>(i);
-    rank.arena_bytes = use.arena_bytes;
-    rank.heap_bytes = use.heap_bytes;
-    rank.wire_bytes = use.wire_bytes;
-    rank.parameter_bytes = use.parameter_bytes;
-    rank.optimizer_bytes = use.optimizer_bytes;
-    message.ranks.push_back(rank);
+    message.ranks.push_back({static_cast<int>(i), report.ranks[i], {}, {}});
   }
   return message;
 }

@@ -13,11 +13,11 @@ namespace shardscope {
 // "Sharded param ('params', 'Embed_0', 'embedding') with PartitionSpec('data', 'model')".
 std::string opening_lines(const Plan& plan);
 
-// "Epoch 0: Loss = 7.5672, Accuracy = 0.12%"
+// Each metric under its label (viz/text/metric_text.h): "Epoch 0: Loss = 7.5672, Accuracy = 0.12%".
 std::string epoch_line(const StepMessage& step);
 
-// One JSON object: step, loss, accuracy, step_ms, and ranks: rank, arena_bytes, heap_bytes, wire_bytes_sent (in this
-// step), parameter_bytes, optimizer_bytes. A number that is not finite is null.
+// One JSON object: step, each metric under its own name (loss, accuracy), step_ms, and ranks: rank, arena_bytes,
+// heap_bytes, wire_bytes_sent (in this step), parameter_bytes, optimizer_bytes. A number that is not finite is null.
 std::string json_line(const StepMessage& step);
 
 // What a rank under a person's own mpirun reports, in the launcher's terms.

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "engine/base/hash.h"
+#include "engine/compile/metric_outputs.h"
 #include "engine/compile/training_graph.h"
 #include "engine/config/write.h"
 #include "engine/data/data_kind.h"
@@ -72,9 +73,11 @@ class Compilation {
     plan_.program = std::move(lowered.program);
     verify(plan_.program, *graph_, plan_.mesh);
     describe(lowered, choices);
+    std::vector<int> kept;
+    for (const Metric& metric : plan_.metrics) kept.push_back(metric.value);
     std::vector<ValueId> gradients;
     for (StateId id : graph_->trainable()) gradients.push_back(training.cotangents[graph_->states[id].before]);
-    plan_memory(plan_.program, *graph_, gradients, {plan_.loss_value, plan_.accuracy_value},
+    plan_memory(plan_.program, *graph_, gradients, kept,
                 plan_.profile.threads_per_rank(plan_.mesh.device_count()));
     verify_memory(plan_.program);
     total_memory(plan_.program, plan_.totals);
@@ -174,8 +177,9 @@ class Compilation {
       parameter.state_values.push_back(lowered.versions[state.before].front());
     }
     for (const auto& [name, value] : graph_->inputs) plan_.input_values.push_back(lowered.versions[value].front());
-    plan_.loss_value = lowered.versions[graph_->outputs.at("loss")].back();
-    plan_.accuracy_value = lowered.versions[graph_->outputs.at("accuracy")].back();
+    for (const std::string& name : metric_outputs(*graph_)) {
+      plan_.metrics.push_back({name, lowered.versions[graph_->outputs.at(name)].back()});
+    }
     for (size_t v = 0; v < graph_->values.size(); ++v) {
       const Value& value = graph_->values[v];
       bool shown = value.kind == ValueKind::input ||

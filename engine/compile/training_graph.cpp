@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "engine/compile/data_request.h"
+#include "engine/compile/metric_outputs.h"
 #include "engine/data/data_kind.h"
 #include "engine/graph/autodiff.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
 #include "engine/optim/optimizer.h"
+#include "engine/plan/metrics.h"
 #include "models/registry.h"
 
 namespace shardscope {
@@ -109,6 +111,7 @@ ForwardGraph build_forward(const RunConfig& config) {
   const Mesh mesh = result.mesh ? *result.mesh : mesh_of_names(config.mesh_axes);
   const Graph* graph = result.graph ? &*result.graph : nullptr;
   if (graph) check_sizes(*graph, errors);
+  if (graph) append(errors, check_metric_names(metric_outputs(*graph)));
   if (graph && batch_known) append(errors, check_data(*kind, data_request(*graph)));
   check_specs(config.sharding, mesh, graph, batch_known, errors);
   return result;

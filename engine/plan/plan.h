@@ -11,6 +11,7 @@
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/sharding.h"
 #include "engine/plan/device_profile.h"
+#include "engine/plan/metrics.h"
 #include "engine/program/program.h"
 
 namespace shardscope {
@@ -62,8 +63,7 @@ struct Plan {
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   std::vector<int> input_values;     // program values of graph inputs, in the order of Graph::inputs
-  int loss_value = -1;               // scalar f32, replicated
-  int accuracy_value = -1;
+  std::vector<Metric> metrics;       // loss first
   PlanTotals totals;
   std::vector<Error> warnings;
   uint64_t hash = 0;                 // of config, profile and library versions

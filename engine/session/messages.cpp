@@ -67,11 +67,8 @@ Phase phase_of(const Json& json) {
 Json write(const HelloMessage& hello) {
   Json steps = Json::array();
   for (const PlanStepName& step : hello.plan_steps) steps.push_back({step.name, static_cast<int>(step.phase)});
-  return {{"message", "hello"},
-          {"config", hello.config_json},
-          {"plan_hash", hello.plan_hash},
-          {"ranks", hello.ranks},
-          {"plan_steps", std::move(steps)}};
+  return {{"message", "hello"},   {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
+          {"ranks", hello.ranks}, {"plan_steps", std::move(steps)}, {"metrics", hello.metrics}};
 }
 
 HelloMessage read_hello(const Json& json) {
@@ -82,16 +79,17 @@ HelloMessage read_hello(const Json& json) {
   hello.plan_steps = list<PlanStepName>(json.at("plan_steps"), [](const Json& item) {
     return PlanStepName{item.at(0).get<std::string>(), phase_of(item.at(1))};
   });
+  hello.metrics = json.at("metrics").get<std::vector<std::string>>();
   return hello;
 }
 
 Json write(const RankMeasurement& rank) {
   return {{"rank", rank.rank},
-          {"arena_bytes", rank.arena_bytes},
-          {"heap_bytes", rank.heap_bytes},
-          {"wire_bytes", rank.wire_bytes},
-          {"parameter_bytes", rank.parameter_bytes},
-          {"optimizer_bytes", rank.optimizer_bytes},
+          {"arena_bytes", rank.use.arena_bytes},
+          {"heap_bytes", rank.use.heap_bytes},
+          {"wire_bytes", rank.use.wire_bytes},
+          {"parameter_bytes", rank.use.parameter_bytes},
+          {"optimizer_bytes", rank.use.optimizer_bytes},
           {"busy_ms", rank.busy_ms},
           {"wait_ms", rank.wait_ms}};
 }
@@ -99,11 +97,11 @@ Json write(const RankMeasurement& rank) {
 RankMeasurement read_measurement(const Json& json) {
   RankMeasurement rank;
   rank.rank = whole<int>(json.at("rank"));
-  rank.arena_bytes = whole<int64_t>(json.at("arena_bytes"));
-  rank.heap_bytes = whole<int64_t>(json.at("heap_bytes"));
-  rank.wire_bytes = number(json.at("wire_bytes"));
-  rank.parameter_bytes = whole<int64_t>(json.at("parameter_bytes"));
-  rank.optimizer_bytes = whole<int64_t>(json.at("optimizer_bytes"));
+  rank.use.arena_bytes = whole<int64_t>(json.at("arena_bytes"));
+  rank.use.heap_bytes = whole<int64_t>(json.at("heap_bytes"));
+  rank.use.wire_bytes = number(json.at("wire_bytes"));
+  rank.use.parameter_bytes = whole<int64_t>(json.at("parameter_bytes"));
+  rank.use.optimizer_bytes = whole<int64_t>(json.at("optimizer_bytes"));
   rank.busy_ms = by_phase(json.at("busy_ms"));
   rank.wait_ms = by_phase(json.at("wait_ms"));
   return rank;
@@ -112,20 +110,21 @@ RankMeasurement read_measurement(const Json& json) {
 Json write(const StepMessage& step) {
   Json ranks = Json::array();
   for (const RankMeasurement& rank : step.ranks) ranks.push_back(write(rank));
-  return {{"message", "step"},
-          {"step", step.step},
-          {"loss", step.loss},
-          {"accuracy", step.accuracy},
-          {"step_ms", step.step_ms},
-          {"ranks", std::move(ranks)},
-          {"plan_step_ms", step.plan_step_ms}};
+  Json json = {{"message", "step"},       {"step", step.step},         {"metrics", Json::array()},
+               {"step_ms", step.step_ms}, {"ranks", std::move(ranks)}, {"plan_step_ms", step.plan_step_ms}};
+  for (const MetricValue& metric : step.metrics) {
+    json["metrics"].push_back(metric.name);
+    json[metric.name] = metric.value;
+  }
+  return json;
 }
 
 StepMessage read_step(const Json& json) {
   StepMessage step;
   step.step = whole<int64_t>(json.at("step"));
-  step.loss = number(json.at("loss"));
-  step.accuracy = number(json.at("accuracy"));
+  step.metrics = list<MetricValue>(json.at("metrics"), [&](const Json& name) {
+    return MetricValue{name.get<std::string>(), number(json.at(name.get_ref<const std::string&>()))};
+  });
   step.step_ms = number(json.at("step_ms"));
   step.ranks = list<RankMeasurement>(json.at("ranks"), read_measurement);
   step.plan_step_ms = numbers(json.at("plan_step_ms"));

@@ -27,27 +27,24 @@ struct HelloMessage {
   uint64_t plan_hash = 0;
   int ranks = 0;
   std::vector<PlanStepName> plan_steps;  // by plan step id
+  std::vector<std::string> metrics;      // names, in the plan's order
   bool operator==(const HelloMessage&) const = default;
 };
 
 struct RankMeasurement {
   int rank = 0;
-  int64_t arena_bytes = 0;
-  int64_t heap_bytes = 0;
-  double wire_bytes = 0;  // sent in this step
-  int64_t parameter_bytes = 0;
-  int64_t optimizer_bytes = 0;
+  RankUse use;
   std::array<double, 3> busy_ms{};  // by Phase
   std::array<double, 3> wait_ms{};
   bool operator==(const RankMeasurement&) const = default;
 };
 
-// A training step that every rank has finished. loss and accuracy are NaN where the run computed no number.
+// A training step that every rank has finished. A metric is NaN where the run computed no number. As JSON each metric
+// is a key of its own, and "metrics" lists their names.
 struct StepMessage {
   int64_t step = 0;
-  double loss = 0;
-  double accuracy = 0;
-  double step_ms = 0;  // of the slowest rank
+  std::vector<MetricValue> metrics;  // in the plan's order
+  double step_ms = 0;                // of the slowest rank
   std::vector<RankMeasurement> ranks;
   std::vector<double> plan_step_ms;  // by plan step id: arrival to end, mean over ranks
   bool operator==(const StepMessage&) const = default;

@@ -4,9 +4,11 @@
 
 namespace shardscope {
 
-Progress::Progress(std::string session_directory, int ranks, std::vector<PlanStepName> plan_steps)
+Progress::Progress(std::string session_directory, int ranks, std::vector<PlanStepName> plan_steps,
+                   std::vector<std::string> metrics)
     : session_directory_(std::move(session_directory)),
       plan_steps_(std::move(plan_steps)),
+      metrics_(std::move(metrics)),
       readers_(ranks),
       statuses_(ranks),
       told_(ranks) {}
@@ -76,23 +78,14 @@ void Progress::add_event(int rank, const StepEvent& event) {
 StepMessage Progress::close(int64_t step, const OpenStep& open) const {
   StepMessage message;
   message.step = step;
-  bool first = true;
   for (size_t rank = 0; rank < open.records.size(); ++rank) {
     const auto& record = open.records[rank];
     if (!record) continue;
-    if (first) {
-      message.loss = record->loss;
-      message.accuracy = record->accuracy;
-      first = false;
-    }
+    if (message.ranks.empty()) message.metrics = with_names(metrics_, record->metrics);
     message.step_ms = std::max(message.step_ms, record->step_ms);
     RankMeasurement measured = open.measurements[rank];
     measured.rank = static_cast<int>(rank);
-    measured.arena_bytes = record->arena_bytes;
-    measured.heap_bytes = record->heap_bytes;
-    measured.wire_bytes = record->wire_bytes;
-    measured.parameter_bytes = statuses_[rank]->parameter_bytes;
-    measured.optimizer_bytes = statuses_[rank]->optimizer_bytes;
+    measured.use = record->use;
     message.ranks.push_back(measured);
   }
   message.plan_step_ms = open.plan_step_ms;

@@ -14,7 +14,9 @@ namespace shardscope {
 // ranks have finished it.
 class Progress {
  public:
-  Progress(std::string session_directory, int ranks, std::vector<PlanStepName> plan_steps);
+  // `metrics`: names, in the plan's order.
+  Progress(std::string session_directory, int ranks, std::vector<PlanStepName> plan_steps,
+           std::vector<std::string> metrics);
 
   // RankStateMessages, then StepMessages in step order. Throws Failure when a telemetry file is damaged.
   std::vector<Message> poll();
@@ -37,6 +39,7 @@ class Progress {
 
   std::string session_directory_;
   std::vector<PlanStepName> plan_steps_;
+  std::vector<std::string> metrics_;
   std::vector<std::optional<TelemetryReader>> readers_;
   std::vector<std::optional<RankStatus>> statuses_;
   std::vector<std::optional<RankStateMessage>> told_;

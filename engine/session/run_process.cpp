@@ -35,7 +35,7 @@ RunProcess::RunProcess(RunOptions options)
       control_(Control::create(directory_.path())),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
               [this] { return greeting(); }),
-      progress_(directory_.path(), options_.ranks, options_.plan_steps),
+      progress_(directory_.path(), options_.ranks, options_.plan_steps, options_.metrics),
       watchdog_(options_.plan_hash, options_.plan_steps, options_.limits),
       rank_processes_(options_.ranks) {
   write_text(directory_.path() + "/config.json", options_.config_json);
@@ -225,9 +225,9 @@ void RunProcess::publish(const Message& message) {
 std::string RunProcess::greeting() const {
   SnapshotMessage snapshot = snapshot_;
   snapshot.log.assign(log_.begin(), log_.end());
-  std::string lines =
-      to_json_line(HelloMessage{options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps}) +
-      to_json_line(snapshot);
+  std::string lines = to_json_line(HelloMessage{options_.config_json, options_.plan_hash, options_.ranks,
+                                                options_.plan_steps, options_.metrics}) +
+                      to_json_line(snapshot);
   if (finished_) lines += to_json_line(*finished_);
   return lines;
 }

@@ -27,7 +27,8 @@ struct RunOptions {
   int ranks = 1;
   int64_t steps = 0;  // that the run file asks for
   std::vector<PlanStepName> plan_steps;
-  std::string socket_path;  // empty: DIR/socket
+  std::vector<std::string> metrics;  // names, in the plan's order
+  std::string socket_path;           // empty: DIR/socket
   // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.
   std::function<std::vector<std::string>(const std::string& session_directory)> command;
   WatchdogLimits limits;

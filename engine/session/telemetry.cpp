@@ -85,11 +85,6 @@ void TelemetryWriter::set_plan_hash(uint64_t hash) noexcept {
   layout(file_).plan_hash.store(hash, std::memory_order_release);
 }
 
-void TelemetryWriter::set_stored_bytes(int64_t parameters, int64_t optimizer) noexcept {
-  put(layout(file_).parameter_bytes, parameters);
-  put(layout(file_).optimizer_bytes, optimizer);
-}
-
 void TelemetryWriter::set_state(RankState state) noexcept {
   uint64_t old = layout(file_).state.load(std::memory_order_acquire);
   while (old != static_cast<uint64_t>(RankState::failed) &&
@@ -146,8 +141,6 @@ RankStatus TelemetryReader::status() const {
   status.training_step = get(file.training_step);
   status.plan_step = static_cast<int>(get(file.plan_step));
   status.plan_hash = file.plan_hash.load(std::memory_order_acquire);
-  status.parameter_bytes = get(file.parameter_bytes);
-  status.optimizer_bytes = get(file.optimizer_bytes);
   status.failed_ns = get(file.failed_ns);
   if (status.state == RankState::failed) {
     size_t size = std::min<size_t>(static_cast<size_t>(get(file.error_size)), telemetry::error_bytes);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/metrics.h"
 #include "engine/session/mapped_file.h"
 
 namespace shardscope {
@@ -14,15 +15,22 @@ enum class RankState : uint8_t { starting, running, finished, failed };
 std::string_view name(RankState state);
 std::optional<RankState> rank_state(std::string_view name);
 
+// What a rank used, measured.
+struct RankUse {
+  int64_t arena_bytes = 0;      // highest byte of the arena overwritten so far, in whole lines of 64
+  int64_t heap_bytes = 0;       // of the process outside the arena, taken since training began
+  double wire_bytes = 0;        // sent in this step, the Communicator's own count
+  int64_t parameter_bytes = 0;  // stored: written when the parameters were made
+  int64_t optimizer_bytes = 0;
+  bool operator==(const RankUse&) const = default;
+};
+
 // One training step as one rank saw it, written at its end.
 struct StepRecord {
-  int64_t step = 0;  // from 0
-  double loss = 0;
-  double accuracy = 0;  // 0 to 1
-  double step_ms = 0;
-  int64_t arena_bytes = 0;  // measured: highest byte of the arena overwritten so far
-  int64_t heap_bytes = 0;   // of the process, outside the arena
-  double wire_bytes = 0;    // sent in this step, the Communicator's own count
+  int64_t step = 0;    // from 0
+  double step_ms = 0;  // of the plan's steps; making the inputs is not part of it
+  RankUse use;
+  MetricNumbers metrics{};  // in the order of the plan's
   bool operator==(const StepRecord&) const = default;
 };
 
@@ -48,8 +56,6 @@ struct RankStatus {
   int64_t training_step = -1;  // the one it is in; -1 before the first
   int plan_step = -1;          // the last one begun; -1 before the first
   uint64_t plan_hash = 0;
-  int64_t parameter_bytes = 0;  // stored on this rank, measured from its buffers
-  int64_t optimizer_bytes = 0;
   int64_t failed_ns = 0;   // CLOCK_MONOTONIC, of the call of fail()
   std::string error_text;  // of a failed rank
 };
@@ -67,7 +73,6 @@ class TelemetryWriter {
   TelemetryWriter(const std::string& session_directory, int rank, int world_size);
 
   void set_plan_hash(uint64_t hash) noexcept;
-  void set_stored_bytes(int64_t parameters, int64_t optimizer) noexcept;
   void set_state(RankState state) noexcept;  // running, finished; without effect after fail()
   // State failed, with the first 4000 bytes of the text. Only the first call counts. From any thread.
   void fail(std::string_view text) noexcept;

@@ -17,7 +17,7 @@ namespace shardscope::telemetry {
 using Word = std::atomic<uint64_t>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == 8);
 
-inline constexpr uint64_t magic = 0x314d4c5444524853;  // "SHRDTLM1"
+inline constexpr uint64_t magic = 0x324d4c5444524853;  // "SHRDTLM2"
 inline constexpr size_t error_bytes = 4000;
 inline constexpr size_t step_capacity = 1024;
 inline constexpr size_t event_capacity = 16384;
@@ -68,7 +68,6 @@ struct File {
   Word magic;
   Word rank, world_size, pid, plan_hash;
   Word state, heartbeat, heartbeat_ns, training_step, plan_step;
-  Word parameter_bytes, optimizer_bytes;
   Word failing, failed_ns, error_size;
   std::array<Word, error_bytes / 8> error;
   Ring<StepRecord, step_capacity> steps;

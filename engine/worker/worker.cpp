@@ -46,6 +46,7 @@ class Training {
  public:
   Training(const Plan& plan, Communicator& world, std::span<std::byte> memory, const TrainHooks& hooks)
       : plan_(plan),
+        metric_names_(metric_names(plan.metrics)),
         world_(world),
         hooks_(hooks),
         arena_(memory),
@@ -56,7 +57,6 @@ class Training {
         stored_(initialize_stored(plan, world.rank(), executor_)),
         inputs_(plan, world.rank(), executor_) {
     if (!hooks_.telemetry) return;
-    hooks_.telemetry->set_stored_bytes(stored_.parameters, stored_.optimizer);
     hooks_.telemetry->set_state(RankState::running);
   }
 
@@ -75,13 +75,8 @@ class Training {
                stored_.optimizer};
     own.stop = stop_requested();
     StepReport report;
-    report.record = {step,
-                     scalar(executor_, plan_.loss_value),
-                     scalar(executor_, plan_.accuracy_value),
-                     took.count(),
-                     own.use.arena_bytes,
-                     own.use.heap_bytes,
-                     own.use.wire_bytes};
+    report.record = {step, took.count(), own.use, metric_numbers()};
+    report.metrics = with_names(metric_names_, report.record.metrics);
     if (hooks_.telemetry) hooks_.telemetry->add_step(report.record);
 
     bool stop = false;
@@ -94,11 +89,18 @@ class Training {
   }
 
  private:
+  MetricNumbers metric_numbers() const {
+    MetricNumbers numbers{};
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) numbers[i] = scalar(executor_, plan_.metrics[i].value);
+    return numbers;
+  }
+
   bool stop_requested() const {
     return hooks_.stop.stop_requested() || (world_.rank() == 0 && hooks_.control && hooks_.control->stop_requested());
   }
 
   const Plan& plan_;
+  std::vector<std::string> metric_names_;
   Communicator& world_;
   const TrainHooks& hooks_;
   Arena arena_;

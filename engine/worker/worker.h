@@ -14,18 +14,10 @@
 
 namespace shardscope {
 
-// What a rank used, measured.
-struct RankUse {
-  int64_t arena_bytes = 0;      // highest byte of the arena overwritten so far, in whole lines of 64
-  int64_t heap_bytes = 0;       // of the process, taken since training began
-  double wire_bytes = 0;        // sent in this step
-  int64_t parameter_bytes = 0;  // written when the parameters were made
-  int64_t optimizer_bytes = 0;
-};
-
 struct StepReport {
-  StepRecord record;           // this rank's
-  std::vector<RankUse> ranks;  // of every rank, this one included
+  StepRecord record;                 // this rank's
+  std::vector<MetricValue> metrics;  // the record's, with their names
+  std::vector<RankUse> ranks;        // of every rank, this one included
 };
 
 // The surroundings of a training; all may be absent.

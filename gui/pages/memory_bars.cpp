@@ -23,7 +23,7 @@ constexpr int most_rows = 64;
 double measured_bytes(const RunRecord* run, int device) {
   if (!run) return 0;
   for (const RankMeasurement& rank : run->measurements())
-    if (rank.rank == device) return double(rank.arena_bytes);
+    if (rank.rank == device) return double(rank.use.arena_bytes);
   return 0;
 }
 
@@ -52,7 +52,7 @@ double MemoryBars::widest_bytes() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   double widest = std::max<double>(1, double(plan->totals.memory_total));
   if (const RunRecord* run = workspace_.matching_run())
-    for (const RankMeasurement& rank : run->measurements()) widest = std::max(widest, double(rank.arena_bytes));
+    for (const RankMeasurement& rank : run->measurements()) widest = std::max(widest, double(rank.use.arena_bytes));
   return widest;
 }
 

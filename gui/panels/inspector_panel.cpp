@@ -233,8 +233,8 @@ void InspectorPanel::show_device() {
       if (rank.rank == device) {
         rows.emplace_back(tr("Measured"),
                           tr("%1 arena, %2 sent a step")
-                              .arg(qt(bytes_text(double(rank.arena_bytes))), qt(bytes_text(rank.wire_bytes))));
-        tips.push_back(qt(exact_bytes(double(rank.arena_bytes))) + ", " + qt(exact_bytes(rank.wire_bytes)));
+                              .arg(qt(bytes_text(double(rank.use.arena_bytes))), qt(bytes_text(rank.use.wire_bytes))));
+        tips.push_back(qt(exact_bytes(double(rank.use.arena_bytes))) + ", " + qt(exact_bytes(rank.use.wire_bytes)));
       }
   fill(device_, tr("Device %1").arg(device), rows, tips);
 }

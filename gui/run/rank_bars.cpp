@@ -99,9 +99,9 @@ void RankBars::paintEvent(QPaintEvent*) {
       x += busy + wait;
     }
     painter.setPen(theme().text);
-    column(at, y, 88, qt(bytes_text(double(measured->arena_bytes))), Qt::AlignRight);
-    column(at + 94, y, 88, qt(bytes_text(measured->wire_bytes)), Qt::AlignRight);
-    column(at + 188, y, 88, qt(bytes_text(double(measured->heap_bytes))), Qt::AlignRight);
+    column(at, y, 88, qt(bytes_text(double(measured->use.arena_bytes))), Qt::AlignRight);
+    column(at + 94, y, 88, qt(bytes_text(measured->use.wire_bytes)), Qt::AlignRight);
+    column(at + 188, y, 88, qt(bytes_text(double(measured->use.heap_bytes))), Qt::AlignRight);
   }
 }
 
@@ -119,8 +119,9 @@ QString RankBars::tip_at(const QPointF& point) const {
                  .arg(measured->busy_ms[phase], 0, 'f', 2)
                  .arg(measured->wait_ms[phase], 0, 'f', 2);
   lines << tr("arena %1, heap outside it %2")
-               .arg(qt(exact_bytes(double(measured->arena_bytes))), qt(exact_bytes(double(measured->heap_bytes))));
-  lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->wire_bytes)));
+               .arg(qt(exact_bytes(double(measured->use.arena_bytes))),
+                    qt(exact_bytes(double(measured->use.heap_bytes))));
+  lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->use.wire_bytes)));
   return lines.join('\n');
 }
 

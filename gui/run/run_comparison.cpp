@@ -13,7 +13,7 @@ namespace {
 template <class Field>
 void measure(Comparison& row, const RunRecord& run, Field field) {
   for (const RankMeasurement& rank : run.measurements()) {
-    const auto value = static_cast<double>(rank.*field);
+    const auto value = static_cast<double>(rank.use.*field);
     if (!row.is_measured || std::abs(value - row.predicted) > std::abs(row.measured - row.predicted))
       row.measured = value;
     row.is_measured = true;
@@ -56,10 +56,10 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   Comparison time{QtText::tr("Step time"),
                   QtText::tr("Predicted by the cost model, and the median of the run (first step left out)."),
                   plan.totals.seconds_per_step, 0, seconds_text};
-  measure(arena, run, &RankMeasurement::arena_bytes);
-  measure(sent, run, &RankMeasurement::wire_bytes);
-  measure(parameters, run, &RankMeasurement::parameter_bytes);
-  measure(optimizer, run, &RankMeasurement::optimizer_bytes);
+  measure(arena, run, &RankUse::arena_bytes);
+  measure(sent, run, &RankUse::wire_bytes);
+  measure(parameters, run, &RankUse::parameter_bytes);
+  measure(optimizer, run, &RankUse::optimizer_bytes);
   if (const std::optional<double> ms = run.median_step_ms()) {
     time.measured = *ms / 1000;
     time.is_measured = true;

@@ -1,45 +1,18 @@
 #pragma once
 
-#include <QChartView>
-#include <QLineSeries>
-#include <QScatterSeries>
-#include <QValueAxis>
+#include <QGridLayout>
 #include <QWidget>
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "gui/run/run_control.h"
-#include "viz/paint/curve.h"
+#include "gui/run/run_curve.h"
 
 namespace shardscope {
 
-// A curve over training steps, redrawn from all its points with as many as there are pixels. Its axes have round marks.
-class RunCurve : public QChartView {
-  Q_OBJECT
- public:
-  explicit RunCurve(const QString& name, QWidget* parent = nullptr);
-
-  // What is drawn: points of ascending step; where `expected` is given, a dashed line at that height. `unit` stands
-  // behind each mark of the vertical axis.
-  struct Content {
-    QString title;
-    QString unit;
-    std::vector<CurvePoint> points;
-    std::optional<double> expected;
-    double last_x = 1;
-  };
-  void show_content(const Content& content);
-  void take_theme();
-
- private:
-  QLineSeries* series_;
-  QLineSeries* expected_;
-  QScatterSeries* dots_;
-  QValueAxis* x_;
-  QValueAxis* y_;
-};
-
-// Loss, accuracy and step time of the run, live; the step time that the plan predicts is a dashed line.
+// The metrics of the run and its step time, live: a chart for each kind of metric (losses, accuracies, ...), and one
+// for the time, where what the plan predicts is a dashed line.
 class RunCurves : public QWidget {
   Q_OBJECT
  public:
@@ -50,12 +23,24 @@ class RunCurves : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  // Metrics of one kind, as positions in a step's list of them.
+  struct Group {
+    std::string kind;
+    std::vector<size_t> metrics;
+    bool operator==(const Group&) const = default;
+  };
+
   void refresh();
+  void set_groups(std::vector<Group> groups);
+  void show_group(const Group& group);
+  void show_time();
+  double last_step() const;
 
   RunControl& run_;
-  RunCurve* loss_;
-  RunCurve* accuracy_;
+  QGridLayout* layout_;
   RunCurve* time_;
+  std::vector<Group> groups_;
+  std::map<std::string, RunCurve*> charts_;  // by kind
   size_t shown_ = 0;
 };
 

@@ -11,6 +11,17 @@
 #include "gui/run/run_comparison.h"
 
 namespace shardscope {
+namespace {
+
+QScrollArea* scrolled(QWidget* content) {
+  auto* area = new QScrollArea;
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidget(content);
+  return area;
+}
+
+}  // namespace
 
 RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWidget* parent)
     : QWidget(parent),
@@ -35,15 +46,12 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   log_->setLineWrapMode(QPlainTextEdit::NoWrap);
   log_->setFrameShape(QFrame::NoFrame);
   log_->setPlaceholderText(tr("What shardrun and the ranks print appears here."));
-  auto* ranks = new QScrollArea(this);
-  ranks->setWidgetResizable(true);
-  ranks->setFrameShape(QFrame::NoFrame);
-  ranks->setWidget(new RankBars(run, selection));
   tabs_->setDocumentMode(true);
-  tabs_->addTab(curves_, tr("Curves"));
+  scrolled_curves_ = scrolled(curves_);
+  tabs_->addTab(scrolled_curves_, tr("Curves"));
   comparison_ = new RunComparison(run, planner, this);
   tabs_->addTab(comparison_, tr("Predicted and measured"));
-  tabs_->addTab(ranks, tr("Ranks"));
+  tabs_->addTab(scrolled(new RankBars(run, selection)), tr("Ranks"));
   tabs_->addTab(log_, tr("Log"));
 
   auto* top = new QHBoxLayout;
@@ -72,7 +80,7 @@ void RunPanel::refresh() {
   const bool failed = run_.state() == RunControl::State::failed;
   if (run_.state() != RunControl::State::idle && !std::exchange(has_run_, true) &&
       tabs_->currentWidget() == comparison_)
-    tabs_->setCurrentWidget(curves_);
+    tabs_->setCurrentWidget(scrolled_curves_);
   state_->setText(QString("<span style='color:%1'>%2</span>")
                       .arg((failed ? theme().error : theme().text).name(),
                            run_.state() == RunControl::State::idle

@@ -34,6 +34,7 @@ class RunPanel : public QWidget {
   QTabWidget* tabs_;
   QWidget* comparison_ = nullptr;
   RunCurves* curves_;
+  QWidget* scrolled_curves_ = nullptr;
   QPlainTextEdit* log_;
   size_t logged_ = 0;
   bool has_run_ = false;

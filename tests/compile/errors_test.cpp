@@ -104,7 +104,7 @@ class ErrorsTest : public QObject {
     QCOMPARE(QString::fromStdString(validate(config).at(0).hint), QString("did you mean 'params/Embed_0/embedding'?"));
   }
 
-  void data_that_lack_an_input_of_the_model_are_a_fault_of_the_data() {
+  void data_that_lack_an_input_of_the_model_are_a_located_fault() {
     RunConfig config = decoder();
     config.data.name = "normal";
     QVERIFY(faults_of(config) == (Faults{{"data_kind", "data.kind"}}));

@@ -123,7 +123,7 @@ class PlanCheck {
     for (const Op& op : graph_.ops) {
       if (op.definition->name() == "cross_entropy_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
     }
-    for (int value : {plan_.loss_value, plan_.accuracy_value}) {
+    for (const auto& [name, value] : plan_.metrics) {
       lies_as(program_.values[value], {});
     }
   }
@@ -166,7 +166,7 @@ class PlanCheck {
       }
     }
     for (int value : plan_.input_values) require(valid[value], program_.values[value].name, "was overwritten");
-    for (int value : {plan_.loss_value, plan_.accuracy_value}) {
+    for (const auto& [name, value] : plan_.metrics) {
       require(valid[value], program_.values[value].name, "was overwritten");
     }
     for (const Parameter& parameter : graph_.parameters) {

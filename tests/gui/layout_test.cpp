@@ -2,6 +2,7 @@
 #include <QChart>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLegendMarker>
 #include <QLineSeries>
 #include <QMouseEvent>
 #include <QScrollArea>
@@ -68,11 +69,31 @@ class LayoutTest : public QObject {
     for (size_t i = 0; i < milliseconds.size(); ++i) {
       StepMessage step;
       step.step = static_cast<int64_t>(i);
-      step.loss = 7.5 - 0.1 * double(i);
-      step.accuracy = 0.01 * double(i);
+      step.metrics = {{"loss", 7.5 - 0.1 * double(i)}, {"accuracy", 0.01 * double(i)}};
       step.step_ms = milliseconds[i];
       run.receive(step);
     }
+  }
+
+  // Values 1, 2, 3, ... of the metrics in every step, a tenth lower from step to step.
+  void receive_metrics(const std::vector<std::string>& names, int steps) {
+    RunControl& run = window_->workspace().run;
+    run.begin_replay(planner().plan());
+    for (int i = 0; i < steps; ++i) {
+      StepMessage step;
+      step.step = i;
+      step.step_ms = 1000;
+      for (size_t m = 0; m < names.size(); ++m) step.metrics.push_back({names[m], double(m + 1) - 0.1 * i});
+      run.receive(step);
+    }
+  }
+
+  // The solid or dotted curves of a chart, as a person tells them apart: label and colour.
+  static QList<QLineSeries*> curves_of(RunCurve* chart) {
+    QList<QLineSeries*> curves;
+    for (QAbstractSeries* series : chart->chart()->series())
+      if (auto* line = qobject_cast<QLineSeries*>(series); line && line->pen().style() != Qt::DashLine) curves << line;
+    return curves;
   }
 
   static QValueAxis* vertical(RunCurve* curve) {
@@ -218,6 +239,62 @@ class LayoutTest : public QObject {
           for (const QPointF& point : line->points()) QCOMPARE(point.y(), predicted * unit);
         }
       QCOMPARE(dashed, 1);
+    }
+  }
+
+  void metrics_of_one_kind_share_a_chart_with_a_legend_and_others_have_their_own() {
+    receive_metrics({"loss", "accuracy", "z_loss"}, 5);
+    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    auto* losses = window_->findChild<RunCurve*>("lossCurve");
+    auto* accuracies = window_->findChild<RunCurve*>("accuracyCurve");
+    QTRY_VERIFY(losses->isVisible() && accuracies->isVisible());
+    QCOMPARE(window_->findChildren<RunCurve*>().size(), 3);
+
+    QTRY_COMPARE(curves_of(losses).size(), 2);
+    QTRY_COMPARE(curves_of(losses)[0]->points().size(), 5);
+    QCOMPARE(curves_of(losses)[0]->name(), QString("Loss  0.6000"));
+    QCOMPARE(curves_of(losses)[1]->name(), QString("Z loss  2.6000"));
+    QVERIFY(curves_of(losses)[0]->pen().color() != curves_of(losses)[1]->pen().color());
+    QVERIFY(losses->chart()->legend()->isVisible());
+    int named = 0;
+    for (const QLegendMarker* marker : losses->chart()->legend()->markers()) named += marker->isVisible();
+    QCOMPARE(named, 2);
+    QCOMPARE(losses->chart()->title(), QString("Loss"));
+    for (int i = 0; i < 5; ++i) QCOMPARE(curves_of(losses)[1]->points()[i], QPointF(i, 3 - 0.1 * i));
+
+    QCOMPARE(curves_of(accuracies).size(), 1);
+    QVERIFY(!accuracies->chart()->legend()->isVisible());
+    QCOMPARE(accuracies->chart()->title(), QString("Accuracy  160.00%"));
+    for (int i = 0; i < 5; ++i) QCOMPARE(curves_of(accuracies)[0]->points()[i], QPointF(i, (2 - 0.1 * i) * 100));
+  }
+
+  void any_number_of_metrics_is_shown_and_a_new_run_shows_just_its_own() {
+    std::vector<std::string> losses, kinds;
+    for (size_t i = 0; i < max_metrics; ++i) {
+      losses.push_back("l" + std::to_string(i) + "_loss");
+      kinds.push_back("kind" + std::to_string(i));
+    }
+    const std::vector<std::pair<std::vector<std::string>, int>> runs = {
+        {losses, 1}, {{}, 0}, {kinds, static_cast<int>(max_metrics)}, {{"loss"}, 1}, {{"loss", "accuracy"}, 2}};
+    int steps = 2;
+    for (const auto& [names, charts] : runs) {
+      receive_metrics(names, ++steps);
+      QTRY_COMPARE(window_->findChildren<RunCurve*>().size(), charts + 1);
+      auto* area = window_->findChild<RunCurves*>();
+      QTRY_VERIFY(window_->findChild<RunCurve*>("timeCurve")->isVisible());
+      QSet<QString> looks;
+      qsizetype curves = 0;
+      for (RunCurve* chart : window_->findChildren<RunCurve*>()) {
+        QTRY_VERIFY(area->rect().contains(chart->geometry()));
+        if (chart->objectName() == "timeCurve") continue;
+        for (const QLineSeries* curve : curves_of(chart)) {
+          ++curves;
+          QTRY_COMPARE(curve->points().size(), steps);
+          looks += chart->objectName() + curve->pen().color().name() + QString::number(curve->pen().style());
+        }
+      }
+      QCOMPARE(curves, qsizetype(names.size()));
+      QCOMPARE(looks.size(), curves);
     }
   }
 

@@ -107,7 +107,7 @@ class TrainingTest : public QObject {
     QCOMPARE(run().state(), RunControl::State::finished);
     const RunRecord& record = run().record();
     QCOMPARE(record.steps.size(), size_t{8});
-    for (const StepMessage& step : record.steps) QVERIFY(std::isfinite(step.loss));
+    for (const StepMessage& step : record.steps) QVERIFY(std::isfinite(value_of(step.metrics, "loss")));
     QVERIFY(record.hello);
     QCOMPARE(record.hello->plan_hash, planner().plan()->hash);
     QVERIFY(record.is_of(*planner().plan()));

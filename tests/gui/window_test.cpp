@@ -231,13 +231,12 @@ class WindowTest : public QObject {
     run.begin_replay(plan);
     run.receive(hello);
     StepMessage step;
-    step.loss = 6.931;
-    step.accuracy = 0.125;
+    step.metrics = {{"loss", 6.931}, {"accuracy", 0.125}};
     step.step_ms = 4321;
     step.plan_step_ms = {77, 11, 22, 33};
     for (int rank = 0; rank < 8; ++rank)
       step.ranks.push_back(
-          {rank, plan->totals.memory_total + 3 * 1048576, 1000, 5.0 * 1048576, 123456, 654321, {1, 2, 3}, {4, 5, 6}});
+          {rank, {plan->totals.memory_total + 3 * 1048576, 1000, 5.0 * 1048576, 123456, 654321}, {1, 2, 3}, {4, 5, 6}});
     run.receive(step);
     QCOMPARE(run.state(), RunControl::State::running);
 

@@ -45,7 +45,6 @@ class FakeRank {
     std::printf("rank %d of %d\n", rank_, ranks_);
     std::fflush(stdout);
     telemetry_.set_plan_hash(mode_ == "foreign" ? plan_hash + 1 : plan_hash);
-    telemetry_.set_stored_bytes(parameter_bytes + rank_, optimizer_bytes + rank_);
     telemetry_.set_state(RankState::running);
     for (int64_t step = 0; step < steps_ && (mode_ == "deaf" || !control_.stop_requested()); ++step) {
       telemetry_.begin_training_step(step);
@@ -54,8 +53,10 @@ class FakeRank {
         if (step == 2 && plan_step == 1) misbehave();
         telemetry_.add_event({plan_step, step, 1'000'000, 3'000'000, 3'000'000 + (rank_ + 1) * 1'000'000, 0});
       }
-      telemetry_.add_step(
-          {step, 8.0 - static_cast<double>(step), 0.5, 10.0 + rank_, 100 + rank_, 200 + rank_, 300.0 + rank_});
+      telemetry_.add_step({step,
+                           10.0 + rank_,
+                           {100 + rank_, 200 + rank_, 300.0 + rank_, parameter_bytes + rank_, optimizer_bytes + rank_},
+                           {8.0 - static_cast<double>(step), 0.5}});
       ::usleep(1000);
     }
     telemetry_.set_state(RankState::finished);

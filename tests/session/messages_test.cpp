@@ -3,6 +3,7 @@
 #include <QtTest>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "engine/base/error.h"
@@ -30,15 +31,19 @@ class Random {
     return values;
   }
 
+  // None to as many as there can be, in no alphabetical order.
+  std::vector<std::string> metric_names() {
+    std::vector<std::string> names;
+    for (int64_t i = integer(0, max_metrics); i > 0; --i) names.push_back("metric " + std::to_string(i) + text());
+    return names;
+  }
+
   StepMessage step() {
-    StepMessage step{integer(0, 1 << 30), real(), real(), real(), {}, {}};
+    StepMessage step{integer(0, 1 << 30), {}, real(), {}, {}};
+    for (const std::string& name : metric_names()) step.metrics.push_back({name, real()});
     step.ranks = list(8, [&] {
       return RankMeasurement{static_cast<int>(integer(0, 99)),
-                             integer(0, INT64_MAX),
-                             integer(INT64_MIN, 0),
-                             real(),
-                             integer(0, 9),
-                             integer(0, 9),
+                             {integer(0, INT64_MAX), integer(INT64_MIN, 0), real(), integer(0, 9), integer(0, 9)},
                              {real(), real(), real()},
                              {real(), real(), real()}};
     });
@@ -52,9 +57,12 @@ class Random {
   Message message() {
     switch (integer(0, 6)) {
       case 0:
-        return HelloMessage{text(), static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1, 8, list(9, [&] {
-                              return PlanStepName{text(), static_cast<Phase>(integer(0, 2))};
-                            })};
+        return HelloMessage{text(), static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1, 8,
+                            list(9,
+                                 [&] {
+                                   return PlanStepName{text(), static_cast<Phase>(integer(0, 2))};
+                                 }),
+                            metric_names()};
       case 1: {
         SnapshotMessage snapshot{list(4, [&] { return step(); }), list(4, [&] { return rank(); }),
                                  list(4, [&] { return log(); }), std::nullopt};
@@ -82,6 +90,7 @@ class MessagesTest : public QObject {
   void every_message_survives_the_wire();
   void a_stream_cut_anywhere_gives_the_same_messages();
   void numbers_that_json_lacks_arrive_as_nan();
+  void every_metric_is_a_key_of_its_own_beside_those_of_every_step();
   void text_that_is_not_utf8_is_still_sent();
   void damaged_lines_are_failures_and_the_next_line_is_read();
   void a_line_without_end_is_refused_and_forgotten();
@@ -121,9 +130,28 @@ void MessagesTest::a_stream_cut_anywhere_gives_the_same_messages() {
 
 void MessagesTest::numbers_that_json_lacks_arrive_as_nan() {
   for (double loss : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    auto step = std::get<StepMessage>(parse_message(to_json_line(StepMessage{3, loss, 0.5, 1, {}, {}})));
-    QVERIFY(std::isnan(step.loss));
-    QCOMPARE(step.accuracy, 0.5);
+    const StepMessage sent{3, {{"loss", loss}, {"accuracy", 0.5}}, 1, {}, {}};
+    auto step = std::get<StepMessage>(parse_message(to_json_line(sent)));
+    QVERIFY(std::isnan(value_of(step.metrics, "loss")));
+    QCOMPARE(value_of(step.metrics, "accuracy"), 0.5);
+  }
+}
+
+void MessagesTest::every_metric_is_a_key_of_its_own_beside_those_of_every_step() {
+  for (size_t count : {size_t{0}, size_t{1}, size_t{2}, max_metrics}) {
+    StepMessage step{5, {}, 2.5, {{0, {1, 2, 3, 4, 5}, {}, {}}}, {0.5}};
+    for (size_t i = 0; i < count; ++i) step.metrics.push_back({i == 0 ? "loss" : "m" + std::to_string(i), 0.25 * i});
+    const auto json = nlohmann::json::parse(to_json_line(step));
+    std::vector<std::string> others;
+    for (const auto& [key, value] : json.items()) {
+      const auto metric = std::ranges::find(step.metrics, key, &MetricValue::name);
+      if (metric == step.metrics.end()) others.push_back(key);
+      else QCOMPARE(value.get<double>(), metric->value);
+    }
+    QCOMPARE(json.size(), others.size() + count);
+    QVERIFY((others == std::vector<std::string>{"message", "metrics", "plan_step_ms", "ranks", "step", "step_ms"}));
+    for (const std::string& key : others) QVERIFY(!check_metric_names(std::vector{key}).empty());
+    QVERIFY(std::get<StepMessage>(parse_message(to_json_line(step))) == step);
   }
 }
 

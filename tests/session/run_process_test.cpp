@@ -26,6 +26,8 @@ namespace {
 const std::vector<PlanStepName> plan_steps = {
     {"embed", Phase::forward}, {"embed_gradient", Phase::backward}, {"adam", Phase::update}};
 
+const std::vector<std::string> metrics = {"loss", "accuracy"};
+
 std::string own_program() { return fs::read_symlink("/proc/self/exe"); }
 
 void set_fake(const char* mode, int64_t steps) {
@@ -40,6 +42,7 @@ RunOptions options_of(int ranks, int64_t steps) {
   options.ranks = ranks;
   options.steps = steps;
   options.plan_steps = plan_steps;
+  options.metrics = metrics;
   options.command = [ranks](const std::string& session) { return mpirun_command(own_program(), session, ranks); };
   return options;
 }
@@ -172,17 +175,16 @@ void RunProcessTest::a_good_run_tells_every_step_in_order_and_leaves_nothing() {
   for (int64_t i = 0; i < 20; ++i) {
     const StepMessage& step = steps[i];
     QCOMPARE(step.step, i);
-    QCOMPARE(step.loss, 8.0 - static_cast<double>(i));
+    const std::vector<MetricValue> expected = {{"loss", 8.0 - static_cast<double>(i)}, {"accuracy", 0.5}};
+    QVERIFY(step.metrics == expected);
     QCOMPARE(step.step_ms, 12.0);
     QCOMPARE(step.ranks.size(), size_t{3});
     for (int rank = 0; rank < 3; ++rank) {
       const RankMeasurement& measured = step.ranks[rank];
       QCOMPARE(measured.rank, rank);
-      QCOMPARE(measured.arena_bytes, int64_t{100 + rank});
-      QCOMPARE(measured.heap_bytes, int64_t{200 + rank});
-      QCOMPARE(measured.wire_bytes, 300.0 + rank);
-      QCOMPARE(measured.parameter_bytes, FakeRank::parameter_bytes + rank);
-      QCOMPARE(measured.optimizer_bytes, FakeRank::optimizer_bytes + rank);
+      const RankUse use = {100 + rank, 200 + rank, 300.0 + rank, FakeRank::parameter_bytes + rank,
+                           FakeRank::optimizer_bytes + rank};
+      QVERIFY(measured.use == use);
       for (int phase = 0; phase < 3; ++phase) {
         QCOMPARE(measured.wait_ms[phase], 2.0);
         QCOMPARE(measured.busy_ms[phase], 1.0 + rank);
@@ -315,7 +317,8 @@ void RunProcessTest::a_late_watcher_gets_everything_once() {
   });
   std::vector<Message> received = watching.get();
   QVERIFY(received.size() > 2);
-  QVERIFY((std::get<HelloMessage>(received[0]) == HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps}));
+  QVERIFY((std::get<HelloMessage>(received[0]) ==
+           HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps, metrics}));
   const auto& snapshot = std::get<SnapshotMessage>(received[1]);
   QVERIFY(snapshot.steps.size() >= 21);
   QCOMPARE(snapshot.ranks.size(), size_t{1});

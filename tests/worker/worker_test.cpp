@@ -77,8 +77,7 @@ Plan gathering_plan() {
   plan.parameters.push_back(stored);
   plan.graph = graph;
   plan.input_values = {labels, tokens};
-  plan.loss_value = loss;
-  plan.accuracy_value = accuracy;
+  plan.metrics = {{"loss", loss}, {"accuracy", accuracy}};
   Step step;
   step.kind = StepKind::all_gather;
   step.name = "gather kernel";
@@ -142,7 +141,7 @@ class WorkerTest : public QObject {
     for (int64_t step = 0; step < 5; ++step) {
       const StepReport& report = result.steps[step];
       QCOMPARE(report.record.step, step);
-      QCOMPARE(report.record.wire_bytes, gathered_wire_bytes);
+      QCOMPARE(report.record.use.wire_bytes, gathered_wire_bytes);
       QCOMPARE(report.ranks.size(), size_t{4});
       for (const RankUse& use : report.ranks) {
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);

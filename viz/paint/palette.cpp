@@ -78,6 +78,11 @@ QColor axis_color(AxisIndex axis, const Theme& theme) {
   return oklch(theme.dark ? 0.76 : 0.52, 0.13, axis_hues[axis % axis_hues.size()]);
 }
 
+QColor curve_color(int curve, const Theme& theme) {
+  const int hue = curve % curve_color_count;
+  return hue == 0 ? theme.accent : axis_color(static_cast<AxisIndex>(hue), theme);
+}
+
 QColor tone_color(const AxisTone& tone, const Theme& theme) {
   // Few coordinates need less contrast than many.
   const double reach = std::min(1.0, 0.25 + 0.2 * double(tone.size));

@@ -40,6 +40,10 @@ std::vector<AxisTone> device_tones(const Mesh& mesh, int device);
 // What the devices that hold `device`'s shard have in common: its tones on the axes that split the array.
 std::vector<AxisTone> shard_tones(const Mesh& mesh, const Sharding& sharding, int device);
 
+// Curves of one chart: the accent first, then the hues of the mesh axes; they repeat after curve_color_count.
+inline constexpr int curve_color_count = Mesh::max_axes;
+QColor curve_color(int curve, const Theme& theme);
+
 QColor category_color(MemoryCategory category, const Theme& theme);
 QColor phase_color(Phase phase, const Theme& theme);
 QColor step_color(StepKind kind, const Theme& theme);

@@ -1,0 +1,71 @@
+#include "engine/cli/training_lines.h"
+
+#include <QTest>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+using namespace shardscope;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+StepReport report_of(std::vector<MetricValue> metrics) {
+  StepReport report;
+  report.record.step = 3;
+  report.record.step_ms = 12.5;
+  report.metrics = std::move(metrics);
+  report.ranks = {{100, 200, 300, 400, 500}, {101, 201, 301, 401, 501}};
+  return report;
+}
+
+std::vector<std::string> keys(const Json& json) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace
+
+class TrainingLinesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_json_line_has_the_keys_that_scripts_rely_on_and_each_metric_under_its_own() {
+    std::vector<MetricValue> metrics;
+    for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{3}, max_metrics}) {
+      while (metrics.size() < count) {
+        const size_t i = metrics.size();
+        metrics.push_back({i == 0 ? "loss" : i == 1 ? "accuracy" : "z" + std::to_string(i) + "_loss", 0.5 * i});
+      }
+      const Json json = Json::parse(json_line(to_message(report_of(metrics))));
+      std::vector<std::string> expected = {"step"};
+      for (const MetricValue& metric : metrics) {
+        expected.push_back(metric.name);
+        QCOMPARE(json.at(metric.name).get<double>(), metric.value);
+      }
+      expected.insert(expected.end(), {"step_ms", "ranks"});
+      QCOMPARE(keys(json), expected);
+      QCOMPARE(json["step"].get<int>(), 3);
+      QCOMPARE(json["ranks"].size(), size_t{2});
+      QCOMPARE(json["ranks"][1].dump(),
+               std::string(R"({"rank":1,"arena_bytes":101,"heap_bytes":201,"wire_bytes_sent":301.0,)"
+                           R"("parameter_bytes":401,"optimizer_bytes":501})"));
+    }
+  }
+
+  void a_metric_that_is_no_number_is_null() {
+    const StepMessage step = to_message(report_of({{"loss", std::numeric_limits<double>::quiet_NaN()}}));
+    QVERIFY(Json::parse(json_line(step)).at("loss").is_null());
+  }
+
+  void a_line_for_a_person_names_every_metric() {
+    QCOMPARE(epoch_line(to_message(report_of({{"loss", 7.56719}, {"accuracy", 0.00123}}))),
+             std::string("Epoch 3: Loss = 7.5672, Accuracy = 0.12%\n"));
+    QCOMPARE(epoch_line(to_message(report_of({{"loss", 1}, {"z_loss", 0.25}, {"top5_accuracy", 0.5}}))),
+             std::string("Epoch 3: Loss = 1.0000, Z loss = 0.2500, Top5 accuracy = 50.00%\n"));
+    QCOMPARE(epoch_line(to_message(report_of({}))), std::string("Epoch 3:\n"));
+  }
+};
+
+QTEST_APPLESS_MAIN(TrainingLinesTest)
+#include "training_lines_test.moc"
