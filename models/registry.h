@@ -21,7 +21,8 @@ struct ModelDefinition {
   std::vector<OptionDefinition> options;
   // Faults between hyperparameters ("embed_dim is not a multiple of num_heads"), with places "model.embed_dim".
   std::vector<Error> (*check)(const OptionList& options);
-  // Forward graph: inputs "tokens" and "labels", outputs "logits", "loss", "accuracy".
+  // Forward graph: inputs "tokens" and "labels" with their limits, outputs "logits" and the metrics: every output that
+  // is an f32 scalar, "loss" among them.
   Graph (*build)(const OptionList& options, const ModelContext& context);
   // Parameters whose layouts are shown when training starts, as caption and path, in order.
   std::vector<std::pair<std::string, std::vector<std::string>>> (*captions)(const OptionList& options);

@@ -30,6 +30,8 @@ RunCurve::RunCurve(const QString& name, QWidget* parent)
   chart()->addAxis(y_, Qt::AlignLeft);
   add(expected_);
   chart()->legend()->setAlignment(Qt::AlignTop);
+  chart()->legend()->setContentsMargins(0, 0, 0, 0);
+  chart()->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
   chart()->setMargins({4, 0, 14, 0});
   chart()->layout()->setContentsMargins(0, 0, 0, 0);
   chart()->setBackgroundRoundness(0);
@@ -97,7 +99,7 @@ void RunCurve::take_theme() {
 }
 
 void RunCurve::show_content(const Content& content) {
-  chart()->setTitle(content.title);
+  chart()->setTitle(content.lines.size() > 1 ? QString() : content.title);
   if (curves_.size() != content.lines.size()) set_curve_count(content.lines.size());
   std::vector<double> heights;
   for (size_t i = 0; i < curves_.size(); ++i) {

@@ -12,7 +12,7 @@
 namespace shardscope {
 
 // A chart of curves over training steps, which share a scale, redrawn from all their points with as many as there are
-// pixels. Its axes have round marks; several curves have a legend.
+// pixels. Its axes have round marks. Several curves have a legend in place of the title.
 class RunCurve : public QChartView {
   Q_OBJECT
  public:

@@ -95,7 +95,7 @@ double RunCurves::last_step() const {
 
 void RunCurves::show_group(const Group& group) {
   const std::vector<StepMessage>& steps = run_.record().steps;
-  RunCurve::Content content{qt(metric_label(group.kind)), {}, {}, {}, last_step()};
+  RunCurve::Content content{{}, {}, {}, {}, last_step()};
   const double scale = is_share(group.kind) ? 100 : 1;
   for (size_t metric : group.metrics) {
     RunCurve::Line line;
@@ -103,12 +103,11 @@ void RunCurves::show_group(const Group& group) {
       if (metric < step.metrics.size()) line.points.push_back({double(step.step), step.metrics[metric].value * scale});
     if (!line.points.empty()) {
       const std::string& name = steps.back().metrics[metric].name;
-      line.label = after(qt(metric_label(name)), qt(metric_text(name, steps.back().metrics[metric].value)));
+      content.title = line.label =
+          after(qt(metric_label(name)), qt(metric_text(name, steps.back().metrics[metric].value)));
     }
     content.lines.push_back(std::move(line));
   }
-  if (content.lines.size() == 1 && !content.lines[0].label.isEmpty()) content.title = content.lines[0].label;
-  else if (scale != 1) content.title += ", %";
   charts_.at(group.kind)->show_content(content);
 }
 
