@@ -166,6 +166,8 @@ class AttentionGradKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> attention_grad_kernels() { return {{"attention_grad", make_kernel<AttentionGradKernel>}}; }
+std::vector<NamedKernel> attention_grad_kernels() {
+  return {{"attention_grad", "f32,f32,f32,i32,i32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>}};
+}
 
 }  // namespace shardscope

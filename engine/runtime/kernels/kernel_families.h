@@ -10,6 +10,7 @@ namespace shardscope {
 
 struct NamedKernel {
   std::string_view op;
+  std::string_view types;  // as type_signature writes them
   KernelFactory factory;
 };
 
@@ -18,7 +19,9 @@ std::vector<NamedKernel> adam_kernels();
 std::vector<NamedKernel> add_kernels();
 std::vector<NamedKernel> attention_kernels();
 std::vector<NamedKernel> attention_grad_kernels();
+std::vector<NamedKernel> cast_kernels();
 std::vector<NamedKernel> cross_entropy_kernels();
+std::vector<NamedKernel> cross_entropy_parts_kernels();
 std::vector<NamedKernel> dropout_kernels();
 std::vector<NamedKernel> einsum_kernels();
 std::vector<NamedKernel> embedding_kernels();
@@ -26,9 +29,11 @@ std::vector<NamedKernel> gelu_kernels();
 std::vector<NamedKernel> layer_norm_kernels();
 std::vector<NamedKernel> layer_norm_grad_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
+std::vector<NamedKernel> scale_kernels();
+std::vector<NamedKernel> squared_error_kernels();
 
 template <class T>
-std::unique_ptr<Kernel> make_kernel(const KernelArguments& arguments) {
+std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {
   return std::make_unique<T>(arguments);
 }
 
