@@ -6,7 +6,7 @@ namespace shardscope {
 
 // The upper half of a float: 8 bits of exponent, 7 of fraction.
 struct BFloat16 {
-  uint16_t bits = 0;
+  uint16_t bits;
   bool operator==(const BFloat16&) const = default;  // of the bits
 };
 

@@ -53,7 +53,7 @@ double op_seconds(const std::string& op, const std::string& equation, const std:
   std::vector<Line> workspace(static_cast<size_t>(matrix_product_workspace_bytes(8192, 2048, 2048, threads) / 64));
   KernelArguments arguments{&attributes,      {arrays[0].view(), arrays[1].view()},        {arrays[2].view()},
                             workspace.data(), static_cast<int64_t>(workspace.size() * 64), threads};
-  std::unique_ptr<Kernel> kernel = kernel_factory(op)(arguments);
+  std::unique_ptr<Kernel> kernel = make_kernel(op, arguments);
   return fastest_seconds(9, [&] { kernel->run({}); });
 }
 

@@ -173,7 +173,7 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
       arguments.workspace_bytes = workspace.bytes;
     }
     arguments.threads = plan_.profile.threads_per_rank(plan_.mesh.device_count());
-    return std::make_unique<BoundCompute>(kernel_factory(op.definition->name())(arguments));
+    return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
   }
 
   if (step.inputs.size() != step.outputs.size()) throw inconsistent("a reshard needs one result for each operand");

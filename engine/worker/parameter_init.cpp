@@ -14,9 +14,9 @@ StoredBytes initialize_stored(const Plan& plan, int device, const Executor& exec
     const std::span<std::byte> memory = executor.value(program_value);
     KernelArguments arguments;
     arguments.attributes = &op.attributes;
-    arguments.outputs = {{memory.data(), value.dtype, value.local_shape, value.shape,
-                          shard_box(value.sharding, plan.mesh, value.shape, device).start}};
-    kernel_factory(op.definition->name())(arguments)->run({});
+    arguments.outputs.push_back({memory.data(), value.dtype, value.local_shape, value.shape,
+                                 shard_box(value.sharding, plan.mesh, value.shape, device).start});
+    make_kernel(op.definition->name(), arguments)->run({});
     return static_cast<int64_t>(memory.size());
   };
   for (const ParameterPlan& parameter : plan.parameters) {

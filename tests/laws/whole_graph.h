@@ -42,7 +42,7 @@ inline void run_kernel(const OpDefinition& definition, const Attributes& attribu
     }
   }
   KernelArguments arguments{&attributes, inputs, outputs, workspace.data(), bytes, 1};
-  kernel_factory(definition.name())(arguments)->run({step});
+  make_kernel(definition.name(), arguments)->run({step});
 }
 
 inline TensorView whole_view(TestArray& array, const TensorType& type) {

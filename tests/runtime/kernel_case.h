@@ -24,18 +24,25 @@ class KernelCase {
     add(inputs_, shape, DType::f32, values.data());
     return *this;
   }
+  // Values that are rounded to bf16.
+  KernelCase& bf16_input(Shape shape, const std::vector<float>& values) {
+    std::vector<BFloat16> rounded(values.size());
+    std::transform(values.begin(), values.end(), rounded.begin(), to_bfloat16);
+    add(inputs_, shape, DType::bf16, rounded.data());
+    return *this;
+  }
   KernelCase& input(Shape shape, const std::vector<int32_t>& values) {
     add(inputs_, shape, DType::i32, values.data());
     return *this;
   }
-  KernelCase& output(Shape shape) {
-    add(outputs_, shape, DType::f32, nullptr);
+  KernelCase& output(Shape shape, DType dtype = DType::f32) {
+    add(outputs_, shape, dtype, nullptr);
     alias_.push_back(-1);
     return *this;
   }
   // A result in the memory of operand `operand`.
   KernelCase& output_over(int operand) {
-    add(outputs_, inputs_[operand].view.shape, DType::f32, nullptr);
+    add(outputs_, inputs_[operand].view.shape, inputs_[operand].view.dtype, nullptr);
     alias_.push_back(operand);
     return *this;
   }
@@ -69,14 +76,15 @@ class KernelCase {
       arguments.outputs.push_back(array.view);
       result_types.push_back({array.view.shape, array.view.dtype});
     }
-    const int64_t bytes = op_definition(op_).workspace_bytes(attributes_, operand_types, result_types, threads);
+    const int64_t bytes =
+        has_definition(op_) ? op_definition(op_).workspace_bytes(attributes_, operand_types, result_types, threads) : 0;
     constexpr size_t guard = 256;
     std::vector<uint8_t> memory(static_cast<size_t>(bytes) + 2 * guard + 64, 0xAB);
     void* start = memory.data() + guard;
     size_t space = memory.size() - guard;
     arguments.workspace = std::align(64, static_cast<size_t>(bytes) + guard, start, space);
     arguments.workspace_bytes = bytes;
-    auto kernel = kernel_factory(op_)(arguments);
+    auto kernel = make_kernel(op_, arguments);
     for (int i = 0; i < runs; ++i) kernel->run(StepContext{step});
     const uint8_t* begin = static_cast<const uint8_t*>(arguments.workspace);
     const uint8_t* whole = memory.data();
@@ -84,9 +92,18 @@ class KernelCase {
                     std::all_of(begin + bytes, begin + bytes + guard, [](uint8_t byte) { return byte == 0xAB; });
   }
 
+  // A result of f32 or bf16, as floats.
   std::vector<float> result(int index = 0) const {
     const TensorView& view = outputs_[index].view;
-    return {view.f32(), view.f32() + view.count()};
+    std::vector<float> values(static_cast<size_t>(view.count()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = view.dtype == DType::bf16 ? to_float(view.bf16()[i]) : view.f32()[i];
+    }
+    return values;
+  }
+  std::vector<int32_t> integers(int index = 0) const {
+    const TensorView& view = outputs_[index].view;
+    return {view.i32(), view.i32() + view.count()};
   }
 
   bool guards_intact = false;  // of the last run
@@ -94,8 +111,12 @@ class KernelCase {
  private:
   struct Array {
     TensorView view;
-    std::vector<float> initial, working;  // 4-byte words of either type
+    std::vector<float> initial, working;  // 4-byte words of any type
   };
+
+  static bool has_definition(const std::string& op) {
+    return std::ranges::any_of(all_op_definitions(), [&](const OpDefinition* known) { return known->name() == op; });
+  }
 
   void add(std::vector<Array>& arrays, const Shape& shape, DType dtype, const void* values) {
     Array array;
@@ -103,7 +124,8 @@ class KernelCase {
     array.view.offset.assign(shape.size(), 0);
     array.view.dtype = dtype;
     array.initial.assign(static_cast<size_t>(element_count(shape)), -1e30f);
-    if (values && !array.initial.empty()) std::memcpy(array.initial.data(), values, array.initial.size() * 4);
+    if (values && !array.initial.empty())
+      std::memcpy(array.initial.data(), values, array.view.count() * byte_size(dtype));
     arrays.push_back(std::move(array));
   }
 

@@ -23,7 +23,6 @@ class KernelElementwiseTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void every_op_has_a_kernel();
   void gelu_is_the_tanh_form();
   void gelu_grad_is_the_slope_of_gelu();
   void gelu_stays_finite_for_large_numbers();
@@ -31,13 +30,6 @@ class KernelElementwiseTest : public QObject {
   void dropout_with_rate_zero_changes_nothing();
   void adam_follows_its_definition_over_steps();
 };
-
-void KernelElementwiseTest::every_op_has_a_kernel() {
-  for (const OpDefinition* op : all_op_definitions()) {
-    if (op->name() != "constraint") QVERIFY(kernel_factory(op->name()) != nullptr);
-  }
-  QVERIFY_EXCEPTION_THROWN(kernel_factory("glue"), Failure);
-}
 
 void KernelElementwiseTest::gelu_is_the_tanh_form() {
   Random random(1);

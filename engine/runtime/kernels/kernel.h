@@ -1,9 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/base/bfloat16.h"
 #include "engine/base/shape.h"
 #include "engine/graph/graph.h"
 
@@ -17,11 +20,33 @@ struct TensorView {
   Shape shape;  // local
   Shape global_shape;
   std::vector<int64_t> offset;  // zeros where the dimension is whole
+  std::string name = {};        // "operand 1 of einsum", for errors
 
-  float* f32() const { return static_cast<float*>(data); }
-  int32_t* i32() const { return static_cast<int32_t*>(data); }
+  // The elements, of the type asked for; throws Failure (code dtype) naming the view where they are of another.
+  float* f32() const { return static_cast<float*>(elements(DType::f32)); }
+  BFloat16* bf16() const { return static_cast<BFloat16*>(elements(DType::bf16)); }
+  int32_t* i32() const { return static_cast<int32_t*>(elements(DType::i32)); }
+  template <class T>
+  T* as() const;  // T: float, BFloat16, int32_t
+
   int64_t count() const { return element_count(shape); }
+
+ private:
+  void* elements(DType wanted) const;
 };
+
+template <>
+inline float* TensorView::as<float>() const {
+  return f32();
+}
+template <>
+inline BFloat16* TensorView::as<BFloat16>() const {
+  return bf16();
+}
+template <>
+inline int32_t* TensorView::as<int32_t>() const {
+  return i32();
+}
 
 // Everything a kernel knows when it is made; addresses do not change afterwards.
 struct KernelArguments {
@@ -46,7 +71,14 @@ class Kernel {
 
 using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelArguments&);
 
-// The factory of an op's kernel; throws Failure naming the op when there is none. One line in registry.cpp adds one.
-KernelFactory kernel_factory(std::string_view op);
+// "f32,f32->f32": the types of operands and results, as kernels are found by them.
+std::string type_signature(std::span<const DType> operands, std::span<const DType> results);
+
+// The factory of the kernel of an op for these types. Throws Failure: code no_kernel where the op has no kernel at all,
+// code no_kernel_of_types, naming the types that there are, where it has none for these.
+KernelFactory kernel_factory(std::string_view op, std::string_view types);
+
+// The kernel of an op for the types of these arguments. Throws like kernel_factory, and what making the kernel throws.
+std::unique_ptr<Kernel> make_kernel(std::string_view op, KernelArguments arguments);
 
 }  // namespace shardscope

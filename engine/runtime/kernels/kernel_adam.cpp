@@ -67,6 +67,6 @@ class AdamKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> adam_kernels() { return {{"adam", make_kernel<AdamKernel>}}; }
+std::vector<NamedKernel> adam_kernels() { return {{"adam", "f32,f32,f32,f32->f32,f32,f32", construct<AdamKernel>}}; }
 
 }  // namespace shardscope

@@ -4,19 +4,22 @@
 #include "engine/ops/equation.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void add_row(const float* a, const float* b, float* y, int64_t count) {
+template <class T>
+SHARDSCOPE_KERNEL_CLONES void add_row(const T* a, const T* b, T* y, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = a[i] + b[i];
+  for (int64_t i = 0; i < count; ++i) store(load(a[i]) + load(b[i]), y[i]);
 }
 
-SHARDSCOPE_KERNEL_CLONES void add_constant(const float* a, float b, float* y, int64_t count) {
+template <class T>
+SHARDSCOPE_KERNEL_CLONES void add_constant(const T* a, float b, T* y, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = a[i] + b;
+  for (int64_t i = 0; i < count; ++i) store(load(a[i]) + b, y[i]);
 }
 
 // Neighbouring dimensions that the second operand either has or lacks, as one.
@@ -46,13 +49,14 @@ std::vector<Group> group_dimensions(const KernelArguments& arguments) {
   return groups;  // innermost first
 }
 
+template <class T>
 class AddKernel : public Kernel {
  public:
   explicit AddKernel(const KernelArguments& arguments)
       : groups_(group_dimensions(arguments)),
-        a_(arguments.inputs[0].f32()),
-        b_(arguments.inputs[1].f32()),
-        y_(arguments.outputs[0].f32()),
+        a_(arguments.inputs[0].template as<T>()),
+        b_(arguments.inputs[1].template as<T>()),
+        y_(arguments.outputs[0].template as<T>()),
         count_(arguments.outputs[0].count()),
         threads_(arguments.threads) {}
 
@@ -66,11 +70,11 @@ class AddKernel : public Kernel {
     while (begin < end) {
       const int64_t column = begin % inner.size;
       const int64_t count = std::min(end - begin, inner.size - column);
-      const float* b = b_ + row_offset(begin / inner.size);
+      const T* b = b_ + row_offset(begin / inner.size);
       if (inner.stride != 0) {
         add_row(a_ + begin, b + column, y_ + begin, count);
       } else {
-        add_constant(a_ + begin, *b, y_ + begin, count);
+        add_constant(a_ + begin, load(*b), y_ + begin, count);
       }
       begin += count;
     }
@@ -86,15 +90,18 @@ class AddKernel : public Kernel {
   }
 
   std::vector<Group> groups_;
-  const float* a_;
-  const float* b_;
-  float* y_;
+  const T* a_;
+  const T* b_;
+  T* y_;
   int64_t count_;
   int threads_;
 };
 
 }  // namespace
 
-std::vector<NamedKernel> add_kernels() { return {{"add", make_kernel<AddKernel>}}; }
+std::vector<NamedKernel> add_kernels() {
+  return {{"add", "f32,f32->f32", construct<AddKernel<float>>},
+          {"add", "bf16,bf16->bf16", construct<AddKernel<BFloat16>>}};
+}
 
 }  // namespace shardscope

@@ -130,6 +130,9 @@ class AttentionKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> attention_kernels() { return {{"attention", make_kernel<AttentionKernel>}}; }
+std::vector<NamedKernel> attention_kernels() {
+  return {{"attention", "f32,f32,f32->f32,f32", construct<AttentionKernel>},
+          {"attention", "f32,f32,f32,i32,i32->f32,f32", construct<AttentionKernel>}};
+}
 
 }  // namespace shardscope

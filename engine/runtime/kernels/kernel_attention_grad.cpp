@@ -175,6 +175,9 @@ class AttentionGradKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> attention_grad_kernels() { return {{"attention_grad", make_kernel<AttentionGradKernel>}}; }
+std::vector<NamedKernel> attention_grad_kernels() {
+  return {{"attention_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,f32,f32,f32,i32,i32->f32,f32,f32", construct<AttentionGradKernel>}};
+}
 
 }  // namespace shardscope

@@ -2,28 +2,39 @@
 
 #include "engine/ops/constant.h"
 #include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
 namespace {
 
+// -> the value everywhere.
+template <class T>
 class ConstantKernel : public Kernel {
  public:
   explicit ConstantKernel(const KernelArguments& arguments)
-      : y_(arguments.outputs[0].f32()),
-        count_(arguments.outputs[0].count()),
-        value_(static_cast<float>(arguments.attributes->as<ConstantAttributes>().value)) {}
+      : y_(arguments.outputs[0].template as<T>()), count_(arguments.outputs[0].count()), threads_(arguments.threads) {
+    store(static_cast<float>(arguments.attributes->as<ConstantAttributes>().value), value_);
+  }
 
-  void run(const StepContext&) override { std::fill_n(y_, count_, value_); }
+  void run(const StepContext&) override {
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { std::fill(y_ + begin, y_ + end, value_); });
+  }
 
  private:
-  float* y_;
+  T* y_;
   int64_t count_;
-  float value_;
+  T value_;
+  int threads_;
 };
 
 }  // namespace
 
-std::vector<NamedKernel> constant_kernels() { return {{"constant", make_kernel<ConstantKernel>}}; }
+std::vector<NamedKernel> constant_kernels() {
+  return {{"constant", "->f32", construct<ConstantKernel<float>>},
+          {"constant", "->bf16", construct<ConstantKernel<BFloat16>>}};
+}
 
 }  // namespace shardscope

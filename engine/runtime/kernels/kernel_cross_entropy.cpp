@@ -4,6 +4,7 @@
 #include "engine/base/vector_clones.h"
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/logits_row.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/vector_math.h"
 
@@ -11,37 +12,18 @@ namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES float largest(const float* x, int64_t count) {
-  float value = -std::numeric_limits<float>::infinity();
-#pragma omp simd reduction(max : value)
-  for (int64_t i = 0; i < count; ++i) value = x[i] > value ? x[i] : value;
-  return value;
+SHARDSCOPE_KERNEL_CLONES void row_maxima(const float* x, int64_t rows, int64_t columns, float* maxima) {
+  for (int64_t row = 0; row < rows; ++row) maxima[row] = largest_of(x + row * columns, columns);
 }
 
-SHARDSCOPE_KERNEL_CLONES float sum_of_exponentials(const float* x, float shift, int64_t count) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += vector_exp(x[i] - shift);
-  return sum;
+SHARDSCOPE_KERNEL_CLONES void row_terms(const float* x, float top, int64_t columns, float& sum, int32_t& first) {
+  sum = sum_of_exponentials(x, top, columns);
+  first = first_index_of(x, top, columns);
 }
 
 SHARDSCOPE_KERNEL_CLONES void scaled_exponentials(const float* x, float shift, float scale, int64_t count, float* y) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - shift) * scale;
-}
-
-// Index of the first element that is `value`; `count` where none is.
-SHARDSCOPE_KERNEL_CLONES int64_t find_first(const float* x, float value, int64_t count) {
-  constexpr int64_t block = 64;
-  int64_t first = 0;
-  for (; first + block <= count; first += block) {
-    int hits = 0;
-#pragma omp simd reduction(+ : hits)
-    for (int64_t i = 0; i < block; ++i) hits += x[first + i] == value ? 1 : 0;
-    if (hits > 0) break;
-  }
-  while (first < count && !(x[first] == value)) ++first;
-  return first;
 }
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -68,7 +50,7 @@ class RowMaxKernel : public Kernel {
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      for (int64_t row = begin; row < end; ++row) top_[row] = largest(logits_ + row * columns_, columns_);
+      row_maxima(logits_ + begin * columns_, end - begin, columns_, top_ + begin);
     });
   }
 
@@ -103,7 +85,8 @@ class TermsKernel : public Kernel {
   void fill(int64_t row) {
     const float* logits = logits_ + row * vocabulary_.size;
     const int32_t label = labels_[row];
-    exp_sum_[row] = sum_of_exponentials(logits, top_[row], vocabulary_.size);
+    int32_t first = 0;
+    row_terms(logits, top_[row], vocabulary_.size, exp_sum_[row], first);
     label_logit_[row] = !vocabulary_.is_label(label) ? not_a_number
                         : vocabulary_.holds(label)   ? logits[label - vocabulary_.first]
                                                      : 0.0f;
@@ -232,11 +215,13 @@ class CrossEntropyGradKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> cross_entropy_kernels() {
-  return {{"row_max", make_kernel<RowMaxKernel>},
-          {"cross_entropy_terms", make_kernel<TermsKernel>},
-          {"cross_entropy_terms_grad", make_kernel<TermsGradKernel>},
-          {"cross_entropy", make_kernel<CrossEntropyKernel>},
-          {"cross_entropy_grad", make_kernel<CrossEntropyGradKernel>}};
+  return {{"row_max", "f32->f32", construct<RowMaxKernel>},
+          {"cross_entropy_terms", "f32,i32,f32->f32,f32,i32", construct<TermsKernel>},
+          {"cross_entropy_terms_grad", "f32,i32,f32,f32,f32->f32", construct<TermsGradKernel>},
+          {"cross_entropy", "f32,f32,f32,i32,i32->f32,f32", construct<CrossEntropyKernel>},
+          {"cross_entropy", "f32,f32,f32,i32,i32,f32->f32,f32", construct<CrossEntropyKernel>},
+          {"cross_entropy_grad", "f32,f32->f32,f32", construct<CrossEntropyGradKernel>},
+          {"cross_entropy_grad", "f32,f32,f32->f32,f32", construct<CrossEntropyGradKernel>}};
 }
 
 }  // namespace shardscope

@@ -19,6 +19,8 @@ ProductPlan plan_product(const KernelArguments& arguments) {
   ProductPlan plan;
   plan.swapped = layout.transpose_c;
   MatrixProductShape& shape = plan.shape;
+  shape.operands = arguments.inputs[0].dtype;
+  shape.result = arguments.outputs[0].dtype;
   shape.m = plan.swapped ? sizes.n : sizes.m;
   shape.n = plan.swapped ? sizes.m : sizes.n;
   shape.k = sizes.k;
@@ -39,20 +41,22 @@ class EinsumKernel : public Kernel {
  private:
   EinsumKernel(const KernelArguments& arguments, const ProductPlan& plan)
       : product_(plan.shape, arguments.threads, arguments.workspace_bytes),
-        left_(arguments.inputs[plan.swapped ? 1 : 0].f32()),
-        right_(arguments.inputs[plan.swapped ? 0 : 1].f32()),
-        result_(arguments.outputs[0].f32()),
+        left_(arguments.inputs[plan.swapped ? 1 : 0].data),
+        right_(arguments.inputs[plan.swapped ? 0 : 1].data),
+        result_(arguments.outputs[0].data),
         workspace_(arguments.workspace) {}
 
   MatrixProduct product_;
-  const float* left_;
-  const float* right_;
-  float* result_;
+  const void* left_;
+  const void* right_;
+  void* result_;
   void* workspace_;
 };
 
 }  // namespace
 
-std::vector<NamedKernel> einsum_kernels() { return {{"einsum", make_kernel<EinsumKernel>}}; }
+std::vector<NamedKernel> einsum_kernels() {
+  return {{"einsum", "f32,f32->f32", construct<EinsumKernel>}, {"einsum", "bf16,bf16->bf16", construct<EinsumKernel>}};
+}
 
 }  // namespace shardscope

@@ -4,23 +4,26 @@
 #include "engine/base/vector_clones.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void accumulate(const float* source, int64_t count, float* sum) {
+template <class T>
+SHARDSCOPE_KERNEL_CLONES void accumulate(const T* source, int64_t count, float* sum) {
 #pragma omp simd
-  for (int64_t c = 0; c < count; ++c) sum[c] += source[c];
+  for (int64_t c = 0; c < count; ++c) sum[c] += load(source[c]);
 }
 
 // Copies the table's rows; a token outside the rows held here gives zeros.
+template <class T>
 class EmbeddingKernel : public Kernel {
  public:
   explicit EmbeddingKernel(const KernelArguments& arguments)
       : tokens_(arguments.inputs[0].i32()),
-        table_(arguments.inputs[1].f32()),
-        rows_(arguments.outputs[0].f32()),
+        table_(arguments.inputs[1].template as<T>()),
+        rows_(arguments.outputs[0].template as<T>()),
         count_(arguments.inputs[0].count()),
         first_(arguments.inputs[1].offset[0]),
         held_(arguments.inputs[1].shape[0]),
@@ -28,11 +31,11 @@ class EmbeddingKernel : public Kernel {
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
-    const size_t bytes = static_cast<size_t>(features_) * sizeof(float);
+    const size_t bytes = static_cast<size_t>(features_) * sizeof(T);
     parallel_for(threads_, count_, 16, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t row = tokens_[i] - first_;
-        float* destination = rows_ + i * features_;
+        T* destination = rows_ + i * features_;
         if (row >= 0 && row < held_) {
           std::memcpy(destination, table_ + row * features_, bytes);
         } else {
@@ -44,19 +47,20 @@ class EmbeddingKernel : public Kernel {
 
  private:
   const int32_t* tokens_;
-  const float* table_;
-  float* rows_;
+  const T* table_;
+  T* rows_;
   int64_t count_, first_, held_, features_;
   int threads_;
 };
 
 // Adds each token's cotangent to its row. Threads share out the columns, so that the order of a sum is that of the
-// tokens for any number of threads.
+// tokens for any number of threads. Sums are f32, whatever the cotangent is.
+template <class T>
 class EmbeddingGradKernel : public Kernel {
  public:
   explicit EmbeddingGradKernel(const KernelArguments& arguments)
       : tokens_(arguments.inputs[0].i32()),
-        cotangent_(arguments.inputs[1].f32()),
+        cotangent_(arguments.inputs[1].template as<T>()),
         table_(arguments.outputs[0].f32()),
         count_(arguments.inputs[0].count()),
         first_(arguments.outputs[0].offset[0]),
@@ -79,7 +83,7 @@ class EmbeddingGradKernel : public Kernel {
 
  private:
   const int32_t* tokens_;
-  const float* cotangent_;
+  const T* cotangent_;
   float* table_;
   int64_t count_, first_, held_, features_;
   int threads_;
@@ -88,7 +92,10 @@ class EmbeddingGradKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> embedding_kernels() {
-  return {{"embedding", make_kernel<EmbeddingKernel>}, {"embedding_grad", make_kernel<EmbeddingGradKernel>}};
+  return {{"embedding", "i32,f32->f32", construct<EmbeddingKernel<float>>},
+          {"embedding", "i32,bf16->bf16", construct<EmbeddingKernel<BFloat16>>},
+          {"embedding_grad", "i32,f32->f32", construct<EmbeddingGradKernel<float>>},
+          {"embedding_grad", "i32,bf16->f32", construct<EmbeddingGradKernel<BFloat16>>}};
 }
 
 }  // namespace shardscope

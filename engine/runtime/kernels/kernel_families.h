@@ -10,6 +10,7 @@ namespace shardscope {
 
 struct NamedKernel {
   std::string_view op;
+  std::string_view types;  // as type_signature writes them
   KernelFactory factory;
 };
 
@@ -18,6 +19,7 @@ std::vector<NamedKernel> adam_kernels();
 std::vector<NamedKernel> add_kernels();
 std::vector<NamedKernel> attention_kernels();
 std::vector<NamedKernel> attention_grad_kernels();
+std::vector<NamedKernel> cast_kernels();
 std::vector<NamedKernel> constant_kernels();
 std::vector<NamedKernel> cross_entropy_kernels();
 std::vector<NamedKernel> dropout_kernels();
@@ -27,10 +29,13 @@ std::vector<NamedKernel> gelu_kernels();
 std::vector<NamedKernel> initialise_kernels();
 std::vector<NamedKernel> layer_norm_kernels();
 std::vector<NamedKernel> layer_norm_grad_kernels();
+std::vector<NamedKernel> rearrange_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
+std::vector<NamedKernel> scale_kernels();
+std::vector<NamedKernel> squared_error_kernels();
 
 template <class T>
-std::unique_ptr<Kernel> make_kernel(const KernelArguments& arguments) {
+std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {
   return std::make_unique<T>(arguments);
 }
 

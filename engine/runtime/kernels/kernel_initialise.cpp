@@ -59,6 +59,6 @@ class InitialiseKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> initialise_kernels() { return {{"initialise", make_kernel<InitialiseKernel>}}; }
+std::vector<NamedKernel> initialise_kernels() { return {{"initialise", "->f32", construct<InitialiseKernel>}}; }
 
 }  // namespace shardscope

@@ -88,7 +88,8 @@ class LayerNormKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> layer_norm_kernels() {
-  return {{"layer_norm_moments", make_kernel<MomentsKernel>}, {"layer_norm", make_kernel<LayerNormKernel>}};
+  return {{"layer_norm_moments", "f32->f32,f32", construct<MomentsKernel>},
+          {"layer_norm", "f32,f32,f32,f32,f32->f32", construct<LayerNormKernel>}};
 }
 
 }  // namespace shardscope

@@ -178,9 +178,9 @@ class GradParametersKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> layer_norm_grad_kernels() {
-  return {{"layer_norm_grad_moments", make_kernel<GradMomentsKernel>},
-          {"layer_norm_grad_input", make_kernel<GradInputKernel>},
-          {"layer_norm_grad_parameters", make_kernel<GradParametersKernel>}};
+  return {{"layer_norm_grad_moments", "f32,f32,f32,f32,f32->f32,f32", construct<GradMomentsKernel>},
+          {"layer_norm_grad_input", "f32,f32,f32,f32,f32,f32,f32->f32", construct<GradInputKernel>},
+          {"layer_norm_grad_parameters", "f32,f32,f32,f32->f32,f32", construct<GradParametersKernel>}};
 }
 
 }  // namespace shardscope

@@ -6,12 +6,14 @@
 #include "engine/runtime/kernels/column_sums.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void sum_columns(const float* x, int64_t rows, int64_t stride, int64_t columns, float* y) {
+template <class T, class R>
+SHARDSCOPE_KERNEL_CLONES void sum_columns(const T* x, int64_t rows, int64_t stride, int64_t columns, R* y) {
   double total[columns_per_tile];
   float block[columns_per_tile];
   for (int64_t c = 0; c < columns; ++c) total[c] = 0;
@@ -20,34 +22,35 @@ SHARDSCOPE_KERNEL_CLONES void sum_columns(const float* x, int64_t rows, int64_t 
     for (int64_t c = 0; c < columns; ++c) block[c] = 0;
     int64_t row = first;
     for (; row + 4 <= last; row += 4) {
-      const float* a = x + row * stride;
-      const float *b = a + stride, *d = b + stride, *e = d + stride;
+      const T* a = x + row * stride;
+      const T *b = a + stride, *d = b + stride, *e = d + stride;
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) block[c] += (a[c] + b[c]) + (d[c] + e[c]);
+      for (int64_t c = 0; c < columns; ++c) block[c] += (load(a[c]) + load(b[c])) + (load(d[c]) + load(e[c]));
     }
     for (; row < last; ++row) {
-      const float* a = x + row * stride;
+      const T* a = x + row * stride;
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) block[c] += a[c];
+      for (int64_t c = 0; c < columns; ++c) block[c] += load(a[c]);
     }
 #pragma omp simd
     for (int64_t c = 0; c < columns; ++c) total[c] += block[c];
   }
 #pragma omp simd
-  for (int64_t c = 0; c < columns; ++c) y[c] = static_cast<float>(total[c]);
+  for (int64_t c = 0; c < columns; ++c) store(static_cast<float>(total[c]), y[c]);
 }
 
-SHARDSCOPE_KERNEL_CLONES void sum_rows(const float* x, int64_t rows, int64_t columns, float* y) {
+template <class T, class R>
+SHARDSCOPE_KERNEL_CLONES void sum_rows(const T* x, int64_t rows, int64_t columns, R* y) {
   for (int64_t row = 0; row < rows; ++row, x += columns) {
     double total = 0;
     for (int64_t first = 0; first < columns; first += 1024) {
       const int64_t last = std::min(columns, first + 1024);
       float block = 0;
 #pragma omp simd reduction(+ : block)
-      for (int64_t c = first; c < last; ++c) block += x[c];
+      for (int64_t c = first; c < last; ++c) block += load(x[c]);
       total += block;
     }
-    y[row] = static_cast<float>(total);
+    store(static_cast<float>(total), y[row]);
   }
 }
 
@@ -56,11 +59,13 @@ struct Dimension {
   int64_t stride;  // of the operand
 };
 
+// Sums of T, stored as R.
+template <class T, class R>
 class ReduceSumKernel : public Kernel {
  public:
   explicit ReduceSumKernel(const KernelArguments& arguments)
-      : x_(arguments.inputs[0].f32()),
-        y_(arguments.outputs[0].f32()),
+      : x_(arguments.inputs[0].template as<T>()),
+        y_(arguments.outputs[0].template as<R>()),
         count_(arguments.outputs[0].count()),
         threads_(arguments.threads) {
     const Equation& equation = arguments.attributes->as<EquationAttributes>().equation;
@@ -123,15 +128,15 @@ class ReduceSumKernel : public Kernel {
 
   void sum_strided(int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const float* x = x_ + offset(kept_, i);
+      const T* x = x_ + offset(kept_, i);
       double total = 0;
-      for (int64_t r = 0; r < rows_; ++r) total += x[offset(reduced_, r)];
-      y_[i] = static_cast<float>(total);
+      for (int64_t r = 0; r < rows_; ++r) total += load(x[offset(reduced_, r)]);
+      store(static_cast<float>(total), y_[i]);
     }
   }
 
-  const float* x_;
-  float* y_;
+  const T* x_;
+  R* y_;
   int64_t count_;
   int threads_;
   Phase phase_ = Phase::before;
@@ -142,6 +147,10 @@ class ReduceSumKernel : public Kernel {
 
 }  // namespace
 
-std::vector<NamedKernel> reduce_sum_kernels() { return {{"reduce_sum", make_kernel<ReduceSumKernel>}}; }
+std::vector<NamedKernel> reduce_sum_kernels() {
+  return {{"reduce_sum", "f32->f32", construct<ReduceSumKernel<float, float>>},
+          {"reduce_sum", "bf16->bf16", construct<ReduceSumKernel<BFloat16, BFloat16>>},
+          {"reduce_sum", "bf16->f32", construct<ReduceSumKernel<BFloat16, float>>}};
+}
 
 }  // namespace shardscope

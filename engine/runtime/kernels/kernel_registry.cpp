@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <map>
-#include <string>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -8,28 +11,72 @@ namespace shardscope {
 
 namespace {
 
-const std::map<std::string_view, KernelFactory>& factories() {
-  static const std::map<std::string_view, KernelFactory> all = [] {
-    std::map<std::string_view, KernelFactory> map;
-    for (auto family : {adam_kernels, add_kernels, attention_kernels, attention_grad_kernels, constant_kernels,
-                        cross_entropy_kernels, dropout_kernels, einsum_kernels, embedding_kernels, gelu_kernels,
-                        initialise_kernels, layer_norm_kernels, layer_norm_grad_kernels, reduce_sum_kernels}) {
-      for (const NamedKernel& kernel : family()) map.emplace(kernel.op, kernel.factory);
+using Registry = std::map<std::string_view, std::map<std::string_view, KernelFactory>>;  // by op, by types
+
+const Registry& registry() {
+  static const Registry all = [] {
+    Registry map;
+    for (auto family : {adam_kernels, add_kernels, attention_kernels, attention_grad_kernels, cast_kernels,
+                        constant_kernels, cross_entropy_kernels, dropout_kernels, einsum_kernels, embedding_kernels,
+                        gelu_kernels, initialise_kernels, layer_norm_kernels, layer_norm_grad_kernels,
+                        rearrange_kernels, reduce_sum_kernels, scale_kernels, squared_error_kernels}) {
+      for (const NamedKernel& kernel : family()) map[kernel.op].emplace(kernel.types, kernel.factory);
     }
     return map;
   }();
   return all;
 }
 
+template <class Map>
+std::vector<std::string> keys(const Map& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : map) names.emplace_back(name);
+  return names;
+}
+
+std::string joined(std::span<const DType> types) {
+  std::string text;
+  for (DType type : types) text += (text.empty() ? "" : ",") + std::string(name(type));
+  return text;
+}
+
 }  // namespace
 
-KernelFactory kernel_factory(std::string_view op) {
-  auto found = factories().find(op);
-  if (found != factories().end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [name, factory] : factories()) names.emplace_back(name);
-  const std::string wrong(op);
-  throw Failure(Error{"no_kernel", "no kernel computes op '" + wrong + "'", wrong, name_hint(wrong, names)});
+void* TensorView::elements(DType wanted) const {
+  if (dtype == wanted) return data;
+  const std::string which = name.empty() ? "an array of shape " + to_string(shape) : name;
+  throw Failure(Error{"dtype",
+                      fmt::format("{} is {}, not {}", which, shardscope::name(dtype), shardscope::name(wanted)), "",
+                      "cast it"});
+}
+
+std::string type_signature(std::span<const DType> operands, std::span<const DType> results) {
+  return joined(operands) + "->" + joined(results);
+}
+
+KernelFactory kernel_factory(std::string_view op, std::string_view types) {
+  const std::string name(op);
+  const auto kernels = registry().find(op);
+  if (kernels == registry().end()) {
+    throw Failure(Error{"no_kernel", "no kernel computes op '" + name + "'", name, name_hint(name, keys(registry()))});
+  }
+  const auto found = kernels->second.find(types);
+  if (found != kernels->second.end()) return found->second;
+  throw Failure(Error{"no_kernel_of_types", fmt::format("no kernel computes op '{}' for types {}", name, types), name,
+                      fmt::format("there are: {}", fmt::join(keys(kernels->second), "; "))});
+}
+
+std::unique_ptr<Kernel> make_kernel(std::string_view op, KernelArguments arguments) {
+  std::vector<DType> operands, results;
+  for (TensorView& view : arguments.inputs) {
+    view.name = fmt::format("operand {} of {}", operands.size(), op);
+    operands.push_back(view.dtype);
+  }
+  for (TensorView& view : arguments.outputs) {
+    view.name = fmt::format("result {} of {}", results.size(), op);
+    results.push_back(view.dtype);
+  }
+  return kernel_factory(op, type_signature(operands, results))(arguments);
 }
 
 }  // namespace shardscope

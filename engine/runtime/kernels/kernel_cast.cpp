@@ -1,0 +1,38 @@
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+#include "engine/runtime/kernels/storage.h"
+
+namespace shardscope {
+
+namespace {
+
+// x -> x of the result's type, rounded to the nearest.
+template <class From, class To>
+class CastKernel : public Kernel {
+ public:
+  explicit CastKernel(const KernelArguments& arguments)
+      : x_(arguments.inputs[0].template as<From>()),
+        y_(arguments.outputs[0].template as<To>()),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { convert(x_ + begin, y_ + begin, end - begin); });
+  }
+
+ private:
+  const From* x_;
+  To* y_;
+  int64_t count_;
+  int threads_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> cast_kernels() {
+  return {{"cast", "f32->bf16", construct<CastKernel<float, BFloat16>>},
+          {"cast", "bf16->f32", construct<CastKernel<BFloat16, float>>}};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "engine/base/vector_clones.h"
+#include "engine/ops/scale.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t block = 4096;  // elements that are summed in f32
+
+SHARDSCOPE_KERNEL_CLONES float sum_of_squares(const float* x, const float* y, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
+  return sum;
+}
+
+SHARDSCOPE_KERNEL_CLONES void scaled_difference(const float* x, const float* y, float scale, int64_t count, float* dx) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) dx[i] = (x[i] - y[i]) * scale;
+}
+
+// (x, y) -> sum of (x - y)^2, times the attribute scale. The order of the sum is the same for any number of threads.
+class SquaredErrorKernel : public Kernel {
+ public:
+  explicit SquaredErrorKernel(const KernelArguments& arguments)
+      : x_(arguments.inputs[0].f32()),
+        y_(arguments.inputs[1].f32()),
+        loss_(arguments.outputs[0].f32()),
+        count_(arguments.inputs[0].count()),
+        scale_(arguments.attributes->as<ScaleAttributes>().scale),
+        threads_(arguments.threads),
+        sums_(static_cast<size_t>((count_ + block - 1) / block)) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, static_cast<int64_t>(sums_.size()), 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i * block;
+        sums_[i] = sum_of_squares(x_ + first, y_ + first, std::min(block, count_ - first));
+      }
+    });
+    double total = 0;
+    for (float sum : sums_) total += sum;
+    *loss_ = static_cast<float>(total * scale_);
+  }
+
+ private:
+  const float* x_;
+  const float* y_;
+  float* loss_;
+  int64_t count_;
+  double scale_;
+  int threads_;
+  std::vector<float> sums_;
+};
+
+// (x, y, cotangent of the loss) -> d x = 2 (x - y) scale cotangent; d y is its negative.
+class SquaredErrorGradKernel : public Kernel {
+ public:
+  explicit SquaredErrorGradKernel(const KernelArguments& arguments)
+      : x_(arguments.inputs[0].f32()),
+        y_(arguments.inputs[1].f32()),
+        cotangent_(arguments.inputs[2].f32()),
+        dx_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
+        scale_(arguments.attributes->as<ScaleAttributes>().scale),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    const float scale = static_cast<float>(2 * scale_ * *cotangent_);
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
+      scaled_difference(x_ + begin, y_ + begin, scale, end - begin, dx_ + begin);
+    });
+  }
+
+ private:
+  const float* x_;
+  const float* y_;
+  const float* cotangent_;
+  float* dx_;
+  int64_t count_;
+  double scale_;
+  int threads_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> squared_error_kernels() {
+  return {{"squared_error", "f32,f32->f32", construct<SquaredErrorKernel>},
+          {"squared_error_grad", "f32,f32,f32->f32", construct<SquaredErrorGradKernel>}};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,122 @@
+#include <QtTest>
+
+#include "engine/runtime/kernels/storage.h"
+#include "tests/runtime/kernel_case.h"
+
+using namespace shardscope;
+using namespace shardscope::testing;
+
+namespace {
+
+std::vector<float> rounded(std::vector<float> values) {
+  for (float& value : values) value = to_float(to_bfloat16(value));
+  return values;
+}
+
+struct Operand {
+  Shape shape;
+  std::vector<float> values;
+};
+
+// One op on f32 operands and on the same, rounded, in bf16.
+struct Comparison {
+  std::string op;
+  Attributes attributes;
+  std::vector<Operand> operands;
+  Shape result;
+  std::vector<int32_t> tokens = {};  // a first operand
+  DType dtype = DType::bf16;         // of the result of the bf16 case
+
+  // In f32 of the rounded operands; then rounded, where the other's result is bf16.
+  std::vector<float> expected(int threads) const {
+    KernelCase test = start();
+    for (const Operand& operand : operands) test.input(operand.shape, rounded(operand.values));
+    test.output(result).run(threads, 3);
+    return dtype == DType::bf16 ? rounded(test.result()) : test.result();
+  }
+  std::vector<float> found(int threads) const {
+    KernelCase test = start();
+    for (const Operand& operand : operands) test.bf16_input(operand.shape, operand.values);
+    test.output(result, dtype).run(threads, 3);
+    return test.result();
+  }
+
+ private:
+  KernelCase start() const {
+    KernelCase test(op, attributes);
+    if (!tokens.empty()) test.input({static_cast<int64_t>(tokens.size())}, tokens);
+    return test;
+  }
+};
+
+}  // namespace
+
+class KernelBf16Test : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void kernels_of_bf16_round_the_f32_result_of_the_rounded_operands_once();
+  void einsum_of_bf16_is_the_einsum_of_the_rounded_operands();
+  void casting_rounds_to_the_nearest_and_back_is_exact();
+};
+
+void KernelBf16Test::kernels_of_bf16_round_the_f32_result_of_the_rounded_operands_once() {
+  Random random(1);
+  auto normals = [&](Shape shape) { return Operand{shape, random.normals(element_count(shape), 2)}; };
+  const Attributes dropout{{"dropout_rate", 0.3}, {"seed", int64_t{7}}, {"dropout_fold", int64_t{12345}}};
+  const Shape x{3, 37, 50};
+  const std::vector<int32_t> tokens = random.integers(111, 0, 20);
+  const std::vector<Comparison> comparisons{
+      {"gelu", {}, {normals(x)}, x},
+      {"gelu_grad", {}, {normals(x), normals(x)}, x},
+      {"add", {{"equation", std::string("bse,bse->bse")}}, {normals(x), normals(x)}, x},
+      {"add", {{"equation", std::string("bse,e->bse")}}, {normals(x), normals({50})}, x},
+      {"add", {{"equation", std::string("bse,bs->bse")}}, {normals(x), normals({3, 37})}, x},
+      {"dropout", dropout, {normals(x)}, x},
+      {"dropout", {{"dropout_rate", 0.0}}, {normals(x)}, x},
+      {"reduce_sum", {{"equation", std::string("bse->e")}}, {normals(x)}, {50}},
+      {"reduce_sum", {{"equation", std::string("bse->bs")}}, {normals(x)}, {3, 37}},
+      {"reduce_sum", {{"equation", std::string("bse->eb")}}, {normals(x)}, {50, 3}},
+      {"reduce_sum", {{"equation", std::string("bse->e")}}, {normals(x)}, {50}, {}, DType::f32},
+      {"embedding", {}, {normals({20, 50})}, {111, 50}, tokens},
+      {"embedding_grad", {{"vocabulary", int64_t{20}}}, {normals({111, 50})}, {20, 50}, tokens, DType::f32},
+      {"scale", {{"factor", 0.3}}, {normals(x)}, x},
+  };
+  for (const Comparison& comparison : comparisons) {
+    for (int threads : {1, 2}) {
+      QVERIFY2(comparison.found(threads) == comparison.expected(threads), comparison.op.c_str());
+    }
+  }
+}
+
+void KernelBf16Test::einsum_of_bf16_is_the_einsum_of_the_rounded_operands() {
+  Random random(2);
+  for (int64_t batch : {4, 300}) {
+    const Operand x{{batch, 60}, random.normals(batch * 60)}, kernel{{60, 5, 8}, random.normals(60 * 40)};
+    Comparison comparison{"einsum", {{"equation", std::string("be,ehd->bhd")}}, {x, kernel}, {batch, 5, 8}};
+    for (int threads : {1, 2}) {
+      comparison.dtype = DType::f32;
+      const std::vector<float> f32 = comparison.expected(threads);
+      QVERIFY(difference(comparison.found(threads), doubles(f32)) < 2e-6);
+      comparison.dtype = DType::bf16;
+      QVERIFY(difference(comparison.found(threads), doubles(f32)) < 1.0 / 256);
+    }
+  }
+}
+
+void KernelBf16Test::casting_rounds_to_the_nearest_and_back_is_exact() {
+  Random random(3);
+  for (int64_t count : {1, 31, 5000}) {
+    const std::vector<float> x = random.normals(count);
+    for (int threads : {1, 2}) {
+      KernelCase down("cast"), up("cast");
+      down.input({count}, x).output({count}, DType::bf16).run(threads);
+      up.bf16_input({count}, x).output({count}).run(threads);
+      QCOMPARE(down.result(), rounded(x));
+      QCOMPARE(up.result(), rounded(x));
+    }
+  }
+}
+
+QTEST_APPLESS_MAIN(KernelBf16Test)
+#include "kernel_bf16_test.moc"
