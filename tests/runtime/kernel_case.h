@@ -28,8 +28,8 @@ class KernelCase {
     add(inputs_, shape, DType::i32, values.data());
     return *this;
   }
-  KernelCase& output(Shape shape) {
-    add(outputs_, shape, DType::f32, nullptr);
+  KernelCase& output(Shape shape, DType dtype = DType::f32) {
+    add(outputs_, shape, dtype, nullptr);
     alias_.push_back(-1);
     return *this;
   }
@@ -87,6 +87,11 @@ class KernelCase {
   std::vector<float> result(int index = 0) const {
     const TensorView& view = outputs_[index].view;
     return {view.f32(), view.f32() + view.count()};
+  }
+
+  std::vector<int32_t> integers(int index) const {
+    const TensorView& view = outputs_[index].view;
+    return {view.i32(), view.i32() + view.count()};
   }
 
   bool guards_intact = false;  // of the last run
