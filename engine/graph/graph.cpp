@@ -69,7 +69,12 @@ int Graph::sign(const OpDefinition& definition, const std::string& name, const A
 OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
                    Attributes attributes, OpId forward_op) {
   const int signature = sign(definition, name, attributes, inputs);
-  if (int taken = names_[name]++) name += fmt::format("_{}", taken);
+  if (int& taken = names_[name]; taken++ > 0) {
+    const std::string asked = name;
+    int number = taken - 1;
+    do name = fmt::format("{}_{}", asked, number++);
+    while (!names_.emplace(name, 1).second);
+  }
   OpId id = static_cast<OpId>(ops.size());
   Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}, signature};
   const std::vector<TensorType>& results = signatures[signature].results;

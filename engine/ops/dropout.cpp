@@ -8,7 +8,7 @@
 namespace shardscope {
 
 std::string to_string(const DropoutAttributes& a) {
-  if (a.rate == 0) return "rate=0";
+  if (a == DropoutAttributes{}) return "rate=0";
   std::string key = fmt::format("{:08x}{:08x}+{}*step+{}", a.key.key.k0, a.key.key.k1, a.key.stride, a.key.offset);
   if (a.key.fold) key += fmt::format("+{}", *a.key.fold);
   return fmt::format("rate={}, key={}", a.rate, key);

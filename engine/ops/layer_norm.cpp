@@ -42,7 +42,8 @@ class GradMoments : public LabelledOp {
   std::string_view name() const override { return "layer_norm_grad_moments"; }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<LayerNormAttributes>();
     std::string a = all(operands), r = rows(operands);
     return {{a, a, r, r, "z"}, {r, r}, "", false};
   }
@@ -56,7 +57,8 @@ class GradInput : public LabelledOp {
   int in_place_operand(int) const override { return 0; }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<LayerNormAttributes>();
     std::string a = all(operands), r = rows(operands);
     return {{a, a, r, r, "z", r, r}, {a}, "", false};
   }
@@ -69,7 +71,8 @@ class GradParameters : public LabelledOp {
   std::string_view name() const override { return "layer_norm_grad_parameters"; }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<LayerNormAttributes>();
     std::string a = all(operands), r = rows(operands);
     return {{a, a, r, r}, {"z", "z"}, "", false};
   }
@@ -81,7 +84,7 @@ const GradMoments grad_moments;
 const GradInput grad_input;
 const GradParameters grad_parameters;
 
-// (x, sum, sum of squares, scale, bias) -> y. Attributes epsilon, features (the whole size of e).
+// (x, sum, sum of squares, scale, bias) -> y.
 class LayerNorm : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm"; }
@@ -102,7 +105,8 @@ class LayerNorm : public LabelledOp {
   }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<LayerNormAttributes>();
     std::string a = all(operands), r = rows(operands);
     return {{a, r, r, "z", "z"}, {a}, "", false};
   }

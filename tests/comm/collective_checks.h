@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -55,21 +57,64 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return x ^ (x >> 32);
 }
 
-// The bits of element `index` of what `rank` sends. Floats are of many magnitudes, so that the order of a sum shows.
+inline bool reduces(const Case& test) { return test.kind == Kind::all_reduce || test.kind == Kind::reduce_scatter; }
+
+constexpr uint32_t not_a_number = 0x7fc00000;
+
+// The bits of element `index` of what `rank` sends. Floats are of many magnitudes, so that the order of a sum shows;
+// where a maximum is taken, some are no numbers.
 inline uint32_t element(const Case& test, size_t part, int rank, int64_t index) {
+  const CollectivePart& array = test.parts[part];
   uint64_t bits = mix(mix(mix(test.seed, part), static_cast<uint64_t>(rank)), static_cast<uint64_t>(index));
-  if (test.parts[part].dtype == DType::bf16) return bits & 0xffff;
-  if (test.parts[part].dtype == DType::i32) return static_cast<uint32_t>(bits);
+  if (array.dtype == DType::bf16 && !reduces(test)) return bits & 0xffff;
+  if (array.dtype == DType::i32) return static_cast<uint32_t>(bits);
+  if (reduces(test) && array.reduction == Reduction::max && bits % 61 == 0) return not_a_number;
   float value = static_cast<float>(static_cast<int32_t>(bits)) * std::ldexp(1.0f, static_cast<int>(bits >> 60) * 2);
   uint32_t result = 0;
   std::memcpy(&result, &value, sizeof(value));
-  return result;
+  return array.dtype == DType::bf16 ? result >> 16 : result;
 }
 
 inline float as_float(uint32_t bits) {
   float value = 0;
   std::memcpy(&value, &bits, sizeof(value));
   return value;
+}
+
+inline uint32_t as_bits(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(value));
+  return bits;
+}
+
+// The nearer of the two neighbours in bf16, the even one where both are as near; of finite values.
+inline uint32_t rounded_to_bf16(float value) {
+  const uint32_t low = as_bits(value) & 0xffff0000, high = low + 0x10000;
+  const double below = std::abs(static_cast<double>(value) - as_float(low));
+  const double above = std::abs(static_cast<double>(as_float(high)) - value);
+  const bool up = above < below || (above == below && (low >> 16) % 2 == 1);
+  return (up ? high : low) >> 16;
+}
+
+// What the ranks' elements make together, in the order of ranks.
+inline uint32_t combined(const CollectivePart& part, const std::vector<uint32_t>& elements) {
+  if (part.dtype == DType::i32) {
+    auto top = static_cast<int32_t>(elements[0]);
+    for (uint32_t bits : elements) top = std::max(top, static_cast<int32_t>(bits));
+    return static_cast<uint32_t>(top);
+  }
+  const int shift = part.dtype == DType::bf16 ? 16 : 0;
+  float total = as_float(elements[0] << shift);
+  for (size_t i = 1; i < elements.size(); ++i) {
+    const float value = as_float(elements[i] << shift);
+    if (part.reduction == Reduction::max) {
+      if (std::isnan(total) || std::isnan(value)) return not_a_number;
+      total = std::max(total, value);
+    } else {
+      total += value;
+    }
+  }
+  return shift ? rounded_to_bf16(total) : as_bits(total);
 }
 
 inline void store(std::byte* array, DType dtype, int64_t index, uint32_t bits) {
@@ -90,13 +135,23 @@ inline Case random_case(uint64_t seed, int size, int64_t scale) {
   Case test;
   test.seed = seed;
   test.kind = static_cast<Kind>(draw(0, 4));
-  bool sums = test.kind == Kind::all_reduce || test.kind == Kind::reduce_scatter;
+  bool sums = reduces(test);
+  struct Reduced {
+    DType dtype;
+    Reduction reduction;
+  };
+  constexpr Reduced choices[] = {{DType::f32, Reduction::sum},
+                                 {DType::bf16, Reduction::sum},
+                                 {DType::f32, Reduction::max},
+                                 {DType::i32, Reduction::max}};
+  const Reduced reduced = choices[draw(0, 3)];  // one for all parts of a call
   bool splits = test.kind == Kind::reduce_scatter || test.kind == Kind::all_to_all;
   int64_t count = draw(0, 3) == 0 ? draw(10, 40) : draw(1, 4);
   int64_t large = draw(0, count * 2);  // one part of a few is large
   for (int64_t i = 0; i < count; ++i) {
     CollectivePart part;
-    part.dtype = sums ? DType::f32 : static_cast<DType>(draw(0, 2));
+    part.dtype = sums ? reduced.dtype : static_cast<DType>(draw(0, 2));
+    if (sums) part.reduction = reduced.reduction;
     int64_t dims = draw(1, 4);
     for (int64_t d = 0; d < dims; ++d) part.shape.push_back(draw(1, 4));
     if (i == large) part.shape[static_cast<size_t>(draw(0, dims - 1))] *= scale;
@@ -151,11 +206,9 @@ inline uint32_t expected(const Case& test, size_t i, int rank, int size, int64_t
   int64_t from = 0;
   for (size_t d = 0; d < place.size(); ++d) from = from * part.shape[d] + place[d];
   if (test.kind == Kind::all_gather || test.kind == Kind::all_to_all) return element(test, i, sender, from);
-  float sum = as_float(element(test, i, 0, from));
-  for (int other = 1; other < size; ++other) sum += as_float(element(test, i, other, from));
-  uint32_t bits = 0;
-  std::memcpy(&bits, &sum, sizeof(sum));
-  return bits;
+  std::vector<uint32_t> elements;
+  for (int other = 0; other < size; ++other) elements.push_back(element(test, i, other, from));
+  return combined(part, elements);
 }
 
 inline double wire_bytes(const Case& test, int size) {
@@ -273,6 +326,52 @@ inline void check_bucketing(Communicator& communicator, std::span<std::byte> are
   require(std::memcmp(sums[0], sums[2], count * length * 4) == 0, "a bucket's sums differ from one array's");
 }
 
+// What reductions promise beyond sums of f32, in calls short and long: NaN wins a maximum whoever has it, bf16 is summed
+// in f32 and rounded once, and what is not of one kind is refused, by every rank for itself.
+inline void check_reductions(Communicator& communicator, std::span<std::byte> arena) {
+  const int rank = communicator.rank(), size = communicator.size();
+  for (int64_t length : {1, 7, 5000}) {
+    Pieces pieces(arena);
+    auto* floats = reinterpret_cast<float*>(pieces.take(length * 4));
+    auto* integers = reinterpret_cast<int32_t*>(pieces.take(length * 4));
+    auto* halves = reinterpret_cast<uint16_t*>(pieces.take(length * 2));
+    for (int64_t i = 0; i < length; ++i) {
+      // Element i is no number on rank i % (size + 1): on one rank, or on none.
+      floats[i] = i % (size + 1) == rank ? as_float(not_a_number) : -1.0f - static_cast<float>(rank);
+      integers[i] = std::numeric_limits<int32_t>::min() + rank;
+      halves[i] = static_cast<uint16_t>(rounded_to_bf16(rank == 0 ? 256.0f : 0.75f));
+    }
+    CollectivePart of_floats{floats, floats, {length}, DType::f32, -1, -1, Reduction::max};
+    CollectivePart of_integers{integers, integers, {length}, DType::i32, -1, -1, Reduction::max};
+    CollectivePart of_halves{halves, halves, {length}, DType::bf16, -1, -1};
+    for (CollectivePart* part : {&of_floats, &of_integers, &of_halves}) communicator.all_reduce({part, 1});
+    // 256 + 0.75 rounds to 256 in bf16: a sum rounded at each rank would stay there.
+    const auto sum = static_cast<uint16_t>(rounded_to_bf16(256.0f + 0.75f * static_cast<float>(size - 1)));
+    for (int64_t i = 0; i < length; ++i) {
+      require(std::isnan(floats[i]) == (i % (size + 1) < size), "NaN wins a maximum");
+      require(std::isnan(floats[i]) || floats[i] == -1, "the largest of negative numbers");
+      require(integers[i] == std::numeric_limits<int32_t>::min() + size - 1, "the largest of the least integers");
+      require(halves[i] == sum, "bf16 is rounded once");
+    }
+    auto refused = [&](std::vector<CollectivePart> parts) {
+      try {
+        communicator.all_reduce(parts);
+      } catch (const Failure& failure) {
+        return failure.errors().front().code == "comm_argument";
+      }
+      return false;
+    };
+    CollectivePart sum_of_floats = of_floats, sum_of_integers = of_integers, maximum_of_halves = of_halves;
+    sum_of_floats.reduction = sum_of_integers.reduction = Reduction::sum;
+    maximum_of_halves.reduction = Reduction::max;
+    require(refused({of_floats, of_integers}), "parts of two types");
+    require(refused({sum_of_floats, of_halves}), "parts of two types that are summed");
+    require(refused({of_floats, sum_of_floats}), "parts of two reductions");
+    require(refused({sum_of_integers}), "a sum of integers");
+    require(refused({maximum_of_halves}), "a maximum of bf16");
+  }
+}
+
 // Rows and columns of a grid of ranks, used in turn with the whole; they count to the whole's bytes.
 inline void check_grid(Communicator& communicator, std::span<std::byte> arena, int columns, int cases) {
   int row = communicator.rank() / columns, column = communicator.rank() % columns;
@@ -302,6 +401,7 @@ inline void check_all(Communicator& communicator, std::span<std::byte> arena, in
   check_random_cases(communicator, arena, 1, cases);
   check_long_buckets(communicator, arena);
   check_bucketing(communicator, arena);
+  check_reductions(communicator, arena);
   for (int columns : {2, 4}) {
     if (communicator.size() % columns == 0) check_grid(communicator, arena, columns, cases / 4);
   }

@@ -2,6 +2,7 @@
 
 #include <QTest>
 #include <functional>
+#include <set>
 
 #include "engine/graph/autodiff.h"
 #include "tests/graph/test_op.h"
@@ -14,25 +15,29 @@ namespace {
 const TensorType array_type{{2, 3}, DType::f32};
 
 ValueId add_parameter(Graph& graph, const std::string& name) {
-  Parameter parameter;
-  parameter.value = graph.add_source(name, array_type, ValueKind::parameter);
-  parameter.path = {name};
-  graph.parameters.push_back(parameter);
-  return parameter.value;
+  State& parameter = graph.states[graph.add_state(zeros_op, {}, "params", {"params", name})];
+  parameter.trainable = true;
+  return parameter.before;
 }
 
 ValueId sum(Graph& graph, const std::string& name, ValueId a, ValueId b) {
   return graph.ops[graph.add_op(sum_op, name, Phase::forward, {a, b})].outputs[0];
 }
 
-// x + w, (x + w) + (x + w), loss.
+// w (made by op 0), x + w, (x + w) + (x + w), loss.
 Graph small_graph() {
   Graph graph;
-  ValueId x = graph.add_source("x", array_type, ValueKind::input);
+  ValueId x = graph.add_input("x", array_type);
   ValueId y = sum(graph, "first", x, add_parameter(graph, "w"));
   ValueId z = sum(graph, "second", y, y);
   graph.outputs["loss"] = graph.ops[graph.add_op(loss_op, "loss", Phase::forward, {z})].outputs[0];
   return graph;
+}
+
+// Differentiates from the loss, whose cotangent is an input.
+std::vector<ValueId> differentiate_loss(Graph& graph) {
+  const CotangentSeed seed{graph.outputs.at("loss"), graph.add_input("seed", {{}, DType::f32})};
+  return differentiate(graph, {&seed, 1}, sum_op, no_attributes);
 }
 
 std::vector<Error> faults(const std::function<void()>& action) {
@@ -56,20 +61,22 @@ class GraphTest : public QObject {
 
   void every_break_of_a_graph_is_found_and_names_the_op() {
     const std::vector<std::pair<std::string, std::function<void(Graph&)>>> breaks{
-        {"first", [](Graph& g) { g.ops[0].inputs[1] = 99; }},
-        {"first", [](Graph& g) { g.ops[0].inputs[1] = -2; }},
-        {"first", [](Graph& g) { g.ops[0].inputs[0] = g.ops[1].outputs[0]; }},
-        {"first", [](Graph& g) { g.ops[0].inputs[0] = g.ops[0].outputs[0]; }},
-        {"first", [](Graph& g) { g.ops[0].inputs.pop_back(); }},
-        {"first", [](Graph& g) { g.values[g.ops[0].outputs[0]].type.shape[0] = 7; }},
-        {"first", [](Graph& g) { g.values[g.ops[0].outputs[0]].type.dtype = DType::i32; }},
+        {"first", [](Graph& g) { g.ops[1].inputs[1] = 99; }},
+        {"first", [](Graph& g) { g.ops[1].inputs[1] = -2; }},
+        {"first", [](Graph& g) { g.ops[1].inputs[0] = g.ops[2].outputs[0]; }},
+        {"first", [](Graph& g) { g.ops[1].inputs[0] = g.ops[1].outputs[0]; }},
+        {"first", [](Graph& g) { g.ops[1].inputs.pop_back(); }},
+        {"first", [](Graph& g) { g.values[g.ops[1].outputs[0]].type.shape[0] = 7; }},
+        {"first", [](Graph& g) { g.values[g.ops[1].outputs[0]].type.dtype = DType::i32; }},
         {"first", [](Graph& g) { g.values[0].type.shape = {2}; }},
-        {"second", [](Graph& g) { g.values[g.ops[1].outputs[0]].producer = 0; }},
-        {"second", [](Graph& g) { g.ops[1].forward_op = 1; }},
-        {"second", [](Graph& g) { g.ops[1].outputs[0] = 99; }},
-        {"second", [](Graph& g) { g.ops[1].outputs.clear(); }},
-        {"loss", [](Graph& g) { g.values[g.ops[2].outputs[1]].result_index = 0; }},
-        {"loss", [](Graph& g) { std::swap(g.ops[2].outputs[0], g.ops[2].outputs[1]); }},
+        {"second", [](Graph& g) { g.values[g.ops[2].outputs[0]].producer = 1; }},
+        {"second", [](Graph& g) { g.ops[2].forward_op = 2; }},
+        {"second", [](Graph& g) { g.ops[2].outputs[0] = 99; }},
+        {"second", [](Graph& g) { g.ops[2].outputs.clear(); }},
+        {"second", [](Graph& g) { g.ops[2].signature = 99; }},
+        {"second", [](Graph& g) { g.ops[2].signature = g.ops[3].signature; }},
+        {"loss", [](Graph& g) { g.values[g.ops[3].outputs[1]].result_index = 0; }},
+        {"loss", [](Graph& g) { std::swap(g.ops[3].outputs[0], g.ops[3].outputs[1]); }},
     };
     for (size_t i = 0; i < breaks.size(); ++i) {
       Graph graph = small_graph();
@@ -81,17 +88,25 @@ class GraphTest : public QObject {
   }
 
   void a_rule_that_does_not_fit_its_op_is_found() {
+    using Dimensions = std::vector<std::vector<DimensionFactors>>;
     const std::vector<Factor> factors{{'a', 2, true}, {'b', 3, true}};
-    const std::vector<std::vector<int>> both{{0, 1}, {0, 1}}, one{{0, 1}};
-    const std::vector<FactorRule> wrong{{factors, one, one, false},           {factors, both, both, false},
-                                        {factors, {{0, 1}, {0}}, one, false}, {factors, {{0, 1}, {1, 0}}, one, false},
-                                        {factors, both, {{1, 1}}, false},     {factors, both, {{0, 5}}, false},
-                                        {factors, both, {{0, -1}}, false}};
+    const Dimensions both{{{0}, {1}}, {{0}, {1}}}, one{{{0}, {1}}};
+    const std::vector<Reduction> sum{Reduction::sum};
+    const std::vector<FactorRule> wrong{{factors, one, one, sum},
+                                        {factors, both, both, sum},
+                                        {factors, {{{0}, {1}}, {{0}}}, one, sum},
+                                        {factors, {{{0}, {1}}, {{1}, {0}}}, one, sum},
+                                        {factors, both, {{{1}, {1}}}, sum},
+                                        {factors, both, {{{0}, {5}}}, sum},
+                                        {factors, both, {{{0}, {-1}}}, sum},
+                                        {factors, both, {{{0}, {0, 1}}}, sum},
+                                        {factors, both, {{{0, 1}, {}}}, sum},
+                                        {factors, both, one, {}}};
     for (const FactorRule& rule : wrong) {
       MisruledOp op;
       op.rule = rule;
       Graph graph;
-      ValueId x = graph.add_source("x", array_type, ValueKind::input);
+      ValueId x = graph.add_input("x", array_type);
       graph.add_op(op, "misruled", Phase::forward, {x, x});
       const std::vector<Error> found = faults([&] { verify(graph); });
       QVERIFY(found.size() == 1 && found[0].where == "misruled");
@@ -100,8 +115,8 @@ class GraphTest : public QObject {
 
   void an_op_that_does_not_fit_is_refused_with_its_name() {
     Graph graph;
-    ValueId x = graph.add_source("x", array_type, ValueKind::input);
-    ValueId y = graph.add_source("y", {{3}, DType::f32}, ValueKind::input);
+    ValueId x = graph.add_input("x", array_type);
+    ValueId y = graph.add_input("y", {{3}, DType::f32});
     for (const std::vector<ValueId>& inputs : std::vector<std::vector<ValueId>>{{x, y}, {x}, {x, 17}, {x, no_id}}) {
       const std::vector<Error> found = faults([&] { graph.add_op(sum_op, "ill", Phase::forward, inputs); });
       QVERIFY(found.size() == 1 && found[0].where == "ill");
@@ -111,26 +126,80 @@ class GraphTest : public QObject {
 
   void the_text_of_a_graph_has_a_line_an_op() {
     Graph graph = small_graph();
-    graph.ops[0].attributes = {{"count", int64_t{3}}, {"rate", 0.5}, {"text", std::string("ab->a")}};
-    graph.ops[2].forward_op = 1;
-    QCOMPARE(to_string(graph), std::string("%2 f32(2, 3) = sum(%0, %1) {count=3, rate=0.5, text=ab->a} first\n"
-                                           "%3 f32(2, 3) = sum(%2, %2) {} second\n"
-                                           "%4 f32(), %5 f32(2, 3) = loss(%3) {} loss [backward of second]\n"));
+    graph.ops[1].attributes = NoteAttributes{3};
+    graph.ops[3].forward_op = 2;
+    QCOMPARE(to_string(graph), std::string("%1 f32(2, 3) = zeros() {} params/w/initialise\n"
+                                           "%3 f32(2, 3) = sum(%0, %2) {count=3} first\n"
+                                           "%4 f32(2, 3) = sum(%3, %3) {} second\n"
+                                           "%5 f32(), %6 f32(2, 3) = loss(%4) {} loss [backward of second]\n"));
   }
 
-  void attributes_are_read_by_name_and_a_missing_one_is_told() {
-    const Attributes attributes{{"count", int64_t{3}}, {"rate", 0.5}, {"text", std::string("x")}};
-    QCOMPARE(integer(attributes, "count"), int64_t{3});
-    QCOMPARE(real(attributes, "rate"), 0.5);
-    QCOMPARE(text(attributes, "text"), std::string("x"));
-    const std::vector<Error> found = faults([&] { integer(attributes, "size"); });
-    QVERIFY(found.size() == 1 && found[0].code == "missing_attribute");
+  void attributes_are_values_of_one_type_and_another_is_refused() {
+    struct Other : NoteAttributes {};
+    const Attributes three = NoteAttributes{3}, none;
+    QCOMPARE(three.as<NoteAttributes>().count, 3);
+    QCOMPARE(three.text(), std::string("count=3"));
+    QVERIFY(three.are<NoteAttributes>() && !three.are<Other>() && !none.are<NoteAttributes>());
+    QVERIFY(three == Attributes(NoteAttributes{3}) && !(three == Attributes(NoteAttributes{4})));
+    QVERIFY(none == Attributes() && !(none == three) && !(three == none));
+    for (const Attributes& wrong : {none, three}) {
+      const std::vector<Error> found = faults([&] { wrong.as<Other>(); });
+      QVERIFY(found.size() == 1 && found[0].code == "attributes");
+    }
+  }
+
+  void every_op_and_value_has_a_name_of_its_own() {
+    Graph graph;
+    const ValueId x = graph.add_input("x", array_type);
+    std::set<std::string> names;
+    for (const char* name : {"a", "a", "a_1", "a", "a_1", "a_1_1"}) {
+      names.insert(graph.ops[graph.add_op(sum_op, name, Phase::forward, {x, x})].name);
+    }
+    QCOMPARE(names.size(), size_t{6});
+    QVERIFY(names.contains("a") && names.contains("a_1"));
+  }
+
+  void ops_that_agree_in_definition_attributes_and_operand_types_share_a_signature() {
+    Graph graph;
+    const ValueId x = graph.add_input("x", array_type), y = graph.add_input("y", {{3, 2}, DType::f32});
+    auto signature = [&](const OpDefinition& op, std::vector<ValueId> inputs, Attributes attributes) {
+      return graph.ops[graph.add_op(op, "op", Phase::forward, std::move(inputs), std::move(attributes))].signature;
+    };
+    const int first = signature(sum_op, {x, x}, NoteAttributes{1});
+    QCOMPARE(signature(sum_op, {x, x}, NoteAttributes{1}), first);
+    QVERIFY(signature(sum_op, {x, x}, NoteAttributes{2}) != first);
+    QVERIFY(signature(sum_op, {y, y}, NoteAttributes{1}) != first);
+    QVERIFY(signature(loss_op, {x}, NoteAttributes{1}) != first);
+    QCOMPARE(graph.signatures.size(), size_t{4});
+    verify(graph);
+  }
+
+  void a_state_is_named_by_collection_and_path_and_an_op_makes_its_first_value() {
+    Graph graph;
+    const std::vector<std::string> path{"params", "Dense_0", "kernel"};
+    const StateId parameter = graph.add_state(zeros_op, {}, "params", path);
+    const StateId mu = graph.add_state(zeros_op, {}, "optimizer/mu", path);
+    graph.states[mu].follows = parameter;
+    graph.states[parameter].trainable = true;
+    QCOMPARE(graph.name(graph.states[parameter]), std::string("params/Dense_0/kernel"));
+    QCOMPARE(graph.name(graph.states[mu]), std::string("optimizer/mu/params/Dense_0/kernel"));
+    QVERIFY(graph.trainable() == std::vector<StateId>{parameter});
+    for (StateId id : {parameter, mu}) {
+      const State& state = graph.states[id];
+      const Value &before = graph.values[state.before], &initial = graph.values[state.initial];
+      QVERIFY(before.kind == ValueKind::state && before.state == id && before.producer == no_id);
+      QVERIFY(before.type == array_type && initial.type == array_type);
+      QVERIFY(graph.ops[initial.producer].phase == Phase::initialise && graph.ops[initial.producer].inputs.empty());
+      QCOMPARE(graph.ops[initial.producer].name, graph.name(state) + "/initialise");
+      QCOMPARE(state.after, no_id);
+    }
+    verify(graph);
   }
 
   void cotangents_have_the_types_of_their_values_and_are_summed_over_uses() {
     Graph graph = small_graph();
-    const size_t forward_ops = graph.ops.size(), forward_values = graph.values.size();
-    const std::vector<ValueId> cotangents = differentiate(graph, graph.outputs["loss"], sum_op);
+    const size_t forward_ops = graph.ops.size(), forward_values = graph.values.size() + 1;  // with the seed
+    const std::vector<ValueId> cotangents = differentiate_loss(graph);
     verify(graph);
     QCOMPARE(cotangents.size(), forward_values);
     for (size_t v = 0; v < cotangents.size(); ++v) {
@@ -138,8 +207,8 @@ class GraphTest : public QObject {
     }
     QCOMPARE(graph.ops.size(), forward_ops + 1);  // y is used twice: one sum
     QVERIFY(graph.ops.back().phase == Phase::backward);
-    QCOMPARE(graph.ops.back().forward_op, 1);
-    QCOMPARE(graph.parameters[0].gradient, graph.ops.back().outputs[0]);
+    QCOMPARE(graph.ops[graph.ops.back().forward_op].name, std::string("second"));
+    QCOMPARE(cotangents[graph.states[0].before], graph.ops.back().outputs[0]);
   }
 
   void every_parameter_that_does_not_reach_the_loss_is_named() {
@@ -147,11 +216,55 @@ class GraphTest : public QObject {
     ValueId unused = add_parameter(graph, "unused");
     sum(graph, "aside", unused, unused);
     add_parameter(graph, "alone");
-    const std::vector<Error> found = faults([&] { differentiate(graph, graph.outputs["loss"], sum_op); });
+    const std::vector<Error> found = faults([&] { differentiate_loss(graph); });
     QCOMPARE(found.size(), size_t{2});
     QCOMPARE(found[0].code, std::string("no_gradient"));
-    QCOMPARE(found[0].where, std::string("unused"));
-    QCOMPARE(found[1].where, std::string("alone"));
+    QCOMPARE(found[0].where, std::string("params/unused"));
+    QCOMPARE(found[1].where, std::string("params/alone"));
+  }
+
+  void an_op_without_a_gradient_on_the_way_to_a_parameter_is_an_error_that_names_it() {
+    Graph graph;
+    const ValueId w = add_parameter(graph, "w"), x = graph.add_input("x", array_type);
+    graph.outputs["loss"] =
+        graph.ops[graph.add_op(metric_op, "Dense_0/odd", Phase::forward, {sum(graph, "sum", x, w)})].outputs[0];
+    const std::vector<Error> found = faults([&] { differentiate_loss(graph); });
+    QCOMPARE(found.size(), size_t{1});
+    QCOMPARE(found[0].code, std::string("no_gradient"));
+    QCOMPARE(found[0].where, std::string("Dense_0/odd"));
+    QVERIFY(found[0].message.find("metric") != std::string::npos && !found[0].hint.empty());
+  }
+
+  void an_op_without_a_gradient_beside_the_way_to_a_parameter_is_no_error() {
+    Graph graph = small_graph();
+    const ValueId x = graph.inputs.at("x");
+    const OpId aside = graph.add_op(metric_op, "of input", Phase::forward, {x});
+    const CotangentSeed seeds[] = {{graph.outputs.at("loss"), graph.add_input("seed", {{}, DType::f32})},
+                                   {graph.ops[aside].outputs[0], graph.add_input("other", {{}, DType::f32})}};
+    const std::vector<ValueId> cotangents = differentiate(graph, seeds, sum_op, no_attributes);
+    QVERIFY(cotangents[graph.states[0].before] != no_id);
+    for (const Op& op : graph.ops) QVERIFY(op.forward_op != aside);
+  }
+
+  void an_op_that_stops_gradients_is_no_error() {
+    Graph graph = small_graph();
+    const ValueId y = graph.ops[1].outputs[0];
+    const OpId metric = graph.add_op(stopping_metric_op, "norm", Phase::forward, {y});
+    const CotangentSeed seeds[] = {{graph.outputs.at("loss"), graph.add_input("seed", {{}, DType::f32})},
+                                   {graph.ops[metric].outputs[0], graph.add_input("other", {{}, DType::f32})}};
+    const size_t ops = graph.ops.size();
+    const std::vector<ValueId> cotangents = differentiate(graph, seeds, sum_op, no_attributes);
+    QVERIFY(cotangents[graph.states[0].before] != no_id);
+    QCOMPARE(graph.ops.size(), ops + 1);  // y's two uses; the metric adds nothing
+  }
+
+  void seeds_of_one_value_add_up() {
+    Graph graph = small_graph();
+    const ValueId loss = graph.outputs.at("loss"), one = graph.add_input("one", {{}, DType::f32}),
+                  two = graph.add_input("two", {{}, DType::f32});
+    const CotangentSeed seeds[] = {{loss, one}, {loss, two}};
+    const std::vector<ValueId> cotangents = differentiate(graph, seeds, sum_op, no_attributes);
+    QVERIFY((graph.ops[graph.values[cotangents[loss]].producer].inputs == std::vector<ValueId>{one, two}));
   }
 };
 

@@ -17,7 +17,7 @@ class Cluster {
  public:
   using Array = std::vector<double>;  // row-major
 
-  // Every device gets its box of `whole`; of a partial value, random summands that add up to it.
+  // Every device gets its box of `whole`; of a partial value, random parts whose sum or maximum it is.
   Cluster(const Mesh& mesh, const Shape& shape, const Sharding& sharding, const Array& whole, std::mt19937& random)
       : mesh_(mesh), shape_(shape), sharding_(sharding), local_(mesh.device_count()) {
     AxisList summed;
@@ -34,8 +34,13 @@ class Cluster {
         if (other == device) continue;
         for (size_t i = 0; i < local_[device].size(); ++i) {
           const double part = static_cast<double>(random() % 1000);
-          local_[other][i] = part;
-          local_[device][i] -= part;
+          if (sharding.reduction == Reduction::max) {
+            local_[other][i] -= part;
+            if (random() % 2) std::swap(local_[other][i], local_[device][i]);
+          } else {
+            local_[other][i] = part;
+            local_[device][i] -= part;
+          }
         }
       }
     }
@@ -51,7 +56,9 @@ class Cluster {
       switch (step.kind) {
         case ReshardKind::slice: next[device] = cut(local_[device], box(device), target); break;
         case ReshardKind::all_reduce:
-        case ReshardKind::reduce_scatter: next[device] = cut(sum(group), box(device), target); break;
+        case ReshardKind::reduce_scatter:
+          next[device] = cut(reduced(group, step.reduction), box(device), target);
+          break;
         case ReshardKind::all_gather:
         case ReshardKind::all_to_all: next[device] = join(group, target); break;
         case ReshardKind::collective_permute: next[device] = local_[holder(group, target)]; break;
@@ -61,7 +68,7 @@ class Cluster {
     sharding_ = step.result;
   }
 
-  // True where the devices' boxes, summed over the partial axes, are those of `whole`.
+  // True where the devices' boxes, summed (or their maximum taken) over the partial axes, are those of `whole`.
   bool holds(const Array& whole) const {
     std::vector<AxisIndex> summed;
     for (AxisIndex axis = 0; axis < mesh_.axis_count(); ++axis) {
@@ -69,7 +76,7 @@ class Cluster {
     }
     const Box all{std::vector<int64_t>(shape_.size()), shape_};
     for (int device = 0; device < mesh_.device_count(); ++device) {
-      if (sum(mesh_.group(device, summed)) != cut(whole, all, box(device))) return false;
+      if (reduced(mesh_.group(device, summed), sharding_.reduction) != cut(whole, all, box(device))) return false;
     }
     return true;
   }
@@ -87,10 +94,13 @@ class Cluster {
       local_[device] = local_[mesh_.group(device, unused)[0]];
   }
 
-  Array sum(const std::vector<int>& group) const {
-    Array total(local_[group[0]].size());
-    for (int device : group) {
-      for (size_t i = 0; i < total.size(); ++i) total[i] += local_[device][i];
+  Array reduced(const std::vector<int>& group, Reduction reduction) const {
+    Array total = local_[group[0]];
+    for (size_t member = 1; member < group.size(); ++member) {
+      for (size_t i = 0; i < total.size(); ++i) {
+        const double part = local_[group[member]][i];
+        total[i] = reduction == Reduction::max ? std::max(total[i], part) : total[i] + part;
+      }
     }
     return total;
   }
@@ -165,7 +175,8 @@ struct Pair {
   }
 };
 
-// Two layouts of one array on one mesh, of axes that split something; `from` may be partial where `to` is not.
+// Two layouts of one array on one mesh, of axes that split something; `from` may be partial where `to` is not, half of
+// them sums and half maxima.
 class Pairs {
  public:
   explicit Pairs(unsigned seed) : cases_(seed), random_(seed) {}
@@ -178,6 +189,7 @@ class Pairs {
       if (small || mesh.axis_count() == 0 || mesh.axis_count() > 3) continue;
       const int rank = static_cast<int>(random_() % 4);
       Pair pair{mesh, Shape(rank, 1), layout(mesh, rank, partial), layout(mesh, rank, false)};
+      if (pair.from.partial && random_() % 2) pair.from.reduction = Reduction::max;
       if (partial && random_() % 3 == 0) keep_partial(pair);
       for (int d = 0; d < rank; ++d) {
         const int64_t a = shard_count(pair.from, mesh, d), b = shard_count(pair.to, mesh, d);
@@ -204,7 +216,10 @@ class Pairs {
   }
 
   // The target stays partial over what it does not split by.
-  void keep_partial(Pair& pair) { pair.to.partial = pair.from.partial & static_cast<uint8_t>(~pair.to.used_axes()); }
+  void keep_partial(Pair& pair) {
+    pair.to.partial = pair.from.partial & static_cast<uint8_t>(~pair.to.used_axes());
+    if (pair.to.partial) pair.to.reduction = pair.from.reduction;
+  }
 
   RandomCases cases_;
   std::mt19937 random_;
@@ -322,6 +337,9 @@ class ReshardTest : public QObject {
         QCOMPARE(step.split_dim >= 0, splits);
         QCOMPARE(step.concat_dim >= 0, joins);
         QVERIFY(!step.axes.empty());
+        const bool reduces = step.kind == ReshardKind::all_reduce || step.kind == ReshardKind::reduce_scatter;
+        if (reduces) QCOMPARE(step.reduction, pair.from.reduction);
+        if (step.result.partial == 0) QCOMPARE(step.result.reduction, Reduction::sum);
         const int64_t p = group_size(step.axes, pair.mesh);
         for (int d = 0; d < before.rank && step.kind != ReshardKind::slice; ++d) {
           const int64_t split = d == step.split_dim ? p : 1, joined = d == step.concat_dim ? p : 1;
@@ -339,6 +357,39 @@ class ReshardTest : public QObject {
     QVERIFY(!can_reshard(whole, partial));
     QVERIFY(can_reshard(partial, whole));
     QVERIFY(can_reshard(partial, partial));
+  }
+
+  void a_partial_sum_cannot_become_a_partial_maximum_nor_the_other_way() {
+    Sharding sum = Sharding::replicated(1), max = sum, whole = sum;
+    sum.partial = max.partial = 3;
+    max.reduction = Reduction::max;
+    QVERIFY(!can_reshard(sum, max) && !can_reshard(max, sum));
+    QVERIFY(can_reshard(max, max) && can_reshard(max, whole) && can_reshard(sum, whole));
+    Sharding less = max, less_sum = sum;
+    less.partial = less_sum.partial = 1;
+    QVERIFY(can_reshard(max, less) && !can_reshard(less, max) && !can_reshard(max, less_sum));
+  }
+
+  void a_partial_maximum_is_finished_like_a_partial_sum() {
+    const Mesh mesh({{"a", 2}, {"b", 3}});
+    Sharding sum = Sharding::replicated(2), whole = sum, split = sum;
+    sum.partial = 3;
+    split.dims[1].push_back(1);
+    Sharding max = sum;
+    max.reduction = Reduction::max;
+    for (const Sharding& to : {whole, split}) {
+      const std::vector<ReshardStep> sums = reshard_path(sum, to, mesh), maxima = reshard_path(max, to, mesh);
+      QCOMPARE(maxima.size(), sums.size());
+      for (size_t i = 0; i < sums.size(); ++i) {
+        QCOMPARE(maxima[i].kind, sums[i].kind);
+        QVERIFY(maxima[i].axes == sums[i].axes && maxima[i].split_dim == sums[i].split_dim);
+        QCOMPARE(sums[i].reduction, Reduction::sum);
+        QCOMPARE(maxima[i].reduction, Reduction::max);
+      }
+      QVERIFY(maxima.back().result == to);
+    }
+    QCOMPARE(to_string(max, mesh), std::string("[][] + partial max{a,b}"));
+    QCOMPARE(to_string(sum, mesh), std::string("[][] + partial{a,b}"));
   }
 };
 

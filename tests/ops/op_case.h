@@ -4,7 +4,16 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/ops/adam.h"
+#include "engine/ops/attention.h"
+#include "engine/ops/cast.h"
+#include "engine/ops/constant.h"
+#include "engine/ops/embedding.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/initialise.h"
+#include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/scale.h"
 
 namespace shardscope::test {
 
@@ -16,37 +25,53 @@ struct OpCase {
   std::vector<int> differentiable;
 
   const OpDefinition& definition() const { return op_definition(op); }
-  std::vector<TensorType> results() const { return definition().infer(attributes, operands); }
-  FactorRule rule() const { return definition().factors(attributes, operands, results()); }
+  std::vector<TensorType> results() const { return definition().infer(attributes, operands).results; }
+  FactorRule rule() const { return definition().infer(attributes, operands).rule; }
 };
 
 inline TensorType array(Shape shape) { return {std::move(shape), DType::f32}; }
+inline TensorType half(Shape shape) { return {std::move(shape), DType::bf16}; }
 inline TensorType tokens(Shape shape) { return {std::move(shape), DType::i32}; }
-inline Attributes equation(const std::string& text) { return {{"equation", text}}; }
+inline Attributes equation(const std::string& text, std::vector<std::pair<char, int64_t>> sizes = {}) {
+  return EquationAttributes{text, std::move(sizes)};
+}
 
 // At least one case of every op in the registry. All sizes are multiples of 12 or 6, so that small meshes divide them.
 inline std::vector<OpCase> op_cases() {
-  const TensorType x = array({12, 6, 24}), rows = array({12, 6}), scale = array({24});
-  const TensorType query = array({12, 6, 12, 24}), key = array({12, 18, 12, 24});
-  const Attributes attention{{"causal", int64_t{1}},
-                             {"padding", int64_t{1}},
-                             {"dropout_rate", 0.0},
-                             {"seed", int64_t{0}},
-                             {"dropout_fold", int64_t{7}}};
-  const Attributes norm{{"epsilon", 1e-6}, {"features", int64_t{24}}};
-  const Attributes adam{{"learning_rate", 1e-3}, {"b1", 0.9}, {"b2", 0.999}, {"eps", 1e-8}};
-  const Attributes dropout{{"dropout_rate", 0.5}, {"seed", int64_t{0}}, {"dropout_fold", int64_t{7}}};
+  const TensorType x = array({12, 6, 24}), rows = array({12, 6}), scale = array({24}), scalar = array({});
+  const TensorType query = array({12, 6, 12, 24}), key = array({12, 18, 12, 24}), shared = array({12, 18, 6, 24});
+  const TensorType lse = array({12, 12, 6}), queries = tokens({12, 6}), keys = tokens({12, 18});
+  const StepKey step_key{{0, 1}, 1, 0, 7};
+  const AttentionAttributes attention{true, {0, step_key}};
+  const LayerNormAttributes norm{1e-6, 24};
+  const ScaleAttributes mean{0.5};
+  const InitialiseAttributes normal{InitialiseAttributes::Kind::normal, 0.02, {0, 1}, {{12, 24}, DType::f32}};
   return {{"embedding", {tokens({12, 6}), array({36, 24})}, {}, {1}},
-          {"embedding_grad", {tokens({12, 6}), x}, {{"vocabulary", int64_t{36}}}, {}},
+          {"embedding", {tokens({12, 6}), half({36, 24})}, {}, {1}},
+          {"embedding_grad", {tokens({12, 6}), x}, EmbeddingGradAttributes{36}, {}},
           {"einsum", {x, array({24, 12})}, equation("bse,ef->bsf"), {0, 1}},
+          {"einsum", {half(x.shape), half({24, 12})}, equation("bse,ef->bsf"), {0, 1}},
           {"einsum", {x, array({24, 6, 12})}, equation("bse,ehd->bshd"), {0, 1}},
           {"einsum", {query, array({12, 24, 18})}, equation("bshd,hde->bse"), {0, 1}},
           {"einsum", {x, x}, equation("bse,bsf->ef"), {}},
           {"add", {x, x}, equation("bse,bse->bse"), {0, 1}},
+          {"add", {half(x.shape), half({24})}, equation("bse,e->bse"), {0, 1}},
           {"add", {x, scale}, equation("bse,e->bse"), {0, 1}},
           {"add", {x, array({6, 24})}, equation("bse,se->bse"), {0, 1}},
-          {"add", {x, array({})}, equation("bse,->bse"), {0, 1}},
+          {"add", {x, scalar}, equation("bse,->bse"), {0, 1}},
+          {"add", {scalar, scalar}, sum_attributes(scalar), {0, 1}},
           {"reduce_sum", {x}, equation("bse->se"), {}},
+          {"rearrange", {x}, equation("bs(hd)->bshd", {{'h', 12}}), {0}},
+          {"rearrange", {query}, equation("bshd->bs(hd)"), {0}},
+          {"rearrange", {query}, equation("bshd->(bs)(dh)"), {0}},
+          {"rearrange", {tokens({12, 6})}, equation("bs->sb"), {}},
+          {"scale", {x}, ScaleAttributes{3}, {0}},
+          {"scale", {scalar}, ScaleAttributes{3}, {0}},
+          {"cast", {x}, CastAttributes{DType::bf16}, {0}},
+          {"cast", {half(x.shape)}, CastAttributes{DType::f32}, {0}},
+          {"constant", {}, ConstantAttributes{1, scalar}, {}},
+          {"constant", {}, ConstantAttributes{2.5, x}, {}},
+          {"initialise", {}, normal, {}},
           {"gelu", {x}, {}, {0}},
           {"gelu", {array({6, 12})}, {}, {0}},
           {"gelu_grad", {x, x}, {}, {}},
@@ -55,15 +80,23 @@ inline std::vector<OpCase> op_cases() {
           {"layer_norm_grad_moments", {x, x, rows, rows, scale}, norm, {}},
           {"layer_norm_grad_input", {x, x, rows, rows, scale, rows, rows}, norm, {}},
           {"layer_norm_grad_parameters", {x, x, rows, rows}, norm, {}},
-          {"attention", {query, key, key, tokens({12, 6}), tokens({12, 18})}, attention, {0, 1, 2}},
-          {"attention_grad",
-           {query, key, key, tokens({12, 6}), tokens({12, 18}), query, array({12, 12, 6}), query},
-           attention,
-           {}},
-          {"dropout", {x}, dropout, {0}},
-          {"cross_entropy", {x, tokens({12, 6})}, {{"scale", 0.5}}, {0}},
-          {"cross_entropy_grad", {x, tokens({12, 6}), rows}, {{"scale", 0.5}}, {}},
-          {"adam", {x, x, x, x}, adam, {}}};
+          {"attention", {query, key, key}, attention, {0, 1, 2}},
+          {"attention", {query, key, key, queries, keys}, attention, {0, 1, 2}},
+          {"attention", {query, shared, shared, queries, keys}, attention, {0, 1, 2}},
+          {"attention_grad", {query, key, key, query, lse, query}, attention, {}},
+          {"attention_grad", {query, key, key, query, lse, query, queries, keys}, attention, {}},
+          {"attention_grad", {query, shared, shared, query, lse, query, queries, keys}, attention, {}},
+          {"dropout", {x}, DropoutAttributes{0.5, step_key}, {0}},
+          {"row_max", {x}, {}, {}},
+          {"cross_entropy_terms", {x, tokens({12, 6}), rows}, {}, {0}},
+          {"cross_entropy_terms_grad", {x, tokens({12, 6}), rows, rows, rows}, {}, {}},
+          {"cross_entropy", {rows, rows, rows, tokens({12, 6}), tokens({12, 6})}, mean, {1, 2}},
+          {"cross_entropy", {rows, rows, rows, tokens({12, 6}), tokens({12, 6}), rows}, mean, {1, 2}},
+          {"cross_entropy_grad", {rows, scalar}, mean, {}},
+          {"cross_entropy_grad", {rows, scalar, rows}, mean, {}},
+          {"squared_error", {x, x}, mean, {0}},
+          {"squared_error_grad", {x, x, scalar}, mean, {}},
+          {"adam", {x, x, x, x}, AdamAttributes{}, {}}};
 }
 
 }  // namespace shardscope::test

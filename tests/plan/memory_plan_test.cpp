@@ -23,11 +23,12 @@ struct Planned {
 
 Planned planned(RandomGraphs& graphs, int threads = 2) {
   Planned result{graphs.next(), {}, {}};
-  const LayoutProblem problem{result.one.graph, result.one.mesh, result.one.rules, result.one.pins, CostRates{}};
+  const LayoutProblem problem{result.one.graph,      result.one.mesh, result.one.rules,
+                              result.one.cotangents, result.one.pins, CostRates{}};
   Lowered lowered = lower(problem, choose_layouts(problem));
   for (int value : result.one.kept()) result.kept.push_back(lowered.versions[value].back());
   result.program = std::move(lowered.program);
-  plan_memory(result.program, result.one.graph, result.kept, threads);
+  plan_memory(result.program, result.one.graph, result.one.gradients(), result.kept, threads);
   return result;
 }
 
@@ -95,9 +96,11 @@ class MemoryPlanTest : public QObject {
         const Buffer& buffer = plan.program.buffers[value.buffer];
         QVERIFY(buffer.persistent && buffer.first == 0 &&
                 buffer.last == static_cast<int>(plan.program.steps.size()) - 1);
-        const ValueKind kind = graph.values[value.graph_value].kind;
-        QCOMPARE(buffer.category == MemoryCategory::parameters, kind == ValueKind::parameter);
-        QCOMPARE(buffer.category == MemoryCategory::optimizer, kind == ValueKind::optimizer_state);
+        const Value& origin = graph.values[value.graph_value];
+        const bool state = origin.kind == ValueKind::state;
+        const bool parameter = state && graph.states[origin.state].trainable;
+        QCOMPARE(buffer.category == MemoryCategory::parameters, parameter);
+        QCOMPARE(buffer.category == MemoryCategory::optimizer, state && !parameter);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/ops/scale.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;
@@ -9,40 +10,107 @@ using namespace shardscope::testing;
 
 namespace {
 
+// Columns [first, first + size) of the logits: what a device holds of a split vocabulary.
+struct Columns {
+  int64_t first, size;
+};
+
+struct Terms {
+  std::vector<float> exp_sum, label_logit;
+  std::vector<int32_t> first;
+};
+
 struct Batch {
   int64_t batch, sequence, classes;
-  std::vector<float> logits;
+  std::vector<float> logits, weights;  // no weights: all are 1
   std::vector<int32_t> labels;
   double scale;
 
-  explicit Batch(Random& random)
+  explicit Batch(Random& random, bool weighted = false)
       : batch(random.integer(1, 8)),
         sequence(random.integer(1, 30)),
         classes(random.integer(2, 70)),
         logits(random.normals(batch * sequence * classes, 3)),
+        weights(weighted ? random.normals(batch * sequence) : std::vector<float>{}),
         labels(random.integers(batch * sequence, 0, static_cast<int32_t>(classes) - 1)),
         scale(1.0 / static_cast<double>(batch * sequence)) {}
 
   int64_t rows() const { return batch * sequence; }
-  Attributes attributes() const { return {{"scale", scale}}; }
+  Shape shape() const { return {batch, sequence}; }
+  Shape shape(Columns part) const { return {batch, sequence, part.size}; }
+  Columns whole() const { return {0, classes}; }
+  ScaleAttributes attributes() const { return {scale}; }
+  double weight(int64_t row) const { return weights.empty() ? 1.0 : weights[row]; }
 
-  double loss(const std::vector<double>& from, std::vector<double>* lse = nullptr) const {
+  double loss(const std::vector<double>& from) const {
     double total = 0;
     for (int64_t r = 0; r < rows(); ++r) {
       double top = -1e300, sum = 0;
       for (int64_t c = 0; c < classes; ++c) top = std::max(top, from[r * classes + c]);
       for (int64_t c = 0; c < classes; ++c) sum += std::exp(from[r * classes + c] - top);
-      if (lse) lse->push_back(top + std::log(sum));
-      total += top + std::log(sum) - from[r * classes + labels[r]];
+      total += weight(r) * (top + std::log(sum) - from[r * classes + labels[r]]);
     }
     return total * scale;
   }
 
-  KernelCase run(int threads) const {
+  std::vector<float> cut(const std::vector<float>& from, Columns part) const {
+    std::vector<float> columns;
+    for (int64_t r = 0; r < rows(); ++r) {
+      const auto begin = from.begin() + r * classes + part.first;
+      columns.insert(columns.end(), begin, begin + part.size);
+    }
+    return columns;
+  }
+  void give_logits(KernelCase& test, Columns part) const {
+    test.input(shape(part), cut(logits, part)).input_part(shape(whole()), {0, 0, part.first});
+  }
+
+  std::vector<float> top(Columns part, int threads = 1) const {
+    KernelCase test("row_max");
+    give_logits(test, part);
+    test.output(shape()).run(threads);
+    return test.result();
+  }
+  std::vector<float> top() const { return top(whole()); }
+
+  Terms terms(Columns part, const std::vector<float>& tops, int threads = 1) const {
+    KernelCase test("cross_entropy_terms");
+    give_logits(test, part);
+    test.input(shape(), labels).input(shape(), tops);
+    test.output(shape()).output(shape()).output(shape(), DType::i32).run(threads);
+    return {test.result(0), test.result(1), test.integers(2)};
+  }
+
+  // Loss and accuracy.
+  std::vector<float> finish(const std::vector<float>& tops, const Terms& terms, int threads = 1) const {
     KernelCase test("cross_entropy", attributes());
-    test.input({batch, sequence, classes}, logits).input({batch, sequence}, labels);
-    test.output({}).output({}).output({batch, sequence}).run(threads);
-    return test;
+    test.input(shape(), tops).input(shape(), terms.exp_sum).input(shape(), terms.label_logit);
+    test.input(shape(), terms.first).input(shape(), labels);
+    if (!weights.empty()) test.input(shape(), weights);
+    test.output({}).output({}).run(threads);
+    return {test.result(0)[0], test.result(1)[0]};
+  }
+  std::vector<float> run(int threads) const {
+    const std::vector<float> tops = top(whole(), threads);
+    return finish(tops, terms(whole(), tops, threads), threads);
+  }
+
+  // d logits of these columns, from the whole exponential sums and a cotangent of the loss.
+  std::vector<float> gradient(Columns part, float cotangent, int threads, bool over = false) const {
+    const std::vector<float> tops = top();
+    KernelCase outer("cross_entropy_grad", attributes());
+    outer.input(shape(), terms(whole(), tops).exp_sum).input({}, std::vector<float>{cotangent});
+    if (!weights.empty()) outer.input(shape(), weights);
+    outer.output(shape()).output(shape()).run(threads);
+    KernelCase inner("cross_entropy_terms_grad");
+    give_logits(inner, part);
+    inner.input(shape(), labels).input(shape(), outer.result(0)).input(shape(), outer.result(1)).input(shape(), tops);
+    if (over) {
+      inner.output_over(0).run(threads);
+    } else {
+      inner.output(shape(part)).run(threads);
+    }
+    return inner.result();
   }
 };
 
@@ -52,75 +120,102 @@ class KernelCrossEntropyTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void loss_and_log_sum_exp_follow_their_definition();
-  void correct_counts_rows_whose_first_largest_logit_is_the_label();
+  void loss_follows_its_definition();
+  void accuracy_counts_rows_whose_first_largest_logit_is_the_label();
+  void parts_of_a_split_vocabulary_make_the_whole_by_maximum_and_sum();
   void gradient_is_the_slope_of_the_loss();
   void label_outside_the_vocabulary_makes_the_loss_not_a_number();
 };
 
-void KernelCrossEntropyTest::loss_and_log_sum_exp_follow_their_definition() {
+void KernelCrossEntropyTest::loss_follows_its_definition() {
   Random random(1);
   for (int trial = 0; trial < 40; ++trial) {
-    Batch batch(random);
+    Batch batch(random, trial % 2);
     if (trial % 4 == 0) {
       for (float& logit : batch.logits) logit = logit * 20 + 500;
     }
-    std::vector<double> lse;
-    const double loss = batch.loss(doubles(batch.logits), &lse);
-    const KernelCase one = batch.run(1), two = batch.run(2);
-    QVERIFY(difference(one.result(0), {loss}, 1e-3) < 2e-6 * (trial % 4 == 0 ? 50 : 1));
-    QVERIFY(difference(one.result(2), lse) < 1e-6);
-    for (int i : {0, 1, 2}) QCOMPARE(two.result(i), one.result(i));
+    const double loss = batch.loss(doubles(batch.logits));
+    QVERIFY(difference({batch.run(1)[0]}, {loss}, 1e-3) < 2e-6 * (trial % 4 == 0 ? 50 : 1));
+    QCOMPARE(batch.run(2), batch.run(1));
   }
 }
 
-void KernelCrossEntropyTest::correct_counts_rows_whose_first_largest_logit_is_the_label() {
+void KernelCrossEntropyTest::accuracy_counts_rows_whose_first_largest_logit_is_the_label() {
   Random random(2);
   for (int trial = 0; trial < 40; ++trial) {
-    Batch batch(random);
+    Batch batch(random, trial % 2);
     for (float& logit : batch.logits) logit = std::round(logit / 2);  // many ties
-    int hits = 0;
+    double hits = 0;
     for (int64_t r = 0; r < batch.rows(); ++r) {
       const auto begin = batch.logits.begin() + r * batch.classes;
       const auto first = std::max_element(begin, begin + batch.classes) - begin;
       if (random.integer(0, 1)) batch.labels[r] = static_cast<int32_t>(first);
-      hits += first == batch.labels[r];
+      if (first == batch.labels[r]) hits += batch.weight(r);
     }
-    QVERIFY(difference(batch.run(1 + trial % 2).result(1), {hits * batch.scale}) < 1e-6);
+    QVERIFY(difference({batch.run(1 + trial % 2)[1]}, {hits * batch.scale}, 1e-2) < 1e-6);
+  }
+}
+
+void KernelCrossEntropyTest::parts_of_a_split_vocabulary_make_the_whole_by_maximum_and_sum() {
+  Random random(3);
+  for (int trial = 0; trial < 40; ++trial) {
+    Batch batch(random, trial % 2);
+    if (trial % 3 == 0) {
+      for (float& logit : batch.logits) logit = std::round(logit / 2);
+    }
+    const int64_t cut = random.integer(1, batch.classes - 1);
+    const Columns left{0, cut}, right{cut, batch.classes - cut};
+    std::vector<float> top = batch.top(left);
+    const std::vector<float> other_top = batch.top(right);
+    for (size_t r = 0; r < top.size(); ++r) top[r] = std::max(top[r], other_top[r]);
+    QCOMPARE(top, batch.top());
+    Terms sum = batch.terms(left, top);
+    const Terms more = batch.terms(right, top), whole = batch.terms(batch.whole(), top);
+    for (size_t r = 0; r < top.size(); ++r) {
+      sum.exp_sum[r] += more.exp_sum[r];
+      sum.label_logit[r] += more.label_logit[r];
+      sum.first[r] = std::max(sum.first[r], more.first[r]);
+    }
+    QVERIFY(difference(sum.exp_sum, doubles(whole.exp_sum)) < 1e-6);
+    QCOMPARE(sum.label_logit, whole.label_logit);
+    QCOMPARE(sum.first, whole.first);
+    const std::vector<float> gradient = batch.gradient(batch.whole(), 1, 1);
+    for (Columns part : {left, right}) {
+      QVERIFY(difference(batch.gradient(part, 1, 2), doubles(batch.cut(gradient, part))) < 1e-6);
+    }
   }
 }
 
 void KernelCrossEntropyTest::gradient_is_the_slope_of_the_loss() {
-  Random random(3);
+  Random random(4);
   for (int trial = 0; trial < 20; ++trial) {
-    const Batch batch(random);
-    const std::vector<float> lse = batch.run(1).result(2);
-    std::vector<float> first;
-    for (int threads : {1, 2}) {
-      KernelCase apart("cross_entropy_grad", batch.attributes()), over("cross_entropy_grad", batch.attributes());
-      const Shape all{batch.batch, batch.sequence, batch.classes}, rows{batch.batch, batch.sequence};
-      apart.input(all, batch.logits).input(rows, batch.labels).input(rows, lse).output(all).run(threads);
-      over.input(all, batch.logits).input(rows, batch.labels).input(rows, lse).output_over(0).run(threads);
-      QCOMPARE(over.result(), apart.result());
-      if (threads == 1) first = apart.result();
-      QCOMPARE(apart.result(), first);
-    }
+    const Batch batch(random, trial % 2);
+    const float cotangent = trial % 3 == 0 ? 2.5f : 1.0f;
+    const std::vector<float> gradient = batch.gradient(batch.whole(), cotangent, 1);
+    QCOMPARE(batch.gradient(batch.whole(), cotangent, 2), gradient);
+    QCOMPARE(batch.gradient(batch.whole(), cotangent, 1 + trial % 2, true), gradient);
     for (int probe = 0; probe < 20; ++probe) {
       const int64_t at = random.integer(0, batch.rows() * batch.classes - 1);
       std::vector<double> up = doubles(batch.logits), down = up;
       up[at] += 1e-4;
       down[at] -= 1e-4;
-      QVERIFY(std::abs(first[at] - (batch.loss(up) - batch.loss(down)) / 2e-4) < 1e-5 * batch.scale);
+      const double slope = cotangent * (batch.loss(up) - batch.loss(down)) / 2e-4;
+      const double share = std::max(1.0, std::abs(batch.weight(at / batch.classes)));
+      QVERIFY(std::abs(gradient[at] - slope) < 1e-5 * batch.scale * cotangent * share);
     }
   }
 }
 
 void KernelCrossEntropyTest::label_outside_the_vocabulary_makes_the_loss_not_a_number() {
-  Random random(4);
+  Random random(5);
   for (int32_t wrong : {-1, 1'000'000}) {
     Batch batch(random);
     batch.labels.back() = wrong;
-    QVERIFY(std::isnan(batch.run(2).result(0)[0]));
+    QVERIFY(std::isnan(batch.run(2)[0]));
+    // On each device of a split vocabulary, so that no sum hides it.
+    for (Columns part : {Columns{0, 1}, Columns{1, batch.classes - 1}}) {
+      QVERIFY(std::isnan(batch.terms(part, batch.top()).label_logit.back()));
+    }
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/random.h"
+#include "engine/ops/adam.h"
+#include "engine/ops/dropout.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;
@@ -14,7 +16,7 @@ namespace {
 double naive_gelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
 
 Attributes dropout_attributes(double rate) {
-  return {{"dropout_rate", rate}, {"seed", int64_t{5}}, {"dropout_fold", int64_t{0x89abcdef}}};
+  return DropoutAttributes{rate, {key_from_seed(5), 1, 0, 0x89abcdef}};
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ void KernelElementwiseTest::dropout_with_rate_zero_changes_nothing() {
   Random random(4);
   const std::vector<float> x = random.normals(3000);
   for (int threads : {1, 2}) {
-    KernelCase apart("dropout", {{"dropout_rate", 0.0}}), over("dropout", {{"dropout_rate", 0.0}});
+    KernelCase apart("dropout", DropoutAttributes{}), over("dropout", DropoutAttributes{});
     apart.input({3000}, x).output({3000}).run(threads);
     over.input({3000}, x).output_over(0).run(threads);
     QCOMPARE(apart.result(), x);
@@ -127,7 +129,7 @@ void KernelElementwiseTest::dropout_with_rate_zero_changes_nothing() {
 
 void KernelElementwiseTest::adam_follows_its_definition_over_steps() {
   Random random(5);
-  const Attributes attributes{{"learning_rate", 1e-2}, {"b1", 0.9}, {"b2", 0.999}, {"eps", 1e-8}};
+  const Attributes attributes = AdamAttributes{1e-2, 0.9, 0.999, 1e-8};
   const int64_t count = 2500;
   std::vector<float> parameter = random.normals(count), mu(count, 0.0f), nu(count, 0.0f);
   std::vector<double> p = doubles(parameter), m(count, 0.0), v(count, 0.0);

@@ -1,5 +1,6 @@
 #include <QtTest>
 
+#include "engine/ops/embedding.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;
@@ -32,7 +33,7 @@ struct Lookup {
   }
 
   std::vector<float> backward(int64_t begin, int64_t end, int threads) const {
-    KernelCase test("embedding_grad", {{"vocabulary", rows}});
+    KernelCase test("embedding_grad", EmbeddingGradAttributes{rows});
     test.input({batch, sequence}, tokens).input({batch, sequence, features}, cotangent);
     test.output({end - begin, features}).output_part({rows, features}, {begin, 0}).run(threads);
     return test.result();

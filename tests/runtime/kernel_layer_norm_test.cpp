@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/ops/layer_norm.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;
@@ -25,7 +26,7 @@ struct Norm {
     for (float& value : x) value += 0.5f;
   }
 
-  Attributes attributes() const { return {{"features", columns}, {"epsilon", epsilon}}; }
+  Attributes attributes() const { return LayerNormAttributes{epsilon, columns}; }
   Shape all() const { return {rows, columns}; }
 
   std::vector<double> forward(const std::vector<double>& from) const {

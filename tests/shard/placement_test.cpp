@@ -3,6 +3,8 @@
 #include <QTest>
 #include <algorithm>
 #include <numeric>
+#include <random>
+#include <string>
 
 #include "tests/ops/op_case.h"
 
@@ -52,6 +54,75 @@ std::vector<Sharding> result_shardings(const FactorRule& rule, const Placement& 
   return result;
 }
 
+bool is_composed(const std::vector<std::vector<DimensionFactors>>& arrays) {
+  for (const std::vector<DimensionFactors>& dims : arrays) {
+    for (const DimensionFactors& dimension : dims) {
+      if (dimension.size() != 1) return true;
+    }
+  }
+  return false;
+}
+bool is_composed(const FactorRule& rule) { return is_composed(rule.operands) || is_composed(rule.results); }
+
+// An op whose own dimensions are written in its attributes does not follow from local operands.
+bool sizes_are_attributes(const OpCase& one) {
+  return one.op == "embedding_grad" || one.op == "constant" || one.op == "initialise" ||
+         (one.attributes.are<EquationAttributes>() && !one.attributes.as<EquationAttributes>().sizes.empty());
+}
+
+// The indices along one dimension whose factors a device works on, by the definition of splitting a factor.
+std::vector<int64_t> held_indices(const FactorRule& rule, const DimensionFactors& dimension, const Placement& placement,
+                                  const Mesh& mesh, int device) {
+  std::vector<int64_t> held{0};
+  for (int f : dimension) {
+    int64_t parts = 1, part = 0;
+    for (AxisIndex axis : placement.factors[f]) {
+      parts *= mesh.axis_size(axis);
+      part = part * mesh.axis_size(axis) + mesh.coordinate(device, axis);
+    }
+    const int64_t size = rule.factors[f].size / parts;
+    std::vector<int64_t> next;
+    for (int64_t major : held) {
+      for (int64_t i = 0; i < size; ++i) next.push_back(major * rule.factors[f].size + part * size + i);
+    }
+    held = std::move(next);
+  }
+  return held;
+}
+
+bool is_a_run(const std::vector<int64_t>& indices) {
+  return indices.empty() || indices.back() - indices.front() + 1 == static_cast<int64_t>(indices.size());
+}
+
+// Every axis on every factor, on none, or partial, whether it makes sense or not.
+std::vector<Placement> all_placements(const FactorRule& rule, const Mesh& mesh) {
+  std::vector<Placement> placements{Placement{}};
+  for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
+    std::vector<Placement> extended = placements;
+    for (const Placement& placement : placements) {
+      for (size_t f = 0; f < rule.factors.size(); ++f) {
+        extended.push_back(placement);
+        extended.back().factors[f].push_back(axis);
+      }
+      extended.push_back(placement);
+      extended.back().partial |= static_cast<uint8_t>(1u << axis);
+    }
+    placements = std::move(extended);
+  }
+  return placements;
+}
+
+AxisList axes(std::initializer_list<AxisIndex> list) {
+  AxisList result;
+  for (AxisIndex axis : list) result.push_back(axis);
+  return result;
+}
+
+// "bs(hd)->bshd" of an array (4, 6, heads x size); h is factor 2, d is factor 3.
+FactorRule heads_rule(int64_t heads, int64_t size) {
+  return OpCase{"rearrange", {array({4, 6, heads * size})}, equation("bs(hd)->bshd", {{'h', heads}}), {}}.rule();
+}
+
 }  // namespace
 
 class PlacementTest : public QObject {
@@ -82,24 +153,162 @@ class PlacementTest : public QObject {
     }
   }
 
-  // One axis: a place for each factor that may be split and divides, none, and partial.
-  void no_legal_placement_is_left_out() {
-    const Mesh mesh({{"a", 2}, {"b", 3}});
-    for (const OpCase& one : op_cases()) {
-      const FactorRule rule = one.rule();
-      size_t splittable = 0;
-      for (const Factor& factor : rule.factors) splittable += factor.splittable;  // all sizes are multiples of 6
-      const size_t choices = splittable + 1 + (rule.linear ? 1 : 0);
-      QVERIFY2(legal_placements(rule, mesh, axis_order(mesh)).size() == choices * choices, one.op.c_str());
+  // By definition: it divides, only linear ops work on partial sums, and what a device holds of a dimension is one run.
+  void no_legal_placement_is_left_out_and_every_one_is_contiguous() {
+    for (const Mesh& mesh : {Mesh({{"a", 2}, {"b", 3}}), Mesh({{"a", 2}, {"b", 6}, {"c", 2}})}) {
+      for (const OpCase& one : op_cases()) {
+        const FactorRule rule = one.rule();
+        if (mesh.axis_count() > 2 && !is_composed(rule)) continue;
+        const std::vector<Placement> found = legal_placements(rule, mesh, axis_order(mesh));
+        size_t legal = 0;
+        for (const Placement& placement : all_placements(rule, mesh)) {
+          bool fits = placement.partial == 0 || rule.linear;
+          for (size_t f = 0; f < rule.factors.size(); ++f) {
+            int64_t parts = 1;
+            for (AxisIndex axis : placement.factors[f]) parts *= mesh.axis_size(axis);
+            fits &= rule.factors[f].size % parts == 0 && (rule.factors[f].splittable || parts == 1);
+          }
+          auto check = [&](const std::vector<std::vector<DimensionFactors>>& arrays) {
+            for (const std::vector<DimensionFactors>& dims : arrays) {
+              for (const DimensionFactors& dimension : dims) {
+                for (int device = 0; fits && device < mesh.device_count(); ++device) {
+                  fits &= is_a_run(held_indices(rule, dimension, placement, mesh, device));
+                }
+              }
+            }
+          };
+          check(rule.operands);
+          check(rule.results);
+          legal += fits;
+          QVERIFY2((std::find(found.begin(), found.end(), placement) != found.end()) == fits, one.op.c_str());
+        }
+        QCOMPARE(found.size(), legal);
+      }
     }
+  }
+
+  // Splitting factors gives each device the part of the array that its layout says.
+  void a_layout_is_what_its_factors_hold() {
+    for_each_placement([](const OpCase& one, const FactorRule& rule, const Mesh& mesh, const Placement& placement) {
+      for (size_t i = 0; i < rule.operands.size(); ++i) {
+        if (!is_composed({rule.operands[i]})) continue;
+        const Sharding sharding = operand_sharding(rule, placement, static_cast<int>(i));
+        for (int device = 0; device < mesh.device_count(); ++device) {
+          const Box box = shard_box(sharding, mesh, one.operands[i].shape, device);
+          for (size_t d = 0; d < rule.operands[i].size(); ++d) {
+            const std::vector<int64_t> held = held_indices(rule, rule.operands[i][d], placement, mesh, device);
+            QVERIFY(held.front() == box.start[d] && static_cast<int64_t>(held.size()) == box.size[d]);
+          }
+        }
+      }
+    });
+  }
+
+  void an_axis_goes_to_the_most_major_factor_that_is_not_wholly_split() {
+    const Mesh mesh({{"a", 2}, {"b", 2}, {"c", 8}, {"odd", 3}, {"unit", 1}});
+    const FactorRule rule = heads_rule(4, 16);
+    auto factors = [&](std::initializer_list<AxisIndex> list) {
+      Placement placement;
+      add_dimension_axes(rule, rule.operands[0][2], axes(list), mesh, placement);
+      return std::pair(placement.factors[2], placement.factors[3]);
+    };
+    QVERIFY(factors({0, 1, 2}) == std::pair(axes({0, 1}), axes({2})));
+    QVERIFY(factors({0}) == std::pair(axes({0}), axes({})));
+    QVERIFY(factors({1, 0}) == std::pair(axes({1, 0}), axes({})));
+    // Axes that fit no factor are left out, and those behind them.
+    QVERIFY(factors({3, 0, 1}) == std::pair(axes({}), axes({})));
+    QVERIFY(factors({2}) == std::pair(axes({}), axes({})));
+    QVERIFY(factors({0, 2, 1}) == std::pair(axes({0}), axes({})));
+    QVERIFY(factors({0, 1, 3, 2}) == std::pair(axes({0, 1}), axes({})));
+    QVERIFY(factors({0, 4, 1, 2}) == std::pair(axes({0, 4, 1}), axes({2})));
+  }
+
+  void h_and_d_in_one_dimension_can_be_split_into_whole_heads_and_further_only_when_heads_are_single() {
+    const Mesh mesh({{"a", 2}, {"b", 2}, {"c", 3}});
+    const FactorRule rule = heads_rule(4, 6);
+    int single = 0, whole = 0;
+    for (const Placement& placement : legal_placements(rule, mesh, axis_order(mesh))) {
+      const bool single_heads = placement.factors[2] == axes({0, 1});
+      QVERIFY(single_heads || placement.factors[3].empty());
+      single += single_heads && !placement.factors[3].empty();
+      whole += placement.factors[2].count == 1;
+      QVERIFY(is_contiguous(rule, placement, mesh));
+    }
+    QVERIFY(single > 0 && whole > 0);
+    Placement inside;
+    inside.factors[3] = axes({2});
+    QVERIFY(!is_contiguous(rule, inside, mesh));
+    inside.factors[2] = axes({0});
+    QVERIFY(!is_contiguous(rule, inside, mesh));
+    inside.factors[2] = axes({0, 1});
+    QVERIFY(is_contiguous(rule, inside, mesh));
+  }
+
+  // For random factor lists and meshes: what fits comes back, and what comes back is the longest part that fits.
+  void axes_of_a_dimension_come_back_from_its_factors() {
+    std::mt19937 random(1);
+    auto pick = [&](const std::vector<int64_t>& from) { return from[random() % from.size()]; };
+    int whole = 0, several = 0;
+    for (int trial = 0; trial < 20000; ++trial) {
+      FactorRule rule;
+      DimensionFactors dimension;
+      for (size_t f = 0, count = random() % 4; f < count; ++f) {
+        rule.factors.push_back({static_cast<char>('a' + f), pick({1, 2, 3, 4, 6, 8, 12})});
+        dimension.push_back(static_cast<int>(f));
+      }
+      std::vector<MeshAxis> mesh_axes;
+      for (size_t i = 0, count = 1 + random() % 4; i < count; ++i) {
+        mesh_axes.push_back({std::string(1, static_cast<char>('a' + i)), pick({1, 2, 2, 3, 4})});
+      }
+      const Mesh mesh(mesh_axes);
+      std::vector<AxisIndex> order = axis_order(mesh);
+      std::shuffle(order.begin(), order.end(), random);
+      AxisList given, fitting;
+      for (size_t i = 0, count = random() % (order.size() + 1); i < count; ++i) given.push_back(order[i]);
+      int64_t split = 1;
+      for (AxisIndex axis : given) {
+        int64_t before = 1;
+        bool fits = false;
+        for (const Factor& factor : rule.factors) {
+          fits |= split % before == 0 && before * factor.size % (split * mesh.axis_size(axis)) == 0;
+          before *= factor.size;
+        }
+        if (!fits) break;
+        split *= mesh.axis_size(axis);
+        fitting.push_back(axis);
+      }
+      Placement placement;
+      add_dimension_axes(rule, dimension, given, mesh, placement);
+      QVERIFY(dimension_axes(dimension, placement) == fitting);
+      rule.operands = {{dimension}};
+      QVERIFY(is_contiguous(rule, placement, mesh));
+      whole += fitting == given && !given.empty();
+      int factors = 0;
+      for (const AxisList& list : placement.factors) factors += !list.empty();
+      several += factors > 1;
+    }
+    QVERIFY2(whole > 2000 && several > 300, (std::to_string(whole) + " " + std::to_string(several)).c_str());
+  }
+
+  void a_legal_placement_comes_back_from_the_layouts_that_it_asks_for() {
+    for_each_placement([](const OpCase&, const FactorRule& rule, const Mesh& mesh, const Placement& placement) {
+      for (size_t i = 0; i < rule.operands.size(); ++i) {
+        const Sharding sharding = operand_sharding(rule, placement, static_cast<int>(i));
+        Placement back;
+        for (size_t d = 0; d < rule.operands[i].size(); ++d) {
+          add_dimension_axes(rule, rule.operands[i][d], sharding.dims[d], mesh, back);
+          for (int f : rule.operands[i][d]) QVERIFY(back.factors[f] == placement.factors[f]);
+        }
+      }
+    });
   }
 
   void local_shapes_fit_the_op_again() {
     for_each_placement([](const OpCase& one, const FactorRule& rule, const Mesh& mesh, const Placement& placement) {
-      if (one.op == "embedding_grad") return;  // its vocabulary is an attribute
+      if (sizes_are_attributes(one)) return;
       const std::vector<TensorType> operands = localised(one.operands, operand_shardings(rule, placement), mesh);
       const std::vector<TensorType> results = localised(one.results(), result_shardings(rule, placement), mesh);
-      QVERIFY2(one.definition().infer(one.attributes, operands) == results, one.op.c_str());
+      QVERIFY2(one.definition().infer(one.attributes, operands).results == results, one.op.c_str());
     });
   }
 
@@ -122,7 +331,10 @@ class PlacementTest : public QObject {
         if ((placement.partial >> axis) & 1) used *= mesh.axis_size(axis);
       }
       for (const Sharding& sharding : operand_shardings(rule, placement)) QCOMPARE(sharding.partial, placement.partial);
+      size_t result = 0;
       for (const Sharding& sharding : result_shardings(rule, placement)) {
+        const Reduction reduction = rule.reductions[result++];
+        QCOMPARE(sharding.reduction, sharding.partial ? reduction : Reduction::sum);
         int64_t shown = 1;
         for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
           if ((sharding.used_axes() >> axis) & 1) shown *= mesh.axis_size(axis);

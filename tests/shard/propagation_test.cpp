@@ -25,23 +25,59 @@ std::vector<Sharding> layouts_of(const RandomGraph& one, std::vector<Put>* heard
   });
 }
 
+// Ops on inputs alone, appended to a graph on a mesh.
+struct Bench {
+  explicit Bench(const Mesh& mesh) { one.mesh = mesh; }
+  ValueId input(Shape shape) {
+    return one.graph.add_input("input " + std::to_string(one.graph.values.size()), {std::move(shape), DType::f32});
+  }
+  ValueId apply(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    return one.graph
+        .ops[one.graph.add_op(op_definition(op), op, Phase::forward, std::move(inputs), std::move(attributes))]
+        .outputs[0];
+  }
+  RandomGraph done() {
+    one.add_rules();
+    one.pins.resize(one.graph.values.size());
+    return std::move(one);
+  }
+  RandomGraph one;
+};
+
 // An einsum "ij,jk->ik" of x (8, 8) and w (8, 8), then gelu.
 RandomGraph product(const Mesh& mesh) {
-  RandomGraph one;
-  one.mesh = mesh;
-  ValueId x = one.graph.add_source("x", {{8, 8}, DType::f32}, ValueKind::input);
-  ValueId w = one.graph.add_source("w", {{8, 8}, DType::f32}, ValueKind::parameter);
-  OpId op = one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w},
-                             {{"equation", std::string("ij,jk->ik")}});
-  one.graph.add_op(op_definition("gelu"), "gelu", Phase::forward, {one.graph.ops[op].outputs[0]});
-  for (const Op& each : one.graph.ops) {
-    std::vector<TensorType> operands, results;
-    for (ValueId input : each.inputs) operands.push_back(one.graph.type(input));
-    for (ValueId output : each.outputs) results.push_back(one.graph.type(output));
-    one.rules.push_back(each.definition->factors(each.attributes, operands, results));
-  }
-  one.pins.resize(one.graph.values.size());
-  return one;
+  Bench bench(mesh);
+  const ValueId x = bench.input({8, 8}), w = bench.input({8, 8});
+  bench.apply("gelu", {bench.apply("einsum", {x, w}, EquationAttributes{"ij,jk->ik"})});
+  return bench.done();
+}
+
+// x (4, 6, 24), its heads (4, 6, 4, 6), and x again, on a mesh a=2, b=2, c=3, u=1.
+RandomGraph heads() {
+  Bench bench(Mesh({{"a", 2}, {"b", 2}, {"c", 3}, {"u", 1}}));
+  const ValueId x = bench.input({4, 6, 24});
+  const ValueId split = bench.apply("rearrange", {x}, EquationAttributes{"bs(hd)->bshd", {{'h', 4}}});
+  bench.apply("rearrange", {split}, EquationAttributes{"bshd->bs(hd)"});
+  return bench.done();
+}
+
+AxisList axes(std::initializer_list<AxisIndex> list) {
+  AxisList result;
+  for (AxisIndex axis : list) result.push_back(axis);
+  return result;
+}
+
+Sharding joined(std::initializer_list<AxisIndex> last) {
+  Sharding sharding = Sharding::replicated(3);
+  sharding.dims[2] = axes(last);
+  return sharding;
+}
+
+Sharding split(std::initializer_list<AxisIndex> h, std::initializer_list<AxisIndex> d) {
+  Sharding sharding = Sharding::replicated(4);
+  sharding.dims[2] = axes(h);
+  sharding.dims[3] = axes(d);
+  return sharding;
 }
 
 Sharding rows(std::initializer_list<AxisIndex> first, std::initializer_list<AxisIndex> second) {
@@ -160,6 +196,54 @@ class PropagationTest : public QObject {
     one.pins[0] = rows({1}, {});
     one.pins[1] = rows({}, {1});
     QVERIFY(layouts_of(one)[2] == rows({1}, {}));
+  }
+
+  // x is (h, d) = (4, 6): a and b split whole heads, c splits what is inside one.
+  void splitting_heads_carries_head_axes_both_ways_and_inner_axes_only_when_heads_are_single() {
+    struct Row {
+      Sharding joined, split;
+    };
+    const std::vector<Row> both_ways{{joined({0}), split({0}, {})},
+                                     {joined({0, 1}), split({0, 1}, {})},
+                                     {joined({1, 0}), split({1, 0}, {})},
+                                     {joined({0, 1, 2}), split({0, 1}, {2})}};
+    RandomGraph one = heads();
+    for (const Row& row : both_ways) {
+      one.pins = {row.joined, {}, {}};
+      QVERIFY(layouts_of(one)[1] == row.split && layouts_of(one)[2] == row.joined);
+      one.pins = {{}, row.split, {}};
+      QVERIFY(layouts_of(one)[0] == row.joined && layouts_of(one)[2] == row.joined);
+    }
+    // Inside heads that are not single, an axis cannot be told in the joined dimension.
+    one.pins = {{}, split({}, {2}), {}};
+    QVERIFY(layouts_of(one)[0] == joined({}) && layouts_of(one)[2] == joined({}));
+    one.pins = {{}, split({0}, {2}), {}};
+    QVERIFY(layouts_of(one)[0] == joined({0}));
+    // An axis across heads goes nowhere, and neither do those behind it.
+    one.pins = {joined({2}), {}, {}};
+    QVERIFY(layouts_of(one)[1] == split({}, {}));
+    one.pins = {joined({2, 0}), {}, {}};
+    QVERIFY(layouts_of(one)[1] == split({}, {}));
+    one.pins = {joined({0, 2}), {}, {}};
+    QVERIFY(layouts_of(one)[1] == split({0}, {}));
+  }
+
+  void what_one_side_has_of_the_heads_the_other_completes() {
+    RandomGraph one = heads();
+    one.pins = {joined({0}), {}, joined({0, 1, 2})};
+    const std::vector<Sharding> layouts = layouts_of(one);
+    QVERIFY(layouts[0] == joined({0}) && layouts[2] == joined({0, 1, 2}));
+    for (int run = 0; run < 3; ++run) QVERIFY(layouts_of(heads()) == layouts_of(heads()));
+    for (int run = 0; run < 3; ++run) QVERIFY(layouts_of(one) == layouts);
+    for (const Sharding& layout : layouts) {
+      unsigned used = 0;
+      for (int d = 0; d < layout.rank; ++d) {
+        for (AxisIndex axis : layout.dims[d]) {
+          QVERIFY(!((used >> axis) & 1));
+          used |= 1u << axis;
+        }
+      }
+    }
   }
 };
 

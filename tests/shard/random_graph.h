@@ -11,12 +11,17 @@
 #include "engine/graph/op_definition.h"
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/sharding.h"
+#include "engine/ops/adam.h"
+#include "engine/ops/constant.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/scale.h"
 
 namespace shardscope::test {
 
-// A small random network on a random mesh: products, additions and gelus over arrays (b, s, e) of different widths,
-// then a cross-entropy; differentiated and updated by Adam. Parameters, inputs and some values have random pins that
+// A small random network on a random mesh: products, additions, gelus and split heads over arrays (b, s, e) of different
+// widths, then a cross-entropy; differentiated and updated by Adam. Parameters, inputs and some values have random pins that
 // divide.
 struct RandomGraph {
   Graph graph;
@@ -26,11 +31,25 @@ struct RandomGraph {
   std::vector<ValueId> cotangents;
 
   std::vector<int> kept() const { return {graph.outputs.at("loss"), graph.outputs.at("accuracy")}; }
+  void add_rules() {
+    for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) rules.push_back(graph.rule(op));
+  }
+  // The parameters' gradients.
+  std::vector<ValueId> gradients() const {
+    std::vector<ValueId> result;
+    for (StateId id : graph.trainable()) result.push_back(cotangents[graph.states[id].before]);
+    return result;
+  }
+  // True of the first value of a state, which is no part of the step.
+  bool is_initial(ValueId value) const {
+    const OpId producer = graph.values[value].producer;
+    return producer != no_id && graph.ops[producer].phase == Phase::initialise;
+  }
 };
 
 class RandomGraphs {
  public:
-  explicit RandomGraphs(uint32_t seed) : random_(seed) {}
+  explicit RandomGraphs(uint32_t seed, bool with_heads = true) : random_(seed), with_heads_(with_heads) {}
 
   RandomGraph next() {
     RandomGraph result;
@@ -38,22 +57,21 @@ class RandomGraphs {
     Graph& graph = result.graph;
     parameters_ = 0;
     const int64_t batch = pick({4, 6, 12}), sequence = pick({2, 4, 6});
-    ValueId tokens = graph.inputs["tokens"] =
-        graph.add_source("tokens", {{batch, sequence}, DType::i32}, ValueKind::input);
-    ValueId labels = graph.inputs["labels"] =
-        graph.add_source("labels", {{batch, sequence}, DType::i32}, ValueKind::input);
+    const TensorType rows{{batch, sequence}, DType::i32};
+    const ValueId tokens = graph.add_input("tokens", rows), labels = graph.add_input("labels", rows);
     std::vector<ValueId> arrays{apply(graph, "embedding", {tokens, parameter(graph, {pick({12, 24}), width()})})};
     for (int64_t i = 0, count = 2 + below(8); i < count; ++i) arrays.push_back(layer(graph, arrays));
     for (size_t i = 0; i + 1 < arrays.size(); ++i) arrays.back() = joined(graph, arrays.back(), arrays[i]);
-    OpId loss = graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {arrays.back(), labels},
-                             {{"scale", 1.0 / static_cast<double>(batch * sequence)}});
-    graph.outputs["loss"] = graph.ops[loss].outputs[0];
-    graph.outputs["accuracy"] = graph.ops[loss].outputs[1];
+    add_loss(graph, arrays.back(), labels);
     graph.outputs["logits"] = arrays.back();
     const size_t forward_values = graph.values.size();
-    result.cotangents = differentiate(graph, graph.outputs["loss"], op_definition("add"));
-    update(graph);
-    add_rules(result);
+    const ValueId loss = graph.outputs.at("loss");
+    const OpId one = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
+                                  ConstantAttributes{1, graph.type(loss)});
+    const CotangentSeed seed{loss, graph.ops[one].outputs[0]};
+    result.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+    update(graph, result.cotangents);
+    result.add_rules();
     add_pins(result, forward_values);
     return result;
   }
@@ -88,11 +106,26 @@ class RandomGraphs {
   }
 
   ValueId parameter(Graph& graph, Shape shape) {
-    Parameter made;
-    made.path = {"params", "p" + std::to_string(parameters_++)};
-    made.value = graph.add_source(made.path.back(), {std::move(shape), DType::f32}, ValueKind::parameter);
-    graph.parameters.push_back(made);
-    return made.value;
+    const InitialiseAttributes zeros{InitialiseAttributes::Kind::constant, 0, {}, {std::move(shape), DType::f32}};
+    const std::vector<std::string> path{"params", "p" + std::to_string(parameters_++)};
+    State& made = graph.states[graph.add_state(op_definition("initialise"), zeros, "params", path)];
+    made.trainable = true;
+    return made.before;
+  }
+
+  static void add_loss(Graph& graph, ValueId logits, ValueId labels) {
+    auto append = [&](const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+      return graph
+          .ops[graph.add_op(op_definition(op), "loss/" + op, Phase::forward, std::move(inputs), std::move(attributes))]
+          .outputs;
+    };
+    const double rows = static_cast<double>(element_count(graph.type(labels).shape));
+    const ValueId top = append("row_max", {logits})[0];
+    const std::vector<ValueId> terms = append("cross_entropy_terms", {logits, labels, top});
+    const std::vector<ValueId> results =
+        append("cross_entropy", {top, terms[0], terms[1], terms[2], labels}, ScaleAttributes{1 / rows});
+    graph.outputs["loss"] = results[0];
+    graph.outputs["accuracy"] = results[1];
   }
 
   ValueId apply(Graph& graph, const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
@@ -103,51 +136,51 @@ class RandomGraphs {
 
   ValueId project(Graph& graph, ValueId x, int64_t width) {
     return apply(graph, "einsum", {x, parameter(graph, {graph.type(x).shape[2], width})},
-                 {{"equation", std::string("bse,ef->bsf")}});
+                 EquationAttributes{"bse,ef->bsf"});
   }
 
   // x + y, through a product where their widths differ.
   ValueId joined(Graph& graph, ValueId x, ValueId y) {
     const int64_t width = graph.type(x).shape[2];
     if (graph.type(y).shape[2] != width) y = project(graph, y, width);
-    return apply(graph, "add", {x, y}, {{"equation", std::string("bse,bse->bse")}});
+    return apply(graph, "add", {x, y}, EquationAttributes{"bse,bse->bse"});
+  }
+
+  ValueId through_heads(Graph& graph, ValueId x) {
+    const EquationAttributes split{"bs(hd)->bshd", {{'h', graph.type(x).shape[2] / pick({1, 2})}}};
+    const ValueId heads = apply(graph, "gelu", {apply(graph, "rearrange", {x}, split)});
+    return apply(graph, "rearrange", {heads}, EquationAttributes{"bshd->bs(hd)"});
   }
 
   ValueId layer(Graph& graph, const std::vector<ValueId>& arrays) {
     const ValueId x = arrays[below(static_cast<int64_t>(arrays.size()))];
     const Shape shape = graph.type(x).shape;
-    switch (below(5)) {
+    switch (below(with_heads_ ? 6 : 5)) {
       case 0: return apply(graph, "gelu", {x});
-      case 1: return apply(graph, "add", {x, parameter(graph, {shape[2]})}, {{"equation", std::string("bse,e->bse")}});
+      case 1: return apply(graph, "add", {x, parameter(graph, {shape[2]})}, EquationAttributes{"bse,e->bse"});
       // A parameter whose gradient is the cotangent of the sum itself.
-      case 2: return apply(graph, "add", {x, parameter(graph, shape)}, {{"equation", std::string("bse,bse->bse")}});
+      case 2: return apply(graph, "add", {x, parameter(graph, shape)}, EquationAttributes{"bse,bse->bse"});
       case 3: return joined(graph, x, arrays[below(static_cast<int64_t>(arrays.size()))]);
-      default: return project(graph, x, width());
+      case 4: return project(graph, x, width());
+      default: return through_heads(graph, x);
     }
   }
 
-  static void update(Graph& graph) {
-    const Attributes attributes{{"learning_rate", 1e-3}, {"b1", 0.9}, {"b2", 0.999}, {"eps", 1e-8}};
-    for (Parameter& parameter : graph.parameters) {
-      const TensorType type = graph.type(parameter.value);
-      const std::string name = graph.values[parameter.value].name;
-      for (const char* state : {"mu/", "nu/"}) {
-        parameter.state.push_back(graph.add_source(state + name, type, ValueKind::optimizer_state));
+  static void update(Graph& graph, const std::vector<ValueId>& cotangents) {
+    for (StateId id : graph.trainable()) {
+      const ValueId before = graph.states[id].before;
+      std::vector<ValueId> operands{before, cotangents[before]};
+      std::vector<StateId> changed{id};
+      for (const char* collection : {"optimizer/mu", "optimizer/nu"}) {
+        const InitialiseAttributes zeros{InitialiseAttributes::Kind::constant, 0, {}, graph.type(before)};
+        const std::vector<std::string> path = graph.states[id].path;
+        changed.push_back(graph.add_state(op_definition("initialise"), zeros, collection, path));
+        graph.states[changed.back()].follows = id;
+        operands.push_back(graph.states[changed.back()].before);
       }
-      const OpId op =
-          graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
-                       {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
-      parameter.updated = graph.ops[op].outputs[0];
-      parameter.updated_state = {graph.ops[op].outputs[1], graph.ops[op].outputs[2]};
-    }
-  }
-
-  static void add_rules(RandomGraph& result) {
-    for (const Op& op : result.graph.ops) {
-      std::vector<TensorType> operands, results;
-      for (ValueId input : op.inputs) operands.push_back(result.graph.type(input));
-      for (ValueId output : op.outputs) results.push_back(result.graph.type(output));
-      result.rules.push_back(op.definition->factors(op.attributes, operands, results));
+      const OpId op = graph.add_op(op_definition("adam"), graph.name(graph.states[id]) + "/adam", Phase::update,
+                                   operands, AdamAttributes{});
+      for (size_t i = 0; i < changed.size(); ++i) graph.states[changed[i]].after = graph.ops[op].outputs[i];
     }
   }
 
@@ -155,15 +188,18 @@ class RandomGraphs {
     result.pins.resize(result.graph.values.size());
     for (size_t v = 0; v < result.pins.size(); ++v) {
       const Value& value = result.graph.values[v];
+      if (result.is_initial(static_cast<ValueId>(v))) continue;
       const bool source = value.kind != ValueKind::result;
       if (source || (v < forward_values && below(6) == 0)) result.pins[v] = sharding(result.mesh, value.type.shape);
     }
-    for (const Parameter& parameter : result.graph.parameters) {
-      for (ValueId state : parameter.state) result.pins[state] = result.pins[parameter.value];
+    for (const State& state : result.graph.states) {
+      if (state.follows != no_id) result.pins[state.before] = result.pins[result.graph.states[state.follows].before];
+      result.pins[state.initial] = result.pins[state.before];
     }
   }
 
   std::mt19937 random_;
+  bool with_heads_;
   int parameters_ = 0;
 };
 

@@ -1,0 +1,180 @@
+#include <QTest>
+#include <cmath>
+
+#include "tests/ops/op_case.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+// The next number, which a text of few digits would not tell from this one.
+double next(double value) { return std::nextafter(value, 2 * value); }
+
+// One value of every attribute type, and for each of its fields one that differs in that field alone. The number of
+// fields is checked by taking a value apart: a new field does not compile here until it has a variant.
+struct Family {
+  const char* name;
+  std::vector<Attributes> variants;
+};
+
+Family adam() {
+  const AdamAttributes a{};
+  [[maybe_unused]] const auto& [rate, b1, b2, eps] = a;
+  return {"adam", {a, AdamAttributes{next(rate), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
+                   AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)}}};
+}
+
+std::vector<StepKey> step_keys() {
+  const StepKey key{{3, 4}, 2, 1, 7};
+  [[maybe_unused]] const auto& [root, stride, offset, fold] = key;
+  return {key,
+          {{5, 4}, stride, offset, fold},
+          {{3, 5}, stride, offset, fold},
+          {{4, 3}, stride, offset, fold},
+          {root, 3, offset, fold},
+          {root, stride, 2, fold},
+          {root, stride, offset, 8},
+          {root, stride, offset, 0},
+          {root, stride, offset, std::nullopt}};
+}
+
+std::vector<DropoutAttributes> dropouts() {
+  std::vector<DropoutAttributes> all{{}};
+  for (double rate : {0.0, 0.5, next(0.5)}) {
+    [[maybe_unused]] const auto& [own_rate, own_key] = all[0];
+    for (const StepKey& key : step_keys()) all.push_back({rate, key});
+  }
+  return all;
+}
+
+Family dropout() {
+  Family family{"dropout", {}};
+  for (const DropoutAttributes& one : dropouts()) family.variants.push_back(one);
+  return family;
+}
+
+Family attention() {
+  Family family{"attention", {}};
+  for (const DropoutAttributes& one : dropouts()) {
+    for (bool causal : {false, true}) {
+      const AttentionAttributes made{causal, one};
+      [[maybe_unused]] const auto& [own_causal, own_dropout] = made;
+      family.variants.push_back(made);
+    }
+  }
+  return family;
+}
+
+Family cast() {
+  Family family{"cast", {}};
+  for (DType to : {DType::f32, DType::bf16, DType::i32}) {
+    const CastAttributes made{to};
+    [[maybe_unused]] const auto& [own] = made;
+    family.variants.push_back(made);
+  }
+  return family;
+}
+
+const std::vector<TensorType> types{{{}, DType::f32},     {{2}, DType::f32},     {{2, 3}, DType::f32},
+                                    {{3, 2}, DType::f32}, {{23}, DType::f32},    {{2, 3}, DType::bf16},
+                                    {{2, 3}, DType::i32}, {{2, 3, 1}, DType::f32}};
+
+Family constant() {
+  Family family{"constant", {}};
+  for (double value : {0.0, 0.1, next(0.1), -0.1, 1e300}) {
+    for (const TensorType& type : types) {
+      const ConstantAttributes made{value, type};
+      [[maybe_unused]] const auto& [own_value, own_type] = made;
+      family.variants.push_back(made);
+    }
+  }
+  return family;
+}
+
+Family initialise() {
+  using Kind = InitialiseAttributes::Kind;
+  Family family{"initialise", {}};
+  for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
+    for (double scale : {0.02, next(0.02)}) {
+      for (Key key : {Key{0, 1}, Key{1, 0}, Key{0, 2}}) {
+        for (const TensorType& type : types) {
+          const InitialiseAttributes made{kind, scale, key, type};
+          [[maybe_unused]] const auto& [own_kind, own_scale, own_key, own_type] = made;
+          family.variants.push_back(made);
+        }
+      }
+    }
+  }
+  return family;
+}
+
+Family embedding_grad() {
+  const EmbeddingGradAttributes a{7};
+  [[maybe_unused]] const auto& [vocabulary] = a;
+  return {"embedding_grad", {a, EmbeddingGradAttributes{8}}};
+}
+
+Family layer_norm() {
+  const LayerNormAttributes a{1e-6, 16};
+  [[maybe_unused]] const auto& [epsilon, features] = a;
+  return {"layer_norm", {a, LayerNormAttributes{next(epsilon), features}, LayerNormAttributes{epsilon, 17}}};
+}
+
+Family scale() {
+  const ScaleAttributes a{0.1};
+  [[maybe_unused]] const auto& [factor] = a;
+  return {"scale", {a, ScaleAttributes{next(factor)}, ScaleAttributes{-factor}}};
+}
+
+Family equations() {
+  const EquationAttributes a{"bs(hd)->bshd", {{'h', 8}}};
+  [[maybe_unused]] const auto& [equation, sizes] = a;
+  return {"equation",
+          {a, EquationAttributes{equation, {{'h', 4}}}, EquationAttributes{equation, {{'d', 8}}},
+           EquationAttributes{equation, {}}, EquationAttributes{equation, {{'h', 8}, {'d', 4}}},
+           EquationAttributes{"bs(dh)->bshd", sizes}, EquationAttributes{"bs(hd)->bsdh", sizes},
+           EquationAttributes{"bs,(hd)->bshd", sizes}, EquationAttributes{"bs(hd),->bshd", sizes}}};
+}
+
+std::vector<Family> families() {
+  return {adam(),       dropout(),        attention(),  cast(),  constant(),
+          initialise(), embedding_grad(), layer_norm(), scale(), equations()};
+}
+
+}  // namespace
+
+class AttributesTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  // Law: the text says all of it, so that a hash of the text tells two plans apart.
+  void the_text_differs_when_any_field_differs() {
+    for (const Family& family : families()) {
+      for (size_t i = 0; i < family.variants.size(); ++i) {
+        const Attributes &one = family.variants[i], copy = one;
+        QVERIFY2(one == copy && one.text() == copy.text() && !one.text().empty(), family.name);
+        for (size_t j = 0; j < i; ++j) {
+          const Attributes& other = family.variants[j];
+          QVERIFY2(!(one == other), (one.text() + " / " + other.text()).c_str());
+          QVERIFY2(one.text() != other.text(), (std::string(family.name) + ": " + one.text()).c_str());
+        }
+      }
+    }
+  }
+
+  void every_op_with_attributes_has_a_family_here() {
+    for (const OpCase& one : op_cases()) {
+      if (one.attributes == Attributes()) continue;
+      const Attributes& a = one.attributes;
+      QVERIFY2(a.are<AdamAttributes>() || a.are<DropoutAttributes>() || a.are<AttentionAttributes>() ||
+                   a.are<CastAttributes>() || a.are<ConstantAttributes>() || a.are<InitialiseAttributes>() ||
+                   a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
+                   a.are<EquationAttributes>(),
+               one.op.c_str());
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(AttributesTest)
+#include "attributes_test.moc"
