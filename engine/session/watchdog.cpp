@@ -28,6 +28,14 @@ std::optional<int> ending_signal(int wait_status) {
   return std::nullopt;
 }
 
+// What a rank said of itself ("rank 3: ...", "rank 3, all_gather: ..."), without its name.
+std::string without_speaker(int rank, const std::string& text) {
+  const std::string speaker = fmt::format("rank {}", rank);
+  for (const char* end : {": ", ", "})
+    if (text.starts_with(speaker + end)) return text.substr(speaker.size() + 2);
+  return text;
+}
+
 }  // namespace
 
 Watchdog::Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, WatchdogLimits limits)
@@ -135,7 +143,7 @@ FailureMessage Watchdog::describe(const RunObservation& run, int rank, std::opti
   if (signal == SIGSTOP) failure.message += "has been stopped (SIGSTOP)";
   else if (signal) failure.message += "was killed by " + failure.signal;
   else if (exit_code) failure.message += fmt::format("exited with code {}", *exit_code);
-  else if (has_failed(seen)) failure.message += "failed: " + seen.status->error_text;
+  else if (has_failed(seen)) failure.message += "failed: " + without_speaker(rank, seen.status->error_text);
   else failure.message += "died";
   if (has_failed(seen) && !signal && !exit_code) return failure;
   if (!seen.status) failure.message += " before it could start";

@@ -14,29 +14,41 @@ class ConfigEdit : public QUndoCommand {
         document_(document),
         before_(document.config()),
         after_(std::move(after)),
-        merge_key_(merge_key) {}
+        merge_key_(merge_key),
+        number_(document.open_edit_) {}
 
   int id() const override { return merge_key_.isEmpty() ? -1 : 1; }
 
   bool mergeWith(const QUndoCommand* other) override {
     const auto* next = static_cast<const ConfigEdit*>(other);
-    if (next->merge_key_ != merge_key_) return false;
+    if (next->merge_key_ != merge_key_ || next->number_ != number_) return false;
     after_ = next->after_;
     setText(next->text());
     setObsolete(after_ == before_);
     return true;
   }
 
-  void redo() override { document_.set_config(after_); }
-  void undo() override { document_.set_config(before_); }
+  void redo() override {
+    if (std::exchange(done_, true)) document_.close_edit();
+    document_.set_config(after_);
+  }
+  void undo() override {
+    document_.close_edit();
+    document_.set_config(before_);
+  }
 
  private:
   Document& document_;
   RunConfig before_, after_;
   QString merge_key_;
+  int number_;
+  bool done_ = false;  // and may be done again
 };
 
-Document::Document(QObject* parent) : QObject(parent) {
+Document::Document(std::chrono::milliseconds pause) {
+  pause_.setSingleShot(true);
+  pause_.setInterval(pause);
+  connect(&pause_, &QTimer::timeout, this, &Document::close_edit);
   connect(&undo_, &QUndoStack::cleanChanged, this, &Document::titleChanged);
 }
 
@@ -45,6 +57,12 @@ QString Document::title() const { return path_.isEmpty() ? draft_name_ : QFileIn
 void Document::edit(RunConfig after, const QString& text, const QString& merge_key) {
   if (after == config_) return;
   undo_.push(new ConfigEdit(*this, std::move(after), text, merge_key));
+  pause_.start();
+}
+
+void Document::close_edit() {
+  ++open_edit_;
+  pause_.stop();
 }
 
 void Document::reset(RunConfig config, const QString& path, const QString& draft_name) {

@@ -2,7 +2,9 @@
 
 #include <QObject>
 #include <QString>
+#include <QTimer>
 #include <QUndoStack>
+#include <chrono>
 
 #include "engine/config/run_config.h"
 
@@ -13,7 +15,8 @@ namespace shardscope {
 class Document : public QObject {
   Q_OBJECT
  public:
-  explicit Document(QObject* parent = nullptr);
+  // `pause`: how long after an edit another one is not taken for a step of the same.
+  explicit Document(std::chrono::milliseconds pause = std::chrono::seconds(4));
 
   const RunConfig& config() const { return config_; }
   const QString& path() const { return path_; }  // empty: never saved
@@ -22,8 +25,12 @@ class Document : public QObject {
   QUndoStack& undo_stack() { return undo_; }
 
   // Replaces the config by `after` as one undoable edit that is called `text` in the menus. Successive edits with the
-  // same non-empty `merge_key` are one edit (the steps of a spin box); without a difference nothing happens.
+  // same non-empty `merge_key` are one edit (the steps of a spin box) while it is open: until a pause, close_edit(),
+  // undo or redo. Without a difference nothing happens.
   void edit(RunConfig after, const QString& text, const QString& merge_key = {});
+
+  void close_edit();
+  bool is_edit_open() const { return pause_.isActive(); }
 
   // A fresh start: no history, unmodified. Without a path it is a draft that goes by `draft_name`.
   void reset(RunConfig config, const QString& path, const QString& draft_name = {});
@@ -44,6 +51,8 @@ class Document : public QObject {
   QString path_;
   QString draft_name_ = tr("untitled");
   QUndoStack undo_;
+  QTimer pause_;
+  int open_edit_ = 0;  // which edit takes further steps
 };
 
 }  // namespace shardscope

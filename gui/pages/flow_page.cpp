@@ -8,6 +8,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 #include "gui/pages/collectives_model.h"
 #include "gui/pages/flow_delegate.h"
 #include "gui/workspace/step_facts.h"
@@ -112,6 +113,8 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
 FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
     : QWidget(parent), workspace_(workspace), model_(new FlowModel(workspace, this)), list_(new QListView(this)) {
   auto* phase = new QComboBox(this);
+  phase->setObjectName("phase");
+  guard_field(phase);
   phase->addItems({tr("Forward pass"), tr("Backward pass"), tr("Update")});
   phase->setToolTip(tr("Which part of the training step is shown."));
   connect(phase, &QComboBox::currentIndexChanged, this, [this](int i) { model_->show_phase(static_cast<Phase>(i)); });

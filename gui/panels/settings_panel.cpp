@@ -11,6 +11,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 
 namespace shardscope {
 namespace {
@@ -122,6 +123,10 @@ void SettingsPanel::add_group(OptionGroup which, const QString& title) {
 
 void SettingsPanel::add_field(const QString& label, const QString& place, QWidget* field, const QString& tip) {
   field->setObjectName(place);
+  guard_field(field);
+  const auto close = [this] { workspace_.document.close_edit(); };
+  if (auto* spin = qobject_cast<QDoubleSpinBox*>(field)) connect(spin, &QDoubleSpinBox::editingFinished, this, close);
+  if (auto* line = qobject_cast<QLineEdit*>(field)) connect(line, &QLineEdit::editingFinished, this, close);
   field->setToolTip(tip);
   fields_[place] = field;
   tips_[place] = tip;

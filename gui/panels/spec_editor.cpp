@@ -9,6 +9,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 
 namespace shardscope {
 namespace {
@@ -82,7 +83,7 @@ void SpecEditor::make_fields(int rank) {
     field.box->setAccessibleName(tr("split of dimension %1").arg(dim));
     field.box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     field.box->setMinimumContentsLength(form_ == Form::compact ? 6 : 8);
-    field.box->setFocusPolicy(Qt::StrongFocus);
+    guard_field(field.box);
     field.box->setMinimumWidth(form_ == Form::compact ? 76 : 62);
     if (form_ == Form::labelled) {
       field.label = new QLabel(this);

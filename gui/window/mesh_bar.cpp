@@ -6,6 +6,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 
 namespace shardscope {
 namespace {
@@ -75,6 +76,8 @@ void MeshBar::make_fields() {
     box->setMaximumWidth(72);
     box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
+    guard_field(box);
+    connect(box, &QSpinBox::editingFinished, this, [this] { workspace_.document.close_edit(); });
     parts_.push_back(label);
     parts_.push_back(box);
     fields_.push_back(box);

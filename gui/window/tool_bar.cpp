@@ -3,6 +3,7 @@
 #include <QSignalBlocker>
 
 #include "gui/document/edits.h"
+#include "gui/look/field_guard.h"
 #include "gui/window/presets.h"
 
 namespace shardscope {
@@ -40,6 +41,7 @@ void ToolBar::add_button(QAction* action) {
 QComboBox* ToolBar::make_mode(Document& document) {
   auto* box = new QComboBox(this);
   box->setObjectName("mode");
+  guard_field(box);
   box->addItems({tr("Layout: cheapest"), tr("Layout: as written")});
   box->setToolTip(
       tr("Layout mode. Cheapest: layouts that nobody pinned are chosen to move the fewest bytes without "
@@ -55,6 +57,7 @@ QComboBox* ToolBar::make_mode(Document& document) {
 QComboBox* ToolBar::make_preset() {
   auto* box = new QComboBox(this);
   box->setObjectName("preset");
+  guard_field(box);
   box->setPlaceholderText(tr("Preset"));
   box->setToolTip(tr("Start from a run file that comes with the program."));
   for (const QString& name : preset_names()) box->addItem(name);

@@ -45,6 +45,9 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   resize(1280, 800);
 }
 
+// A field that has the keyboard ends its edit when it is hidden: here the document is still there.
+MainWindow::~MainWindow() { hide(); }
+
 void MainWindow::connect_actions() {
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);
@@ -136,6 +139,12 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   tool_bar_->fit_to(width());
   docks_.take_share();
+}
+
+// What nothing else has taken: a click on an empty place.
+void MainWindow::mousePressEvent(QMouseEvent* event) {
+  if (QWidget* field = focusWidget()) field->clearFocus();
+  QMainWindow::mousePressEvent(event);
 }
 
 void MainWindow::remember_arrangement() {

@@ -18,6 +18,7 @@ class MainWindow : public QMainWindow {
  public:
   // `shardrun`: path of the program that trains.
   MainWindow(PlanSource source, const QString& shardrun, QWidget* parent = nullptr);
+  ~MainWindow() override;
 
   Workspace& workspace() { return *workspace_; }
   Files& files() { return files_; }
@@ -38,6 +39,7 @@ class MainWindow : public QMainWindow {
  protected:
   void closeEvent(QCloseEvent* event) override;
   void showEvent(QShowEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;

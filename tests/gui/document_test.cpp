@@ -69,6 +69,29 @@ class DocumentTest : public QObject {
     QVERIFY(document.config() == made::config());
   }
 
+  void an_edit_after_a_pause_or_after_an_undo_is_one_of_its_own() {
+    Document document(std::chrono::milliseconds(1));
+    document.reset(made::config(), {});
+    set_axis_size(document, 0, 8);
+    QTRY_VERIFY(!document.is_edit_open());
+    set_axis_size(document, 0, 2);
+    QCOMPARE(document.undo_stack().count(), 2);
+    document.undo_stack().undo();
+    set_axis_size(document, 0, 1);
+    QCOMPARE(document.undo_stack().count(), 2);
+    document.undo_stack().undo();
+    QCOMPARE(document.config().mesh_axes[0].size, int64_t{8});
+  }
+
+  void an_edit_that_was_closed_takes_no_more_steps() {
+    Document document;
+    document.reset(made::config(), {});
+    set_axis_size(document, 0, 8);
+    document.close_edit();
+    set_axis_size(document, 0, 2);
+    QCOMPARE(document.undo_stack().count(), 2);
+  }
+
   void stepping_back_to_the_start_leaves_no_edit() {
     Document document;
     document.reset(made::config(), {});

@@ -56,6 +56,7 @@ class WatchdogTest : public QObject {
   void mpiruns_word_about_a_signal_outranks_complaining_peers();
   void exit_codes_above_128_are_signals();
   void of_several_failed_ranks_the_first_is_named();
+  void a_failed_rank_is_named_once();
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
   void a_failure_is_told_once();
@@ -133,6 +134,19 @@ void WatchdogTest::of_several_failed_ranks_the_first_is_named() {
   QVERIFY(failure);
   QCOMPARE(failure->rank, 3);
   QCOMPARE(failure->message, std::string("rank 3 failed: out of memory"));
+}
+
+void WatchdogTest::a_failed_rank_is_named_once() {
+  for (const auto& [said, told] : {std::pair<std::string, std::string>{"rank 3: no memory", "no memory"},
+                                   {"rank 3, all_gather part 1: no memory", "all_gather part 1: no memory"},
+                                   {"rank 30: no memory", "rank 30: no memory"}}) {
+    Scene scene;
+    scene.fail(3, 50, said);
+    scene.report = {3, std::nullopt, 1};
+    auto failure = scene.look(0);
+    QVERIFY(failure);
+    QCOMPARE(failure->message, "rank 3 failed: " + told);
+  }
 }
 
 void WatchdogTest::a_vanished_rank_is_named_without_mpiruns_word() {

@@ -1,0 +1,160 @@
+#include <qtestspontaneevent.h>
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QStandardPaths>
+#include <QTest>
+#include <QTreeView>
+#include <QWheelEvent>
+
+#include "gui/look/appearance.h"
+#include "gui/window/window.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+// How the fields of the window take the mouse and the keyboard.
+class FieldsTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Document& document() { return window_->workspace().document; }
+  QTreeView* tree() { return window_->findChild<QTreeView*>("parameterTree"); }
+  SettingsPanel* settings() { return window_->findChild<SettingsPanel*>(); }
+
+  // A notch of the wheel, as the person turns it over a widget.
+  static void turn_wheel(QWidget* widget, int notches) {
+    const QPoint at = widget->rect().center();
+    QWheelEvent wheel(at, widget->mapToGlobal(at), {}, {0, 120 * notches}, Qt::NoButton, {}, Qt::NoScrollPhase, false);
+    QSpontaneKeyEvent::setSpontaneous(&wheel);
+    qApp->notify(widget, &wheel);  // sendEvent() would make it one of the program
+  }
+
+  void show_settings() {
+    auto* dock = window_->findChild<QDockWidget*>("settings");
+    dock->show();
+    dock->raise();
+    QTRY_VERIFY(settings()->isVisible());
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
+    document().reset(made::config(), {});
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->workspace().planner.is_current(), patience);
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
+  }
+
+  void cleanup() {
+    document().reset(made::config(), {});
+    window_.reset();
+  }
+
+  void the_wheel_over_a_field_without_the_keyboard_edits_nothing() {
+    show_settings();
+    QList<QWidget*> fields;
+    for (auto* field : window_->findChildren<QAbstractSpinBox*>()) fields << field;
+    for (auto* field : window_->findChildren<QComboBox*>()) fields << field;
+    QVERIFY(fields.size() >= 10);
+    tree()->setFocus();
+    const auto* phase = window_->findChild<QComboBox*>("phase");
+    for (QWidget* field : fields)
+      for (const int notches : {-1, 1, -1}) {
+        turn_wheel(field, notches);
+        QCOMPARE(phase->currentIndex(), 0);
+        QVERIFY2(document().config() == made::config(), qPrintable(field->objectName()));
+        QVERIFY2(!field->hasFocus(), qPrintable(field->objectName()));
+      }
+  }
+
+  void the_wheel_over_a_field_without_the_keyboard_scrolls_its_panel() {
+    show_settings();
+    window_->resize(900, 600);
+    auto* area = settings()->findChild<QScrollArea*>();
+    QTRY_VERIFY(area->verticalScrollBar()->isVisible());
+    tree()->setFocus();
+    turn_wheel(settings()->findChild<QDoubleSpinBox*>("steps"), -1);
+    QVERIFY(area->verticalScrollBar()->value() > 0);
+  }
+
+  void the_wheel_over_the_field_that_has_the_keyboard_edits() {
+    QSpinBox* data = window_->mesh_bar()->field(0);
+    data->setFocus();
+    turn_wheel(data, -1);
+    QCOMPARE(document().config().mesh_axes[0].size, int64_t{3});
+  }
+
+  void undo_and_redo_are_the_documents_while_a_field_has_the_keyboard() {
+    show_settings();
+    QSpinBox* data = window_->mesh_bar()->field(0);
+    auto* steps = settings()->findChild<QDoubleSpinBox*>("steps");
+    auto* rate = settings()->findChild<QLineEdit*>("optimizer.learning_rate");
+    for (QWidget* field : {static_cast<QWidget*>(data), static_cast<QWidget*>(steps), static_cast<QWidget*>(rate)}) {
+      field->setFocus();
+      QVERIFY(field->hasFocus());
+      QMetaObject::invokeMethod(field, "selectAll");
+      QTest::keyClicks(field, "2");
+      const RunConfig edited = document().config();
+      QVERIFY(edited != made::config());
+      QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier);
+      QVERIFY2(document().config() == made::config(), qPrintable(field->objectName()));
+      QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier);  // nothing more to undo
+      QVERIFY2(document().config() == made::config(), qPrintable(field->objectName()));
+      QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+      QVERIFY2(document().config() == edited, qPrintable(field->objectName()));
+      QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier);
+    }
+  }
+
+  void enter_ends_an_edit() {
+    QSpinBox* data = window_->mesh_bar()->field(0);
+    data->setFocus();
+    for (const char* size : {"2", "1"}) {
+      data->selectAll();
+      QTest::keyClicks(data, size);
+      QTest::keyClick(data, Qt::Key_Return);
+    }
+    QCOMPARE(document().undo_stack().count(), 2);
+    QTest::keyClick(data, Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(document().config().mesh_axes[0].size, int64_t{2});
+    show_settings();
+    auto* steps = settings()->findChild<QDoubleSpinBox*>("steps");
+    steps->setFocus();
+    for (const char* count : {"7", "9"}) {
+      steps->selectAll();
+      QTest::keyClicks(steps, count);
+      QTest::keyClick(steps, Qt::Key_Return);
+    }
+    QTest::keyClick(steps, Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(document().config().steps, int64_t{7});
+  }
+
+  void a_click_on_an_empty_place_takes_the_keyboard_from_a_field() {
+    show_settings();
+    QWidget* form = settings()->findChild<QScrollArea*>()->widget();
+    QWidget* inspector = window_->inspector()->findChild<QScrollArea*>()->widget();
+    for (QWidget* empty : {form, inspector}) {
+      QSpinBox* data = window_->mesh_bar()->field(0);
+      data->setFocus();
+      QVERIFY(data->hasFocus());
+      QTest::mouseClick(empty, Qt::LeftButton, {}, QPoint(empty->width() - 3, empty->height() - 3));
+      QVERIFY(!data->hasFocus());
+    }
+  }
+};
+
+QTEST_MAIN(FieldsTest)
+#include "fields_test.moc"
