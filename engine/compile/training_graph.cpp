@@ -107,6 +107,8 @@ bool as_given(const std::vector<Error>& errors, size_t first) {
 
 }  // namespace
 
+bool trains(const RunConfig& config) { return !config.optimizer.name.empty(); }
+
 ForwardGraph build_forward(const RunConfig& config) {
   ForwardGraph result;
   std::vector<Error>& errors = result.errors;
@@ -125,7 +127,9 @@ ForwardGraph build_forward(const RunConfig& config) {
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
   }
-  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
+  if (!trains(config)) {
+    // A model that is only evaluated.
+  } else if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
     resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
   } else {
     errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
@@ -148,6 +152,8 @@ ForwardGraph build_forward(const RunConfig& config) {
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {
   TrainingGraph training{std::move(forward), {}};
+  training.cotangents.assign(training.graph.values.size(), no_id);
+  if (!trains(config)) return training;
   training.cotangents = differentiate(training.graph, training.graph.outputs.at("loss"), op_definition("add"));
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);

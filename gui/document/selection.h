@@ -10,7 +10,8 @@ namespace shardscope {
 //   "optimizer/mu/params/Embed_0/embedding"  its optimizer state
 //   "in", "out"                              the model's inputs and output, as the run file constrains them
 //   "value:NAME"                             a value of the forward pass
-// A step is an index in Program::steps, a device a rank; -1 is none. Hovering is a passing choice of a device.
+// A step is a position of the plan's main sequence, a device a rank; -1 is none. Hovering is a passing choice of a
+// device.
 class Selection : public QObject {
   Q_OBJECT
  public:

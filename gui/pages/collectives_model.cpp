@@ -22,13 +22,13 @@ QPixmap kind_mark(StepKind kind) {
 QString op_text(const Plan& plan, const Step& step) {
   const QString name = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size())
                            ? qt(plan.graph->ops[step.op].name)
-                           : qt(step.name);
+                           : qt(plan.step_name(step));
   return name.startsWith("params/") ? name.mid(7) : name;
 }
 
 }  // namespace
 
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
+QString axes_text(const Mesh& mesh, const AxisList& axes) {
   QStringList names;
   for (AxisIndex axis : axes) names << qt(mesh.axes()[axis].name);
   return names.join(", ");
@@ -51,8 +51,9 @@ void CollectivesModel::take_plan() {
   beginResetModel();
   plan_ = workspace_.planner.plan();
   steps_.clear();
-  for (size_t i = 0; i < plan_->program.steps.size(); ++i)
-    if (is_collective(plan_->program.steps[i].kind)) steps_.push_back(static_cast<int>(i));
+  const SequenceSteps steps = plan_->steps();
+  for (int i = 0; i < steps.size(); ++i)
+    if (is_collective(steps[i].kind)) steps_.push_back(i);
   endResetModel();
 }
 
@@ -65,7 +66,7 @@ int CollectivesModel::columnCount(const QModelIndex&) const { return columns; }
 QVariant CollectivesModel::number(const Step& step, int id, int column) const {
   if (column == payload_column) return double(step.payload_bytes);
   if (column == wire_column) return step.wire_bytes;
-  if (column == predicted_column) return step.seconds;
+  if (column == predicted_column) return plan_->seconds(id);
   if (column == measured_column)
     if (const RunRecord* run = workspace_.matching_run())
       if (const std::optional<double> ms = run->plan_step_ms(id)) return *ms / 1000;
@@ -75,7 +76,7 @@ QVariant CollectivesModel::number(const Step& step, int id, int column) const {
 QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const int id = steps_[index.row()], column = index.column();
-  const Step& step = plan_->program.steps[id];
+  const Step& step = plan_->steps()[id];
   const QVariant value = number(step, id, column);
   switch (role) {
     case step_role: return id;
@@ -99,22 +100,22 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));
     case phase_column: return QString::fromUtf8(name(step.phase).data());
-    case predicted_column: return qt(seconds_text(step.seconds));
+    case predicted_column: return qt(seconds_text(plan_->seconds(id)));
     case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
     case op_column: return op_text(*plan_, step);
-    default: return short_cause(qt(step.cause));
+    default: return short_cause(qt(plan_->cause(step)));
   }
 }
 
 QString CollectivesModel::exact_text(int row, int column) const {
   const int id = steps_[row];
-  const Step& step = plan_->program.steps[id];
+  const Step& step = plan_->steps()[id];
   const QVariant value = number(step, id, column);
   if (column == axes_column) return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
   if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
   if (column == predicted_column || column == measured_column)
     return value.isValid() ? QString::number(value.toDouble() * 1e3, 'f', 4) + " ms" : QString();
-  if (column == cause_column) return qt(step.cause);
+  if (column == cause_column) return qt(plan_->cause(step));
   return data(index(row, column), Qt::DisplayRole).toString();
 }
 
@@ -149,10 +150,10 @@ QString CollectivesModel::totals_text() const {
   double payload = 0, wire = 0, predicted = 0, measured = 0;
   bool has_measured = false;
   for (int id : steps_) {
-    const Step& step = plan_->program.steps[id];
+    const Step& step = plan_->steps()[id];
     payload += double(step.payload_bytes);
     wire += step.wire_bytes;
-    predicted += step.seconds;
+    predicted += plan_->seconds(id);
     const QVariant value = number(step, id, measured_column);
     has_measured |= value.isValid();
     measured += value.toDouble();

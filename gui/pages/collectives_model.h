@@ -49,6 +49,6 @@ class CollectivesModel : public QAbstractTableModel {
 };
 
 // "data, model": the names of a step's mesh axes.
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes);
+QString axes_text(const Mesh& mesh, const AxisList& axes);
 
 }  // namespace shardscope

@@ -40,10 +40,9 @@ void FlowModel::take_plan() {
   beginResetModel();
   plan_ = workspace_.planner.plan();
   steps_.clear();
-  for (size_t i = 0; plan_ && i < plan_->program.steps.size(); ++i) {
-    const Step& step = plan_->program.steps[i];
-    if (step.phase == phase_ && (!only_reshards_ || step.kind != StepKind::compute))
-      steps_.push_back(static_cast<int>(i));
+  for (int i = 0; plan_ && i < plan_->steps().size(); ++i) {
+    const Step& step = plan_->steps()[i];
+    if (step.phase == phase_ && (!only_reshards_ || step.kind != StepKind::compute)) steps_.push_back(i);
   }
   endResetModel();
 }
@@ -60,7 +59,7 @@ int FlowModel::rowCount(const QModelIndex& parent) const {
 QVariant FlowModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const int id = steps_[index.row()];
-  const Step& step = plan_->program.steps[id];
+  const Step& step = plan_->steps()[id];
   const bool reshard = step.kind != StepKind::compute;
   const QString kind = QString::fromUtf8(name(step.kind).data());
   switch (role) {
@@ -69,7 +68,8 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case kind_role: return static_cast<int>(step.kind);
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: {
-      if (!reshard) return qt(step.name).startsWith("params/") ? qt(step.name).mid(7) : qt(step.name);
+      const QString op = qt(plan_->step_name(step));
+      if (!reshard) return op.startsWith("params/") ? op.mid(7) : op;
       const QString over = axes_text(plan_->mesh, step.axes);
       return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
     }
@@ -83,15 +83,15 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case cost_role:
       if (is_collective(step.kind)) return qt(bytes_text(step.wire_bytes));
       return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
-    case value_role: return step.outputs.empty() ? QString() : qt(plan_->program.values[step.outputs.front()].name);
+    case value_role: return step.outputs.empty() ? QString() : qt(plan_->value_name(step.outputs.front()));
     case Qt::ToolTipRole: {
-      QStringList lines{qt(step.name)};
-      if (!step.cause.empty()) lines << short_cause(qt(step.cause));
+      QStringList lines{qt(plan_->step_name(step))};
+      if (reshard) lines << short_cause(qt(plan_->cause(step)));
       for (int value : step.outputs) {
         const ProgramValue& lies = plan_->program.values[value];
         lines << tr("gives %1, local %2").arg(layout_text(*plan_, value), qt(to_string(lies.local_shape)));
       }
-      lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
+      lines << tr("predicted %1").arg(qt(seconds_text(plan_->seconds(id))));
       return lines.join('\n');
     }
     default: return {};

@@ -38,7 +38,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : QWidget(pare
 void TimelinePage::take_plan() {
   if (plan_ != workspace_.planner.plan()) {
     plan_ = workspace_.planner.plan();
-    PredictedTimeline predicted = predict(plan_->program);
+    PredictedTimeline predicted = predict(*plan_);
     predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
     lanes_.clear();
     lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
@@ -56,10 +56,11 @@ void TimelinePage::take_measurements() {
   if (!run || !plan_ || !run->plan_step_ms(0)) return;
   Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true};
   double at = 0;
-  for (size_t i = 0; i < plan_->program.steps.size(); ++i) {
-    const double seconds = run->plan_step_ms(static_cast<int>(i)).value_or(0) / 1000;
-    Lane& lane = is_collective(plan_->program.steps[i].kind) ? collectives : compute;
-    lane.slices.slices.push_back({at, at + seconds, static_cast<int>(i)});
+  const SequenceSteps steps = plan_->steps();
+  for (int i = 0; i < steps.size(); ++i) {
+    const double seconds = run->plan_step_ms(i).value_or(0) / 1000;
+    Lane& lane = is_collective(steps[i].kind) ? collectives : compute;
+    lane.slices.slices.push_back({at, at + seconds, i});
     at += seconds;
   }
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
@@ -132,12 +133,12 @@ void TimelinePage::paint_phases(QPainter& painter) const {
   const double scale = lane.width() / (end_ - begin_);
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, top - 30, left - 14, 16), Qt::AlignRight | Qt::AlignVCenter, tr("predicted phases"));
-  const std::vector<Step>& steps = plan_->program.steps;
+  const SequenceSteps steps = plan_->steps();
   double at = 0;
-  for (size_t first = 0; first < steps.size();) {
+  for (int first = 0; first < steps.size();) {
     const Phase phase = steps[first].phase;
     const double start = at;
-    for (; first < steps.size() && steps[first].phase == phase; ++first) at += steps[first].seconds;
+    for (; first < steps.size() && steps[first].phase == phase; ++first) at += plan_->seconds(first);
     const double a = std::clamp((start - begin_) * scale, 0.0, lane.width());
     const double b = std::clamp((at - begin_) * scale, 0.0, lane.width());
     if (b - a < 0.5) continue;
@@ -164,15 +165,15 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
                    (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(total))));
   for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin_, end_, place.width())) {
     const int id = lane.slices.slices[bar.first].step;
-    const Step& step = plan_->program.steps[id];
+    const Step& step = plan_->steps()[id];
     const QRectF rect(place.x() + bar.x, place.y() + 4, std::max(1.0, bar.width), place.height() - 8);
     const QColor fill = step_color(step.kind, theme());
     painter.fillRect(rect, bar.folded() ? mix(fill, theme().window, 0.35) : fill);
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text =
-          is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data()) : qt(step.name).section('/', -2);
+      const QString text = is_collective(step.kind) ? QString::fromUtf8(name(step.kind).data())
+                                                    : qt(plan_->step_name(step)).section('/', -2);
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
     }
@@ -203,19 +204,19 @@ QString TimelinePage::tip_at(const QPointF& point) const {
   if (at.bar.folded())
     return tr("%1 steps, %2 to %3\n%4 in all; zoom in to tell them apart")
         .arg(at.bar.last - at.bar.first + 1)
-        .arg(qt(plan_->program.steps[slices[at.bar.first].step].name),
-             qt(plan_->program.steps[slices[at.bar.last].step].name),
+        .arg(qt(plan_->step_name(plan_->steps()[slices[at.bar.first].step])),
+             qt(plan_->step_name(plan_->steps()[slices[at.bar.last].step])),
              qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
   const int id = slices[at.bar.first].step;
-  const Step& step = plan_->program.steps[id];
-  QStringList lines{QString("%1 %2").arg(QString::fromUtf8(name(step.kind).data()), qt(step.name))};
-  lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
+  const Step& step = plan_->steps()[id];
+  QStringList lines{QString("%1 %2").arg(QString::fromUtf8(name(step.kind).data()), qt(plan_->step_name(step)))};
+  lines << tr("predicted %1").arg(qt(seconds_text(plan_->seconds(id))));
   if (const RunRecord* run = workspace_.matching_run())
     if (const std::optional<double> ms = run->plan_step_ms(id))
-      lines << tr("measured %1 (%2)").arg(qt(seconds_text(*ms / 1000)), qt(ratio_text(*ms / 1000, step.seconds)));
+      lines << tr("measured %1 (%2)").arg(qt(seconds_text(*ms / 1000)), qt(ratio_text(*ms / 1000, plan_->seconds(id))));
   if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
   if (is_collective(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
-  if (!step.cause.empty()) lines << short_cause(qt(step.cause));
+  if (step.kind != StepKind::compute) lines << short_cause(qt(plan_->cause(step)));
   return lines.join('\n');
 }
 

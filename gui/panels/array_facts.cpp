@@ -118,11 +118,12 @@ std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts) {
     return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
   };
   std::vector<int> steps;
-  for (size_t i = 0; i < plan.program.steps.size(); ++i) {
-    const Step& step = plan.program.steps[i];
+  const SequenceSteps all = plan.steps();
+  for (int i = 0; i < all.size(); ++i) {
+    const Step& step = all[i];
     if (is_collective(step.kind) &&
         (std::ranges::any_of(step.inputs, concerns) || std::ranges::any_of(step.outputs, concerns)))
-      steps.push_back(static_cast<int>(i));
+      steps.push_back(i);
   }
   return steps;
 }

@@ -26,7 +26,7 @@ struct ArrayFacts {
 
 std::optional<ArrayFacts> array_facts(const Workspace& workspace, const QString& key);
 
-// Steps of the program that communicate one of the array's values, in program order.
+// Positions of the steps that communicate one of the array's values, ascending.
 std::vector<int> collectives_of(const Plan& plan, const ArrayFacts& facts);
 
 // What of the bytes that a device sends in `step` is for the array: its share of a bucket of several arrays.

@@ -189,16 +189,16 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   costs_->clear();
   double wire = 0;
   for (int id : collectives_of(*plan, facts)) {
-    const Step& step = plan->program.steps[id];
+    const Step& step = plan->steps()[id];
     const double share = wire_share(*plan, step, facts);
     wire += share;
     auto* item = new QTreeWidgetItem(
         costs_, {tr("%1 over %2").arg(QString::fromUtf8(name(step.kind).data()), axes_text(plan->mesh, step.axes)),
                  qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, id);
-    item->setToolTip(0,
-                     QString("%1, %2\n%3")
-                         .arg(QString::fromUtf8(name(step.phase).data()), qt(step.name), short_cause(qt(step.cause))));
+    item->setToolTip(0, QString("%1, %2\n%3")
+                            .arg(QString::fromUtf8(name(step.phase).data()), qt(plan->step_name(step)),
+                                 short_cause(qt(plan->cause(step)))));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
                                                       .arg(step.inputs.size())
@@ -243,26 +243,27 @@ void InspectorPanel::show_device() {
 void InspectorPanel::show_step() {
   const int id = workspace_.selection.step();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (!plan || id < 0 || id >= static_cast<int>(plan->program.steps.size())) return fill(step_, "", {});
-  const Step& step = plan->program.steps[id];
+  if (!plan || id < 0 || id >= plan->steps().size()) return fill(step_, "", {});
+  const Step& step = plan->steps()[id];
   std::vector<std::pair<QString, QString>> rows;
   std::vector<QString> tips;
   const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
     rows.emplace_back(name, value);
     tips.push_back(tip);
   };
-  row(tr("Op"), breakable(qt(step.name)), qt(step.name));
+  row(tr("Op"), breakable(qt(plan->step_name(step))), qt(plan->step_name(step)));
   row(tr("Phase"), QString::fromUtf8(name(step.phase).data()));
   if (is_collective(step.kind)) {
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
     row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }
-  if (!step.cause.empty()) row(tr("Cause"), breakable(short_cause(qt(step.cause))), qt(step.cause));
+  if (const QString cause = qt(plan->cause(step)); !cause.isEmpty())
+    row(tr("Cause"), breakable(short_cause(cause)), cause);
   for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
     const ProgramValue& lies = plan->program.values[step.outputs[i]];
     row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
-        qt(lies.name));
+        qt(plan->value_name(step.outputs[i])));
     if (step.kind != StepKind::compute) continue;
     const auto layout = std::ranges::find(plan->layouts, lies.graph_value, &ValueLayout::value);
     if (layout != plan->layouts.end() && lies.graph_value != no_id && !layout->origin.text.empty())
@@ -270,7 +271,7 @@ void InspectorPanel::show_step() {
   }
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
   if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
-  row(tr("Predicted"), qt(seconds_text(step.seconds)));
+  row(tr("Predicted"), qt(seconds_text(plan->seconds(id))));
   if (const RunRecord* run = workspace_.matching_run())
     if (const std::optional<double> ms = run->plan_step_ms(id)) row(tr("Measured"), qt(seconds_text(*ms / 1000)));
   fill(step_, tr("Step %1: %2").arg(id).arg(QString::fromUtf8(name(step.kind).data())), rows, tips);

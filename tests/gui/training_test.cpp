@@ -239,12 +239,12 @@ class TrainingTest : public QObject {
     for (const ParameterPlan& parameter : plan.parameters) {
       const std::optional<ArrayFacts> facts = array_facts(window_->workspace(), parameter_key(parameter.path));
       QVERIFY(facts);
-      for (int step : collectives_of(plan, *facts)) shares[step] += wire_share(plan, plan.program.steps[step], *facts);
+      for (int step : collectives_of(plan, *facts)) shares[step] += wire_share(plan, plan.steps()[step], *facts);
     }
     QVERIFY(!shares.empty());
     for (const auto& [id, bytes] : shares) {
-      const Step& step = plan.program.steps[id];
-      QVERIFY2(bytes > 0 && bytes <= step.wire_bytes * (1 + 1e-9), step.name.c_str());
+      const Step& step = plan.steps()[id];
+      QVERIFY2(bytes > 0 && bytes <= step.wire_bytes * (1 + 1e-9), plan.step_name(step).c_str());
     }
   }
 

@@ -24,8 +24,6 @@ struct RandomGraph {
   std::vector<FactorRule> rules;              // per op
   std::vector<std::optional<Sharding>> pins;  // sources and some forward results
   std::vector<ValueId> cotangents;
-
-  std::vector<int> kept() const { return {graph.outputs.at("loss"), graph.outputs.at("accuracy")}; }
 };
 
 class RandomGraphs {

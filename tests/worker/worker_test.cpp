@@ -6,6 +6,7 @@
 #include <new>
 #include <thread>
 
+#include "engine/base/align.h"
 #include "engine/worker/parameter_init.h"
 
 using namespace shardscope;
@@ -31,19 +32,18 @@ Plan gathering_plan() {
   const auto add = [&](const char* name, Shape shape, DType dtype, Sharding sharding) {
     graph->values.push_back({name, {shape, dtype}, ValueKind::input, no_id, 0});
     ProgramValue value;
-    value.name = name;
     value.graph_value = static_cast<ValueId>(graph->values.size()) - 1;
     value.dtype = dtype;
     value.shape = shape;
     value.sharding = sharding;
     value.local_shape = local_shape(sharding, plan.mesh, shape);
-    value.buffer = static_cast<int>(plan.program.buffers.size());
+    plan.arena.buffer_of.push_back(static_cast<int>(plan.arena.buffers.size()));
     Buffer buffer;
     buffer.bytes = value.bytes();
-    buffer.offset = plan.program.arena_bytes;
+    buffer.offset = plan.arena.bytes;
     buffer.persistent = true;
-    plan.program.arena_bytes += (buffer.bytes + 63) / 64 * 64;
-    plan.program.buffers.push_back(buffer);
+    plan.arena.bytes += round_up(buffer.bytes);
+    plan.arena.buffers.push_back(buffer);
     plan.program.values.push_back(value);
     return static_cast<int>(plan.program.values.size()) - 1;
   };
@@ -78,13 +78,14 @@ Plan gathering_plan() {
   plan.accuracy_value = accuracy;
   Step step;
   step.kind = StepKind::all_gather;
-  step.name = "gather kernel";
   step.inputs = {w};
   step.outputs = {whole};
-  step.axes = {1};
-  step.split_dims = {-1};
-  step.concat_dims = {1};
-  plan.program.steps.push_back(step);
+  step.axes = list({1});
+  step.moved = {{-1, 1, {}}};
+  plan.program.groups = {step.axes};
+  plan.program.tasks = {{"forward", Phase::forward, {step}, {w}, {whole}}};
+  plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
+  plan.arena.workspace.tasks = {{-1}};
   return plan;
 }
 
@@ -142,7 +143,7 @@ class WorkerTest : public QObject {
       QCOMPARE(report.ranks.size(), size_t{4});
       for (const RankUse& use : report.ranks) {
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);
-        QCOMPARE(use.arena_bytes, plan.program.arena_bytes);
+        QCOMPARE(use.arena_bytes, plan.arena.bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
         QCOMPARE(use.optimizer_bytes, int64_t{32 * 24 * 4});
       }
@@ -151,8 +152,8 @@ class WorkerTest : public QObject {
 
   void a_write_past_the_plans_arena_is_measured() {
     Plan plan = gathering_plan();
-    const int64_t used = plan.program.arena_bytes;
-    plan.program.arena_bytes -= 64;
+    const int64_t used = plan.arena.bytes;
+    plan.arena.bytes -= 64;
     QCOMPARE(train_in_threads(plan, 1).ranks.at(2).arena_bytes, used);
   }
 
@@ -193,19 +194,19 @@ class WorkerTest : public QObject {
   void when_one_rank_fails_all_end_and_its_error_is_told() {
     const auto broken = [](int rank) {
       Plan plan = gathering_plan();
-      if (rank == 1) plan.program.steps[0].concat_dims = {5};
+      if (rank == 1) plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
       return plan;
     };
     const std::vector<Error> errors = failures(4, broken);
-    QVERIFY(errors[1].where.starts_with("step 0 (gather kernel)"));
+    QVERIFY(errors[1].where.starts_with("step 0 (all-gather over model of w)"));
     for (int rank : {0, 2, 3}) QCOMPARE(errors[rank].code, std::string("comm_aborted"));
     Plan plan = gathering_plan();
-    plan.program.steps[0].concat_dims = {5};
+    plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
     try {
       train_in_threads(plan, 1);
       QFAIL("a broken plan must not train");
     } catch (const Failure& failure) {
-      QVERIFY(failure.errors().front().where.starts_with("step 0 (gather kernel)"));
+      QVERIFY(failure.errors().front().where.starts_with("step 0 (all-gather over model of w)"));
     }
   }
 };

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/compile/training_graph.h"
+#include "engine/graph/op_definition.h"
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// Where values lie when they are defined, per graph value where somebody says so, and who says it.
+struct Pins {
+  std::vector<std::optional<Sharding>> layouts;
+  std::vector<Origin> origins;  // per graph value; the text is empty where nobody says
+};
+
+// What the run file says: inputs, logits and their cotangent, parameters and their state.
+Pins pin_specs(const RunConfig& config, const Graph& graph, const Mesh& mesh, const std::vector<ValueId>& cotangents);
+
+// The pins, and for every other forward array where propagation puts it, and its cotangent with it. Scalars stay
+// partial sums until they are needed.
+Pins propagate_pins(const Pins& pins, const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
+                    const std::vector<ValueId>& cotangents);
+
+}  // namespace shardscope
