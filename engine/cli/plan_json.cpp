@@ -13,7 +13,7 @@ namespace {
 
 std::string text_of(std::string_view view) { return std::string(view); }
 
-Json axis_names(const Plan& plan, const std::vector<AxisIndex>& axes) {
+Json axis_names(const Plan& plan, const AxisList& axes) {
   Json names = Json::array();
   for (AxisIndex axis : axes) names.push_back(plan.mesh.axes()[axis].name);
   return names;
@@ -31,8 +31,9 @@ Json spec_json(const PartitionSpec& spec) {
 
 Json collectives(const Plan& plan) {
   Json list = Json::array();
-  for (size_t id = 0; id < plan.program.steps.size(); ++id) {
-    const Step& step = plan.program.steps[id];
+  const SequenceSteps steps = plan.steps();
+  for (int id = 0; id < steps.size(); ++id) {
+    const Step& step = steps[id];
     if (!is_collective(step.kind)) continue;
     list.push_back({{"id", id},
                     {"kind", text_of(name(step.kind))},
@@ -43,9 +44,11 @@ Json collectives(const Plan& plan) {
                     {"count", 1},
                     {"arrays", step.inputs.size()},
                     {"phase", text_of(name(step.phase))},
-                    {"op", step.op == no_id ? step.name : plan.graph->ops[step.op].name},
-                    {"cause", step.cause},
-                    {"seconds", step.seconds}});
+                    {"op", step.op == no_id ? plan.step_name(step) : plan.graph->ops[step.op].name},
+                    {"cause", plan.cause(step)},
+                    {"seconds", plan.seconds(id)},
+                    {"task", steps.task(id).name},
+                    {"step", steps.id(id).step}});
   }
   return list;
 }
@@ -75,6 +78,7 @@ std::string plan_json(const Plan& plan) {
   }
   memory["total"] = plan.totals.memory_total;
   memory["live_lower_bound"] = plan.totals.live_lower_bound;
+  memory["fragmentation"] = plan.totals.fragmentation();
   Json warnings = Json::array();
   for (const Error& warning : plan.warnings) warnings.push_back(to_string(warning));
   Json json = {{"mesh", {{"axes", axes}, {"devices", plan.mesh.devices()}}},

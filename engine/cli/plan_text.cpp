@@ -41,10 +41,11 @@ std::string memory_table(const Plan& plan) {
 }
 
 // A bucket has a line of cause for each array that it carries.
-std::string first_cause(const Step& step) {
-  size_t end = step.cause.find('\n');
-  if (end == std::string::npos) return step.cause;
-  return fmt::format("{}, and {} more", step.cause.substr(0, end), step.inputs.size() - 1);
+std::string first_cause(const Plan& plan, const Step& step) {
+  const std::string cause = plan.cause(step);
+  size_t end = cause.find('\n');
+  if (end == std::string::npos) return cause;
+  return fmt::format("{}, and {} more", cause.substr(0, end), step.inputs.size() - 1);
 }
 
 std::string collective_table(const Plan& plan) {
@@ -55,13 +56,13 @@ std::string collective_table(const Plan& plan) {
                    {"Sent", Align::right},
                    {"Phase"},
                    {"Cause"}});
-  for (const Step& step : plan.program.steps) {
+  for (const Step& step : plan.steps()) {
     if (!is_collective(step.kind)) continue;
     std::vector<std::string> axes;
     for (AxisIndex axis : step.axes) axes.push_back(plan.mesh.axes()[axis].name);
     table.add_row({std::string(name(step.kind)), fmt::format("{}", fmt::join(axes, ",")),
                    std::to_string(step.group_size), bytes_text(static_cast<double>(step.payload_bytes)),
-                   bytes_text(step.wire_bytes), std::string(name(step.phase)), first_cause(step)});
+                   bytes_text(step.wire_bytes), std::string(name(step.phase)), first_cause(plan, step)});
   }
   return table.empty() ? "No collectives\n" : table.text();
 }
@@ -71,6 +72,7 @@ std::string collective_table(const Plan& plan) {
 std::string plan_text(const Plan& plan) {
   std::string text =
       mesh_line(plan) + "\n" + parameter_table(plan) + "\n" + memory_table(plan) + "\n" + collective_table(plan) + "\n";
+  text += fmt::format("At its peak {:.1f} % of the arena is unused\n", plan.totals.fragmentation() * 100);
   text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
                       bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,
                       plan.totals.seconds_per_step);

@@ -82,7 +82,7 @@ RunOptions run_options(const Plan& plan, const std::string& socket_path) {
   options.steps = plan.config.steps;
   options.socket_path = socket_path;
   options.metrics = metric_names(plan.metrics);
-  for (const Step& step : plan.program.steps) options.plan_steps.push_back({step.name, step.phase});
+  for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
   options.command = [program, ranks = options.ranks](const std::string& session) {
     return mpirun_command(program, session, ranks);

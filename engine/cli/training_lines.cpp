@@ -26,6 +26,8 @@ std::string opening_lines(const Plan& plan) {
     text += fmt::format("Sharded param ('{}'{}) with {}\n", fmt::join(parameter.path, "', '"),
                         parameter.path.size() == 1 ? "," : "", to_string(parameter.spec));
   }
+  if (!plan.trains())
+    text += "The run file names no optimizer: each step evaluates the model, and nothing is learned\n";
   return text;
 }
 

@@ -76,6 +76,8 @@ bool as_given(const std::vector<Error>& errors, size_t first) {
 
 }  // namespace
 
+bool trains(const RunConfig& config) { return !config.optimizer.name.empty(); }
+
 ForwardGraph build_forward(const RunConfig& config) {
   ForwardGraph result;
   std::vector<Error>& errors = result.errors;
@@ -95,7 +97,9 @@ ForwardGraph build_forward(const RunConfig& config) {
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
   }
-  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
+  if (!trains(config)) {
+    // A model that is only evaluated.
+  } else if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
     resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
   } else {
     errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
@@ -147,6 +151,8 @@ SpecTargets spec_targets(const Graph& graph) {
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {
   TrainingGraph training{std::move(forward), {}};
+  training.cotangents.assign(training.graph.values.size(), no_id);
+  if (!trains(config)) return training;
   Graph& graph = training.graph;
   // The loss scale: where differentiation starts.
   const ValueId loss = graph.outputs.at("loss");
@@ -156,8 +162,7 @@ TrainingGraph build_training(const RunConfig& config, Graph forward) {
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
-  optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors),
-                   training.cotangents);
+  optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));
   verify(training.graph);
   return training;
 }

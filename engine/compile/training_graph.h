@@ -28,7 +28,10 @@ struct SpecTargets {
 };
 SpecTargets spec_targets(const Graph& graph);
 
-// The whole training step: forward, backward, update.
+// A config without optimizer runs its model forward and learns nothing.
+bool trains(const RunConfig& config);
+
+// The whole training step: forward, backward, update. Forward alone where the config does not train.
 struct TrainingGraph {
   Graph graph;
   std::vector<ValueId> cotangents;  // per forward value; no_id where it has none

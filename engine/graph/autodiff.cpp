@@ -78,7 +78,8 @@ std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> 
     }
   }
   const bool every_op_has_its_gradients = faults.empty();
-  for (const State& state : graph.states) {
+  for (State& state : graph.states) {
+    if (state.trainable) state.gradient = cotangents[state.before];
     if (every_op_has_its_gradients && state.trainable && cotangents[state.before] == no_id) {
       faults.push_back(
           {"no_gradient", "the loss does not depend on this parameter", graph.name(state), "remove it from the model"});

@@ -15,8 +15,8 @@ struct CotangentSeed {
 
 // Appends the backward phase: reverse-mode differentiation from the seeds (a loss and its scale, say) with respect to
 // every trainable state. A value used several times gets its cotangents summed by `add` ops in the order of reverse
-// uses; `add` makes the attributes of such a sum. Returns the cotangent of every value that was there, no_id where it
-// has none.
+// uses; `add_attributes` makes those of such a sum. Sets State::gradient. Returns the cotangent of every value that was
+// there, no_id where it has none.
 //
 // Throws Failure with all faults: no_gradient, naming a trainable state that does not reach a seed; and naming an op
 // through which a seed reaches one, but which has no gradient for that operand and does not say that this is meant.

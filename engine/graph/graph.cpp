@@ -98,7 +98,7 @@ StateId Graph::add_state(const OpDefinition& initialiser, Attributes attributes,
   if (path.empty() || path[0] != collection) state_name = collection + "/" + state_name;
   const OpId op = add_op(initialiser, state_name + "/initialise", Phase::initialise, {}, std::move(attributes));
   const StateId id = static_cast<StateId>(states.size());
-  State state{std::move(path), std::move(collection), ops[op].outputs.at(0), no_id, no_id, no_id, false};
+  State state{std::move(path), std::move(collection), ops[op].outputs.at(0), no_id, no_id, no_id, false, no_id};
   state.before = static_cast<ValueId>(values.size());
   values.push_back({std::move(state_name), type(state.initial), ValueKind::state, no_id, 0, id, {}});
   states.push_back(std::move(state));

@@ -65,6 +65,7 @@ struct State {
   ValueId after = no_id;          // and when it ends; no_id where steps do not change it
   StateId follows = no_id;        // the state whose spec is its own unless it has one
   bool trainable = false;         // gets a gradient
+  ValueId gradient = no_id;       // set by differentiate()
 };
 
 // A training step as a list of ops in dependency order: forward, backward, update; and the ops that make the states'

@@ -8,7 +8,7 @@ namespace shardscope {
 
 namespace {
 
-void append(Graph& graph, const OptionList& options, const std::vector<ValueId>& cotangents) {
+void append(Graph& graph, const OptionList& options) {
   const AdamAttributes attributes{real_option(options, "learning_rate"), real_option(options, "b1"),
                                   real_option(options, "b2"), real_option(options, "eps")};
   for (StateId id : graph.trainable()) {
@@ -16,7 +16,7 @@ void append(Graph& graph, const OptionList& options, const std::vector<ValueId>&
     State& parameter = graph.states[id];
     const OpId update = graph.add_op(
         op_definition("adam"), graph.name(parameter) + "/adam", Phase::update,
-        {parameter.before, cotangents[parameter.before], graph.states[mu].before, graph.states[nu].before}, attributes);
+        {parameter.before, parameter.gradient, graph.states[mu].before, graph.states[nu].before}, attributes);
     parameter.after = graph.ops[update].outputs[0];
     graph.states[mu].after = graph.ops[update].outputs[1];
     graph.states[nu].after = graph.ops[update].outputs[2];

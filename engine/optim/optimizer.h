@@ -12,8 +12,8 @@ namespace shardscope {
 struct OptimizerDefinition {
   std::string name;
   std::vector<OptionDefinition> options;
-  // Appends state and update ops for every trainable state; `cotangents` (per value) holds their gradients.
-  void (*append)(Graph& graph, const OptionList& options, const std::vector<ValueId>& cotangents);
+  // Appends state and update ops for every trainable state, whose gradients are known.
+  void (*append)(Graph& graph, const OptionList& options);
 };
 
 // All optimizers; one line in optimizer.cpp adds one. find_optimizer gives nullptr for an unknown name.

@@ -17,20 +17,21 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks) {
   return rates;
 }
 
-void predict_time(Program& program, const Graph& graph, const CostRates& rates, PlanTotals& totals) {
-  for (Step& step : program.steps) {
-    if (is_collective(step.kind)) {
-      step.seconds = rates.seconds_per_collective + step.wire_bytes * rates.seconds_per_wire_byte;
-    } else {
-      step.seconds = rates.seconds_per_step + step.bytes_touched * rates.seconds_per_byte;
-      if (step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product()) {
-        step.seconds = std::max(step.seconds, step.flops * rates.seconds_per_matrix_flop);
-      }
-    }
-    totals.wire_bytes_per_device += step.wire_bytes;
-    totals.flops_per_device += step.flops;
-    totals.seconds_per_step += step.seconds;
+double step_seconds(const Step& step, const Graph& graph, const CostRates& rates) {
+  if (is_collective(step.kind)) return rates.seconds_per_collective + step.wire_bytes * rates.seconds_per_wire_byte;
+  const double touched = rates.seconds_per_step + step.bytes_touched * rates.seconds_per_byte;
+  const bool product = step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product();
+  return product ? std::max(touched, step.flops * rates.seconds_per_matrix_flop) : touched;
+}
+
+StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates) {
+  StepTable<double> seconds;
+  for (const Task& task : program.tasks) {
+    std::vector<double>& row = seconds.tasks.emplace_back();
+    row.reserve(task.steps.size());
+    for (const Step& step : task.steps) row.push_back(step_seconds(step, graph, rates));
   }
+  return seconds;
 }
 
 }  // namespace shardscope

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/plan/device_profile.h"
-#include "engine/plan/plan.h"
+#include "engine/program/program.h"
 #include "engine/shard/layout_cost.h"
 
 namespace shardscope {
@@ -9,7 +9,8 @@ namespace shardscope {
 // One rank's share of the profile's machine, when `ranks` of them run on it.
 CostRates cost_rates(const DeviceProfile& profile, int ranks);
 
-// Fills Step::seconds and the totals of bytes, FLOPs and time.
-void predict_time(Program& program, const Graph& graph, const CostRates& rates, PlanTotals& totals);
+// What a step is expected to take.
+double step_seconds(const Step& step, const Graph& graph, const CostRates& rates);
+StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates);
 
 }  // namespace shardscope

@@ -1,202 +1,188 @@
 #include "engine/plan/memory_plan.h"
 
-#include <algorithm>
-#include <numeric>
-#include <set>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "engine/base/align.h"
+#include "engine/base/error.h"
 #include "engine/graph/op_definition.h"
+#include "engine/plan/packing.h"
 
 namespace shardscope {
 
 namespace {
 
-constexpr int64_t alignment = 64;
-
-int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
 class BufferAssignment {
  public:
-  BufferAssignment(Program& program, const Graph& graph, const std::vector<ValueId>& gradients,
-                   const std::vector<int>& kept)
-      : program_(program), graph_(graph), last_step_(static_cast<int>(program.steps.size()) - 1) {
-    last_use_.assign(program.values.size(), -1);
-    made_.resize(program.values.size());
-    for (int s = 0; s <= last_step_; ++s) {
-      for (int value : program.steps[s].inputs) last_use_[value] = s;
-      for (int value : program.steps[s].outputs) {
-        last_use_[value] = std::max(last_use_[value], s);
-        made_[value] = true;
-      }
+  BufferAssignment(const Program& program, const Graph& graph, int threads)
+      : program_(program), graph_(graph), threads_(threads), sequence_(program.main()) {
+    arena_.length = sequence_.length;
+    arena_.buffer_of.assign(program.values.size(), -1);
+    for (const Task& task : program.tasks) arena_.workspace.tasks.emplace_back(task.steps.size(), -1);
+    find_last_uses();
+    gradient_.resize(graph.values.size());
+    for (const State& state : graph.states) {
+      if (state.gradient != no_id) gradient_[state.gradient] = true;
     }
-    for (int value : kept) last_use_[value] = last_step_;
-    gradients_.insert(gradients.begin(), gradients.end());
   }
 
-  void run(int threads) {
+  ArenaLayout run() {
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      if (is_source(static_cast<int>(v))) allocate(static_cast<int>(v), 0, MemoryCategory::activations);
+      if (is_source(program_.values[v], graph_)) allocate_source(static_cast<int>(v));
     }
-    for (int s = 0; s <= last_step_; ++s) {
-      Step& step = program_.steps[s];
-      for (size_t i = 0; i < step.outputs.size(); ++i) {
-        int shared = reusable_operand(step, i, s);
-        if (shared >= 0) {
-          take_over(step.outputs[i], shared);
-        } else {
-          allocate(step.outputs[i], s,
-                   step.kind == StepKind::compute ? MemoryCategory::activations : MemoryCategory::collectives);
-        }
+    for (const TaskRun& run : sequence_.runs) {
+      const std::vector<Step>& steps = program_.tasks[run.task].steps;
+      for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
+        place_results(steps[s], run.first + s);
+        add_workspace(steps[s], {run.task, s}, run.first + s);
       }
-      add_workspace(step, s, threads);
     }
+    place_initial_values();
+    return std::move(arena_);
   }
 
  private:
-  // Values that are there before the first step: parameters, optimizer state, inputs, as they are stored.
-  bool is_source(int id) const {
-    return graph_.values[program_.values[id].graph_value].kind != ValueKind::result && !made_[id];
-  }
-
-  void allocate(int id, int step, MemoryCategory category) {
-    ProgramValue& value = program_.values[id];
-    const Value& origin = graph_.values[value.graph_value];
-    Buffer buffer{value.name, category, value.bytes(), 0, step, last_use_[id], false};
-    if (is_source(id)) {
-      buffer.persistent = true;
-      buffer.first = 0;
-      buffer.last = last_step_;
-      if (origin.kind == ValueKind::state) {
-        const bool parameter = graph_.states[origin.state].trainable;
-        buffer.category = parameter ? MemoryCategory::parameters : MemoryCategory::optimizer;
+  void find_last_uses() {
+    last_use_.assign(program_.values.size(), -1);
+    for (const TaskRun& run : sequence_.runs) {
+      const std::vector<Step>& steps = program_.tasks[run.task].steps;
+      for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
+        for (int value : steps[s].inputs) last_use_[value] = run.first + s;
+        for (int value : steps[s].outputs) last_use_[value] = run.first + s;
       }
-    } else if (gradients_.count(value.graph_value)) {
-      buffer.category = MemoryCategory::gradients;
     }
-    value.buffer = static_cast<int>(program_.buffers.size());
-    program_.buffers.push_back(std::move(buffer));
+    for (const TaskRun& run : sequence_.runs) {
+      const Task& task = program_.tasks[run.task];
+      const int end = run.first + static_cast<int>(task.steps.size());
+      for (int value : task.outputs) {
+        if (last_use_[value] < end) last_use_[value] = sequence_.length - 1;
+      }
+    }
   }
 
-  // The operand whose buffer output i of the step may overwrite, or -1.
-  int reusable_operand(const Step& step, size_t i, int s) const {
+  void allocate_source(int id) {
+    const Value& value = graph_.values[program_.values[id].graph_value];
+    MemoryCategory category = MemoryCategory::activations;
+    if (value.kind == ValueKind::state) {
+      const bool trainable = graph_.states[value.state].trainable;
+      category = trainable ? MemoryCategory::parameters : MemoryCategory::optimizer;
+    }
+    arena_.buffer_of[id] = static_cast<int>(arena_.buffers.size());
+    arena_.buffers.push_back({id, category, program_.values[id].bytes(), 0, 0, sequence_.length - 1, true});
+  }
+
+  void place_results(const Step& step, int position) {
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const int result = step.outputs[i];
+      int& buffer = arena_.buffer_of[result];
+      buffer = reusable_buffer(step, i, position);
+      if (buffer >= 0) {
+        arena_.buffers[buffer].last = std::max(arena_.buffers[buffer].last, last_use_[result]);
+        continue;
+      }
+      const ProgramValue& value = program_.values[result];
+      MemoryCategory category = gradient_[value.graph_value]     ? MemoryCategory::gradients
+                                : step.kind == StepKind::compute ? MemoryCategory::activations
+                                                                 : MemoryCategory::collectives;
+      buffer = static_cast<int>(arena_.buffers.size());
+      arena_.buffers.push_back({result, category, value.bytes(), 0, position, last_use_[result], false});
+    }
+  }
+
+  // What initialisation makes lies where the state is stored.
+  void place_initial_values() {
+    std::vector<int> stored(graph_.values.size(), -1);
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      if (is_source(program_.values[v], graph_)) stored[program_.values[v].graph_value] = static_cast<int>(v);
+    }
+    std::vector<int> stored_of_initial(graph_.values.size(), -1);
+    for (const State& state : graph_.states) stored_of_initial[state.initial] = stored[state.before];
+    for (const TaskRun& run : program_.find(Purpose::initialise)->runs) {
+      for (const Step& step : program_.tasks[run.task].steps) {
+        for (int output : step.outputs) {
+          const int value = stored_of_initial[program_.values[output].graph_value];
+          if (value < 0 || program_.values[value].sharding != program_.values[output].sharding) {
+            throw Failure(Error{"invalid_program", "initialisation makes what no state stores as it lies",
+                                graph_.values[program_.values[output].graph_value].name, ""});
+          }
+          arena_.buffer_of[output] = arena_.buffer_of[value];
+        }
+      }
+    }
+  }
+
+  // The buffer of an operand that output i of the step may overwrite, or -1.
+  int reusable_buffer(const Step& step, size_t i, int position) const {
     int operand = -1;
-    bool required = false;
     if (step.kind == StepKind::compute) {
       const OpDefinition& definition = *graph_.ops[step.op].definition;
       operand = definition.in_place_operand(static_cast<int>(i));
-      required = definition.must_be_in_place();
+      if (operand >= 0 && definition.must_be_in_place()) return arena_.buffer_of[step.inputs[operand]];
     } else if (step.kind == StepKind::all_reduce) {
       operand = static_cast<int>(i);
     }
     if (operand < 0) return -1;
-    int input = step.inputs[operand];
-    if (required) return input;
-    const Buffer& buffer = program_.buffers[program_.values[input].buffer];
-    bool free = !buffer.persistent && buffer.last <= s && buffer.bytes == program_.values[step.outputs[i]].bytes();
+    const int shared = arena_.buffer_of[step.inputs[operand]];
+    const Buffer& buffer = arena_.buffers[shared];
+    bool free =
+        !buffer.persistent && buffer.last <= position && buffer.bytes == program_.values[step.outputs[i]].bytes();
     // Another operand in the same buffer would be read after it is overwritten.
     for (size_t j = 0; j < step.inputs.size(); ++j) {
-      free &= static_cast<int>(j) == operand || program_.values[step.inputs[j]].buffer != program_.values[input].buffer;
+      free &= static_cast<int>(j) == operand || arena_.buffer_of[step.inputs[j]] != shared;
     }
-    return free ? input : -1;
+    return free ? shared : -1;
   }
 
-  void take_over(int id, int input) {
-    ProgramValue& value = program_.values[id];
-    value.buffer = program_.values[input].buffer;
-    Buffer& buffer = program_.buffers[value.buffer];
-    buffer.last = std::max(buffer.last, last_use_[id]);
-  }
-
-  void add_workspace(Step& step, int s, int threads) {
+  void add_workspace(const Step& step, StepId id, int position) {
     if (step.kind != StepKind::compute) return;
     const Op& op = graph_.ops[step.op];
     auto types = [&](const std::vector<int>& ids) {
       std::vector<TensorType> list;
-      for (int id : ids) list.push_back({program_.values[id].local_shape, program_.values[id].dtype});
+      for (int value : ids) list.push_back({program_.values[value].local_shape, program_.values[value].dtype});
       return list;
     };
-    int64_t bytes = op.definition->workspace_bytes(op.attributes, types(step.inputs), types(step.outputs), threads);
+    int64_t bytes = op.definition->workspace_bytes(op.attributes, types(step.inputs), types(step.outputs), threads_);
     if (bytes == 0) return;
-    step.workspace = static_cast<int>(program_.buffers.size());
-    program_.buffers.push_back({"workspace of " + step.name, MemoryCategory::workspace, bytes, 0, s, s, false});
+    arena_.workspace[id] = static_cast<int>(arena_.buffers.size());
+    arena_.buffers.push_back({-1, MemoryCategory::workspace, bytes, 0, position, position, false});
   }
 
-  Program& program_;
+  const Program& program_;
   const Graph& graph_;
-  int last_step_;
-  std::vector<int> last_use_;
-  std::set<ValueId> gradients_;
-  std::vector<bool> made_;  // by a step
+  int threads_;
+  const Sequence& sequence_;
+  ArenaLayout arena_;
+  std::vector<int> last_use_;  // per program value, as a position
+  std::vector<bool> gradient_;
 };
-
-// Places buffers in the given order; returns the arena's size.
-int64_t place(std::vector<Buffer>& buffers, const std::vector<int>& order) {
-  std::vector<int> placed;  // by offset
-  int64_t top = 0;
-  for (int id : order) {
-    Buffer& buffer = buffers[id];
-    int64_t offset = 0, bytes = aligned(buffer.bytes);
-    for (int other_id : placed) {
-      const Buffer& other = buffers[other_id];
-      if (other.last < buffer.first || buffer.last < other.first) continue;
-      if (offset + bytes <= other.offset) break;
-      offset = std::max(offset, other.offset + aligned(other.bytes));
-    }
-    buffer.offset = offset;
-    top = std::max(top, offset + bytes);
-    auto where = std::find_if(placed.begin(), placed.end(), [&](int other) { return buffers[other].offset > offset; });
-    placed.insert(where, id);
-  }
-  return top;
-}
 
 }  // namespace
 
-void plan_memory(Program& program, const Graph& graph, const std::vector<ValueId>& gradients,
-                 const std::vector<int>& kept, int threads) {
-  BufferAssignment(program, graph, gradients, kept).run(threads);
-  std::vector<Buffer>& buffers = program.buffers;
-  std::vector<int> order(buffers.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    if (buffers[a].persistent != buffers[b].persistent) return buffers[a].persistent;
-    return buffers[a].bytes > buffers[b].bytes;
-  });
-  program.arena_bytes = place(buffers, order);
+ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads) {
+  ArenaLayout arena = BufferAssignment(program, graph, threads).run();
+  arena.bytes = pack(arena.buffers, arena.length);
+  return arena;
 }
 
-void total_memory(const Program& program, PlanTotals& totals) {
-  size_t steps = program.steps.size();
-  std::vector<int64_t> change(steps + 1);
-  for (const Buffer& buffer : program.buffers) {
-    change[buffer.first] += aligned(buffer.bytes);
-    change[buffer.last + 1] -= aligned(buffer.bytes);
+MemoryPeak memory_peak(const ArenaLayout& arena) {
+  std::vector<int64_t> change(static_cast<size_t>(arena.length) + 1);
+  for (const Buffer& buffer : arena.buffers) {
+    change[buffer.first] += round_up(buffer.bytes);
+    change[buffer.last + 1] -= round_up(buffer.bytes);
   }
+  MemoryPeak peak;
   int64_t live = 0;
-  int peak = 0;
-  for (size_t s = 0; s < steps; ++s) {
-    live += change[s];
-    if (live > totals.live_lower_bound) totals.live_lower_bound = live, peak = static_cast<int>(s);
+  int position = 0;
+  for (int p = 0; p < arena.length; ++p) {
+    live += change[p];
+    if (live > peak.live_bytes) peak.live_bytes = live, position = p;
   }
-  for (const Buffer& buffer : program.buffers) {
-    if (buffer.first <= peak && peak <= buffer.last) {
-      totals.memory[static_cast<int>(buffer.category)] += aligned(buffer.bytes);
-    }
+  for (const Buffer& buffer : arena.buffers) {
+    if (buffer.first > position || position > buffer.last) continue;
+    peak.categories[static_cast<int>(buffer.category)] += round_up(buffer.bytes);
   }
-  totals.memory_total = program.arena_bytes;
-}
-
-void verify_memory(const Program& program) {
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& a = program.buffers[i];
-    auto fail = [&](const std::string& what) { throw Failure(Error{"invalid_memory_plan", what, a.name, ""}); };
-    if (a.offset < 0 || a.offset + a.bytes > program.arena_bytes) fail("leaves the arena");
-    for (size_t j = 0; j < i; ++j) {
-      const Buffer& b = program.buffers[j];
-      bool together = a.first <= b.last && b.first <= a.last;
-      bool overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-      if (together && overlap) fail("overlaps " + b.name);
-    }
-  }
+  return peak;
 }
 
 }  // namespace shardscope

@@ -1,21 +1,25 @@
 #pragma once
 
-#include "engine/plan/plan.h"
+#include <array>
+
+#include "engine/program/arena_layout.h"
+#include "engine/program/program.h"
 
 namespace shardscope {
 
-// Gives every program value a buffer and every buffer its place in the arena. A result takes over the buffer of an
-// operand that is used for the last time where the op allows it (always for parameter updates); all-reduces work in
-// place likewise. Workspaces are buffers of their one step. Offsets: persistent buffers first, then the largest first,
-// each at the lowest offset that is free for all of its life. `gradients` are the parameters' (a memory category of
-// their own); `kept` values (loss, accuracy) live to the end of the step.
-void plan_memory(Program& program, const Graph& graph, const std::vector<ValueId>& gradients,
-                 const std::vector<int>& kept, int threads);
+// Gives every program value a buffer and every buffer its place in the arena. Lifetimes are positions of the program's
+// main sequence; the other sequences run parts of it, in which nothing lives longer. A result takes over the buffer of
+// an operand that is used for the last time where the op allows it (always for parameter updates); all-reduces work in
+// place likewise. Workspaces are buffers of their one step. What a task gives and no later one uses stays to the end.
+ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads);
 
-// Bytes by category at the step where most is alive, and that sum.
-void total_memory(const Program& program, PlanTotals& totals);
+struct MemoryPeak {
+  std::array<int64_t, memory_category_count> categories{};  // bytes at the position where most is alive
+  int64_t live_bytes = 0;                                   // their sum: no arena can be smaller
+};
+MemoryPeak memory_peak(const ArenaLayout& arena);
 
 // Throws Failure naming two buffers that are alive together and overlap, or one that leaves the arena.
-void verify_memory(const Program& program);
+void verify_memory(const ArenaLayout& arena);
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/config/run_config.h"
@@ -12,6 +13,7 @@
 #include "engine/mesh/sharding.h"
 #include "engine/plan/device_profile.h"
 #include "engine/plan/metrics.h"
+#include "engine/program/arena_layout.h"
 #include "engine/program/program.h"
 
 namespace shardscope {
@@ -44,13 +46,23 @@ struct ValueLayout {
   Origin origin;
 };
 
+// How long a pass of compile() took.
+struct PassTime {
+  std::string_view name;  // "place"
+  double milliseconds = 0;
+};
+
+// Of one run of the main sequence.
 struct PlanTotals {
   std::array<int64_t, memory_category_count> memory{};  // bytes per device at the peak, by category
-  int64_t memory_total = 0;                             // = arena_bytes
+  int64_t memory_total = 0;                             // bytes of the arena
   int64_t live_lower_bound = 0;                         // largest sum of live buffers
   double wire_bytes_per_device = 0;
   double flops_per_device = 0;
   double seconds_per_step = 0;  // predicted
+
+  // The share of the arena that is unused even at the peak.
+  double fragmentation() const;
 };
 
 // What compile() gives: everything that is shown and everything that is executed.
@@ -60,14 +72,28 @@ struct Plan {
   Mesh mesh;
   std::shared_ptr<const Graph> graph;
   Program program;
+  ArenaLayout arena;
+  StepTable<double> step_seconds;  // predicted
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   std::vector<int> input_values;     // program values of graph inputs, in the order of Graph::inputs
   std::vector<Metric> metrics;       // loss first
   PlanTotals totals;
   std::vector<Error> warnings;
-  uint64_t hash = 0;                 // of config, profile and library versions
+  std::vector<PassTime> passes;      // of compile(), in order; not part of the hash
+  uint64_t hash = 0;                 // of config, profile, versions and all that ranks must agree on
   double planning_milliseconds = 0;  // wall time of compile(); not part of the hash
+
+  // The steps of a training step (without optimizer: of an evaluation) by position: what a person sees as "step 12",
+  // in the views, the trace and messages.
+  SequenceSteps steps() const { return program.main_steps(); }
+  bool trains() const { return program.find(Purpose::train_step); }
+  double seconds(int position) const { return step_seconds[steps().id(position)]; }
+  std::string step_name(const Step& step) const;
+  std::string cause(const Step& step) const;  // of a reshard, one line an array; else empty
+  std::string value_name(int program_value) const;
+  std::string buffer_name(const Buffer& buffer) const;
+  const Buffer& buffer(int program_value) const { return arena.buffers.at(arena.buffer_of.at(program_value)); }
 };
 
 }  // namespace shardscope

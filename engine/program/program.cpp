@@ -2,55 +2,116 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/base/error.h"
 #include "engine/graph/op_definition.h"
+#include "engine/program/program_text.h"
 
 namespace shardscope {
 
-std::string_view name(MemoryCategory category) {
-  constexpr std::string_view names[] = {"parameters",  "gradients",   "optimizer",
-                                        "activations", "collectives", "workspace"};
-  return names[static_cast<int>(category)];
+namespace {
+
+class Verification {
+ public:
+  Verification(const Program& program, const Graph& graph, const Mesh& mesh)
+      : program_(program), graph_(graph), mesh_(mesh), text_{program, graph, mesh} {}
+
+  void run() const {
+    for (size_t v = 0; v < program_.values.size(); ++v) layout(static_cast<int>(v));
+    for (const Task& task : program_.tasks) {
+      for (const Step& step : task.steps) group(step), partial_sums(step);
+    }
+    for (const Sequence& sequence : program_.sequences) order(sequence);
+  }
+
+ private:
+  static void fail(const std::string& what, const std::string& where) {
+    throw Failure(Error{"invalid_program", what, where, ""});
+  }
+
+  void layout(int id) const {
+    const ProgramValue& value = program_.values[id];
+    bool agrees = divides(value.sharding, mesh_, value.shape) && value.local_shape.size() == value.shape.size();
+    for (size_t d = 0; agrees && d < value.shape.size(); ++d) {
+      agrees = value.local_shape[d] * shard_count(value.sharding, mesh_, static_cast<int>(d)) == value.shape[d];
+    }
+    if (!agrees) fail("local shape disagrees with the sharding", text_.value(id));
+  }
+
+  void group(const Step& step) const {
+    if (is_collective(step.kind) && std::ranges::find(program_.groups, step.axes) == program_.groups.end()) {
+      fail("its group is not among the program's", text_.step(step));
+    }
+  }
+
+  void partial_sums(const Step& step) const {
+    if (step.kind != StepKind::compute) return;
+    uint8_t partial = step.inputs.empty() ? 0 : program_.values[step.inputs[0]].sharding.partial;
+    bool any = false, sums = true;
+    for (int input : step.inputs) {
+      const Sharding& sharding = program_.values[input].sharding;
+      if (sharding.partial != partial) fail("some operands are partial and some are not", text_.step(step));
+      any |= sharding.partial != 0;
+      sums &= sharding.reduction == Reduction::sum;
+    }
+    if (any && !(sums && graph_.rule(step.op).linear)) {
+      fail(sums ? "an operand is a partial sum, and the op is not linear" : "an operand is a partial maximum",
+           text_.step(step));
+    }
+  }
+
+  void order(const Sequence& sequence) const {
+    std::vector<bool> defined(program_.values.size());
+    for (size_t v = 0; v < defined.size(); ++v) {
+      const ProgramValue& value = program_.values[v];
+      defined[v] = is_source(value, graph_) && value.sharding.partial == 0;
+    }
+    for (const TaskRun& run : sequence.runs) {
+      const Task& task = program_.tasks[run.task];
+      std::vector<bool> named(program_.values.size());
+      for (int input : task.inputs) {
+        named[input] = true;
+        if (!defined[input]) fail(fmt::format("input {} is not made before it", text_.value(input)), task.name);
+      }
+      for (const Step& step : task.steps) {
+        for (int input : step.inputs) {
+          if (!named[input]) {
+            fail(fmt::format("operand {} is used before it is defined", text_.value(input)), text_.step(step));
+          }
+        }
+        for (int output : step.outputs) defined[output] = named[output] = true;
+      }
+      for (int output : task.outputs) {
+        if (!named[output]) fail(fmt::format("output {} is never made", text_.value(output)), task.name);
+      }
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  const Mesh& mesh_;
+  ProgramText text_;
+};
+
+}  // namespace
+
+const Sequence* Program::find(Purpose purpose) const {
+  const auto found = std::ranges::find(sequences, purpose, &Sequence::purpose);
+  return found == sequences.end() ? nullptr : &*found;
 }
 
-std::string_view name(StepKind kind) {
-  constexpr std::string_view names[] = {"compute",        "slice",      "all-gather",        "all-reduce",
-                                        "reduce-scatter", "all-to-all", "collective-permute"};
-  return names[static_cast<int>(kind)];
+const Sequence& Program::main() const {
+  const Sequence* training = find(Purpose::train_step);
+  const Sequence* sequence = training ? training : find(Purpose::evaluate);
+  if (!sequence) throw Failure(Error{"invalid_program", "it neither trains nor evaluates", "", ""});
+  return *sequence;
 }
 
-void verify(const Program& program, const Graph& graph, const Mesh& mesh) {
-  std::vector<bool> defined(program.values.size());
-  for (size_t v = 0; v < program.values.size(); ++v) {
-    const ProgramValue& value = program.values[v];
-    defined[v] = value.graph_value != no_id && graph.values[value.graph_value].kind != ValueKind::result &&
-                 value.sharding.partial == 0;
-    if (!divides(value.sharding, mesh, value.shape) ||
-        local_shape(value.sharding, mesh, value.shape) != value.local_shape) {
-      throw Failure(Error{"invalid_program", "local shape disagrees with the sharding", value.name, ""});
-    }
-  }
-  std::vector<bool> written(program.values.size());
-  for (const Step& step : program.steps) {
-    for (int output : step.outputs) written[output] = true;
-  }
-  for (size_t v = 0; v < program.values.size(); ++v) defined[v] = defined[v] && !written[v];
-  for (const Step& step : program.steps) {
-    auto fail = [&](const std::string& what) { throw Failure(Error{"invalid_program", what, step.name, ""}); };
-    for (int input : step.inputs) {
-      if (!defined[input]) fail(fmt::format("operand {} is used before it is defined", program.values[input].name));
-    }
-    for (int output : step.outputs) defined[output] = true;
-    if (step.kind != StepKind::compute) continue;
-    const bool linear = graph.rule(step.op).linear;
-    uint8_t partial = step.inputs.empty() ? 0 : program.values[step.inputs[0]].sharding.partial;
-    for (int input : step.inputs) {
-      uint8_t bits = program.values[input].sharding.partial;
-      const bool sum = program.values[input].sharding.reduction == Reduction::sum;
-      if (bits && !(linear && sum)) fail(fmt::format("operand {} is a partial sum", program.values[input].name));
-      if (bits != partial) fail("some operands are partial sums and some are not");
-    }
-  }
+bool is_source(const ProgramValue& value, const Graph& graph) {
+  return !value.moved && value.graph_value != no_id && graph.values[value.graph_value].kind != ValueKind::result;
 }
+
+void verify(const Program& program, const Graph& graph, const Mesh& mesh) { Verification(program, graph, mesh).run(); }
 
 }  // namespace shardscope

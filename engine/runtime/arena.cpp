@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+
 #include "engine/base/error.h"
 
 namespace shardscope {
@@ -28,6 +30,16 @@ int64_t Arena::measured_bytes() const {
   int64_t i = size() / word_bytes;
   while (i > 0 && words[i - 1] == pattern(i - 1)) --i;
   return (i * word_bytes + alignment - 1) / alignment * alignment;
+}
+
+int64_t Arena::measured_bytes(std::span<const std::byte> part) const {
+  const uint64_t* words = reinterpret_cast<const uint64_t*>(memory_.data());
+  const int64_t first = part.data() - memory_.data(), last = first + static_cast<int64_t>(part.size());
+  int64_t bytes = 0;
+  for (int64_t at = first; at < last; at += word_bytes) {
+    if (words[at / word_bytes] != pattern(at / word_bytes)) bytes += std::min(word_bytes, last - at);
+  }
+  return bytes;
 }
 
 int64_t heap_bytes() {

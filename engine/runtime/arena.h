@@ -21,6 +21,8 @@ class Arena {
   // End of the highest 64-byte line that was overwritten since construction: what was used, found from the bytes
   // themselves. Scans down from the end, so it is quick where the arena is used to its top.
   int64_t measured_bytes() const;
+  // How much of a part of the memory was overwritten, in words of 8 bytes.
+  int64_t measured_bytes(std::span<const std::byte> part) const;
 
  private:
   std::span<std::byte> memory_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -25,8 +26,8 @@ namespace {
   }
 }
 
-std::string place_of(const Plan& plan, size_t index) {
-  return fmt::format("step {} ({})", index, plan.program.steps[index].name);
+std::string place_of(const Plan& plan, const Sequence& sequence, int position) {
+  return fmt::format("step {} ({})", position, plan.step_name(plan.program.steps(sequence)[position]));
 }
 
 Failure inconsistent(const std::string& message) { return Failure({"plan", message, "", ""}); }
@@ -102,42 +103,50 @@ class Executor::BoundCollective : public BoundStep {
 
 Executor::Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer)
     : plan_(plan), device_(device), arena_(arena), world_(world), observer_(observer) {
-  steps_.reserve(plan.program.steps.size());
-  for (const Step& step : plan.program.steps) {
-    if (is_collective(step.kind)) group(step.axes);
-  }
-  for (size_t i = 0; i < plan.program.steps.size(); ++i) {
-    try {
-      steps_.push_back(bind(plan.program.steps[i]));
-    } catch (...) {
-      rethrow_at(place_of(plan, i));
+  split_groups();
+  tasks_.resize(plan.program.tasks.size());
+  for (const Sequence& sequence : plan.program.sequences) {
+    for (const TaskRun& run : sequence.runs) {
+      const int count = static_cast<int>(plan.program.tasks[run.task].steps.size());
+      for (int step = static_cast<int>(tasks_[run.task].size()); step < count; ++step) {
+        try {
+          tasks_[run.task].push_back(bind({run.task, step}));
+        } catch (...) {
+          rethrow_at(place_of(plan, sequence, run.first + step));
+        }
+      }
     }
   }
 }
 
 Executor::~Executor() = default;
 
-void Executor::run_step(int64_t training_step) {
-  const StepContext context{training_step};
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const int id = static_cast<int>(i);
-    const double sent = world_.wire_bytes();
-    const int64_t waited = world_.waited_ns();
-    if (observer_) observer_->begin(id);
-    try {
-      steps_[i]->run(context);
-    } catch (...) {
-      rethrow_at(place_of(plan_, i));
-    }
-    if (observer_) {
-      observer_->end(id, world_.waited_ns() - waited, std::llround(world_.wire_bytes() - sent));
+void Executor::run(Purpose purpose, const StepContext& context) {
+  const Sequence* sequence = plan_.program.find(purpose);
+  if (!sequence) throw inconsistent(fmt::format("there is no sequence to {}", name(purpose)));
+  ExecutionObserver* observer = sequence == &plan_.program.main() ? observer_ : nullptr;
+  for (const TaskRun& run : sequence->runs) {
+    int position = run.first;
+    for (const std::unique_ptr<BoundStep>& step : tasks_[run.task]) {
+      const double sent = world_.wire_bytes();
+      const int64_t waited = world_.waited_ns();
+      if (observer) observer->begin(position);
+      try {
+        step->run(context);
+      } catch (...) {
+        rethrow_at(place_of(plan_, *sequence, position));
+      }
+      if (observer) {
+        observer->end(position, world_.waited_ns() - waited, std::llround(world_.wire_bytes() - sent));
+      }
+      ++position;
     }
   }
 }
 
 std::span<std::byte> Executor::value(int program_value) const {
   const ProgramValue& value = plan_.program.values.at(program_value);
-  return {arena_ + plan_.program.buffers.at(value.buffer).offset, static_cast<size_t>(value.bytes())};
+  return {arena_ + plan_.buffer(program_value).offset, static_cast<size_t>(value.bytes())};
 }
 
 TensorView Executor::view(int program_value) const {
@@ -151,24 +160,31 @@ TensorView Executor::view(int program_value) const {
   return view;
 }
 
-Communicator& Executor::group(const std::vector<AxisIndex>& axes) {
-  std::unique_ptr<Communicator>& group = groups_[axes];
-  if (!group) {
+void Executor::split_groups() {
+  for (const AxisList& list : plan_.program.groups) {
+    const std::vector<AxisIndex> axes(list.begin(), list.end());
     const int color = plan_.mesh.group(device_, axes).front();
-    group = world_.split(color, static_cast<int>(plan_.mesh.group_index(device_, axes)));
+    groups_.push_back(world_.split(color, static_cast<int>(plan_.mesh.group_index(device_, axes))));
   }
-  return *group;
 }
 
-std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
+Communicator& Executor::group(const AxisList& axes) const {
+  const std::vector<AxisList>& groups = plan_.program.groups;
+  const auto found = std::ranges::find(groups, axes);
+  if (found == groups.end()) throw inconsistent("a collective's group is not among the program's");
+  return *groups_[found - groups.begin()];
+}
+
+std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id) {
+  const Step& step = plan_.program.tasks[id.task].steps[id.step];
   if (step.kind == StepKind::compute) {
     const Op& op = plan_.graph->ops.at(step.op);
     KernelArguments arguments;
     arguments.attributes = &op.attributes;
     for (int input : step.inputs) arguments.inputs.push_back(view(input));
     for (int output : step.outputs) arguments.outputs.push_back(view(output));
-    if (step.workspace >= 0) {
-      const Buffer& workspace = plan_.program.buffers.at(step.workspace);
+    if (const int buffer = plan_.arena.workspace[id]; buffer >= 0) {
+      const Buffer& workspace = plan_.arena.buffers.at(buffer);
       arguments.workspace = arena_ + workspace.offset;
       arguments.workspace_bytes = workspace.bytes;
     }
@@ -176,7 +192,9 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
     return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
   }
 
-  if (step.inputs.size() != step.outputs.size()) throw inconsistent("a reshard needs one result for each operand");
+  if (step.inputs.size() != step.outputs.size() || step.inputs.size() != step.moved.size()) {
+    throw inconsistent("a reshard needs one result for each operand");
+  }
   if (step.kind == StepKind::slice) {
     auto slice = std::make_unique<BoundSlice>();
     for (size_t i = 0; i < step.inputs.size(); ++i) slice->add(view(step.inputs[i]), view(step.outputs[i]));
@@ -193,12 +211,13 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
     part.destination = value(step.outputs[i]).data();
     part.shape = from.local_shape;
     part.dtype = from.dtype;
-    if (i < step.split_dims.size()) part.split_dim = step.split_dims[i];
-    if (i < step.concat_dims.size()) part.concat_dim = step.concat_dims[i];
+    part.split_dim = step.moved[i].split_dim;
+    part.concat_dim = step.moved[i].concat_dim;
+    part.reduction = step.reduction;
     parts.push_back(std::move(part));
     if (step.kind != StepKind::collective_permute) continue;
-    std::vector<int> destinations =
-        permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding, plan_.mesh.group(device_, step.axes));
+    const std::vector<int> members = plan_.mesh.group(device_, {step.axes.begin(), step.axes.end()});
+    std::vector<int> destinations = permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding, members);
     if (i > 0 && destinations != destination_of) throw inconsistent("the parts of a permute go to different devices");
     destination_of = std::move(destinations);
   }

@@ -26,8 +26,8 @@ struct HelloMessage {
   std::string config_json;  // text of the run file
   uint64_t plan_hash = 0;
   int ranks = 0;
-  std::vector<PlanStepName> plan_steps;  // by plan step id
-  std::vector<std::string> metrics;      // names, in the plan's order
+  std::vector<PlanStepName> plan_steps;  // by position in the main sequence
+  std::vector<std::string> metrics;      // names, in the plan\'s order
   bool operator==(const HelloMessage&) const = default;
 };
 
@@ -46,7 +46,7 @@ struct StepMessage {
   std::vector<MetricValue> metrics;  // in the plan's order
   double step_ms = 0;                // of the slowest rank
   std::vector<RankMeasurement> ranks;
-  std::vector<double> plan_step_ms;  // by plan step id: arrival to end, mean over ranks
+  std::vector<double> plan_step_ms;  // by position: arrival to end, mean over ranks
   bool operator==(const StepMessage&) const = default;
 };
 

@@ -37,7 +37,7 @@ struct StepRecord {
 // One plan step done by one rank. Times are nanoseconds of CLOCK_MONOTONIC: when the rank came to it, when work (or,
 // for a collective, the exchange, all peers having arrived) began, and when it was done. wait = start - arrive.
 struct StepEvent {
-  int64_t plan_step = 0;  // index in Program::steps
+  int64_t plan_step = 0;  // its position in the main sequence
   int64_t training_step = 0;
   int64_t arrive_ns = 0;
   int64_t start_ns = 0;

@@ -14,7 +14,6 @@ struct LayoutProblem {
   const Graph& graph;
   const Mesh& mesh;
   const std::vector<FactorRule>& rules;              // per op
-  const std::vector<ValueId>& cotangents;            // per value; no_id where it has none
   const std::vector<std::optional<Sharding>>& pins;  // per value: where it lies when it is defined
   CostRates rates;
   // Layouts where a second search starts (as written), per value where there is one; or empty. The better result
@@ -32,7 +31,7 @@ struct OpChoice {
 };
 
 // Per value: whether its reshards are put together with others'.
-std::vector<bool> bucketed_values(const Graph& graph, const std::vector<ValueId>& cotangents, int64_t bucket_bytes);
+std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes);
 
 // Chooses a placement for every op so that the time of a step is small: the work of each op on one device (so that work
 // done twice costs) plus the reshards where a value is defined in one layout and needed in others, each needed layout

@@ -8,15 +8,16 @@ namespace shardscope {
 
 namespace {
 
-// A parameter update happens where the parameter lies, in whatever axis order its spec has.
+// A state is made and updated where it lies, in whatever axis order its spec has.
 std::vector<Placement> candidates(const LayoutProblem& problem, const Op& op, const FactorRule& rule,
                                   const std::vector<AxisIndex>& order) {
-  if (!op.definition->must_be_in_place()) return legal_placements(rule, problem.mesh, order);
-  const Sharding& pinned = *problem.pins[op.inputs[op.definition->in_place_operand(0)]];
+  const bool initialises = op.phase == Phase::initialise;
+  if (!initialises && !op.definition->must_be_in_place()) return legal_placements(rule, problem.mesh, order);
+  const ValueId stored = initialises ? op.outputs[0] : op.inputs[op.definition->in_place_operand(0)];
+  const Sharding& pinned = *problem.pins[stored];
+  const std::vector<DimensionFactors>& dims = initialises ? rule.results[0] : rule.operands[0];
   Placement placement;
-  for (int d = 0; d < pinned.rank; ++d) {
-    add_dimension_axes(rule, rule.operands[0][d], pinned.dims[d], problem.mesh, placement);
-  }
+  for (int d = 0; d < pinned.rank; ++d) add_dimension_axes(rule, dims[d], pinned.dims[d], problem.mesh, placement);
   return {placement};
 }
 
@@ -43,13 +44,13 @@ float work_seconds(const LayoutProblem& problem, const LayoutCosts& costs, const
 
 }  // namespace
 
-std::vector<bool> bucketed_values(const Graph& graph, const std::vector<ValueId>& cotangents, int64_t bucket_bytes) {
+std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
   std::vector<bool> bucketed(graph.values.size());
   for (StateId id : graph.trainable()) {
     const ValueId value = graph.states[id].before;
     if (graph.type(value).bytes() > bucket_bytes) continue;
     bucketed[value] = true;
-    if (cotangents[value] != no_id) bucketed[cotangents[value]] = true;
+    if (graph.states[id].gradient != no_id) bucketed[graph.states[id].gradient] = true;
   }
   return bucketed;
 }
@@ -57,7 +58,7 @@ std::vector<bool> bucketed_values(const Graph& graph, const std::vector<ValueId>
 std::vector<ValueNode> value_nodes(const LayoutProblem& problem, LayoutCosts& costs) {
   const Graph& graph = problem.graph;
   std::vector<ValueNode> values(graph.values.size());
-  const std::vector<bool> bucketed = bucketed_values(graph, problem.cotangents, problem.bucket_bytes);
+  const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
   // Half of them are parameters, gathered together, half gradients, reduced together.
   const double share =
       2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));

@@ -1,283 +1,328 @@
 #include "engine/shard/lowering.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 #include <limits>
+#include <map>
 
 #include "engine/mesh/reshard.h"
+#include "engine/shard/staged_steps.h"
 
 namespace shardscope {
 
 namespace {
 
-StepKind step_kind(ReshardKind kind) {
-  switch (kind) {
-    case ReshardKind::slice: return StepKind::slice;
-    case ReshardKind::all_gather: return StepKind::all_gather;
-    case ReshardKind::all_reduce: return StepKind::all_reduce;
-    case ReshardKind::reduce_scatter: return StepKind::reduce_scatter;
-    case ReshardKind::all_to_all: return StepKind::all_to_all;
-    case ReshardKind::collective_permute: return StepKind::collective_permute;
-  }
-  return StepKind::slice;
-}
+enum class Section : uint8_t { opening, main, closing };
 
-// Steps that wait for others of their kind: stage i of every array's path runs before stage i + 1 of any. A stage is
-// some slices and the collective after them.
-using StagedSteps = std::vector<std::vector<Step>>;
-
-// Where a program value is made: the stages that it is part of (none: the main sequence) and how many precede its use.
+// Where a program value is made. In a staged section `stages` collectives (and what is cut before them) precede its
+// use.
 struct Making {
-  const StagedSteps* staged = nullptr;
+  int task = -1;  // -1: a source
+  Section section = Section::main;
   size_t stages = 0;
 };
 
 class Lowering {
  public:
-  Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices)
+  Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices, const std::vector<bool>& regather)
       : problem_(problem),
         graph_(problem.graph),
         mesh_(problem.mesh),
         choices_(choices),
-        bucketed_(bucketed_values(problem.graph, problem.cotangents, problem.bucket_bytes)),
+        regather_(regather),
+        bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
         costs_(problem.mesh, problem.rates) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.versions.resize(graph_.values.size());
+    updates_of_.resize(graph_.values.size());
   }
 
   Lowered run() {
     for (size_t v = 0; v < graph_.values.size(); ++v) {
-      if (graph_.values[v].kind != ValueKind::result) define(static_cast<ValueId>(v), *problem_.pins[v], "");
+      if (graph_.values[v].kind != ValueKind::result) define(static_cast<ValueId>(v), *problem_.pins[v]);
     }
-    schedule_updates();
+    std::map<Phase, std::vector<OpId>> phases;
     for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
-      if (graph_.ops[op].phase == Phase::update || graph_.ops[op].phase == Phase::initialise) continue;
-      lower_op(op, main_);
-      for (OpId update : updates_after_[op]) lower_update(update);
+      phases[graph_.ops[op].phase].push_back(op);
+      if (graph_.ops[op].phase == Phase::update) list_uses(op);
     }
-    for (const auto& [name, value] : graph_.outputs) {
-      if (graph_.type(value).shape.empty()) {
-        version(value, Sharding::replicated(0), graph_.values[value].producer, &epilogue_);
-      }
-    }
-    std::vector<Step>& steps = lowered_.program.steps;
-    append_staged(prologue_, steps);
-    steps.insert(steps.end(), main_.begin(), main_.end());
-    append_staged(epilogue_, steps);
-    steps.insert(steps.end(), late_updates_.begin(), late_updates_.end());
+    for (const auto& [phase, ops] : phases) lower_task(phase, ops);
+    name_ends();
+    list_groups();
+    list_sequences();
     return std::move(lowered_);
   }
 
  private:
-  int define(ValueId value, const Sharding& sharding, const std::string& suffix) {
-    const Value& info = graph_.values[value];
-    ProgramValue made{info.name + suffix,
-                      value,
-                      info.type.dtype,
-                      info.type.shape,
-                      sharding,
-                      local_shape(sharding, mesh_, info.type.shape),
-                      -1};
-    int id = static_cast<int>(lowered_.program.values.size());
-    lowered_.program.values.push_back(std::move(made));
-    making_.emplace_back();
-    lowered_.versions[value].push_back(id);
+  struct Use {
+    OpId op;
+    int operand;
+  };
+
+  void list_uses(OpId op) {
+    const std::vector<ValueId>& inputs = graph_.ops[op].inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) updates_of_[inputs[i]].push_back({op, static_cast<int>(i)});
+  }
+
+  void lower_task(Phase phase, const std::vector<OpId>& ops) {
+    task_ = static_cast<int>(lowered_.program.tasks.size());
+    phase_ = phase;
+    for (OpId op : ops) {
+      lower_op(op);
+      if (phase == Phase::backward) lay_for_update(op);
+    }
+    if (phase == Phase::forward) finish_scalars();
+    Task task{std::string(name(phase)), phase, {}, {}, {}};
+    task.steps.reserve(main_.size() + ops.size() / 8);
+    opening_.append_to(task.steps);
+    std::ranges::move(main_, std::back_inserter(task.steps));
+    closing_.append_to(task.steps);
+    main_.clear();
+    lowered_.program.tasks.push_back(std::move(task));
+  }
+
+  int define(ValueId value, const Sharding& sharding) {
+    int id = add_value(value, sharding, false);
     lowered_.defined[value] = id;
     return id;
   }
 
-  // The first op after which nothing reads the old parameter and the gradient exists.
-  void schedule_updates() {
-    updates_after_.resize(graph_.ops.size());
-    std::vector<OpId> last_use(graph_.values.size(), no_id);
-    for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
-      if (graph_.ops[op].phase == Phase::update) continue;
-      for (ValueId input : graph_.ops[op].inputs) last_use[input] = op;
-    }
-    for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
-      if (graph_.ops[op].phase != Phase::update) continue;
-      OpId ready = 0;
-      for (ValueId input : graph_.ops[op].inputs) {
-        ready = std::max({ready, last_use[input], graph_.values[input].producer});
-      }
-      updates_after_[ready].push_back(op);
-    }
+  int add_value(ValueId value, const Sharding& sharding, bool moved) {
+    const TensorType& type = graph_.type(value);
+    int id = static_cast<int>(lowered_.program.values.size());
+    lowered_.program.values.push_back(
+        {value, moved, type.dtype, type.shape, sharding, local_shape(sharding, mesh_, type.shape)});
+    making_.push_back({task_, Section::main, 0});
+    lowered_.versions[value].push_back(id);
+    return id;
   }
 
-  void lower_update(OpId op) {
-    bool late = false;
-    for (ValueId input : graph_.ops[op].inputs) late |= bucketed_[input];
-    if (late) {
-      lower_op(op, late_updates_, &epilogue_);
-    } else {
-      lower_op(op, main_);
-    }
-  }
-
-  void lower_op(OpId id, std::vector<Step>& steps, StagedSteps* staged = nullptr) {
+  void lower_op(OpId id) {
     const Op& op = graph_.ops[id];
     const FactorRule& rule = problem_.rules[id];
     const Placement& placement = choices_[id].placement;
-    Step step;
-    step.name = op.name;
-    step.phase = op.phase;
-    step.op = id;
+    std::vector<int> inputs, outputs;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      bool gather_first = graph_.values[op.inputs[i]].kind == ValueKind::state && bucketed_[op.inputs[i]];
-      StagedSteps* where = staged ? staged : gather_first ? &prologue_ : nullptr;
-      step.inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id, where));
+      inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id));
     }
     for (size_t i = 0; i < op.outputs.size(); ++i) {
-      step.outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i)), ""));
+      outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i))));
     }
-    cost_operands(step, op);
-    steps.push_back(std::move(step));
+    main_.push_back(compute_step(id, std::move(inputs), std::move(outputs)));
     for (ValueId output : op.outputs) pin(output, id);
+  }
+
+  Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) const {
+    const Op& op = graph_.ops[id];
+    Step step;
+    step.phase = op.phase;
+    step.op = id;
+    std::vector<TensorType> operands, results;
+    auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
+      for (int value : ids) {
+        const ProgramValue& lies = lowered_.program.values[value];
+        types.push_back({lies.local_shape, lies.dtype});
+        step.bytes_touched += static_cast<double>(lies.bytes());
+      }
+    };
+    localise(inputs, operands);
+    localise(outputs, results);
+    step.flops = op.definition->flops(op.attributes, operands, results);
+    step.inputs = std::move(inputs);
+    step.outputs = std::move(outputs);
+    return step;
   }
 
   // What the user (or propagation) wants where the value is defined replaces what the op gave.
   void pin(ValueId value, OpId op) {
-    if (!problem_.pins[value] || lowered_.program.values[lowered_.defined[value]].sharding == *problem_.pins[value])
-      return;
-    int pinned = version(value, *problem_.pins[value], op, nullptr);
+    const std::optional<Sharding>& wanted = problem_.pins[value];
+    if (!wanted || lowered_.program.values[lowered_.defined[value]].sharding == *wanted) return;
+    int pinned = reshard(value, lowered_.defined[value], *wanted, op, Section::main);
     lowered_.versions[value] = {pinned};
     lowered_.defined[value] = pinned;
   }
 
-  void cost_operands(Step& step, const Op& op) const {
-    std::vector<TensorType> operands, results;
-    auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
-      for (int id : ids) {
-        const ProgramValue& value = lowered_.program.values[id];
-        types.push_back({value.local_shape, value.dtype});
-        step.bytes_touched += static_cast<double>(value.bytes());
+  void lay_for_update(OpId op) {
+    for (ValueId output : graph_.ops[op].outputs) {
+      if (bucketed_[output]) continue;
+      for (const Use& use : updates_of_[output]) {
+        Sharding wanted = operand_sharding(problem_.rules[use.op], choices_[use.op].placement, use.operand);
+        const ProgramValue& made = lowered_.program.values[lowered_.defined[output]];
+        if (split_by(wanted) >= split_by(made.sharding)) version(output, wanted, use.op);
       }
-    };
-    localise(step.inputs, operands);
-    localise(step.outputs, results);
-    step.flops = op.definition->flops(op.attributes, operands, results);
+    }
+  }
+
+  int64_t split_by(const Sharding& sharding) const {
+    int64_t shards = 1;
+    for (int d = 0; d < sharding.rank; ++d) shards *= shard_count(sharding, mesh_, d);
+    return shards;
+  }
+
+  void finish_scalars() {
+    for (const auto& [name, value] : graph_.outputs) {
+      if (!graph_.type(value).shape.empty()) continue;
+      OpId producer = graph_.values[value].producer;
+      lowered_.outputs[name] =
+          reshard(value, lowered_.defined[value], Sharding::replicated(0), producer, Section::closing);
+    }
   }
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
-  int version(ValueId value, const Sharding& target, OpId user, StagedSteps* staged) {
+  int version(ValueId value, const Sharding& target, OpId user) {
     int type = costs_.type_id(graph_.type(value));
     int target_id = costs_.layout_id(target);
     int source = -1;
     float best = std::numeric_limits<float>::infinity();
     for (int candidate : lowered_.versions[value]) {
-      if (making_[candidate].staged == &epilogue_ && staged != &epilogue_) continue;  // made after this
+      if (!is_kept(value, candidate)) continue;
       int from = costs_.layout_id(lowered_.program.values[candidate].sharding);
       float seconds = costs_.reshard_seconds(type, from, target_id);
       if (seconds < best) best = seconds, source = candidate;
     }
-    if (lowered_.program.values[source].sharding == target) return source;
-    return reshard(value, source, target, user, staged);
+    bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
+    return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
   }
 
-  int reshard(ValueId value, int source, const Sharding& target, OpId user, StagedSteps* staged) {
-    int defined = lowered_.defined[value];
+  // Whether the version, made earlier, is still there in this task.
+  bool is_kept(ValueId value, int version) const {
+    bool made_here = making_[version].task == task_ || version == lowered_.defined[value];
+    return made_here || regather_.empty() || !regather_[value];
+  }
+
+  int reshard(ValueId value, int source, const Sharding& target, OpId user, Section section) {
+    const int first = source;
     const Sharding from = lowered_.program.values[source].sharding;
-    std::string cause = fmt::format("{} uses {} as {}; it is defined as {}", graph_.ops[user].name,
-                                    graph_.values[value].name, to_string(target, mesh_), to_string(from, mesh_));
-    Sharding current = from;
-    size_t stage = staged && making_[source].staged == staged ? making_[source].stages : 0;
-    for (const ReshardStep& part : reshard_path(from, target, mesh_)) {
-      int made = define(value, part.result, " " + to_string(part.result, mesh_));
-      Step step;
-      step.kind = step_kind(part.kind);
-      step.phase = staged == &prologue_   ? Phase::forward
-                   : staged == &epilogue_ ? Phase::update
-                                          : graph_.ops[user].phase;
-      step.op = user;
-      step.inputs = {source};
-      step.outputs = {made};
-      step.axes.assign(part.axes.begin(), part.axes.end());
-      step.group_size = group_size(part.axes, mesh_);
-      step.split_dims = {part.split_dim};
-      step.concat_dims = {part.concat_dim};
-      step.reduction = part.reduction;
-      double payload = 0;
-      step.wire_bytes = wire_bytes(part, current, mesh_, graph_.type(value), &payload);
-      step.payload_bytes = static_cast<int64_t>(payload);
-      int64_t read = lowered_.program.values[part.kind == ReshardKind::slice ? made : source].bytes();
-      step.bytes_touched = static_cast<double>(read + lowered_.program.values[made].bytes());
-      step.cause = cause;
-      step.name = describe(step);
-      if (staged) {
-        if (staged->size() <= stage) staged->resize(stage + 1);
-        (*staged)[stage].push_back(std::move(step));
-      } else {
+    const std::vector<ReshardStep> path = reshard_path(from, target, mesh_);
+    const int last = static_cast<int>(lowered_.program.values.size() + path.size()) - 1;
+    const bool staged_here = making_[source].task == task_ && making_[source].section == section;
+    size_t stage = staged_here ? making_[source].stages : 0;
+    for (const ReshardStep& part : path) {
+      int made = add_value(value, part.result, true);
+      Step step = reshard_step(part, source, made, {user, first, last});
+      if (section == Section::main) {
         main_.push_back(std::move(step));
+      } else {
+        (section == Section::opening ? opening_ : closing_).add(stage, std::move(step));
       }
-      source = made;
-      current = part.result;
       if (part.kind != ReshardKind::slice) ++stage;
-      making_[made] = {staged, stage};
+      making_[made] = {task_, section, stage};
+      source = made;
     }
-    lowered_.defined[value] = defined;
     return source;
   }
 
-  std::string describe(const Step& step) const {
-    std::string axes;
-    for (AxisIndex axis : step.axes) axes += (axes.empty() ? "" : ",") + mesh_.axes()[axis].name;
-    const std::string& first = graph_.values[lowered_.program.values[step.inputs[0]].graph_value].name;
-    std::string what = step.inputs.size() == 1 ? first : fmt::format("{} arrays", step.inputs.size());
-    return fmt::format("{} over {} of {}", name(step.kind), axes, what);
+  Step reshard_step(const ReshardStep& part, int source, int made, const Cause& cause) const {
+    const ProgramValue &from = lowered_.program.values[source], &to = lowered_.program.values[made];
+    Step step;
+    step.kind = step_kind(part.kind);
+    step.phase = phase_;
+    step.op = cause.user;
+    step.inputs = {source};
+    step.outputs = {made};
+    step.axes = part.axes;
+    step.group_size = group_size(part.axes, mesh_);
+    step.moved = {{part.split_dim, part.concat_dim, cause}};
+    step.reduction = part.reduction;
+    step.dtype = from.dtype;
+    double payload = 0;
+    step.wire_bytes = wire_bytes(part, from.sharding, mesh_, graph_.type(from.graph_value), &payload);
+    step.payload_bytes = static_cast<int64_t>(payload);
+    int64_t read = part.kind == ReshardKind::slice ? to.bytes() : from.bytes();
+    step.bytes_touched = static_cast<double>(read + to.bytes());
+    return step;
   }
 
-  // Merges the collectives of a stage that share kind and axes into one. Permutes go where their layouts say, each its
-  // own way.
-  void append_staged(const StagedSteps& staged, std::vector<Step>& steps) const {
-    for (const std::vector<Step>& stage : staged) {
-      std::copy_if(stage.begin(), stage.end(), std::back_inserter(steps),
-                   [](const Step& step) { return !is_collective(step.kind); });
-      std::vector<Step> merged;
-      for (const Step& step : stage) {
-        if (!is_collective(step.kind)) continue;
-        auto same = std::find_if(merged.begin(), merged.end(), [&](const Step& other) {
-          const bool reduces = step.kind == StepKind::all_reduce || step.kind == StepKind::reduce_scatter;
-          const auto dtype = [&](const Step& one) { return lowered_.program.values[one.inputs[0]].dtype; };
-          return other.kind == step.kind && other.axes == step.axes && step.kind != StepKind::collective_permute &&
-                 (!reduces || (other.reduction == step.reduction && dtype(other) == dtype(step)));
-        });
-        if (same == merged.end()) {
-          merged.push_back(step);
-          continue;
-        }
-        same->inputs.push_back(step.inputs[0]);
-        same->outputs.push_back(step.outputs[0]);
-        same->split_dims.push_back(step.split_dims[0]);
-        same->concat_dims.push_back(step.concat_dims[0]);
-        same->wire_bytes += step.wire_bytes;
-        same->payload_bytes += step.payload_bytes;
-        same->bytes_touched += step.bytes_touched;
-        same->cause += "\n" + step.cause;
-        same->name = describe(*same);
-      }
-      std::move(merged.begin(), merged.end(), std::back_inserter(steps));
+  static StepKind step_kind(ReshardKind kind) {
+    switch (kind) {
+      case ReshardKind::slice: return StepKind::slice;
+      case ReshardKind::all_gather: return StepKind::all_gather;
+      case ReshardKind::all_reduce: return StepKind::all_reduce;
+      case ReshardKind::reduce_scatter: return StepKind::reduce_scatter;
+      case ReshardKind::all_to_all: return StepKind::all_to_all;
+      case ReshardKind::collective_permute: return StepKind::collective_permute;
     }
+    return StepKind::slice;
+  }
+
+  // Inputs and outputs of the tasks. Scalar outputs and the new values of what is stored stay when all is done.
+  void name_ends() {
+    Program& program = lowered_.program;
+    std::vector<int> maker(program.values.size(), -1);
+    std::vector<bool> wanted(program.values.size());
+    for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
+      Task& task = program.tasks[t];
+      for (const Step& step : task.steps) {
+        for (int output : step.outputs) maker[output] = t;
+      }
+      for (const Step& step : task.steps) {
+        for (int input : step.inputs) {
+          if (maker[input] == t) continue;
+          wanted[input] = true;
+          task.inputs.push_back(input);
+        }
+      }
+      std::ranges::sort(task.inputs);
+      task.inputs.erase(std::unique(task.inputs.begin(), task.inputs.end()), task.inputs.end());
+    }
+    for (const auto& [name, value] : lowered_.outputs) wanted[value] = true;
+    for (const State& state : graph_.states) {
+      wanted[lowered_.defined[state.initial]] = true;
+      if (state.after != no_id) wanted[lowered_.defined[state.after]] = true;
+    }
+    for (int v = 0; v < static_cast<int>(maker.size()); ++v) {
+      if (wanted[v] && maker[v] >= 0) program.tasks[maker[v]].outputs.push_back(v);
+    }
+  }
+
+  void list_groups() {
+    for (const Task& task : lowered_.program.tasks) {
+      for (const Step& step : task.steps) {
+        std::vector<AxisList>& groups = lowered_.program.groups;
+        bool listed = !is_collective(step.kind) || std::ranges::find(groups, step.axes) != groups.end();
+        if (!listed) groups.push_back(step.axes);
+      }
+    }
+  }
+
+  void list_sequences() {
+    Program& program = lowered_.program;
+    auto runs_of = [&](std::initializer_list<Phase> phases) {
+      std::vector<TaskRun> runs;
+      for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
+        if (std::ranges::find(phases, program.tasks[t].phase) != phases.end()) runs.push_back({t});
+      }
+      return runs;
+    };
+    auto add = [&](Purpose purpose, std::vector<TaskRun> runs) {
+      program.sequences.push_back(make_sequence(purpose, std::move(runs), program.tasks));
+    };
+    add(Purpose::initialise, runs_of({Phase::initialise}));
+    const std::vector<TaskRun> training = runs_of({Phase::forward, Phase::backward, Phase::update});
+    if (training.size() > 1) add(Purpose::train_step, training);
+    add(Purpose::evaluate, runs_of({Phase::forward}));
   }
 
   const LayoutProblem& problem_;
   const Graph& graph_;
   const Mesh& mesh_;
   const std::vector<OpChoice>& choices_;
+  const std::vector<bool>& regather_;
   std::vector<bool> bucketed_;
   LayoutCosts costs_;
   Lowered lowered_;
-  std::vector<Making> making_;  // per program value
-  std::vector<std::vector<OpId>> updates_after_;
-  StagedSteps prologue_, epilogue_;
-  std::vector<Step> main_, late_updates_;
+  std::vector<Making> making_;                // per program value
+  std::vector<std::vector<Use>> updates_of_;  // per graph value: the update's operands
+  // Of the task that is being lowered:
+  int task_ = -1;
+  Phase phase_ = Phase::forward;
+  StagedSteps opening_, closing_;
+  std::vector<Step> main_;
 };
 
 }  // namespace
 
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices) {
-  return Lowering(problem, choices).run();
+Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices, const std::vector<bool>& regather) {
+  return Lowering(problem, choices, regather).run();
 }
 
 }  // namespace shardscope

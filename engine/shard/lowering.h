@@ -1,27 +1,36 @@
 #pragma once
 
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
-#include "engine/graph/op_definition.h"
 #include "engine/program/program.h"
 #include "engine/shard/layout_choice.h"
 
 namespace shardscope {
 
-// Everything that lowering decides: the program without buffers, and where things went.
+// Everything that lowering decides: the program, and where things went.
 struct Lowered {
-  Program program;                         // values and steps; buffers and times are the planner's
+  Program program;
   std::vector<int> defined;                // per graph value: the program value where it is defined; -1 if never needed
   std::vector<std::vector<int>> versions;  // per graph value: all its layouts, in the order made
+  std::map<std::string, int> outputs;      // the graph's scalar outputs, whole on every device
 };
 
-// Turns placed ops into the program of one device: local ops, and slices and collectives where a value is needed in a
-// layout that it does not have. A needed layout is made once, from the version that is cheapest to start from, just
-// before its first use. A parameter is updated as soon as its gradient is known and its old value no longer needed.
-// Small arrays (parameters of at most `problem.bucket_bytes`, and the graph's scalar outputs) are resharded together:
-// parameters at the start of the step, gradients and outputs at its end, one collective for all that share kind and
-// axes.
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices);
+// Turns placed ops into the tasks of one device, one for each phase of the graph: local ops, and slices and collectives
+// where a value is needed in a layout that it does not have. A needed layout is made once, from the version that is
+// cheapest to start from, just before its first use. What the update uses of a gradient is made as soon as the gradient
+// is there, in the backward task, unless that is the larger of the two.
+//
+// Small arrays (parameters of at most `problem.bucket_bytes`, their gradients, and the graph's scalar outputs) are
+// resharded together, one collective for all that share kind and axes: what a task uses of other tasks at its start,
+// scalar outputs at the end of the forward task.
+//
+// The layouts of values in `regather` (per graph value, or empty) are made in each task anew, and need not be kept from
+// one to the next.
+//
+// Sequences: `evaluate` is the forward task alone; `train_step`, where there are others, all tasks in their order.
+Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices,
+              const std::vector<bool>& regather = {});
 
 }  // namespace shardscope

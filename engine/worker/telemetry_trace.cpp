@@ -2,9 +2,9 @@
 
 namespace shardscope {
 
-void TelemetryTrace::begin(int plan_step) {
-  writer_.begin_plan_step(plan_step);
-  event_.plan_step = plan_step;
+void TelemetryTrace::begin(int position) {
+  writer_.begin_plan_step(position);
+  event_.plan_step = position;
   event_.arrive_ns = monotonic_ns();
 }
 

@@ -12,8 +12,8 @@ class TelemetryTrace : public ExecutionObserver {
   explicit TelemetryTrace(TelemetryWriter& writer) : writer_(writer) {}
 
   void begin_training_step(int64_t step) { event_.training_step = step; }
-  void begin(int plan_step) override;
-  void end(int plan_step, int64_t waited_ns, int64_t bytes) override;
+  void begin(int position) override;
+  void end(int position, int64_t waited_ns, int64_t bytes) override;
 
  private:
   TelemetryWriter& writer_;

@@ -59,7 +59,7 @@ std::vector<float> gather(const Plan& plan, int program_value, const std::vector
   std::vector<float> whole(static_cast<size_t>(element_count(value.shape)));
   std::vector<bool> written(whole.size(), false);
   for (int device = 0; device < plan.mesh.device_count(); ++device) {
-    const std::byte* part = memory[device].span().data() + plan.program.buffers.at(value.buffer).offset;
+    const std::byte* part = memory[device].span().data() + plan.buffer(program_value).offset;
     const BoxRuns runs(value.shape, shard_box(value.sharding, plan.mesh, value.shape, device));
     runs.for_each([&](int64_t to, int64_t from) {
       const size_t bytes = static_cast<size_t>(runs.run_length()) * sizeof(float);

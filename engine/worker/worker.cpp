@@ -7,11 +7,12 @@
 #include <cstring>
 #include <map>
 
+#include "engine/base/align.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
-#include "engine/worker/parameter_init.h"
 #include "engine/worker/rank_exchange.h"
+#include "engine/worker/stored_bytes.h"
 #include "engine/worker/telemetry_trace.h"
 
 namespace shardscope {
@@ -19,8 +20,6 @@ namespace shardscope {
 namespace {
 
 constexpr int64_t margin_bytes = 64 << 10;
-
-int64_t whole_lines(int64_t bytes) { return (bytes + Arena::alignment - 1) / Arena::alignment * Arena::alignment; }
 
 std::string mesh_text(const Mesh& mesh) {
   std::string text = "mesh";
@@ -42,6 +41,7 @@ struct StepLine {
   int64_t stop = 0;
 };
 
+// Does the main sequence of a plan again and again: training steps, or evaluations where the plan does not train.
 class Training {
  public:
   Training(const Plan& plan, Communicator& world, std::span<std::byte> memory, const TrainHooks& hooks)
@@ -54,8 +54,10 @@ class Training {
         exchange_(world),
         trace_(hooks.telemetry ? std::make_unique<TelemetryTrace>(*hooks.telemetry) : nullptr),
         executor_(plan, world.rank(), arena_.base(), world, trace_.get()),
-        stored_(initialize_stored(plan, world.rank(), executor_)),
+        purpose_(plan.program.main().purpose),
         inputs_(plan, world.rank(), executor_) {
+    executor_.run(Purpose::initialise, {});
+    stored_ = measure_stored(plan, executor_, arena_);
     if (!hooks_.telemetry) return;
     hooks_.telemetry->set_state(RankState::running);
   }
@@ -67,7 +69,7 @@ class Training {
     inputs_.fill(step);
     const double sent = world_.wire_bytes();
     const auto start = std::chrono::steady_clock::now();
-    executor_.run_step(step);
+    executor_.run(purpose_, {step, purpose_ == Purpose::train_step});
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
     StepLine own;
@@ -108,13 +110,14 @@ class Training {
   RankExchange exchange_;
   std::unique_ptr<TelemetryTrace> trace_;
   Executor executor_;
+  Purpose purpose_;
   StoredBytes stored_;
   InputFiller inputs_;
 };
 
 }  // namespace
 
-int64_t rank_memory_bytes(const Plan& plan) { return whole_lines(plan.program.arena_bytes) + margin_bytes; }
+int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arena.bytes) + margin_bytes; }
 
 void check_ranks(const Plan& plan, Communicator& world) {
   const std::vector<uint64_t> hashes = RankExchange(world).gather(plan.hash);

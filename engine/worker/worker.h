@@ -32,8 +32,9 @@ struct TrainHooks {
 // 64-byte aligned and readable by the peers of `world`.
 int64_t rank_memory_bytes(const Plan& plan);
 
-// Trains `steps` steps as rank world.rank() = device of the plan's mesh. Every rank calls it, as a process or as a
-// thread. Returns the steps done. Afterwards `memory` still holds all values at the plan's offsets.
+// Trains `steps` steps (evaluates as often, where the plan does not train) as rank world.rank() = device of the plan's
+// mesh. Every rank calls it, as a process or as a thread. Returns the steps done. Afterwards `memory` still holds all
+// values at the plan's offsets.
 //
 // Throws Failure: plan_mismatch and world_size on all ranks alike; anything else (a step that fails, a peer that is
 // gone) after aborting `world`, so that the other ranks end too.

@@ -18,8 +18,9 @@ struct Quantity {
 
 std::array<Quantity, 4> quantities_of(const Plan& plan) {
   const PlanTotals& totals = plan.totals;
+  const SequenceSteps steps = plan.steps();
   const auto count =
-      std::ranges::count_if(plan.program.steps, [](const Step& step) { return is_collective(step.kind); });
+      std::count_if(steps.begin(), steps.end(), [](const Step& step) { return is_collective(step.kind); });
   const auto bytes = [](double value) { return Quantity{value, qt(bytes_text(value)), qt(exact_bytes(value))}; };
   return {bytes(double(totals.memory_total)), bytes(totals.wire_bytes_per_device),
           Quantity{totals.seconds_per_step, qt(seconds_text(totals.seconds_per_step)),

@@ -32,8 +32,9 @@ double stored_bytes(const Plan& plan, bool of_state) {
 
 double phase_seconds(const Plan& plan, Phase phase) {
   double seconds = 0;
-  for (const Step& step : plan.program.steps)
-    if (step.phase == phase) seconds += step.seconds;
+  const SequenceSteps steps = plan.steps();
+  for (int i = 0; i < steps.size(); ++i)
+    if (steps[i].phase == phase) seconds += plan.seconds(i);
   return seconds;
 }
 

@@ -74,7 +74,7 @@ const std::vector<RankMeasurement>& RunRecord::measurements() const {
 }
 
 bool RunRecord::is_of(const Plan& plan) const {
-  return hello && hello->plan_hash == plan.hash && hello->plan_steps.size() == plan.program.steps.size();
+  return hello && hello->plan_hash == plan.hash && hello->plan_steps.size() == static_cast<size_t>(plan.steps().size());
 }
 
 }  // namespace shardscope

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/memory_plan.h"
@@ -21,8 +22,8 @@ class PlanCheck {
 
   void everything() const {
     verify(program_, graph_, mesh_);
-    verify_memory(program_);
-    for (const Step& step : program_.steps) {
+    verify_memory(plan_.arena);
+    for (const Step& step : plan_.steps()) {
       step.kind == StepKind::compute ? compute_step(step) : moving_step(step);
     }
     pinned_values();
@@ -85,7 +86,7 @@ class PlanCheck {
       const ProgramValue& from = program_.values[step.inputs[i]];
       const ProgramValue& to = program_.values[step.outputs[i]];
       require(from.graph_value == to.graph_value, step, "a reshard makes another value");
-      moved(step, i, from.sharding, to.sharding);
+      layout_moves(step, i, from.sharding, to.sharding);
       const double in = static_cast<double>(from.bytes()), out = static_cast<double>(to.bytes());
       switch (step.kind) {
         case StepKind::all_gather: wire += (p - 1) / p * out, payload += to.bytes(); break;
@@ -108,89 +109,73 @@ class PlanCheck {
       std::vector<int> stored = parameter.state_values;
       stored.push_back(parameter.value);
       require(stored.size() == graph_.parameters[i].state.size() + 1, parameter.path.back(), "state is missing");
-      for (int value : stored) lies_as(program_.values[value], parameter.spec);
+      for (int value : stored) lies_as(value, parameter.spec);
       std::vector<ValueId> updated = graph_.parameters[i].updated_state;
       updated.push_back(graph_.parameters[i].updated);
       for (size_t s = 0; s < stored.size(); ++s) {
-        const ProgramValue& result = only_version(updated[s]);
+        const int result = only_version(updated[s]);
         lies_as(result, parameter.spec);
-        require(result.buffer == program_.values[stored[s]].buffer, result.name, "is not updated in place");
+        require(&buffer(result) == &buffer(stored[s]), plan_.value_name(result), "is not updated in place");
       }
     }
-    for (int value : plan_.input_values) lies_as(program_.values[value], plan_.config.sharding.in);
+    for (int value : plan_.input_values) lies_as(value, plan_.config.sharding.in);
     const ValueId logits = graph_.outputs.at("logits");
     defined_as(logits, plan_.config.sharding.out);
     for (const Op& op : graph_.ops) {
       if (op.definition->name() == "cross_entropy_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
     }
-    for (const auto& [name, value] : plan_.metrics) {
-      lies_as(program_.values[value], {});
+    for (int value : {plan_.loss_value, plan_.accuracy_value}) {
+      lies_as(value, {});
     }
   }
 
-  // Nobody reads what somebody else has overwritten; a result overwrites an operand of its own step only where allowed.
+  // In every sequence: nobody reads what somebody else has overwritten; a result overwrites an operand of its own step
+  // only where allowed; what is stored between steps, and what is read after them, is there at the end.
   void arena() const {
-    std::vector<bool> valid(program_.values.size());
-    for (const ParameterPlan& parameter : plan_.parameters) {
-      valid[parameter.value] = true;
-      for (int state : parameter.state_values) valid[state] = true;
-    }
-    for (int value : plan_.input_values) valid[value] = true;
-    for (const Step& step : program_.steps) {
-      for (int input : step.inputs) {
-        require(valid[input], step, "operand " + program_.values[input].name + " has been overwritten or never made");
+    for (const Sequence& sequence : program_.sequences) {
+      std::vector<bool> valid(program_.values.size());
+      for (const ParameterPlan& parameter : plan_.parameters) {
+        valid[parameter.value] = true;
+        for (int state : parameter.state_values) valid[state] = true;
       }
-      for (size_t i = 0; i < step.outputs.size(); ++i) {
-        const Buffer& target = buffer(step.outputs[i]);
-        for (size_t j = 0; j < step.inputs.size(); ++j) {
-          const Buffer& source = buffer(step.inputs[j]);
-          require(!overlap(target, source) || (&target == &source && may_overwrite(step, i, j)), step,
-                  "a result overwrites an operand");
+      for (int value : plan_.input_values) valid[value] = true;
+      const SequenceSteps steps = program_.steps(sequence);
+      for (int position = 0; position < steps.size(); ++position) {
+        run_step(steps[position], plan_.arena.workspace[steps.id(position)], valid);
+      }
+      std::vector<int> left = plan_.input_values;
+      left.insert(left.end(), {plan_.loss_value, plan_.accuracy_value});
+      if (sequence.purpose == Purpose::evaluate) {
+        for (const ParameterPlan& parameter : plan_.parameters) {
+          left.push_back(parameter.value);
+          left.insert(left.end(), parameter.state_values.begin(), parameter.state_values.end());
         }
-        overwrite(target, valid);
-      }
-      if (step.workspace >= 0) {
-        const Buffer& scratch = program_.buffers[step.workspace];
-        for (int value : step.inputs) require(!overlap(scratch, buffer(value)), step, "workspace lies on an operand");
-        overwrite(scratch, valid);
-      }
-      for (int output : step.outputs) {
-        for (int other : step.outputs) {
-          require(output == other || !overlap(buffer(output), buffer(other)), step, "two results in one place");
+      } else {
+        for (const Parameter& parameter : graph_.parameters) {
+          left.push_back(only_version(parameter.updated));
+          for (ValueId state : parameter.updated_state) left.push_back(only_version(state));
         }
-        require(buffer(output).bytes == program_.values[output].bytes(), step,
-                "a buffer has another size than its value");
-        require(step.workspace < 0 || !overlap(program_.buffers[step.workspace], buffer(output)), step,
-                "workspace lies on a result");
-        valid[output] = true;
       }
-    }
-    for (int value : plan_.input_values) require(valid[value], program_.values[value].name, "was overwritten");
-    for (const auto& [name, value] : plan_.metrics) {
-      require(valid[value], program_.values[value].name, "was overwritten");
-    }
-    for (const Parameter& parameter : graph_.parameters) {
-      std::vector<ValueId> updated = parameter.updated_state;
-      updated.push_back(parameter.updated);
-      for (ValueId value : updated) {
-        require(valid[&only_version(value) - program_.values.data()], graph_.values[value].name, "was overwritten");
-      }
+      for (int value : left) require(valid[value], plan_.value_name(value), "was overwritten");
     }
   }
 
   void totals() const {
     double wire = 0, flops = 0, seconds = 0;
-    for (const Step& step : program_.steps) wire += step.wire_bytes, flops += step.flops, seconds += step.seconds;
+    const SequenceSteps steps = plan_.steps();
+    for (int p = 0; p < steps.size(); ++p) {
+      wire += steps[p].wire_bytes, flops += steps[p].flops, seconds += plan_.seconds(p);
+    }
     const PlanTotals& totals = plan_.totals;
     require(same(totals.wire_bytes_per_device, wire), "totals", "wire bytes are not the steps' sum");
     require(same(totals.flops_per_device, flops), "totals", "flops are not the steps' sum");
     require(same(totals.seconds_per_step, seconds), "totals", "seconds are not the steps' sum");
     require(std::isfinite(seconds) && seconds > 0, "totals", "the predicted time is not a time");
     int64_t most = 0;
-    for (size_t s = 0; s < program_.steps.size(); ++s) {
+    for (int p = 0; p < steps.size(); ++p) {
       int64_t live = 0;
-      for (const Buffer& one : program_.buffers) {
-        if (one.first <= static_cast<int>(s) && static_cast<int>(s) <= one.last) live += (one.bytes + 63) / 64 * 64;
+      for (const Buffer& one : plan_.arena.buffers) {
+        if (one.first <= p && p <= one.last) live += round_up(one.bytes);
       }
       most = std::max(most, live);
     }
@@ -198,18 +183,43 @@ class PlanCheck {
     for (int64_t bytes : totals.memory) categories += bytes;
     require(totals.live_lower_bound == most, "totals", "the live lower bound is not the largest sum of live buffers");
     require(categories == most, "totals", "the categories do not sum to the peak");
-    require(totals.memory_total == program_.arena_bytes && most <= program_.arena_bytes, "totals",
-            "the arena is too small");
+    require(totals.memory_total == plan_.arena.bytes && most <= plan_.arena.bytes, "totals", "the arena is too small");
   }
 
  private:
   static void require(bool holds, const std::string& where, const std::string& what) {
     if (!holds) throw Failure(Error{"unsound_plan", what, where, ""});
   }
-  static void require(bool holds, const Step& step, const char* what) {
-    if (!holds) require(false, step.name, what);
+  void require(bool holds, const Step& step, const char* what) const {
+    if (!holds) require(false, plan_.step_name(step), what);
   }
-  static void require(bool holds, const Step& step, const std::string& what) { require(holds, step.name, what); }
+
+  void run_step(const Step& step, int workspace, std::vector<bool>& valid) const {
+    for (int input : step.inputs) require(valid[input], step, "an operand has been overwritten or never made");
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const Buffer& target = buffer(step.outputs[i]);
+      for (size_t j = 0; j < step.inputs.size(); ++j) {
+        const Buffer& source = buffer(step.inputs[j]);
+        require(!overlap(target, source) || (&target == &source && may_overwrite(step, i, j)), step,
+                "a result overwrites an operand");
+      }
+      overwrite(target, valid);
+    }
+    const Buffer* scratch = workspace >= 0 ? &plan_.arena.buffers[workspace] : nullptr;
+    if (scratch) {
+      for (int value : step.inputs) require(!overlap(*scratch, buffer(value)), step, "workspace lies on an operand");
+      overwrite(*scratch, valid);
+    }
+    for (int output : step.outputs) {
+      for (int other : step.outputs) {
+        require(output == other || !overlap(buffer(output), buffer(other)), step, "two results in one place");
+      }
+      require(buffer(output).bytes == program_.values[output].bytes(), step,
+              "a buffer has another size than its value");
+      require(!scratch || !overlap(*scratch, buffer(output)), step, "workspace lies on a result");
+      valid[output] = true;
+    }
+  }
   static bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
   FactorRule rule_of(const Op& op) const {
@@ -220,14 +230,14 @@ class PlanCheck {
   }
 
   // What part i of the step does to a layout.
-  void moved(const Step& step, size_t i, const Sharding& from, const Sharding& to) const {
+  void layout_moves(const Step& step, size_t i, const Sharding& from, const Sharding& to) const {
     Sharding expected = from;
     unsigned group = 0;
     for (AxisIndex axis : step.axes) group |= 1u << axis;
     auto join = [&](int dim) {
-      for (size_t a = step.axes.size(); a-- > 0;) {
+      for (int a = step.axes.count; a-- > 0;) {
         AxisList& list = expected.dims[dim];
-        require(!list.empty() && list.back() == step.axes[a], step, "gathers axes that are not the minor ones");
+        require(!list.empty() && list.back() == step.axes.axes[a], step, "gathers axes that are not the minor ones");
         list.pop_back();
       }
     };
@@ -241,16 +251,16 @@ class PlanCheck {
         for (int d = 0; d < to.rank; ++d) require(to.dims[d].starts_with(from.dims[d]), step, "a slice that joins");
         require(to.partial == from.partial && to.used_axes() == (from.used_axes() | group), step, "slices other axes");
         return;
-      case StepKind::all_gather: join(step.concat_dims[i]); break;
+      case StepKind::all_gather: join(step.moved[i].concat_dim); break;
       case StepKind::all_reduce:
       case StepKind::reduce_scatter:
         require((from.partial & group) == group, step, "reduces over axes that are not partial");
         expected.partial &= static_cast<uint8_t>(~group);
-        if (step.kind == StepKind::reduce_scatter) split(step.split_dims[i]);
+        if (step.kind == StepKind::reduce_scatter) split(step.moved[i].split_dim);
         break;
       case StepKind::all_to_all:
-        join(step.concat_dims[i]);
-        split(step.split_dims[i]);
+        join(step.moved[i].concat_dim);
+        split(step.moved[i].split_dim);
         break;
       case StepKind::collective_permute:
         for (int d = 0; d < to.rank; ++d) {
@@ -263,23 +273,27 @@ class PlanCheck {
     require(expected == to, step, "gives another layout than it claims");
   }
 
-  void lies_as(const ProgramValue& value, const PartitionSpec& spec) const {
+  void lies_as(int id, const PartitionSpec& spec) const {
+    const ProgramValue& value = program_.values[id];
+    auto require = [&](bool holds, const char* what) {
+      if (!holds) PlanCheck::require(false, plan_.value_name(id), what);
+    };
     const Sharding wanted = to_sharding(spec, mesh_, static_cast<int>(value.shape.size()));
-    require(value.sharding.partial == 0, value.name, "is partial where it is pinned");
+    require(value.sharding.partial == 0, "is partial where it is pinned");
     for (int device = 0; device < mesh_.device_count(); ++device) {
       require(shard_box(value.sharding, mesh_, value.shape, device) == shard_box(wanted, mesh_, value.shape, device),
-              value.name, "does not lie where its spec says");
+              "does not lie where its spec says");
     }
   }
 
   // The op's own layout becomes the pinned one before anything computes with it.
   void defined_as(ValueId value, const PartitionSpec& spec) const {
     std::map<int, bool> pinned;
-    for (const Step& step : program_.steps) {
+    for (const Step& step : plan_.steps()) {
       for (int output : step.outputs) {
         if (program_.values[output].graph_value != value) continue;
         try {
-          lies_as(program_.values[output], spec);
+          lies_as(output, spec);
           pinned[output] = true;
         } catch (const Failure&) {
           pinned[output] = step.kind != StepKind::compute && pinned[step.inputs[0]];
@@ -295,18 +309,18 @@ class PlanCheck {
             graph_.values[value].name, "is never as it is pinned");
   }
 
-  const ProgramValue& only_version(ValueId value) const {
-    const ProgramValue* found = nullptr;
-    for (const ProgramValue& candidate : program_.values) {
-      if (candidate.graph_value != value) continue;
-      require(!found, candidate.name, "has two versions");
-      found = &candidate;
+  int only_version(ValueId value) const {
+    int found = -1;
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      if (program_.values[v].graph_value != value) continue;
+      require(found < 0, graph_.values[value].name, "has two versions");
+      found = static_cast<int>(v);
     }
-    require(found, graph_.values[value].name, "is never made");
-    return *found;
+    require(found >= 0, graph_.values[value].name, "is never made");
+    return found;
   }
 
-  const Buffer& buffer(int value) const { return program_.buffers.at(program_.values.at(value).buffer); }
+  const Buffer& buffer(int value) const { return plan_.buffer(value); }
   static bool overlap(const Buffer& a, const Buffer& b) {
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
   }

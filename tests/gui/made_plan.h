@@ -4,8 +4,8 @@
 
 #include "engine/mesh/partition_spec.h"
 #include "gui/document/edits.h"
+#include "gui/panels/array_facts.h"
 #include "gui/planning/planner.h"
-#include "gui/workspace/array_facts.h"
 
 namespace shardscope::made {
 
@@ -30,23 +30,31 @@ inline RunConfig config() {
   return config;
 }
 
-inline int add_value(Plan& plan, const std::string& name, const Shape& shape, const Sharding& sharding, ValueId value,
-                     MemoryCategory category, int first, int last) {
-  ProgramValue lies{name, value, DType::f32, shape, sharding, local_shape(sharding, plan.mesh, shape), 0};
-  Buffer buffer{name, category, lies.bytes(), plan.program.arena_bytes, first, last, first == 0 && last == 3};
-  lies.buffer = static_cast<int>(plan.program.buffers.size());
-  plan.program.arena_bytes += buffer.bytes;
+inline int add_value(Plan& plan, const Shape& shape, const Sharding& sharding, ValueId value, MemoryCategory category,
+                     int first, int last) {
+  ProgramValue lies{value, false, DType::f32, shape, sharding, local_shape(sharding, plan.mesh, shape)};
+  Buffer buffer{static_cast<int>(plan.program.values.size()),
+                category,
+                lies.bytes(),
+                plan.arena.bytes,
+                first,
+                last,
+                first == 0 && last == 3};
+  plan.arena.buffer_of.push_back(static_cast<int>(plan.arena.buffers.size()));
+  plan.arena.bytes += buffer.bytes;
   plan.totals.memory[static_cast<size_t>(category)] += buffer.bytes;
-  plan.program.buffers.push_back(buffer);
+  plan.arena.buffers.push_back(buffer);
   plan.program.values.push_back(lies);
   return static_cast<int>(plan.program.values.size()) - 1;
 }
 
-inline Step make_step(StepKind kind, const std::string& name, Phase phase) {
+// A step with an op of that name.
+inline Step make_step(Graph& graph, StepKind kind, const std::string& name, Phase phase) {
   Step step;
   step.kind = kind;
-  step.name = name;
+  step.op = static_cast<OpId>(graph.ops.size());
   step.phase = phase;
+  graph.ops.emplace_back().name = name;
   return step;
 }
 
@@ -57,9 +65,9 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   auto graph = std::make_shared<Graph>();
   std::vector<Error> errors;
   for (const ParameterInfo& info : parameters()) {
-    const ParameterRef array{info.path};
-    const PartitionSpec spec = spec_of(config, array);
-    const std::vector<Error> found = check(spec, plan.mesh, info.type.shape, place_of(array).toStdString());
+    const QString key = parameter_key(info.path);
+    const PartitionSpec spec = spec_of(config, key);
+    const std::vector<Error> found = check(spec, plan.mesh, info.type.shape, place_of(key).toStdString());
     errors.insert(errors.end(), found.begin(), found.end());
   }
   const int64_t batch = 64;
@@ -72,20 +80,18 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     ParameterPlan parameter;
     parameter.path = info.path;
     parameter.shape = info.type.shape;
-    const ParameterRef array{info.path};
-    const std::string name = name_of(array).toStdString();
-    parameter.spec = spec_of(config, array);
-    parameter.named = is_named(config, array);
+    const QString key = parameter_key(info.path);
+    parameter.spec = spec_of(config, key);
+    parameter.named = is_named(config, key);
     parameter.sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(info.type.shape.size()));
     const ValueId value = static_cast<ValueId>(graph->values.size());
-    graph->values.push_back({name, info.type, ValueKind::parameter, no_id, 0});
+    graph->values.push_back({key.toStdString(), info.type, ValueKind::parameter, no_id, 0});
     graph->parameters.push_back({info.path, value, {}, no_id, no_id, {"mu", "nu"}, {}, {}});
-    parameter.value =
-        add_value(plan, name, info.type.shape, parameter.sharding, value, MemoryCategory::parameters, 0, 3);
+    parameter.value = add_value(plan, info.type.shape, parameter.sharding, value, MemoryCategory::parameters, 0, 3);
     parameter.state_names = {"mu", "nu"};
-    for (const std::string& state : parameter.state_names)
-      parameter.state_values.push_back(add_value(plan, state + "/" + name, info.type.shape, parameter.sharding, no_id,
-                                                 MemoryCategory::optimizer, 0, 3));
+    for (size_t i = 0; i < parameter.state_names.size(); ++i)
+      parameter.state_values.push_back(
+          add_value(plan, info.type.shape, parameter.sharding, no_id, MemoryCategory::optimizer, 0, 3));
     plan.parameters.push_back(parameter);
   }
   Sharding tokens = to_sharding(config.sharding.in, plan.mesh, 2);
@@ -94,44 +100,46 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   plan.layouts.push_back({3, "tokens", {64, 128}, tokens, {Origin::Kind::user, "you set it"}});
 
   const ParameterPlan& embedding = plan.parameters.front();
-  const int whole = add_value(plan, "embedding, gathered", embedding.shape, Sharding::replicated(2), 0,
-                              MemoryCategory::collectives, 0, 1);
-  const int hidden =
-      add_value(plan, "hidden", {64, 512}, Sharding::replicated(2), no_id, MemoryCategory::activations, 1, 2);
+  const int whole = add_value(plan, embedding.shape, Sharding::replicated(2), 0, MemoryCategory::collectives, 0, 1);
+  graph->values.push_back({"hidden", {{64, 512}, DType::f32}, ValueKind::result, no_id, 0});
+  const int hidden = add_value(plan, {64, 512}, Sharding::replicated(2), 4, MemoryCategory::activations, 1, 2);
   const double shards = double(plan.mesh.device_count());
   const double bytes = 1024 * 512 * 4;
-  Step gather = make_step(StepKind::all_gather, "params/Embed_0/gather", Phase::forward);
+  Step gather = make_step(*graph, StepKind::all_gather, "params/Embed_0/gather", Phase::forward);
   gather.inputs = {embedding.value};
   gather.outputs = {whole};
   for (int axis = 0; axis < plan.mesh.axis_count(); ++axis) gather.axes.push_back(static_cast<AxisIndex>(axis));
   gather.group_size = plan.mesh.device_count();
+  gather.moved = {{-1, 0, {gather.op, embedding.value, whole}}};
   gather.payload_bytes = static_cast<int64_t>(bytes);
   gather.wire_bytes = bytes * (shards - 1) / shards;
-  gather.seconds = 0.004;
-  gather.cause = "gather needs all rows; the parameter is split over data";
-  Step lookup = make_step(StepKind::compute, "params/Embed_0/lookup", Phase::forward);
+  Step lookup = make_step(*graph, StepKind::compute, "params/Embed_0/lookup", Phase::forward);
   lookup.inputs = {whole};
   lookup.outputs = {hidden};
   lookup.flops = 2e9;
-  lookup.seconds = 0.010;
-  Step reduce = make_step(StepKind::all_reduce, "params/Dense_0/bias", Phase::backward);
+  Step reduce = make_step(*graph, StepKind::all_reduce, "params/Dense_0/bias", Phase::backward);
   reduce.inputs = reduce.outputs = {hidden};
-  reduce.axes = {0};
+  reduce.axes.push_back(0);
   reduce.group_size = plan.mesh.axis_size(0);
+  reduce.moved = {{-1, -1, {reduce.op, hidden, hidden}}};
   reduce.payload_bytes = 131072;
   reduce.wire_bytes = 131072 * 2 * double(reduce.group_size - 1) / double(reduce.group_size);
-  reduce.seconds = 0.001;
-  reduce.cause = "partial sums over data meet a parameter that every device holds";
-  Step update = make_step(StepKind::compute, "adam/update", Phase::update);
-  update.seconds = 0.002;
-  plan.program.steps = {gather, lookup, reduce, update};
-  for (const Step& step : plan.program.steps) {
+  Step update = make_step(*graph, StepKind::compute, "adam/update", Phase::update);
+  plan.program.groups = {gather.axes, reduce.axes};
+  plan.program.tasks = {{"forward", Phase::forward, {gather, lookup}, {embedding.value}, {hidden}},
+                        {"backward", Phase::backward, {reduce}, {hidden}, {}},
+                        {"update", Phase::update, {update}, {}, {}}};
+  plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
+  plan.step_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
+  plan.arena.length = plan.steps().size();
+  for (int position = 0; position < plan.steps().size(); ++position) {
+    const Step& step = plan.steps()[position];
     plan.totals.wire_bytes_per_device += step.wire_bytes;
     plan.totals.flops_per_device += step.flops;
-    plan.totals.seconds_per_step += step.seconds;
+    plan.totals.seconds_per_step += plan.seconds(position);
   }
-  plan.totals.memory_total = plan.program.arena_bytes;
-  plan.totals.live_lower_bound = plan.program.arena_bytes;
+  plan.totals.memory_total = plan.arena.bytes;
+  plan.totals.live_lower_bound = plan.arena.bytes;
   plan.graph = graph;
   plan.hash = std::hash<std::string>()(std::to_string(plan.totals.memory_total) + "/" +
                                        std::to_string(plan.totals.wire_bytes_per_device));

@@ -216,7 +216,7 @@ class WindowTest : public QObject {
     auto* page = window_->findChild<CollectivesPage*>();
     page->table()->clearSelection();
     const QString text = page->copied_text();
-    for (const Step& step : planner().plan()->program.steps)
+    for (const Step& step : planner().plan()->steps())
       if (is_collective(step.kind)) QVERIFY(text.contains(QString::fromStdString(exact_bytes(step.wire_bytes))));
     QVERIFY(text.contains("Total: 2 collectives"));
   }
@@ -227,7 +227,7 @@ class WindowTest : public QObject {
     HelloMessage hello;
     hello.plan_hash = plan->hash;
     hello.ranks = 8;
-    for (const Step& step : plan->program.steps) hello.plan_steps.push_back({step.name, step.phase});
+    for (const Step& step : plan->steps()) hello.plan_steps.push_back({plan->step_name(step), step.phase});
     run.begin_replay(plan);
     run.receive(hello);
     StepMessage step;

@@ -70,7 +70,7 @@ void compare_with_prediction(const ThreadTraining& training, const Plan& plan) {
     parameter_bytes += element_count(local_shape(sharding, plan.mesh, parameter.shape)) * 4;
   }
   for (const RankUse& rank : training.ranks) {
-    QCOMPARE(rank.arena_bytes, plan.program.arena_bytes);
+    QCOMPARE(rank.arena_bytes, plan.arena.bytes);
     QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
     QCOMPARE(rank.parameter_bytes, parameter_bytes);
     QCOMPARE(rank.optimizer_bytes, 2 * parameter_bytes);

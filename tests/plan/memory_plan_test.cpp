@@ -3,6 +3,7 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/plan/cost_model.h"
 #include "engine/shard/lowering.h"
@@ -17,22 +18,20 @@ constexpr int graph_count = 200;
 
 struct Planned {
   RandomGraph one;
-  Program program;
-  std::vector<int> kept;
+  Lowered lowered;
+  ArenaLayout arena;
+  const Program& program() const { return lowered.program; }
+  SequenceSteps steps() const { return program().main_steps(); }
+  int buffer(int value) const { return arena.buffer_of[value]; }
 };
 
 Planned planned(RandomGraphs& graphs, int threads = 2) {
   Planned result{graphs.next(), {}, {}};
-  const LayoutProblem problem{result.one.graph,      result.one.mesh, result.one.rules,
-                              result.one.cotangents, result.one.pins, CostRates{}};
-  Lowered lowered = lower(problem, choose_layouts(problem));
-  for (int value : result.one.kept()) result.kept.push_back(lowered.versions[value].back());
-  result.program = std::move(lowered.program);
-  plan_memory(result.program, result.one.graph, result.one.gradients(), result.kept, threads);
+  const LayoutProblem problem{result.one.graph, result.one.mesh, result.one.rules, result.one.pins, CostRates{}};
+  result.lowered = lower(problem, choose_layouts(problem));
+  result.arena = plan_memory(result.program(), result.one.graph, threads);
   return result;
 }
-
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
@@ -44,11 +43,11 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(1);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      verify_memory(plan.program);
-      for (const Buffer& buffer : plan.program.buffers) {
-        QVERIFY(buffer.offset % 64 == 0 && buffer.bytes > 0);
+      verify_memory(plan.arena);
+      for (const Buffer& buffer : plan.arena.buffers) {
+        QVERIFY(buffer.offset % line_bytes == 0 && buffer.bytes > 0);
         QVERIFY(0 <= buffer.first && buffer.first <= buffer.last);
-        QVERIFY(buffer.last < static_cast<int>(plan.program.steps.size()));
+        QVERIFY(buffer.last < plan.steps().size());
       }
     }
   }
@@ -57,18 +56,24 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(2);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      const Program& program = plan.program;
-      for (size_t s = 0; s < program.steps.size(); ++s) {
-        std::vector<int> used = program.steps[s].inputs;
-        used.insert(used.end(), program.steps[s].outputs.begin(), program.steps[s].outputs.end());
+      for (int p = 0; p < plan.steps().size(); ++p) {
+        std::vector<int> used = plan.steps()[p].inputs;
+        used.insert(used.end(), plan.steps()[p].outputs.begin(), plan.steps()[p].outputs.end());
         for (int value : used) {
-          const Buffer& buffer = program.buffers.at(program.values[value].buffer);
-          QCOMPARE(buffer.bytes, program.values[value].bytes());
-          QVERIFY(buffer.first <= static_cast<int>(s) && static_cast<int>(s) <= buffer.last);
+          const Buffer& buffer = plan.arena.buffers.at(plan.buffer(value));
+          QCOMPARE(buffer.bytes, plan.program().values[value].bytes());
+          QVERIFY(buffer.first <= p && p <= buffer.last);
         }
       }
-      for (int value : plan.kept) {
-        QCOMPARE(program.buffers[program.values[value].buffer].last, static_cast<int>(program.steps.size()) - 1);
+    }
+  }
+
+  void what_is_read_when_all_is_done_lives_to_the_end() {
+    RandomGraphs graphs(8);
+    for (int i = 0; i < graph_count; ++i) {
+      const Planned plan = planned(graphs);
+      for (const auto& [name, value] : plan.lowered.outputs) {
+        QCOMPARE(plan.arena.buffers[plan.buffer(value)].last, plan.steps().size() - 1);
       }
     }
   }
@@ -78,29 +83,25 @@ class MemoryPlanTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
       const Graph& graph = plan.one.graph;
-      for (const Step& step : plan.program.steps) {
+      for (const Step& step : plan.steps()) {
         if (step.phase != Phase::update || step.kind != StepKind::compute) continue;
-        const auto buffer = [&](int value) { return plan.program.values[value].buffer; };
-        QCOMPARE(buffer(step.outputs[0]), buffer(step.inputs[0]));
-        QCOMPARE(buffer(step.outputs[1]), buffer(step.inputs[2]));
-        QCOMPARE(buffer(step.outputs[2]), buffer(step.inputs[3]));
-        QVERIFY(buffer(step.inputs[1]) != buffer(step.inputs[0]));
+        QCOMPARE(plan.buffer(step.outputs[0]), plan.buffer(step.inputs[0]));
+        QCOMPARE(plan.buffer(step.outputs[1]), plan.buffer(step.inputs[2]));
+        QCOMPARE(plan.buffer(step.outputs[2]), plan.buffer(step.inputs[3]));
+        QVERIFY(plan.buffer(step.inputs[1]) != plan.buffer(step.inputs[0]));
       }
-      std::vector<bool> made(plan.program.values.size());
-      for (const Step& step : plan.program.steps) {
+      std::vector<bool> made(plan.program().values.size());
+      for (const Step& step : plan.steps()) {
         for (int output : step.outputs) made[output] = true;
       }
-      for (size_t v = 0; v < plan.program.values.size(); ++v) {
-        const ProgramValue& value = plan.program.values[v];
+      for (size_t v = 0; v < plan.program().values.size(); ++v) {
+        const ProgramValue& value = plan.program().values[v];
         if (made[v]) continue;
-        const Buffer& buffer = plan.program.buffers[value.buffer];
-        QVERIFY(buffer.persistent && buffer.first == 0 &&
-                buffer.last == static_cast<int>(plan.program.steps.size()) - 1);
-        const Value& origin = graph.values[value.graph_value];
-        const bool state = origin.kind == ValueKind::state;
-        const bool parameter = state && graph.states[origin.state].trainable;
-        QCOMPARE(buffer.category == MemoryCategory::parameters, parameter);
-        QCOMPARE(buffer.category == MemoryCategory::optimizer, state && !parameter);
+        const Buffer& buffer = plan.arena.buffers[plan.buffer(static_cast<int>(v))];
+        QVERIFY(buffer.persistent && buffer.first == 0 && buffer.last == plan.steps().size() - 1);
+        const ValueKind kind = graph.values[value.graph_value].kind;
+        QCOMPARE(buffer.category == MemoryCategory::parameters, kind == ValueKind::parameter);
+        QCOMPARE(buffer.category == MemoryCategory::optimizer, kind == ValueKind::optimizer_state);
       }
     }
   }
@@ -110,23 +111,24 @@ class MemoryPlanTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const int threads = 1 + i % 3;
       const Planned plan = planned(graphs, threads);
-      for (size_t s = 0; s < plan.program.steps.size(); ++s) {
-        const Step& step = plan.program.steps[s];
+      for (int p = 0; p < plan.steps().size(); ++p) {
+        const Step& step = plan.steps()[p];
+        const int workspace = plan.arena.workspace[plan.steps().id(p)];
         int64_t declared = 0;
         if (step.kind == StepKind::compute) {
           std::vector<TensorType> operands, results;
           for (int v : step.inputs)
-            operands.push_back({plan.program.values[v].local_shape, plan.program.values[v].dtype});
+            operands.push_back({plan.program().values[v].local_shape, plan.program().values[v].dtype});
           for (int v : step.outputs)
-            results.push_back({plan.program.values[v].local_shape, plan.program.values[v].dtype});
+            results.push_back({plan.program().values[v].local_shape, plan.program().values[v].dtype});
           const Op& op = plan.one.graph.ops[step.op];
           declared = op.definition->workspace_bytes(op.attributes, operands, results, threads);
         }
-        QCOMPARE(step.workspace >= 0, declared > 0);
+        QCOMPARE(workspace >= 0, declared > 0);
         if (declared == 0) continue;
-        const Buffer& buffer = plan.program.buffers[step.workspace];
+        const Buffer& buffer = plan.arena.buffers[workspace];
         QCOMPARE(buffer.bytes, declared);
-        QVERIFY(buffer.first == static_cast<int>(s) && buffer.last == buffer.first);
+        QVERIFY(buffer.first == p && buffer.last == p);
         QVERIFY(buffer.category == MemoryCategory::workspace);
       }
     }
@@ -136,52 +138,46 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(5);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      PlanTotals totals;
-      total_memory(plan.program, totals);
+      const MemoryPeak peak = memory_peak(plan.arena);
       int64_t sum = 0, persistent = 0, parameters = 0;
-      for (int64_t bytes : totals.memory) sum += bytes;
-      for (const Buffer& buffer : plan.program.buffers) {
-        if (buffer.persistent) persistent += aligned(buffer.bytes);
-        if (buffer.category == MemoryCategory::parameters) parameters += aligned(buffer.bytes);
+      for (int64_t bytes : peak.categories) sum += bytes;
+      for (const Buffer& buffer : plan.arena.buffers) {
+        if (buffer.persistent) persistent += round_up(buffer.bytes);
+        if (buffer.category == MemoryCategory::parameters) parameters += round_up(buffer.bytes);
       }
-      QCOMPARE(sum, totals.live_lower_bound);
-      QCOMPARE(totals.memory[static_cast<int>(MemoryCategory::parameters)], parameters);
-      QCOMPARE(totals.memory[static_cast<int>(MemoryCategory::optimizer)], 2 * parameters);
-      QVERIFY(persistent <= sum && sum <= plan.program.arena_bytes);
-      QCOMPARE(totals.memory_total, plan.program.arena_bytes);
+      QCOMPARE(sum, peak.live_bytes);
+      QCOMPARE(peak.categories[static_cast<int>(MemoryCategory::parameters)], parameters);
+      QCOMPARE(peak.categories[static_cast<int>(MemoryCategory::optimizer)], 2 * parameters);
+      QVERIFY(persistent <= sum && sum <= plan.arena.bytes);
     }
   }
 
   void overlapping_buffers_are_found() {
     RandomGraphs graphs(6);
     for (int i = 0; i < graph_count; ++i) {
-      Planned plan = planned(graphs);
-      std::vector<Buffer>& buffers = plan.program.buffers;
-      Program moved = plan.program;
+      const Planned plan = planned(graphs);
+      const std::vector<Buffer>& buffers = plan.arena.buffers;
+      ArenaLayout moved = plan.arena;
       moved.buffers[1].offset = moved.buffers[0].offset;  // both persistent
       QVERIFY(buffers[0].persistent && buffers[1].persistent);
       QVERIFY_THROWS_EXCEPTION(Failure, verify_memory(moved));
-      moved = plan.program;
-      moved.arena_bytes = buffers.back().offset + buffers.back().bytes - 1;
+      moved = plan.arena;
+      moved.bytes = buffers.back().offset + buffers.back().bytes - 1;
       QVERIFY_THROWS_EXCEPTION(Failure, verify_memory(moved));
     }
   }
 
-  void predicted_totals_are_the_sums_over_steps() {
+  void every_step_is_predicted_to_take_time_and_only_collectives_to_send() {
     RandomGraphs graphs(7);
     for (int i = 0; i < graph_count; ++i) {
-      Planned plan = planned(graphs);
-      PlanTotals totals;
-      predict_time(plan.program, plan.one.graph, cost_rates(DeviceProfile{}, plan.one.mesh.device_count()), totals);
-      double wire = 0, flops = 0, seconds = 0;
-      for (const Step& step : plan.program.steps) {
-        QVERIFY(step.seconds > 0 && step.wire_bytes >= 0 && step.flops >= 0);
+      const Planned plan = planned(graphs);
+      const CostRates rates = cost_rates(DeviceProfile{}, plan.one.mesh.device_count());
+      const StepTable<double> seconds = predict_seconds(plan.program(), plan.one.graph, rates);
+      for (int p = 0; p < plan.steps().size(); ++p) {
+        const Step& step = plan.steps()[p];
+        QVERIFY(seconds[plan.steps().id(p)] > 0 && step.wire_bytes >= 0 && step.flops >= 0);
         QVERIFY(is_collective(step.kind) || step.wire_bytes == 0);
-        wire += step.wire_bytes, flops += step.flops, seconds += step.seconds;
       }
-      QCOMPARE(totals.wire_bytes_per_device, wire);
-      QCOMPARE(totals.flops_per_device, flops);
-      QCOMPARE(totals.seconds_per_step, seconds);
     }
   }
 

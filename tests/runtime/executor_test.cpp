@@ -157,7 +157,7 @@ class ExecutorTest : public QObject {
         QVERIFY2(holds(small, wholes[i], there[i]), (to_string(from, mesh) + " -> " + to_string(to, mesh)).c_str());
         QVERIFY2(holds(small, wholes[i], back[i]), (to_string(to, mesh) + " -> " + to_string(from, mesh)).c_str());
       }
-      for (const Step& step : small.plan.program.steps) ++seen[step.kind];
+      for (const Step& step : small.steps()) ++seen[step.kind];
     }
     for (StepKind kind : {StepKind::slice, StepKind::all_gather, StepKind::all_to_all, StepKind::collective_permute}) {
       QVERIFY2(seen[kind] > 3, "every kind of step must occur");
@@ -184,7 +184,7 @@ class ExecutorTest : public QObject {
       fill_partial(small, cases, whole, source);
       small.run();
       QVERIFY2(holds(small, whole, result), (to_string(from, mesh) + " -> " + to_string(to, mesh)).c_str());
-      for (const Step& step : small.plan.program.steps) ++seen[step.kind];
+      for (const Step& step : small.steps()) ++seen[step.kind];
     }
     QVERIFY(seen[StepKind::all_reduce] > 3 && seen[StepKind::reduce_scatter] > 3);
   }
@@ -207,11 +207,10 @@ class ExecutorTest : public QObject {
     small.graph->ops.push_back(op);
     const std::vector<TensorType> operands = {{{4, 3}, DType::f32}, {{3, 10}, DType::f32}};
     const std::vector<TensorType> results = {{{4, 10}, DType::f32}};
-    Step& step = small.add_step(StepKind::compute, "product", {x, w}, {partial});
-    step.op = 0;
-    step.workspace = small.add_buffer(
+    small.add_step(StepKind::compute, {x, w}, {partial}).op = 0;
+    small.plan.arena.workspace[{0, 0}] = small.add_buffer(
         op.definition->workspace_bytes(op.attributes, operands, results, small.plan.profile.threads_per_rank(4)));
-    small.add_step(StepKind::all_reduce, "sum", {partial}, {y}).axes = {1};
+    small.add_step(StepKind::all_reduce, {partial}, {y}, list({1}));
     small.allocate();
     const std::vector<float> a = cases.whole_numbers(48), b = cases.whole_numbers(60);
     small.fill(a, x);
@@ -250,29 +249,28 @@ class ExecutorTest : public QObject {
     const Unknown unknown;
     Op op;
     op.definition = &unknown;
+    op.name = "MLP_0/odd";
     SmallPlan missing(grid(1, 2));
     missing.graph->ops.push_back(op);
     const int value = missing.add_value({4}, Sharding::replicated(1));
-    missing.add_step(StepKind::slice, "first", {value}, {missing.add_value({4}, Sharding::replicated(1))});
-    missing.add_step(StepKind::compute, "MLP_0/odd", {value}, {value}).op = 0;
+    missing.add_step(StepKind::slice, {value}, {missing.add_value({4}, Sharding::replicated(1))});
+    missing.add_step(StepKind::compute, {value}, {value}).op = 0;
     missing.allocate();
     QVERIFY(failure_place(missing).starts_with("step 1 (MLP_0/odd)"));
 
     SmallPlan wrong(grid(1, 2));
     Sharding split = Sharding::replicated(1);
     split.dims[0] = list({1});
-    wrong.add_step(StepKind::slice, "grow", {wrong.add_value({4}, split)},
-                   {wrong.add_value({4}, Sharding::replicated(1))});
+    const int part = wrong.add_value({4}, split);
+    wrong.add_step(StepKind::slice, {part}, {wrong.add_value({4}, Sharding::replicated(1))}, list({1}));
     wrong.allocate();
-    QVERIFY(failure_place(wrong).starts_with("step 0 (grow)"));
+    QVERIFY(failure_place(wrong).starts_with("step 0 (slice over b of value 0)"));
 
     SmallPlan refused(grid(1, 2));
-    Step& step = refused.add_step(StepKind::all_gather, "join", {refused.add_value({4}, split)},
-                                  {refused.add_value({4}, Sharding::replicated(1))});
-    step.axes = {1};
-    step.concat_dims = {7};
+    const int half = refused.add_value({4}, split), whole = refused.add_value({4}, Sharding::replicated(1));
+    refused.add_step(StepKind::all_gather, {half}, {whole}, list({1})).moved[0].concat_dim = 7;
     refused.allocate();
-    QVERIFY(failure_place(refused).starts_with("step 0 (join)"));
+    QVERIFY(failure_place(refused).starts_with("step 0 (all-gather over b of value 0)"));
   }
 
   void a_permute_gives_each_device_its_box_and_moves_no_more_than_it_must() {

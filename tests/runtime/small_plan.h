@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/base/align.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/mesh/box_runs.h"
 #include "engine/mesh/reshard.h"
@@ -22,15 +23,16 @@ class SmallPlan {
   explicit SmallPlan(Mesh mesh) {
     plan.mesh = std::move(mesh);
     plan.graph = graph;
+    plan.program.tasks.emplace_back().name = "forward";
+    plan.arena.workspace.tasks.emplace_back();
   }
 
   int add_value(const Shape& shape, const Sharding& sharding) {
     ProgramValue value;
-    value.name = "value " + std::to_string(plan.program.values.size());
     value.shape = shape;
     value.sharding = sharding;
     value.local_shape = local_shape(sharding, plan.mesh, shape);
-    value.buffer = add_buffer(value.bytes());
+    plan.arena.buffer_of.push_back(add_buffer(value.bytes()));
     plan.program.values.push_back(value);
     return static_cast<int>(plan.program.values.size()) - 1;
   }
@@ -38,23 +40,27 @@ class SmallPlan {
   int add_buffer(int64_t bytes) {
     Buffer buffer;
     buffer.bytes = bytes;
-    buffer.offset = plan.program.arena_bytes;
-    plan.program.arena_bytes += (bytes + 63) / 64 * 64;
-    plan.program.buffers.push_back(buffer);
-    return static_cast<int>(plan.program.buffers.size()) - 1;
+    buffer.offset = plan.arena.bytes;
+    plan.arena.bytes += round_up(bytes);
+    plan.arena.buffers.push_back(buffer);
+    return static_cast<int>(plan.arena.buffers.size()) - 1;
   }
 
-  Step& add_step(StepKind kind, std::string name, std::vector<int> inputs, std::vector<int> outputs) {
+  Step& add_step(StepKind kind, std::vector<int> inputs, std::vector<int> outputs, AxisList axes = {}) {
     Step step;
     step.kind = kind;
-    step.name = std::move(name);
-    step.split_dims.assign(inputs.size(), -1);
-    step.concat_dims.assign(inputs.size(), -1);
+    step.axes = axes;
+    if (kind != StepKind::compute) step.moved.resize(inputs.size());
     step.inputs = std::move(inputs);
     step.outputs = std::move(outputs);
-    plan.program.steps.push_back(std::move(step));
-    return plan.program.steps.back();
+    std::vector<AxisList>& groups = plan.program.groups;
+    if (is_collective(kind) && std::ranges::find(groups, axes) == groups.end()) groups.push_back(axes);
+    steps().push_back(std::move(step));
+    plan.arena.workspace.tasks[0].push_back(-1);
+    return steps().back();
   }
+
+  std::vector<Step>& steps() { return plan.program.tasks[0].steps; }
 
   // Steps that turn values of one layout (all the same shape and layout) into new ones of another, as one bucket.
   std::vector<int> add_reshard(std::vector<int> values, const Sharding& to) {
@@ -65,23 +71,24 @@ class SmallPlan {
       static constexpr StepKind kinds[] = {StepKind::slice,      StepKind::all_gather,
                                            StepKind::all_reduce, StepKind::reduce_scatter,
                                            StepKind::all_to_all, StepKind::collective_permute};
-      Step& step = add_step(kinds[static_cast<int>(hop.kind)], "reshard", values, next);
-      step.axes.assign(hop.axes.begin(), hop.axes.end());
-      step.split_dims.assign(values.size(), hop.split_dim);
-      step.concat_dims.assign(values.size(), hop.concat_dim);
+      Step& step = add_step(kinds[static_cast<int>(hop.kind)], values, next, hop.axes);
+      for (MovedArray& array : step.moved) array.split_dim = hop.split_dim, array.concat_dim = hop.concat_dim;
       step.group_size = group_size(hop.axes, plan.mesh);
       values = next;
     }
     return values;
   }
 
-  void allocate() { arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.program.arena_bytes / 64)); }
+  void allocate() {
+    plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
+    arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.arena.bytes / line_bytes));
+  }
 
   std::byte* arena(int device) { return reinterpret_cast<std::byte*>(arenas[device].data()); }
 
   std::span<float> part(int device, int value) {
     const ProgramValue& v = plan.program.values[value];
-    return {reinterpret_cast<float*>(arena(device) + plan.program.buffers[v.buffer].offset),
+    return {reinterpret_cast<float*>(arena(device) + plan.buffer(value).offset),
             static_cast<size_t>(element_count(v.local_shape))};
   }
 
@@ -119,7 +126,7 @@ class SmallPlan {
           try {
             Executor executor(plan, device, arena(device), *communicators[device],
                               observers.empty() ? nullptr : observers[device]);
-            for (int64_t step = 0; step < steps; ++step) executor.run_step(step);
+            for (int64_t step = 0; step < steps; ++step) executor.run(Purpose::train_step, {step});
           } catch (...) {
             errors[device] = std::current_exception();
             communicators[device]->abort();

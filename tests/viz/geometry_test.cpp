@@ -163,20 +163,19 @@ class GeometryTest : public QObject {
   void visible_buffers_lie_in_the_window_and_all_large_ones_are_there() {
     std::mt19937 random(6);
     for (int round = 0; round < 50; ++round) {
-      Program program;
-      program.steps.resize(100 + random() % 400);
-      const int steps = static_cast<int>(program.steps.size());
+      ArenaLayout arena;
+      const int steps = arena.length = static_cast<int>(100 + random() % 400);
       for (int i = 0; i < 500; ++i) {
         Buffer buffer;
         buffer.bytes = 64 * (1 + int64_t(random() % 5000));
         buffer.offset = 64 * int64_t(random() % 100000);
         buffer.first = static_cast<int>(random() % static_cast<unsigned>(steps));
         buffer.last = std::min(steps - 1, buffer.first + static_cast<int>(random() % 50));
-        program.arena_bytes = std::max(program.arena_bytes, buffer.offset + buffer.bytes);
-        program.buffers.push_back(buffer);
+        arena.bytes = std::max(arena.bytes, buffer.offset + buffer.bytes);
+        arena.buffers.push_back(buffer);
       }
       const double width = 400, height = 300;
-      const std::vector<BufferRect> rects = visible_buffers(program, whole_life(program), width, height);
+      const std::vector<BufferRect> rects = visible_buffers(arena, whole_life(arena), width, height);
       std::vector<bool> shown(500, false);
       double last_area = 1e18;
       for (const BufferRect& rect : rects) {
@@ -187,16 +186,16 @@ class GeometryTest : public QObject {
         last_area = rect.place.width * rect.place.height;
       }
       for (size_t i = 0; i < 500; ++i) {
-        const Buffer& buffer = program.buffers[i];
+        const Buffer& buffer = arena.buffers[i];
         const double wide = (buffer.last - buffer.first + 1) * width / steps;
-        const double high = double(buffer.bytes) * height / double(program.arena_bytes);
+        const double high = double(buffer.bytes) * height / double(arena.bytes);
         if (wide > 1.001 && high > 1.001) QVERIFY(shown[i]);
         if (wide < 0.999 || high < 0.999) QVERIFY(!shown[i]);
       }
-      const std::vector<CategoryBytes> live = live_bytes(program);
+      const std::vector<CategoryBytes> live = live_bytes(arena);
       for (int s = 0; s < steps; s += 37) {
         int64_t expected = 0, counted = 0;
-        for (const Buffer& buffer : program.buffers)
+        for (const Buffer& buffer : arena.buffers)
           if (buffer.first <= s && s <= buffer.last) expected += buffer.bytes;
         for (int64_t bytes : live[static_cast<size_t>(s)]) counted += bytes;
         QCOMPARE(counted, expected);

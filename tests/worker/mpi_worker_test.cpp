@@ -110,23 +110,24 @@ class MpiWorkerTest : public QObject {
       const RankStatus status = reader.status();
       QCOMPARE(status.state, RankState::finished);
       QCOMPARE(status.plan_hash, plan.hash);
+      QCOMPARE(status.parameter_bytes, threads.ranks[rank].parameter_bytes);
+      QCOMPARE(status.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
       const std::vector<StepRecord> steps = reader.take_steps();
       QCOMPARE(steps.size(), size_t{4});
       for (size_t step = 0; step < 4; ++step) {
-        QVERIFY(steps[step].metrics == threads.steps[step].record.metrics);
-        QCOMPARE(steps[step].use.arena_bytes, plan.program.arena_bytes);
-        QCOMPARE(steps[step].use.parameter_bytes, threads.ranks[rank].parameter_bytes);
-        QCOMPARE(steps[step].use.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
-        QVERIFY(std::abs(steps[step].use.wire_bytes - plan.totals.wire_bytes_per_device) < 1);
+        QCOMPARE(steps[step].loss, threads.steps[step].record.loss);
+        QCOMPARE(steps[step].accuracy, threads.steps[step].record.accuracy);
+        QCOMPARE(steps[step].arena_bytes, plan.arena.bytes);
+        QVERIFY(std::abs(steps[step].wire_bytes - plan.totals.wire_bytes_per_device) < 1);
       }
       const std::vector<StepEvent> events = reader.take_events();
-      QCOMPARE(events.size(), 4 * plan.program.steps.size());
+      QCOMPARE(events.size(), 4 * size_t(plan.steps().size()));
       for (size_t i = 0; i < events.size(); ++i) {
         const StepEvent& event = events[i];
-        QCOMPARE(size_t(event.plan_step), i % plan.program.steps.size());
-        QCOMPARE(size_t(event.training_step), i / plan.program.steps.size());
+        QCOMPARE(size_t(event.plan_step), i % size_t(plan.steps().size()));
+        QCOMPARE(size_t(event.training_step), i / size_t(plan.steps().size()));
         QVERIFY(event.arrive_ns <= event.start_ns && event.start_ns <= event.end_ns);
-        if (!is_collective(plan.program.steps[event.plan_step].kind)) QCOMPARE(event.bytes, int64_t{0});
+        if (!is_collective(plan.steps()[event.plan_step].kind)) QCOMPARE(event.bytes, int64_t{0});
       }
     }
   }

@@ -6,8 +6,7 @@
 #include <new>
 #include <thread>
 
-#include "engine/compile/data_request.h"
-#include "engine/data/data_kind.h"
+#include "engine/base/align.h"
 #include "engine/worker/parameter_init.h"
 
 using namespace shardscope;
@@ -33,19 +32,18 @@ Plan gathering_plan() {
   const auto add = [&](const char* name, Shape shape, DType dtype, Sharding sharding) {
     graph->values.push_back({name, {shape, dtype}, ValueKind::input, no_id, 0});
     ProgramValue value;
-    value.name = name;
     value.graph_value = static_cast<ValueId>(graph->values.size()) - 1;
     value.dtype = dtype;
     value.shape = shape;
     value.sharding = sharding;
     value.local_shape = local_shape(sharding, plan.mesh, shape);
-    value.buffer = static_cast<int>(plan.program.buffers.size());
+    plan.arena.buffer_of.push_back(static_cast<int>(plan.arena.buffers.size()));
     Buffer buffer;
     buffer.bytes = value.bytes();
-    buffer.offset = plan.program.arena_bytes;
+    buffer.offset = plan.arena.bytes;
     buffer.persistent = true;
-    plan.program.arena_bytes += (buffer.bytes + 63) / 64 * 64;
-    plan.program.buffers.push_back(buffer);
+    plan.arena.bytes += round_up(buffer.bytes);
+    plan.arena.buffers.push_back(buffer);
     plan.program.values.push_back(value);
     return static_cast<int>(plan.program.values.size()) - 1;
   };
@@ -59,7 +57,6 @@ Plan gathering_plan() {
   const int w = add("w", {32, 48}, DType::f32, kernel), mu = add("mu", {32, 48}, DType::f32, kernel);
   const int whole = add("whole", {32, 48}, DType::f32, Sharding::replicated(2));
   graph->inputs = {{"labels", labels}, {"tokens", tokens}};
-  graph->limits = {{"labels", 16}, {"tokens", 16}};
   graph->outputs = {{"logits", logits}};
   Parameter parameter;
   parameter.path = {"params", "Dense_0", "kernel"};
@@ -77,24 +74,22 @@ Plan gathering_plan() {
   plan.parameters.push_back(stored);
   plan.graph = graph;
   plan.input_values = {labels, tokens};
-  plan.metrics = {{"loss", loss}, {"accuracy", accuracy}};
+  plan.loss_value = loss;
+  plan.accuracy_value = accuracy;
   Step step;
   step.kind = StepKind::all_gather;
-  step.name = "gather kernel";
   step.inputs = {w};
   step.outputs = {whole};
-  step.axes = {1};
-  step.split_dims = {-1};
-  step.concat_dims = {1};
-  plan.program.steps.push_back(step);
+  step.axes = list({1});
+  step.moved = {{-1, 1, {}}};
+  plan.program.groups = {step.axes};
+  plan.program.tasks = {{"forward", Phase::forward, {step}, {w}, {whole}}};
+  plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
+  plan.arena.workspace.tasks = {{-1}};
   return plan;
 }
 
 constexpr double gathered_wire_bytes = 32 * 48 * 4 / 2;
-
-struct alignas(64) Line {
-  std::byte bytes[64];
-};
 
 // What each of `ranks` ranks throws, when rank r trains the plan that `plan_of` gives it.
 std::vector<Error> failures(int ranks, const std::function<Plan(int)>& plan_of) {
@@ -104,6 +99,9 @@ std::vector<Error> failures(int ranks, const std::function<Plan(int)>& plan_of) 
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const Plan plan = plan_of(rank);
+      struct alignas(64) Line {
+        std::byte bytes[64];
+      };
       std::vector<Line> memory(rank_memory_bytes(plan) / 64);
       try {
         train(plan, 3, *communicators[rank], {memory.data()->bytes, memory.size() * 64}, {});
@@ -141,54 +139,21 @@ class WorkerTest : public QObject {
     for (int64_t step = 0; step < 5; ++step) {
       const StepReport& report = result.steps[step];
       QCOMPARE(report.record.step, step);
-      QCOMPARE(report.record.use.wire_bytes, gathered_wire_bytes);
+      QCOMPARE(report.record.wire_bytes, gathered_wire_bytes);
       QCOMPARE(report.ranks.size(), size_t{4});
       for (const RankUse& use : report.ranks) {
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);
-        QCOMPARE(use.arena_bytes, plan.program.arena_bytes);
+        QCOMPARE(use.arena_bytes, plan.arena.bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
         QCOMPARE(use.optimizer_bytes, int64_t{32 * 24 * 4});
       }
     }
   }
 
-  void every_step_finds_its_own_inputs_in_the_arena() {
-    Plan plan = gathering_plan();
-    Graph graph = *plan.graph;
-    for (const auto& [name, value] : graph.inputs) graph.values[value].type.dtype = DType::f32;
-    for (int value : plan.input_values) plan.program.values[value].dtype = DType::f32;
-    plan.graph = std::make_shared<Graph>(graph);
-    plan.config.data = {"normal", {{"batch_size", int64_t{4}}, {"seed", int64_t{6}}}};
-    const auto source = make_data_source(plan.config.data, data_request(graph));
-
-    for (int64_t steps : {1, 2, 5}) {
-      auto communicators = make_thread_communicators(4);
-      std::vector<std::vector<Line>> memory(4, std::vector<Line>(rank_memory_bytes(plan) / 64));
-      {
-        std::vector<std::jthread> threads;
-        for (int rank = 0; rank < 4; ++rank) {
-          threads.emplace_back([&, rank] {
-            train(plan, steps, *communicators[rank], {memory[rank].data()->bytes, memory[rank].size() * 64}, {});
-          });
-        }
-      }
-      for (int rank = 0; rank < 4; ++rank) {
-        for (int id : plan.input_values) {
-          const ProgramValue& value = plan.program.values[id];
-          std::vector<std::byte> expected(value.bytes());
-          const Box box = shard_box(value.sharding, plan.mesh, value.shape, rank);
-          source->fill(value.name, box, steps - 1, expected);
-          const std::byte* held = memory[rank].data()->bytes + plan.program.buffers[value.buffer].offset;
-          QVERIFY(std::equal(expected.begin(), expected.end(), held));
-        }
-      }
-    }
-  }
-
   void a_write_past_the_plans_arena_is_measured() {
     Plan plan = gathering_plan();
-    const int64_t used = plan.program.arena_bytes;
-    plan.program.arena_bytes -= 64;
+    const int64_t used = plan.arena.bytes;
+    plan.arena.bytes -= 64;
     QCOMPARE(train_in_threads(plan, 1).ranks.at(2).arena_bytes, used);
   }
 
@@ -229,19 +194,19 @@ class WorkerTest : public QObject {
   void when_one_rank_fails_all_end_and_its_error_is_told() {
     const auto broken = [](int rank) {
       Plan plan = gathering_plan();
-      if (rank == 1) plan.program.steps[0].concat_dims = {5};
+      if (rank == 1) plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
       return plan;
     };
     const std::vector<Error> errors = failures(4, broken);
-    QVERIFY(errors[1].where.starts_with("step 0 (gather kernel)"));
+    QVERIFY(errors[1].where.starts_with("step 0 (all-gather over model of w)"));
     for (int rank : {0, 2, 3}) QCOMPARE(errors[rank].code, std::string("comm_aborted"));
     Plan plan = gathering_plan();
-    plan.program.steps[0].concat_dims = {5};
+    plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
     try {
       train_in_threads(plan, 1);
       QFAIL("a broken plan must not train");
     } catch (const Failure& failure) {
-      QVERIFY(failure.errors().front().where.starts_with("step 0 (gather kernel)"));
+      QVERIFY(failure.errors().front().where.starts_with("step 0 (all-gather over model of w)"));
     }
   }
 };

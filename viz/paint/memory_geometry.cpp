@@ -4,17 +4,17 @@
 
 namespace shardscope {
 
-MemoryWindow whole_life(const Program& program) {
-  return {0, std::max<double>(0, double(program.steps.size()) - 1), 0, double(program.arena_bytes)};
+MemoryWindow whole_life(const ArenaLayout& arena) {
+  return {0, std::max<double>(0, double(arena.length) - 1), 0, double(arena.bytes)};
 }
 
-std::vector<BufferRect> visible_buffers(const Program& program, const MemoryWindow& window, double width, double height,
-                                        double least) {
+std::vector<BufferRect> visible_buffers(const ArenaLayout& arena, const MemoryWindow& window, double width,
+                                        double height, double least) {
   const double step_pixels = width / (window.last_step - window.first_step + 1);
   const double byte_pixels = height / std::max(1.0, window.high - window.low);
   std::vector<BufferRect> rects;
-  for (size_t i = 0; i < program.buffers.size(); ++i) {
-    const Buffer& buffer = program.buffers[i];
+  for (size_t i = 0; i < arena.buffers.size(); ++i) {
+    const Buffer& buffer = arena.buffers[i];
     const double left = std::max(0.0, (buffer.first - window.first_step) * step_pixels);
     const double right = std::min(width, (buffer.last + 1 - window.first_step) * step_pixels);
     const double top = std::max(0.0, (double(buffer.offset) - window.low) * byte_pixels);
@@ -28,10 +28,10 @@ std::vector<BufferRect> visible_buffers(const Program& program, const MemoryWind
   return rects;
 }
 
-std::vector<CategoryBytes> live_bytes(const Program& program) {
-  const int steps = static_cast<int>(program.steps.size());
+std::vector<CategoryBytes> live_bytes(const ArenaLayout& arena) {
+  const int steps = arena.length;
   std::vector<CategoryBytes> live(steps + 1, CategoryBytes{});
-  for (const Buffer& buffer : program.buffers) {
+  for (const Buffer& buffer : arena.buffers) {
     const int first = std::clamp(buffer.first, 0, steps), last = std::clamp(buffer.last, -1, steps - 1);
     if (last < first) continue;
     live[first][static_cast<int>(buffer.category)] += buffer.bytes;

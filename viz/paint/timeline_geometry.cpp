@@ -4,13 +4,14 @@
 
 namespace shardscope {
 
-PredictedTimeline predict(const Program& program) {
+PredictedTimeline predict(const Plan& plan) {
   PredictedTimeline timeline;
-  for (size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& step = program.steps[i];
-    TimelineLane& lane = is_collective(step.kind) ? timeline.collectives : timeline.compute;
-    lane.slices.push_back({timeline.seconds, timeline.seconds + step.seconds, static_cast<int>(i)});
-    timeline.seconds += step.seconds;
+  const SequenceSteps steps = plan.steps();
+  for (int position = 0; position < steps.size(); ++position) {
+    const double seconds = plan.seconds(position);
+    TimelineLane& lane = is_collective(steps[position].kind) ? timeline.collectives : timeline.compute;
+    lane.slices.push_back({timeline.seconds, timeline.seconds + seconds, position});
+    timeline.seconds += seconds;
   }
   return timeline;
 }

@@ -7,10 +7,10 @@
 
 namespace shardscope {
 
-// A stretch of time in which one step of the program runs; seconds from the start of the training step.
+// A stretch of time in which one step of the main sequence runs; seconds from the start of the training step.
 struct TimelineSlice {
   double start = 0, end = 0;
-  int step = -1;
+  int step = -1;  // its position
 };
 
 // Slices in order of start that do not overlap.
@@ -18,13 +18,14 @@ struct TimelineLane {
   std::vector<TimelineSlice> slices;
 };
 
-// The predicted run of a program: its steps one after the other; local work and collectives on lanes of their own.
+// The predicted run of a plan's main sequence: its steps one after the other; local work and collectives on lanes of
+// their own.
 struct PredictedTimeline {
   TimelineLane compute;
   TimelineLane collectives;
   double seconds = 0;
 };
-PredictedTimeline predict(const Program& program);
+PredictedTimeline predict(const Plan& plan);
 
 // What is drawn of a lane: one slice, or several neighbours folded into one bar because they are too narrow to tell
 // apart.

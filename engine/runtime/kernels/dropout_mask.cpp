@@ -2,7 +2,8 @@
 
 namespace shardscope {
 
-void DropoutMask::start_step(int64_t step) {
+void DropoutMask::start_step(int64_t step, bool training) {
+  training_ = training;
   if (active()) key_ = key_at(step_key_, step);
 }
 

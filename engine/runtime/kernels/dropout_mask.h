@@ -14,16 +14,18 @@ class DropoutMask {
  public:
   explicit DropoutMask(const DropoutAttributes& attributes) : rate_(attributes.rate), step_key_(attributes.key) {}
 
-  bool active() const { return rate_ > 0; }
+  bool active() const { return rate_ > 0 && training_; }
   // The probability of being kept, in the precision in which JAX draws and divides.
   float keep_probability() const { return static_cast<float>(1.0 - rate_); }
-  void start_step(int64_t step);
+  // Nothing is dropped where the step does not train.
+  void start_step(int64_t step, bool training);
   // 1 where elements first, first + 1, ... are kept, else 0. With rate 1 nothing is kept.
   void fill(uint64_t first, std::span<uint8_t> kept) const;
 
  private:
   double rate_;
   StepKey step_key_;
+  bool training_ = true;
   Key key_;
 };
 

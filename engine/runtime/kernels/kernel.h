@@ -59,7 +59,8 @@ struct KernelArguments {
 };
 
 struct StepContext {
-  int64_t step = 0;  // training step, from 0
+  int64_t step = 0;      // training step, from 0
+  bool training = true;  // false where a model is evaluated: dropout keeps everything
 };
 
 // The local computation of one op. Made once, run every step; run() allocates nothing of note.

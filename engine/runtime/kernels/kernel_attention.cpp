@@ -60,7 +60,7 @@ class AttentionKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    dropout_.start_step(context.step);
+    dropout_.start_step(context.step, context.training);
     parallel_for(threads_, shape_.batch * shape_.heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];
       for (int64_t i = begin; i < end; ++i) {

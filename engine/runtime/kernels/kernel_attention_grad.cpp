@@ -74,7 +74,7 @@ class AttentionGradKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    dropout_.start_step(context.step);
+    dropout_.start_step(context.step, context.training);
     const int64_t served = shape_.heads / shape_.key_heads;
     parallel_for(threads_, shape_.batch * shape_.key_heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];

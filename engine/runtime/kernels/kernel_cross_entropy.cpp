@@ -90,9 +90,8 @@ class TermsKernel : public Kernel {
     label_logit_[row] = !vocabulary_.is_label(label) ? not_a_number
                         : vocabulary_.holds(label)   ? logits[label - vocabulary_.first]
                                                      : 0.0f;
-    const int64_t i = find_first(logits, top_[row], vocabulary_.size);
-    first_[row] =
-        i == vocabulary_.size ? std::numeric_limits<int32_t>::min() : -static_cast<int32_t>(vocabulary_.first + i);
+    first_[row] = first == vocabulary_.size ? std::numeric_limits<int32_t>::min()
+                                            : -static_cast<int32_t>(vocabulary_.first + first);
   }
 
   const float* logits_;

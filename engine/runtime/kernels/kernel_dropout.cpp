@@ -37,7 +37,7 @@ class DropoutKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    mask_.start_step(context.step);
+    mask_.start_step(context.step, context.training);
     parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
       if (!mask_.active()) {
         if (y_ != x_) std::copy(x_ + begin, x_ + end, y_ + begin);

@@ -1,0 +1,98 @@
+#include "engine/compile/describe.h"
+
+#include <fmt/format.h>
+
+#include "engine/plan/memory_plan.h"
+
+namespace shardscope {
+
+namespace {
+
+Origin cost_origin(const LayoutProblem& problem, LayoutMode mode, OpId op, const OpChoice& choice) {
+  if (mode == LayoutMode::as_written) return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
+  if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
+  std::string other = to_string(result_sharding(problem.rules[op], *choice.runner_up, 0), problem.mesh);
+  return {Origin::Kind::cost,
+          fmt::format("cheapest: {} instead would take {:.2f} ms more a step", other, choice.margin_seconds * 1e3)};
+}
+
+}  // namespace
+
+std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& mesh,
+                                               const std::vector<ResolvedSpec>& specs, const Lowered& lowered) {
+  std::vector<ParameterPlan> plans;
+  std::vector<int> plan_of(graph.states.size(), -1);
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    const State& state = graph.states[i];
+    const int stored = lowered.versions[state.before].front();
+    if (state.trainable) {
+      const TensorType& type = graph.type(state.before);
+      plan_of[i] = static_cast<int>(plans.size());
+      plans.push_back({state.path,
+                       type.shape,
+                       type.dtype,
+                       specs[i].spec,
+                       !specs[i].place.empty(),
+                       to_sharding(specs[i].spec, mesh, static_cast<int>(type.shape.size())),
+                       static_cast<StateId>(i),
+                       stored,
+                       {},
+                       {}});
+    } else if (state.follows != no_id && plan_of[state.follows] >= 0) {
+      ParameterPlan& parameter = plans[plan_of[state.follows]];
+      parameter.state_names.push_back(state.collection.substr(state.collection.find('/') + 1));
+      parameter.state_values.push_back(stored);
+    }
+  }
+  return plans;
+}
+
+std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const Pins& pins, LayoutMode mode,
+                                          const std::vector<OpChoice>& choices, const Lowered& lowered) {
+  std::vector<ValueLayout> layouts;
+  const Graph& graph = problem.graph;
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const Value& value = graph.values[v];
+    bool shown = value.kind == ValueKind::input ||
+                 (value.producer != no_id && graph.ops[value.producer].phase == Phase::forward);
+    if (!shown || lowered.defined[v] < 0) continue;
+    Origin origin = pins.origins[v];
+    if (origin.text.empty() && value.producer != no_id) {
+      origin = cost_origin(problem, mode, value.producer, choices[value.producer]);
+    }
+    layouts.push_back({static_cast<ValueId>(v), value.name, value.type.shape,
+                       lowered.program.values[lowered.defined[v]].sharding, std::move(origin)});
+  }
+  return layouts;
+}
+
+PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds) {
+  PlanTotals totals;
+  const MemoryPeak peak = memory_peak(arena);
+  totals.memory = peak.categories;
+  totals.live_lower_bound = peak.live_bytes;
+  totals.memory_total = arena.bytes;
+  for (const TaskRun& run : program.main().runs) {
+    const std::vector<Step>& steps = program.tasks[run.task].steps;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      totals.wire_bytes_per_device += steps[s].wire_bytes;
+      totals.flops_per_device += steps[s].flops;
+      totals.seconds_per_step += seconds.tasks[run.task][s];
+    }
+  }
+  return totals;
+}
+
+std::vector<Error> warnings(const Plan& plan) {
+  std::vector<Error> list;
+  int64_t host_bytes = plan.totals.memory_total * plan.mesh.device_count();
+  if (host_bytes > plan.profile.memory_bytes) {
+    list.push_back({"memory",
+                    fmt::format("the ranks need {} MiB together, the host has {} MiB", host_bytes >> 20,
+                                plan.profile.memory_bytes >> 20),
+                    "mesh", "split more, or use a smaller batch"});
+  }
+  return list;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/compile/pins.h"
+#include "engine/plan/plan.h"
+#include "engine/shard/lowering.h"
+
+namespace shardscope {
+
+// What a plan tells of its arrays.
+
+// `specs` are the states'.
+std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& mesh,
+                                               const std::vector<ResolvedSpec>& specs, const Lowered& lowered);
+
+// Inputs and forward results, each with the reason of its layout.
+std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const Pins& pins, LayoutMode mode,
+                                          const std::vector<OpChoice>& choices, const Lowered& lowered);
+
+PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds);
+
+// What a person should know before the plan runs.
+std::vector<Error> warnings(const Plan& plan);
+
+}  // namespace shardscope

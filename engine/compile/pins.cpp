@@ -1,0 +1,83 @@
+#include "engine/compile/pins.h"
+
+#include <fmt/format.h>
+
+#include "engine/shard/propagation.h"
+
+namespace shardscope {
+
+namespace {
+
+// Axes of size 1 split nothing; without them equal layouts are equal values.
+Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh) {
+  Sharding result = Sharding::replicated(sharding.rank);
+  for (int d = 0; d < sharding.rank; ++d) {
+    for (AxisIndex axis : sharding.dims[d]) {
+      if (mesh.axis_size(axis) > 1) result.dims[d].push_back(axis);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const Mesh& mesh,
+                       const std::vector<ValueId>& cotangents) {
+  const SpecTargets arrays = spec_targets(graph);
+  ResolvedSpecs resolved = resolve_specs(sharding, mesh, arrays.targets);
+  if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
+  ResolvedPins result;
+  result.warnings = std::move(resolved.warnings);
+  result.states.resize(graph.states.size());
+  Pins& pins = result.pins;
+  pins.layouts.resize(graph.values.size());
+  pins.origins.resize(graph.values.size());
+  for (size_t t = 0; t < arrays.values.size(); ++t) {
+    ResolvedSpec& spec = resolved.specs[t];
+    const ValueId value = arrays.values[t];
+    if (spec.pinned) {
+      const int rank = static_cast<int>(graph.type(value).shape.size());
+      pins.layouts[value] = without_unit_axes(to_sharding(spec.spec, mesh, rank), mesh);
+      pins.origins[value] = spec.place.empty() ? Origin{Origin::Kind::replicated, spec.origin}
+                                               : Origin{Origin::Kind::user, "you set it in " + spec.origin};
+    }
+    if (graph.values[value].kind == ValueKind::state) {
+      const State& state = graph.states[graph.values[value].state];
+      pins.layouts[state.initial] = pins.layouts[value];
+      result.states[graph.values[value].state] = std::move(spec);
+    } else if (graph.values[value].kind == ValueKind::result && cotangents[value] != no_id) {
+      pins.layouts[cotangents[value]] = pins.layouts[value];
+    }
+  }
+  return result;
+}
+
+Pins propagate_pins(const Pins& pins, const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
+                    const std::vector<ValueId>& cotangents) {
+  Pins written = pins;
+  const auto explain = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
+    Origin& origin = written.origins[value];
+    origin.kind = Origin::Kind::propagated;
+    origin.text += fmt::format("{}dimension {} took {} through {}", origin.text.empty() ? "" : "; ", dim,
+                               mesh.axes()[axis].name, graph.ops[op].name);
+  };
+  const std::vector<Sharding> layouts = propagate(graph, mesh, rules, pins.layouts, explain);
+  for (size_t v = 0; v < layouts.size(); ++v) {
+    const Value& value = graph.values[v];
+    if (written.layouts[v] || value.type.shape.empty() || value.producer == no_id) continue;
+    if (graph.ops[value.producer].phase == Phase::forward) written.layouts[v] = layouts[v];
+  }
+  std::vector<bool> gradient(graph.values.size());
+  for (const State& state : graph.states) {
+    if (state.gradient != no_id) gradient[state.gradient] = true;
+  }
+  for (size_t v = 0; v < cotangents.size(); ++v) {
+    ValueId cotangent = cotangents[v];
+    if (cotangent != no_id && !written.layouts[cotangent] && !gradient[cotangent]) {
+      written.layouts[cotangent] = written.layouts[v];
+    }
+  }
+  return written;
+}
+
+}  // namespace shardscope

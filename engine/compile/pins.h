@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/compile/training_graph.h"
+#include "engine/graph/op_definition.h"
+#include "engine/plan/plan.h"
+#include "engine/shard/spec_rules.h"
+
+namespace shardscope {
+
+// Where values lie when they are defined, per graph value where somebody says so, and who says it.
+struct Pins {
+  std::vector<std::optional<Sharding>> layouts;
+  std::vector<Origin> origins;  // per graph value; the text is empty where nobody says
+};
+
+// What the run file's table of rules says of a graph (see engine/shard/spec_rules.h).
+struct ResolvedPins {
+  Pins pins;                         // of a value and of its cotangent alike; of a state before, after and at first
+  std::vector<ResolvedSpec> states;  // per state
+  std::vector<Error> warnings;
+};
+// Throws Failure with the errors of the table.
+ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const Mesh& mesh,
+                       const std::vector<ValueId>& cotangents);
+
+// The pins, and for every other forward array where propagation puts it, and its cotangent with it. Scalars stay
+// partial sums until they are needed.
+Pins propagate_pins(const Pins& pins, const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
+                    const std::vector<ValueId>& cotangents);
+
+}  // namespace shardscope

@@ -1,0 +1,59 @@
+#include "engine/compile/plan_hash.h"
+
+#include "engine/base/hash.h"
+#include "engine/config/write.h"
+#include "engine/graph/op_definition.h"
+
+namespace shardscope {
+
+namespace {
+
+// Ranks of different builds must not run together.
+constexpr std::string_view planner_version = "2";
+
+template <class T>
+void add_all(Hasher& hasher, const std::vector<T>& values) {
+  hasher.add(values.size()).add_bytes(std::as_bytes(std::span(values)));
+}
+
+void add_sharding(Hasher& hasher, const Sharding& sharding) {
+  hasher.add(sharding.rank).add(sharding.partial).add(sharding.reduction);
+  for (int d = 0; d < sharding.rank; ++d) hasher.add_bytes(std::as_bytes(std::span(&sharding.dims[d], 1)));
+}
+
+void add_step(Hasher& hasher, const Step& step) {
+  hasher.add(step.kind).add(step.op).add(step.payload_bytes).add(step.reduction).add(step.dtype);
+  add_all(hasher, step.inputs);
+  add_all(hasher, step.outputs);
+  hasher.add_bytes(std::as_bytes(std::span(&step.axes, 1)));
+  for (const MovedArray& array : step.moved) hasher.add(array.split_dim).add(array.concat_dim);
+}
+
+}  // namespace
+
+uint64_t plan_hash(const Plan& plan) {
+  const DeviceProfile& profile = plan.profile;
+  Hasher hasher;
+  hasher.add(planner_version).add(write_run_config(plan.config));
+  hasher.add(profile.cores).add(profile.matrix_flops_per_core).add(profile.memory_bytes_per_core);
+  hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
+  for (const Op& op : plan.graph->ops) hasher.add(op.definition->name()).add(op.attributes.text());
+  for (const ProgramValue& value : plan.program.values) {
+    hasher.add(value.graph_value).add(value.dtype);
+    add_sharding(hasher, value.sharding);
+  }
+  for (const Task& task : plan.program.tasks) {
+    hasher.add(task.name).add(task.steps.size());
+    for (const Step& step : task.steps) add_step(hasher, step);
+  }
+  for (const Sequence& sequence : plan.program.sequences) {
+    hasher.add(sequence.purpose).add(sequence.runs.size());
+    for (const TaskRun& run : sequence.runs) hasher.add(run.task).add(run.microbatch);
+  }
+  hasher.add(plan.arena.bytes);
+  for (const Buffer& buffer : plan.arena.buffers) hasher.add(buffer.offset).add(buffer.bytes);
+  add_all(hasher, plan.arena.buffer_of);
+  return hasher.digest();
+}
+
+}  // namespace shardscope

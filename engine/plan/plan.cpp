@@ -1,0 +1,17 @@
+#include "engine/plan/plan.h"
+
+#include "engine/program/program_text.h"
+
+namespace shardscope {
+
+double PlanTotals::fragmentation() const {
+  if (memory_total == 0) return 0;
+  return static_cast<double>(memory_total - live_lower_bound) / static_cast<double>(memory_total);
+}
+
+std::string Plan::step_name(const Step& step) const { return ProgramText{program, *graph, mesh}.step(step); }
+std::string Plan::cause(const Step& step) const { return ProgramText{program, *graph, mesh}.cause(step); }
+std::string Plan::value_name(int id) const { return ProgramText{program, *graph, mesh}.value(id); }
+std::string Plan::buffer_name(const Buffer& buffer) const { return ProgramText{program, *graph, mesh}.buffer(buffer); }
+
+}  // namespace shardscope

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "engine/program/arena_layout.h"
+#include "engine/program/program.h"
+
+namespace shardscope {
+
+// What a person reads of a program, made when it is asked for.
+struct ProgramText {
+  const Program& program;
+  const Graph& graph;
+  const Mesh& mesh;
+
+  // "params/Dense_0/kernel"; a reshard with its layout, "params/Dense_0/kernel [data][]".
+  std::string value(int id) const;
+  // The op's name; of a reshard "all-gather over data,model of params/Dense_0/kernel", "... of 5 arrays".
+  std::string step(const Step& step) const;
+  // Of a reshard one line an array: which op uses what as which layout, and which layout it had. Else empty.
+  std::string cause(const Step& step) const;
+  // The value that lies in it first, or "workspace of" its step.
+  std::string buffer(const Buffer& buffer) const;
+};
+
+}  // namespace shardscope

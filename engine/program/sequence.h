@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/program/task.h"
+
+namespace shardscope {
+
+enum class Purpose : uint8_t { initialise, train_step, evaluate };
+std::string_view name(Purpose purpose);
+
+struct TaskRun {
+  int task = -1;
+  int microbatch = 0;
+  int first = 0;  // position of the task's first step
+};
+
+// What runs when, for one purpose. The steps of all runs have positions 0 .. length - 1: a place in the trace, on the
+// time line, and in the lives of buffers.
+//
+// Example: forward of 5 steps, backward of 8, update of 2: backward's step 3, StepId{1, 3}, is at position 8 of 15.
+struct Sequence {
+  Purpose purpose = Purpose::train_step;
+  std::vector<TaskRun> runs;
+  int length = 0;
+};
+
+// Positions follow from the tasks' numbers of steps.
+Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks);
+
+StepId step_at(const Sequence& sequence, int position);
+// Where a task's step is, when the task runs for that microbatch.
+std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch = 0);
+
+// The steps of a sequence in order: a view, by position.
+class SequenceSteps {
+ public:
+  SequenceSteps(const std::vector<Task>& tasks, const Sequence& sequence) : tasks_(&tasks), sequence_(&sequence) {}
+
+  int size() const { return sequence_->length; }
+  bool empty() const { return size() == 0; }
+  StepId id(int position) const { return step_at(*sequence_, position); }
+  const Task& task(int position) const { return (*tasks_)[id(position).task]; }
+  const Step& operator[](int position) const {
+    const StepId at = id(position);
+    return (*tasks_)[at.task].steps[at.step];
+  }
+
+  class Iterator {
+   public:
+    using value_type = Step;
+    using reference = const Step&;
+    using pointer = const Step*;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::forward_iterator_tag;
+
+    Iterator() = default;
+    Iterator(const std::vector<Task>* tasks, const Sequence* sequence, size_t run)
+        : tasks_(tasks), sequence_(sequence), run_(run) {
+      skip_empty();
+    }
+    reference operator*() const { return steps()[step_]; }
+    pointer operator->() const { return &**this; }
+    Iterator& operator++() {
+      ++step_;
+      skip_empty();
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Iterator& other) const { return run_ == other.run_ && step_ == other.step_; }
+
+   private:
+    const std::vector<Step>& steps() const { return (*tasks_)[sequence_->runs[run_].task].steps; }
+    void skip_empty() {
+      while (run_ < sequence_->runs.size() && step_ >= steps().size()) ++run_, step_ = 0;
+    }
+
+    const std::vector<Task>* tasks_ = nullptr;
+    const Sequence* sequence_ = nullptr;
+    size_t run_ = 0, step_ = 0;
+  };
+  Iterator begin() const { return {tasks_, sequence_, 0}; }
+  Iterator end() const { return {tasks_, sequence_, sequence_->runs.size()}; }
+
+ private:
+  const std::vector<Task>* tasks_;
+  const Sequence* sequence_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/program/step.h"
+
+namespace shardscope {
+
+// A straight-line program with named inputs and outputs.
+struct Task {
+  std::string name;  // "forward", "backward", "update"
+  Phase phase = Phase::forward;
+  std::vector<Step> steps;
+  std::vector<int> inputs;   // program values that it reads and does not make, ascending
+  std::vector<int> outputs;  // that it makes and other tasks read, or that stay when the sequence is over, ascending
+};
+
+}  // namespace shardscope
