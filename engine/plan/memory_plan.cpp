@@ -166,20 +166,10 @@ ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads)
 }
 
 MemoryPeak memory_peak(const ArenaLayout& arena) {
-  std::vector<int64_t> change(static_cast<size_t>(arena.length) + 1);
+  const LivePeak live = live_peak(arena.buffers, arena.length);
+  MemoryPeak peak{{}, live.bytes};
   for (const Buffer& buffer : arena.buffers) {
-    change[buffer.first] += round_up(buffer.bytes);
-    change[buffer.last + 1] -= round_up(buffer.bytes);
-  }
-  MemoryPeak peak;
-  int64_t live = 0;
-  int position = 0;
-  for (int p = 0; p < arena.length; ++p) {
-    live += change[p];
-    if (live > peak.live_bytes) peak.live_bytes = live, position = p;
-  }
-  for (const Buffer& buffer : arena.buffers) {
-    if (buffer.first > position || position > buffer.last) continue;
+    if (buffer.first > live.position || live.position > buffer.last) continue;
     peak.categories[static_cast<int>(buffer.category)] += round_up(buffer.bytes);
   }
   return peak;

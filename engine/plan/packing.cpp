@@ -1,36 +1,181 @@
 #include "engine/plan/packing.h"
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
 
 #include "engine/base/align.h"
 
 namespace shardscope {
 
-int64_t pack(std::vector<Buffer>& buffers, int) {
-  std::vector<int> order(buffers.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    if (buffers[a].persistent != buffers[b].persistent) return buffers[a].persistent;
-    return buffers[a].bytes > buffers[b].bytes;
-  });
-  std::vector<int> placed;  // by offset
-  int64_t top = 0;
-  for (int id : order) {
-    Buffer& buffer = buffers[id];
-    int64_t offset = 0, bytes = round_up(buffer.bytes);
-    for (int other_id : placed) {
-      const Buffer& other = buffers[other_id];
-      if (other.last < buffer.first || buffer.last < other.first) continue;
-      if (offset + bytes <= other.offset) break;
-      offset = std::max(offset, other.offset + round_up(other.bytes));
-    }
-    buffer.offset = offset;
-    top = std::max(top, offset + bytes);
-    auto where = std::find_if(placed.begin(), placed.end(), [&](int other) { return buffers[other].offset > offset; });
-    placed.insert(where, id);
+namespace {
+
+// Unused stretches below the top of a stack.
+class Gaps {
+ public:
+  explicit Gaps(int64_t top) : top_(top) {}
+
+  int64_t top() const { return top_; }
+
+  int64_t take(int64_t bytes) {
+    const auto fitting = by_size_.lower_bound({bytes, 0});
+    if (fitting == by_size_.end()) return take_top(bytes);
+    const auto [size, offset] = *fitting;
+    remove(gaps_.find(offset));
+    if (size > bytes) add(offset + bytes, size - bytes);
+    return offset;
   }
-  return top;
+
+  void give_back(int64_t offset, int64_t bytes) {
+    auto above = gaps_.lower_bound(offset);
+    if (above != gaps_.end() && above->first == offset + bytes) {
+      bytes += above->second;
+      above = remove(above);
+    }
+    if (above != gaps_.begin()) {
+      const auto below = std::prev(above);
+      if (below->first + below->second == offset) {
+        offset = below->first;
+        bytes += below->second;
+        remove(below);
+      }
+    }
+    add(offset, bytes);
+  }
+
+ private:
+  int64_t take_top(int64_t bytes) {
+    int64_t offset = top_;
+    if (!gaps_.empty()) {
+      const auto last = std::prev(gaps_.end());
+      if (last->first + last->second == top_) offset = last->first, remove(last);
+    }
+    top_ = offset + bytes;
+    return offset;
+  }
+
+  void add(int64_t offset, int64_t bytes) {
+    gaps_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+
+  std::map<int64_t, int64_t>::iterator remove(std::map<int64_t, int64_t>::iterator gap) {
+    by_size_.erase({gap->second, gap->first});
+    return gaps_.erase(gap);
+  }
+
+  int64_t top_;
+  std::map<int64_t, int64_t> gaps_;  // offset to bytes
+  std::set<std::pair<int64_t, int64_t>> by_size_;
+};
+
+// Which of the buffers that come together is placed first.
+enum class First { largest, longest };
+
+class Packing {
+ public:
+  Packing(std::vector<Buffer>& buffers, int position, First first)
+      : buffers_(buffers), position_(position), first_(first) {}
+
+  int64_t run() {
+    std::vector<Life> there, behind, before;
+    for (int id = 0; id < static_cast<int>(buffers_.size()); ++id) {
+      const Buffer& buffer = buffers_[id];
+      if (buffer.last < position_) {
+        before.push_back({id, -buffer.last, -buffer.first});
+      } else {
+        (buffer.first > position_ ? behind : there).push_back({id, buffer.first, buffer.last});
+      }
+    }
+    std::ranges::sort(there, {}, [&](const Life& life) {
+      const Buffer& buffer = buffers_[life.id];
+      const int layer = buffer.persistent ? 0 : buffer.category == MemoryCategory::workspace ? 2 : 1;
+      return std::tuple(layer, life.begin - life.end, life.id);
+    });
+    int64_t stacked = 0, persistent = 0;
+    for (const Life& life : there) {
+      buffers_[life.id].offset = stacked;
+      stacked += bytes(life);
+      if (buffers_[life.id].persistent) persistent = stacked;
+    }
+    const int64_t forwards = grow(there, behind, stacked);
+    for (Life& life : there) life = {life.id, -life.end, -life.begin};
+    const int64_t top = std::max(forwards, grow(there, before, stacked));
+    turn_over(persistent, top);
+    return top;
+  }
+
+ private:
+  // A buffer's life, in the direction in which the arena grows.
+  struct Life {
+    int id;
+    int begin, end;
+  };
+
+  int64_t bytes(const Life& life) const { return round_up(buffers_[life.id].bytes); }
+
+  int64_t grow(const std::vector<Life>& there, std::vector<Life>& coming, int64_t stacked) const {
+    std::ranges::sort(coming, {}, [&](const Life& life) {
+      return std::tuple(life.begin, first_ == First::largest ? -bytes(life) : -life.end, life.id);
+    });
+    Gaps gaps(stacked);
+    const auto later = [](const Life& a, const Life& b) { return std::tuple(a.end, a.id) > std::tuple(b.end, b.id); };
+    std::priority_queue<Life, std::vector<Life>, decltype(later)> alive(later, there);
+    for (const Life& life : coming) {
+      for (; !alive.empty() && alive.top().end < life.begin; alive.pop()) {
+        gaps.give_back(buffers_[alive.top().id].offset, bytes(alive.top()));
+      }
+      buffers_[life.id].offset = gaps.take(bytes(life));
+      alive.push(life);
+    }
+    return gaps.top();
+  }
+
+  // What was stacked first comes to lie on top.
+  void turn_over(int64_t persistent, int64_t top) {
+    for (Buffer& buffer : buffers_) {
+      if (!buffer.persistent) buffer.offset = persistent + top - buffer.offset - round_up(buffer.bytes);
+    }
+  }
+
+  std::vector<Buffer>& buffers_;
+  int position_;
+  First first_;
+};
+
+}  // namespace
+
+LivePeak live_peak(const std::vector<Buffer>& buffers, int length) {
+  std::vector<int64_t> change(static_cast<size_t>(length) + 1);
+  for (const Buffer& buffer : buffers) {
+    change[buffer.first] += round_up(buffer.bytes);
+    change[buffer.last + 1] -= round_up(buffer.bytes);
+  }
+  LivePeak peak;
+  int64_t live = 0;
+  for (int position = 0; position < length; ++position) {
+    live += change[position];
+    if (live > peak.bytes) peak = {position, live};
+  }
+  return peak;
+}
+
+int64_t pack(std::vector<Buffer>& buffers, int length) {
+  const LivePeak peak = live_peak(buffers, length);
+  int64_t best = Packing(buffers, peak.position, First::largest).run();
+  const std::pair<int, First> further[] = {
+      {peak.position, First::longest}, {0, First::longest}, {0, First::largest}, {length - 1, First::largest}};
+  for (const auto& [position, first] : further) {
+    if (best == peak.bytes) break;
+    std::vector<Buffer> others = buffers;
+    const int64_t bytes = Packing(others, position, first).run();
+    if (bytes < best) best = bytes, buffers = std::move(others);
+  }
+  return best;
 }
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #include "engine/shard/lowering.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -32,6 +33,8 @@ class Lowering {
         bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
         costs_(problem.mesh, problem.rates) {
     lowered_.defined.assign(graph_.values.size(), -1);
+    lowered_.program.values.reserve(graph_.values.size() + graph_.values.size() / 2);
+    making_.reserve(graph_.values.size() + graph_.values.size() / 2);
     lowered_.versions.resize(graph_.values.size());
     updates_of_.resize(graph_.values.size());
   }
@@ -66,18 +69,18 @@ class Lowering {
   void lower_task(Phase phase, const std::vector<OpId>& ops) {
     task_ = static_cast<int>(lowered_.program.tasks.size());
     phase_ = phase;
+    main_.reserve(ops.size() + ops.size() / 2);
     for (OpId op : ops) {
       lower_op(op);
       if (phase == Phase::backward) lay_for_update(op);
     }
     if (phase == Phase::forward) finish_scalars();
-    Task task{std::string(name(phase)), phase, {}, {}, {}};
-    task.steps.reserve(main_.size() + ops.size() / 8);
-    opening_.append_to(task.steps);
-    std::ranges::move(main_, std::back_inserter(task.steps));
-    closing_.append_to(task.steps);
+    std::vector<Step> opening;
+    opening_.append_to(opening);
+    main_.insert(main_.begin(), std::make_move_iterator(opening.begin()), std::make_move_iterator(opening.end()));
+    closing_.append_to(main_);
+    lowered_.program.tasks.push_back({std::string(name(phase)), phase, std::move(main_), {}, {}});
     main_.clear();
-    lowered_.program.tasks.push_back(std::move(task));
   }
 
   int define(ValueId value, const Sharding& sharding) {
@@ -169,6 +172,15 @@ class Lowering {
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
   int version(ValueId value, const Sharding& target, OpId user) {
+    for (int candidate : lowered_.versions[value]) {
+      if (lowered_.program.values[candidate].sharding == target && is_kept(value, candidate)) return candidate;
+    }
+    bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
+    int source = cheapest_source(value, target);
+    return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
+  }
+
+  int cheapest_source(ValueId value, const Sharding& target) {
     int type = costs_.type_id(graph_.type(value));
     int target_id = costs_.layout_id(target);
     int source = -1;
@@ -179,8 +191,7 @@ class Lowering {
       float seconds = costs_.reshard_seconds(type, from, target_id);
       if (seconds < best) best = seconds, source = candidate;
     }
-    bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
-    return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
+    return source;
   }
 
   // Whether the version, made earlier, is still there in this task.

@@ -131,6 +131,56 @@ class LoweringTest : public QObject {
     }
   }
 
+  void tasks_name_what_they_take_from_each_other_and_what_stays() {
+    RandomGraphs graphs(10);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const Lowered result = lowered(one);
+      const std::vector<Task>& tasks = result.program.tasks;
+      std::vector<int> maker(result.program.values.size(), -1);
+      for (size_t t = 0; t < tasks.size(); ++t) {
+        for (const Step& step : tasks[t].steps) {
+          for (int output : step.outputs) maker[output] = static_cast<int>(t);
+        }
+      }
+      const auto has = [](const std::vector<int>& values, int value) {
+        return std::binary_search(values.begin(), values.end(), value);
+      };
+      for (size_t t = 0; t < tasks.size(); ++t) {
+        for (int input : tasks[t].inputs) {
+          QVERIFY(maker[input] != static_cast<int>(t));
+          if (maker[input] >= 0) QVERIFY(has(tasks[maker[input]].outputs, input));
+        }
+        for (const Step& step : tasks[t].steps) {
+          for (int input : step.inputs) QVERIFY(maker[input] == static_cast<int>(t) || has(tasks[t].inputs, input));
+        }
+      }
+      for (const auto& [name, value] : result.outputs) QVERIFY(maker[value] < 0 || has(tasks[0].outputs, value));
+    }
+  }
+
+  void what_is_to_be_made_again_is_not_kept_from_task_to_task() {
+    RandomGraphs graphs(11);
+    int again = 0;
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const LayoutProblem problem = problem_of(one);
+      const std::vector<OpChoice> choices = choose_layouts(problem);
+      std::vector<bool> regather(one.graph.values.size());
+      for (const Parameter& parameter : one.graph.parameters) regather[parameter.value] = true;
+      const Program program = lower(problem, choices, regather).program;
+      verify(program, one.graph, one.mesh);
+      for (const Task& task : program.tasks) {
+        for (int input : task.inputs) {
+          const ProgramValue& value = program.values[input];
+          QVERIFY(!regather[value.graph_value] || !value.moved);
+        }
+      }
+      again += program.values.size() > lower(problem, choices).program.values.size();
+    }
+    QVERIFY(again > graph_count / 10);
+  }
+
   void every_reshard_has_a_cause_that_names_its_reader() {
     RandomGraphs graphs(6);
     for (int i = 0; i < graph_count; ++i) {
