@@ -9,6 +9,12 @@
 
 namespace shardscope {
 
+size_t mask_count(const KernelArguments& arguments) {
+  size_t count = 0;
+  while (3 + count < arguments.inputs.size() && arguments.inputs[3 + count].dtype == DType::i32) ++count;
+  return count;
+}
+
 AttentionShape::AttentionShape(const KernelArguments& arguments) {
   const TensorView &query = arguments.inputs[0], &key = arguments.inputs[1];
   batch = query.shape[0];
@@ -55,11 +61,19 @@ MatrixProductShape AttentionShape::scores_to_keys(int64_t rows, bool accumulate)
           .accumulate = accumulate};
 }
 
+AttentionMask::AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, float* bias)
+    : shape_(shape), bias_(bias) {
+  const size_t masks = mask_count(arguments);
+  if (!shape.padding || masks == 0) return;
+  valid_keys_ = arguments.inputs[2 + masks].i32();
+  if (masks == 2) valid_queries_ = arguments.inputs[3].i32();
+}
+
 void AttentionMask::start_sequence(int64_t b) {
   sequence_ = b;
   first_allowed_ = shape_.keys;
   for (int64_t k = shape_.keys; k-- > 0;) {
-    const bool allowed = !shape_.padding || key_tokens_[b * shape_.keys + k] > 0;
+    const bool allowed = !valid_keys_ || valid_keys_[b * shape_.keys + k] > 0;
     bias_[k] = allowed ? 0.0f : -std::numeric_limits<float>::infinity();
     if (allowed) first_allowed_ = k;
   }
@@ -70,7 +84,7 @@ int64_t AttentionMask::limit(int64_t q) const {
 }
 
 bool AttentionMask::is_uniform(int64_t q) const {
-  const bool blank = shape_.padding && query_tokens_[sequence_ * shape_.queries + q] <= 0;
+  const bool blank = valid_queries_ && valid_queries_[sequence_ * shape_.queries + q] <= 0;
   return blank || first_allowed_ >= limit(q);
 }
 

@@ -10,6 +10,9 @@
 
 namespace shardscope {
 
+// The number of i32 operands behind query, key and value.
+size_t mask_count(const KernelArguments& arguments);
+
 // What attention and its gradient share. One head of one sequence is worked on at a time, in blocks of query positions.
 struct AttentionShape {
   int64_t batch, queries, keys, heads, head_size;  // of the part held here
@@ -35,11 +38,12 @@ struct AttentionShape {
   MatrixProductShape scores_to_keys(int64_t rows, bool accumulate) const;
 };
 
-// Which keys the queries of one sequence may see. Keys are masked by adding `bias` (0 or -infinity) to the scores.
+// Which keys the queries of one sequence may see. Keys are masked by adding `bias` (0 or -infinity) to the scores. Of
+// the operands behind query, key and value those of i32 say what is valid (above 0): none; the keys, (b, k); or the
+// queries, (b, q), and the keys. An invalid query sees no key: flax.linen's make_attention_mask(valid, valid).
 class AttentionMask {
  public:
-  AttentionMask(const AttentionShape& shape, const int32_t* query_tokens, const int32_t* key_tokens, float* bias)
-      : shape_(shape), query_tokens_(query_tokens), key_tokens_(key_tokens), bias_(bias) {}
+  AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, float* bias);
 
   void start_sequence(int64_t b);
   // Keys that a causal mask leaves to this query: those before the limit.
@@ -50,8 +54,8 @@ class AttentionMask {
 
  private:
   AttentionShape shape_;
-  const int32_t* query_tokens_;
-  const int32_t* key_tokens_;
+  const int32_t* valid_queries_ = nullptr;
+  const int32_t* valid_keys_ = nullptr;
   float* bias_;
   int64_t sequence_ = 0;
   int64_t first_allowed_ = 0;

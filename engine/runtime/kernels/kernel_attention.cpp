@@ -39,7 +39,7 @@ SHARDSCOPE_KERNEL_CLONES void drop(float* weights, const uint8_t* kept, float fa
   for (int64_t k = 0; k < keys; ++k) weights[k] = kept[k] ? weights[k] * factor : 0.0f;
 }
 
-// (q, k, v, query tokens, key tokens) -> (context, lse).
+// (q, k, v [, masks]) -> (context, lse).
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
@@ -80,7 +80,7 @@ class AttentionKernel : public Kernel {
 
     Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
         : scores(workspace.take(shape.block() * shape.keys)),
-          mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
+          mask(shape, arguments, workspace.take(shape.keys)),
           kept(static_cast<size_t>(shape.keys)),
           scratch(workspace.rest()),
           scores_of_block(shape.heads_to_scores(shape.block()), 1, workspace.left(), lane),
@@ -130,7 +130,9 @@ class AttentionKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> attention_kernels() {
-  return {{"attention", "f32,f32,f32,i32,i32->f32,f32", construct<AttentionKernel>}};
+  return {{"attention", "f32,f32,f32->f32,f32", construct<AttentionKernel>},
+          {"attention", "f32,f32,f32,i32->f32,f32", construct<AttentionKernel>},
+          {"attention", "f32,f32,f32,i32,i32->f32,f32", construct<AttentionKernel>}};
 }
 
 }  // namespace shardscope

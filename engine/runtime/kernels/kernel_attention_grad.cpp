@@ -48,7 +48,7 @@ SHARDSCOPE_KERNEL_CLONES void score_grad(float* weights, const float* dweights, 
   }
 }
 
-// (q, k, v, query tokens, key tokens, context, lse, dcontext) -> (dq, dk, dv).
+// (q, k, v [, masks], context, lse, dcontext) -> (dq, dk, dv).
 class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
@@ -57,9 +57,9 @@ class AttentionGradKernel : public Kernel {
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
-        context_(arguments.inputs[5].f32()),
-        lse_(arguments.inputs[6].f32()),
-        dcontext_(arguments.inputs[7].f32()),
+        context_(arguments.inputs[3 + mask_count(arguments)].f32()),
+        lse_(arguments.inputs[4 + mask_count(arguments)].f32()),
+        dcontext_(arguments.inputs[5 + mask_count(arguments)].f32()),
         dquery_(arguments.outputs[0].f32()),
         dkey_(arguments.outputs[1].f32()),
         dvalue_(arguments.outputs[2].f32()),
@@ -105,7 +105,7 @@ class AttentionGradKernel : public Kernel {
     Lane(const AttentionShape& shape, const KernelArguments& arguments, WorkspaceCursor workspace, int lane)
         : weights(workspace.take(shape.block() * shape.keys)),
           dweights(workspace.take(shape.block() * shape.keys)),
-          mask(shape, arguments.inputs[3].i32(), arguments.inputs[4].i32(), workspace.take(shape.keys)),
+          mask(shape, arguments, workspace.take(shape.keys)),
           kept(static_cast<size_t>(shape.keys)),
           scratch(workspace.rest()) {
       const int64_t count = shape.block_count();
@@ -167,7 +167,9 @@ class AttentionGradKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> attention_grad_kernels() {
-  return {{"attention_grad", "f32,f32,f32,i32,i32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>}};
+  return {{"attention_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,i32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,i32,i32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>}};
 }
 
 }  // namespace shardscope
