@@ -18,11 +18,14 @@ namespace {
 // masked ones are finfo(f32).min as in flax.linen, so that a row with nothing allowed is uniform. Positions are global:
 // a split q knows its offset. k and d must be whole.
 //
-// A mask is two operands, valid queries i32 (b, q) and valid keys i32 (b, k): positions above 0 are valid, as
-// flax.linen.make_attention_mask(x > 0, x > 0). Where the key has fewer heads, each of its g heads serves r query heads
-// that follow each other: h = (g r).
+// A mask is one more operand, valid keys i32 (b, k), or two, valid queries i32 (b, q) before them: positions above 0
+// are valid, as flax.linen.make_attention_mask(x > 0, x > 0). An invalid query sees no key. Where the key has fewer
+// heads, each of its g heads serves r query heads that follow each other: h = (g r).
 
-bool is_masked(std::span<const TensorType> operands, size_t unmasked_count) { return operands.size() > unmasked_count; }
+void add_mask(Labels& labels, size_t operand_count) {
+  if (operand_count == labels.operands.size() + 2) labels.operands.push_back("bq");
+  if (operand_count == labels.operands.size() + 1) labels.operands.push_back("bk");
+}
 
 struct AttentionLabels {
   std::string query, key, lse;
@@ -50,7 +53,7 @@ int64_t scratch(std::span<const TensorType> operands, int threads) {
   return attention_workspace_bytes(q[1], operands[1].shape[1], q[3], threads);
 }
 
-// (query, key, value, context, lse, d context [, valid queries, valid keys]) -> (d query, d key, d value).
+// (query, key, value, context, lse, d context [[, valid queries], valid keys]) -> (d query, d key, d value).
 class AttentionGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "attention_grad"; }
@@ -68,7 +71,7 @@ class AttentionGrad : public LabelledOp {
     attributes.as<AttentionAttributes>();
     const auto [query, key, lse] = attention_labels(operands);
     Labels labels{{query, key, key, query, lse, query}, {query, key, key}, "kd", false};
-    if (is_masked(operands, 6)) labels.operands.insert(labels.operands.end(), {"bq", "bk"});
+    add_mask(labels, operands.size());
     return labels;
   }
   bool takes(int operand, DType dtype) const override { return dtype == (operand < 6 ? DType::f32 : DType::i32); }
@@ -77,7 +80,7 @@ class AttentionGrad : public LabelledOp {
 
 const AttentionGrad attention_grad;
 
-// (query, key, value [, valid queries, valid keys]) -> (context (b, q, h, d), log-sum-exp (b, h, q)).
+// (query, key, value [[, valid queries], valid keys]) -> (context (b, q, h, d), log-sum-exp (b, h, q)).
 class Attention : public LabelledOp {
  public:
   std::string_view name() const override { return "attention"; }
@@ -104,7 +107,7 @@ class Attention : public LabelledOp {
     attributes.as<AttentionAttributes>();
     const auto [query, key, lse] = attention_labels(operands);
     Labels labels{{query, key, key}, {query, lse}, "kd", false};
-    if (is_masked(operands, 3)) labels.operands.insert(labels.operands.end(), {"bq", "bk"});
+    add_mask(labels, operands.size());
     return labels;
   }
   bool takes(int operand, DType dtype) const override { return dtype == (operand < 3 ? DType::f32 : DType::i32); }

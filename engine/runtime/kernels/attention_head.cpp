@@ -65,8 +65,8 @@ AttentionMask::AttentionMask(const AttentionShape& shape, const KernelArguments&
                              float* bias)
     : shape_(shape), bias_(bias) {
   if (arguments.inputs.size() <= first_mask) return;
-  valid_queries_ = arguments.inputs[first_mask].i32();
-  valid_keys_ = arguments.inputs[first_mask + 1].i32();
+  valid_keys_ = arguments.inputs.back().i32();
+  if (arguments.inputs.size() == first_mask + 2) valid_queries_ = arguments.inputs[first_mask].i32();
 }
 
 void AttentionMask::start_sequence(int64_t b) {

@@ -42,7 +42,7 @@ struct AttentionShape {
 // Which keys the queries of one sequence may see. Keys are masked by adding `bias` (0 or -infinity) to the scores.
 class AttentionMask {
  public:
-  // Valid queries and valid keys are the inputs from `first_mask` on, where there are any.
+  // The inputs from `first_mask` on say what is valid: none; the keys; or the queries and the keys.
   AttentionMask(const AttentionShape& shape, const KernelArguments& arguments, size_t first_mask, float* bias);
 
   void start_sequence(int64_t b);

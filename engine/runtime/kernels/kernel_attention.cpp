@@ -40,7 +40,7 @@ SHARDSCOPE_KERNEL_CLONES void drop(float* weights, const uint8_t* kept, float fa
   for (int64_t k = 0; k < keys; ++k) weights[k] = kept[k] ? weights[k] * factor : 0.0f;
 }
 
-// (q, k, v [, valid queries, valid keys]) -> (context, lse).
+// (q, k, v [[, valid queries], valid keys]) -> (context, lse).
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
@@ -132,6 +132,7 @@ class AttentionKernel : public Kernel {
 
 std::vector<NamedKernel> attention_kernels() {
   return {{"attention", "f32,f32,f32->f32,f32", construct<AttentionKernel>},
+          {"attention", "f32,f32,f32,i32->f32,f32", construct<AttentionKernel>},
           {"attention", "f32,f32,f32,i32,i32->f32,f32", construct<AttentionKernel>}};
 }
 

@@ -50,7 +50,7 @@ SHARDSCOPE_KERNEL_CLONES void score_grad(float* weights, const float* dweights, 
   }
 }
 
-// (q, k, v, context, lse, dcontext [, valid queries, valid keys]) -> (dq, dk, dv).
+// (q, k, v, context, lse, dcontext [[, valid queries], valid keys]) -> (dq, dk, dv).
 class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
@@ -177,6 +177,7 @@ class AttentionGradKernel : public Kernel {
 
 std::vector<NamedKernel> attention_grad_kernels() {
   return {{"attention_grad", "f32,f32,f32,f32,f32,f32->f32,f32,f32", construct<AttentionGradKernel>},
+          {"attention_grad", "f32,f32,f32,f32,f32,f32,i32->f32,f32,f32", construct<AttentionGradKernel>},
           {"attention_grad", "f32,f32,f32,f32,f32,f32,i32,i32->f32,f32,f32", construct<AttentionGradKernel>}};
 }
 
