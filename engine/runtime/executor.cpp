@@ -193,6 +193,7 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(const Step& step) {
     part.destination = value(step.outputs[i]).data();
     part.shape = from.local_shape;
     part.dtype = from.dtype;
+    part.reduction = step.reduction;
     if (i < step.split_dims.size()) part.split_dim = step.split_dims[i];
     if (i < step.concat_dims.size()) part.concat_dim = step.concat_dims[i];
     parts.push_back(std::move(part));

@@ -20,15 +20,15 @@ std::optional<TensorType> parameter_type(const Planner& planner, const QString& 
   return std::nullopt;
 }
 
+// What the parameter's update reads and makes: itself, its gradient, its optimizer state.
 void add_graph_values(ArrayFacts& facts, const Plan& plan, const ParameterPlan& planned) {
-  if (!plan.graph) return;
-  for (const Parameter& parameter : plan.graph->parameters) {
-    if (parameter.path != planned.path) continue;
-    facts.graph_values = {parameter.value, parameter.gradient, parameter.updated};
-    facts.graph_values.insert(facts.graph_values.end(), parameter.state.begin(), parameter.state.end());
-    facts.graph_values.insert(facts.graph_values.end(), parameter.updated_state.begin(), parameter.updated_state.end());
-    std::erase(facts.graph_values, no_id);
-  }
+  if (!plan.graph || planned.state == no_id) return;
+  const State& state = plan.graph->states[planned.state];
+  facts.graph_values = {state.before};
+  if (state.after == no_id) return;
+  const Op& update = plan.graph->ops[plan.graph->values[state.after].producer];
+  facts.graph_values = update.inputs;
+  facts.graph_values.insert(facts.graph_values.end(), update.outputs.begin(), update.outputs.end());
 }
 
 std::optional<ArrayFacts> parameter_facts(const Workspace& workspace, const QString& key) {

@@ -34,19 +34,22 @@ class PlanCheck {
   // summed over split factors is partial.
   void compute_step(const Step& step) const {
     const Op& op = graph_.ops[step.op];
-    const FactorRule rule = rule_of(op);
+    const FactorRule& rule = graph_.rule(step.op);
     std::vector<AxisList> axes(rule.factors.size());
     std::vector<bool> seen(rule.factors.size());
-    const uint8_t partial = program_.values[step.inputs[0]].sharding.partial;
-    auto collect = [&](const std::vector<std::vector<int>>& maps, const std::vector<int>& values) {
+    const uint8_t partial = step.inputs.empty() ? 0 : program_.values[step.inputs[0]].sharding.partial;
+    auto collect = [&](const std::vector<std::vector<DimensionFactors>>& maps, const std::vector<int>& values) {
       require(maps.size() == values.size(), step, "another number of operands or results than its rule");
       for (size_t i = 0; i < maps.size(); ++i) {
         const Sharding& sharding = program_.values[values[i]].sharding;
         for (size_t d = 0; d < maps[i].size(); ++d) {
-          const int factor = maps[i][d];
-          require(!seen[factor] || axes[factor] == sharding.dims[d], step, "a factor is split in two ways");
-          axes[factor] = sharding.dims[d];
-          seen[factor] = true;
+          std::vector<AxisList> of_factors = split_among(rule, maps[i][d], sharding.dims[d], step);
+          for (size_t f = 0; f < of_factors.size(); ++f) {
+            const int factor = maps[i][d][f];
+            require(!seen[factor] || axes[factor] == of_factors[f], step, "a factor is split in two ways");
+            axes[factor] = of_factors[f];
+            seen[factor] = true;
+          }
         }
       }
     };
@@ -61,11 +64,17 @@ class PlanCheck {
       }
     }
     for (int input : step.inputs) {
-      require(program_.values[input].sharding.partial == partial, step, "operands are partial over different axes");
+      const Sharding& sharding = program_.values[input].sharding;
+      require(sharding.partial == partial, step, "operands are partial over different axes");
+      require(sharding.reduction == Reduction::sum, step, "works on a maximum that is not finished");
     }
     require(partial == 0 || rule.linear, step, "partial operands, but the op is not linear");
+    size_t result = 0;
     for (int output : step.outputs) {
       const Sharding& sharding = program_.values[output].sharding;
+      const Reduction reduction = rule.reductions[result++];
+      require(sharding.reduction == (sharding.partial ? reduction : Reduction::sum), step,
+              "a result's parts make another reduction than the op says");
       unsigned shown = 0;
       for (int d = 0; d < sharding.rank; ++d) {
         for (AxisIndex axis : sharding.dims[d]) shown |= 1u << axis;
@@ -103,14 +112,12 @@ class PlanCheck {
 
   // Parameters, their state, inputs, logits and the logits' cotangent are defined where their specs say.
   void pinned_values() const {
-    for (size_t i = 0; i < plan_.parameters.size(); ++i) {
-      const ParameterPlan& parameter = plan_.parameters[i];
+    for (const ParameterPlan& parameter : plan_.parameters) {
       std::vector<int> stored = parameter.state_values;
       stored.push_back(parameter.value);
-      require(stored.size() == graph_.parameters[i].state.size() + 1, parameter.path.back(), "state is missing");
+      const std::vector<ValueId> updated = updated_with(parameter.state);
+      require(stored.size() == updated.size(), parameter.path.back(), "state is missing");
       for (int value : stored) lies_as(program_.values[value], parameter.spec);
-      std::vector<ValueId> updated = graph_.parameters[i].updated_state;
-      updated.push_back(graph_.parameters[i].updated);
       for (size_t s = 0; s < stored.size(); ++s) {
         const ProgramValue& result = only_version(updated[s]);
         lies_as(result, parameter.spec);
@@ -121,7 +128,7 @@ class PlanCheck {
     const ValueId logits = graph_.outputs.at("logits");
     defined_as(logits, plan_.config.sharding.out);
     for (const Op& op : graph_.ops) {
-      if (op.definition->name() == "cross_entropy_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
+      if (op.definition->name() == "cross_entropy_terms_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
     }
     for (int value : {plan_.loss_value, plan_.accuracy_value}) {
       lies_as(program_.values[value], {});
@@ -169,12 +176,9 @@ class PlanCheck {
     for (int value : {plan_.loss_value, plan_.accuracy_value}) {
       require(valid[value], program_.values[value].name, "was overwritten");
     }
-    for (const Parameter& parameter : graph_.parameters) {
-      std::vector<ValueId> updated = parameter.updated_state;
-      updated.push_back(parameter.updated);
-      for (ValueId value : updated) {
-        require(valid[&only_version(value) - program_.values.data()], graph_.values[value].name, "was overwritten");
-      }
+    for (const State& state : graph_.states) {
+      if (state.after == no_id) continue;
+      require(valid[&only_version(state.after) - program_.values.data()], graph_.name(state), "was overwritten");
     }
   }
 
@@ -212,11 +216,30 @@ class PlanCheck {
   static void require(bool holds, const Step& step, const std::string& what) { require(holds, step.name, what); }
   static bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
-  FactorRule rule_of(const Op& op) const {
-    std::vector<TensorType> operands, results;
-    for (ValueId input : op.inputs) operands.push_back(graph_.type(input));
-    for (ValueId output : op.outputs) results.push_back(graph_.type(output));
-    return op.definition->factors(op.attributes, operands, results);
+  // The axes of a dimension's factors: each axis to the most major factor that is not wholly split.
+  std::vector<AxisList> split_among(const FactorRule& rule, const DimensionFactors& dimension, const AxisList& axes,
+                                    const Step& step) const {
+    std::vector<AxisList> result(dimension.size());
+    size_t f = 0;
+    int64_t parts = 1;
+    for (AxisIndex axis : axes) {
+      while (f + 1 < dimension.size() && parts == rule.factors[dimension[f]].size) ++f, parts = 1;
+      require(f < dimension.size(), step, "a dimension without factors is split");
+      parts *= mesh_.axis_size(axis);
+      require(rule.factors[dimension[f]].size % parts == 0, step, "an axis lies across two factors");
+      result[f].push_back(axis);
+    }
+    return result;
+  }
+
+  // What a parameter's optimizer state and the parameter itself are after the step.
+  std::vector<ValueId> updated_with(StateId parameter) const {
+    std::vector<ValueId> updated;
+    for (const State& state : graph_.states) {
+      if (state.follows == parameter) updated.push_back(state.after);
+    }
+    updated.push_back(graph_.states[parameter].after);
+    return updated;
   }
 
   // What part i of the step does to a layout.
@@ -245,7 +268,9 @@ class PlanCheck {
       case StepKind::all_reduce:
       case StepKind::reduce_scatter:
         require((from.partial & group) == group, step, "reduces over axes that are not partial");
+        require(from.reduction == step.reduction, step, "reduces otherwise than its operand's parts combine");
         expected.partial &= static_cast<uint8_t>(~group);
+        if (expected.partial == 0) expected.reduction = Reduction::sum;
         if (step.kind == StepKind::reduce_scatter) split(step.split_dims[i]);
         break;
       case StepKind::all_to_all:

@@ -77,8 +77,9 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     parameter.named = is_named(config, key);
     parameter.sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(info.type.shape.size()));
     const ValueId value = static_cast<ValueId>(graph->values.size());
-    graph->values.push_back({key.toStdString(), info.type, ValueKind::parameter, no_id, 0});
-    graph->parameters.push_back({info.path, value, {}, no_id, no_id, {"mu", "nu"}, {}, {}});
+    parameter.state = static_cast<StateId>(graph->states.size());
+    graph->values.push_back({key.toStdString(), info.type, ValueKind::state, no_id, 0, parameter.state, {}});
+    graph->states.push_back({info.path, "params", no_id, value, no_id, no_id, true});
     parameter.value = add_value(plan, key.toStdString(), info.type.shape, parameter.sharding, value,
                                 MemoryCategory::parameters, 0, 3);
     parameter.state_names = {"mu", "nu"};
@@ -88,7 +89,7 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     plan.parameters.push_back(parameter);
   }
   Sharding tokens = to_sharding(config.sharding.in, plan.mesh, 2);
-  graph->values.push_back({"tokens", {{64, 128}, DType::i32}, ValueKind::input, no_id, 0});
+  graph->values.push_back({"tokens", {{64, 128}, DType::i32}, ValueKind::input, no_id, 0, no_id, {}});
   graph->inputs["tokens"] = 3;
   plan.layouts.push_back({3, "tokens", {64, 128}, tokens, {Origin::Kind::user, "you set it"}});
 

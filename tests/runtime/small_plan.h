@@ -70,6 +70,7 @@ class SmallPlan {
       step.split_dims.assign(values.size(), hop.split_dim);
       step.concat_dims.assign(values.size(), hop.concat_dim);
       step.group_size = group_size(hop.axes, plan.mesh);
+      step.reduction = hop.reduction;
       values = next;
     }
     return values;

@@ -6,7 +6,9 @@
 #include <new>
 #include <thread>
 
-#include "engine/worker/parameter_init.h"
+#include "engine/ops/initialise.h"
+#include "engine/ops/registry.h"
+#include "engine/runtime/kernels/kernel.h"
 
 using namespace shardscope;
 
@@ -29,7 +31,7 @@ Plan gathering_plan() {
   plan.profile.cores = 2;
   plan.hash = 42;
   const auto add = [&](const char* name, Shape shape, DType dtype, Sharding sharding) {
-    graph->values.push_back({name, {shape, dtype}, ValueKind::input, no_id, 0});
+    graph->values.push_back({name, {shape, dtype}, ValueKind::input, no_id, 0, no_id, {}});
     ProgramValue value;
     value.name = name;
     value.graph_value = static_cast<ValueId>(graph->values.size()) - 1;
@@ -58,14 +60,17 @@ Plan gathering_plan() {
   const int whole = add("whole", {32, 48}, DType::f32, Sharding::replicated(2));
   graph->inputs = {{"labels", labels}, {"tokens", tokens}};
   graph->outputs = {{"logits", logits}};
-  Parameter parameter;
-  parameter.path = {"params", "Dense_0", "kernel"};
-  parameter.initializer.kind = Initializer::Kind::lecun_normal;
-  parameter.initializer.fan_in = 32;
-  parameter.initializer.key_path = {"Dense_0"};
-  graph->parameters.push_back(parameter);
+  const std::vector<std::string> path{"params", "Dense_0", "kernel"};
+  const TensorType type{{32, 48}, DType::f32};
+  const OpDefinition& initialise = op_definition("initialise");
+  using Kind = InitialiseAttributes::Kind;
+  const InitialiseAttributes normal{Kind::truncated_normal, 0.2, key_from_seed(3), type};
+  const InitialiseAttributes zeros{Kind::constant, 0, {}, type};
   ParameterPlan stored;
-  stored.path = parameter.path;
+  stored.state = graph->add_state(initialise, normal, "params", path);
+  graph->states[stored.state].trainable = true;
+  graph->states[graph->add_state(initialise, zeros, "optimizer/mu", path)].follows = stored.state;
+  stored.path = path;
   stored.shape = {32, 48};
   stored.sharding = kernel;
   stored.value = w;
@@ -123,8 +128,10 @@ class WorkerTest : public QObject {
     const Plan plan = gathering_plan();
     const ThreadTraining result = train_in_threads(plan, 0);
     std::vector<float> expected(32 * 48);
-    const Shape shape = {32, 48};
-    fill_initial(plan.graph->parameters[0].initializer, key_from_seed(3), {{0, 0}, shape}, shape, expected.data());
+    KernelArguments whole;
+    whole.attributes = &plan.graph->ops[plan.graph->values[plan.graph->states[0].initial].producer].attributes;
+    whole.outputs = {{expected.data(), DType::f32, {32, 48}, {32, 48}, {0, 0}}};
+    kernel_factory("initialise")(whole)->run({});
     QVERIFY(result.parameters.at("params/Dense_0/kernel") == expected);
     QVERIFY(result.optimizer.at("mu/params/Dense_0/kernel") == std::vector<float>(32 * 48, 0.0f));
     QVERIFY(result.replicas_equal);
