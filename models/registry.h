@@ -12,7 +12,7 @@ namespace shardscope {
 struct ModelContext {
   int64_t batch_size = 1;
   bool deterministic = true;
-  int64_t seed = 0;  // dropout
+  int64_t seed = 0;  // of first values and dropout
 };
 
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.

@@ -1,7 +1,9 @@
 #include "engine/ops/embedding.h"
 
+#include "engine/ops/cast.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
+#include "engine/ops/registry.h"
 
 namespace shardscope {
 
@@ -11,8 +13,8 @@ std::string to_string(const EmbeddingGradAttributes& attributes) {
 
 namespace {
 
-// tokens (b, s) and dy (b, s, e) -> d table (v, e): adds dy's rows at the tokens' rows. Each device adds only the rows
-// that it holds, so v can be split without communication.
+// tokens (b, s) and dy (b, s, e) -> d table (v, e): adds dy's rows at the tokens' rows, in f32. Each device adds only
+// the rows that it holds, so v can be split without communication.
 class EmbeddingGrad : public LabelledOp {
  public:
   std::string_view name() const override { return "embedding_grad"; }
@@ -23,9 +25,6 @@ class EmbeddingGrad : public LabelledOp {
   }
   double flops_per_element() const override { return 1; }
   bool takes(int operand, DType dtype) const override { return operand == 0 ? dtype == DType::i32 : is_float(dtype); }
-  DType result_dtype(int, const Attributes&, std::span<const TensorType> operands) const override {
-    return operands[1].dtype;
-  }
 };
 
 const EmbeddingGrad embedding_grad;
@@ -39,8 +38,12 @@ class Embedding : public LabelledOp {
   void gradient(GradientContext& context) const override {
     const Op op = context.graph.ops[context.op];
     int64_t vocabulary = context.graph.type(op.inputs[1]).shape[0];
-    context.operand_cotangents[1] = context.append_value(embedding_grad, {op.inputs[0], context.result_cotangents[0]},
-                                                         EmbeddingGradAttributes{vocabulary});
+    ValueId& cotangent = context.operand_cotangents[1];
+    cotangent = context.append_value(embedding_grad, {op.inputs[0], context.result_cotangents[0]},
+                                     EmbeddingGradAttributes{vocabulary});
+    const DType stored = context.graph.type(op.inputs[1]).dtype;
+    if (stored != DType::f32)
+      cotangent = context.append_value(op_definition("cast"), {cotangent}, CastAttributes{stored});
   }
 
  protected:

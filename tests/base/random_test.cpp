@@ -182,6 +182,45 @@ class RandomTest : public QObject {
     }
   }
 
+  // Flax's examples give model.apply the rngs {"dropout": fold_in(PRNGKey(seed), step)}.
+  void a_linen_step_key_is_the_modules_key_under_the_root_of_the_step() {
+    const std::vector<std::string> path{"SelfAttentionBlock_0", "Dropout_1"};
+    for (int64_t seed : {0, 7}) {
+      const Key root = key_from_seed(seed);
+      for (int64_t counter : {1, 2, 300}) {
+        const StepKey key{root, 1, 0, linen_fold(path, counter)};
+        for (int64_t step : {0, 1, 2, 1000}) {
+          QVERIFY(key_at(key, step) == linen_key(fold_in(root, static_cast<uint32_t>(step)), path, counter));
+        }
+      }
+    }
+  }
+
+  // flax.nnx.Dropout takes one key from its stream when it is made and counts its calls from then on.
+  void an_nnx_step_key_counts_the_calls_of_its_stream() {
+    const Key stream = nnx_key(3, 2);
+    for (uint32_t calls : {1u, 2u, 5u}) {
+      uint32_t n = 0;
+      for (int64_t step = 0; step < 4; ++step) {
+        for (uint32_t call = 0; call < calls; ++call) {
+          QVERIFY(key_at({stream, calls, call, std::nullopt}, step) == fold_in(stream, n++));
+        }
+      }
+    }
+    const Json& nnx = golden()["nnx_dropout"];
+    const float keep = 1.0f - nnx["rate"].get<float>();
+    for (int step : {0, 1}) {
+      const Key key = key_at({nnx_key(nnx["seed"], 2), 1, 0, std::nullopt}, step);
+      const Json& kept = nnx["kept_call_" + std::to_string(step)];
+      for (size_t i = 0; i < kept.size(); ++i) QCOMPARE(int(bernoulli(key, i, keep)), kept[i].get<int>());
+    }
+  }
+
+  void a_fold_of_zero_is_not_no_fold() {
+    const Key root = key_from_seed(1);
+    QVERIFY(!(key_at({root, 1, 0, 0}, 4) == key_at({root, 1, 0, std::nullopt}, 4)));
+  }
+
   void numpy_draws_are_those_of_numpy() {
     for (const Json& item : golden()["numpy_randint"]) {
       NumpyRandom random(item["seed"]);

@@ -10,6 +10,9 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/autodiff.h"
+#include "engine/ops/attention.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
 
 using namespace shardscope;
@@ -23,12 +26,6 @@ OptionList document_options() {
 
 Graph build(bool deterministic, const OptionList& options = document_options()) {
   return find_model("decoder_only_transformer")->build(options, {64, deterministic, 0});
-}
-
-std::string joined(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
-  return text;
 }
 
 size_t count(const Graph& graph, const std::string& op) {
@@ -48,14 +45,16 @@ class DecoderOnlyTransformerTest : public QObject {
     const QJsonObject initial = QJsonDocument::fromJson(file.readAll()).object()["initial"].toObject();
     const Graph graph = build(true);
     QVERIFY(initial.size() > 30);
-    QCOMPARE(static_cast<qsizetype>(graph.parameters.size()), initial.size());
-    for (const Parameter& parameter : graph.parameters) {
-      const QString name = QString::fromStdString(joined(parameter.path));
+    QCOMPARE(static_cast<qsizetype>(graph.states.size()), initial.size());
+    for (const State& state : graph.states) {
+      const QString name = QString::fromStdString(join_path(state.path));
       QVERIFY2(initial.contains(name), qPrintable(name));
       Shape shape;
       for (const QJsonValue& size : initial[name]["shape"].toArray()) shape.push_back(size.toInteger());
-      QVERIFY2(graph.type(parameter.value) == (TensorType{shape, DType::f32}), qPrintable(name));
-      QCOMPARE(graph.values[parameter.value].name, joined(parameter.path));
+      QVERIFY2(graph.type(state.before) == (TensorType{shape, DType::f32}), qPrintable(name));
+      QCOMPARE(graph.name(state), join_path(state.path));
+      QCOMPARE(state.collection, std::string("params"));
+      QVERIFY(state.trainable && state.after == no_id && state.follows == no_id);
     }
   }
 
@@ -64,12 +63,27 @@ class DecoderOnlyTransformerTest : public QObject {
     std::vector<ValueId> used;
     for (const Op& op : graph.ops) {
       for (ValueId input : op.inputs) {
-        if (graph.values[input].kind == ValueKind::parameter) used.push_back(input);
+        if (graph.values[input].kind == ValueKind::state) used.push_back(input);
       }
     }
     std::vector<ValueId> made;
-    for (const Parameter& parameter : graph.parameters) made.push_back(parameter.value);
+    for (const State& state : graph.states) made.push_back(state.before);
     QVERIFY(used == made);
+  }
+
+  // flax.linen's conventions: PRNGKey(seed) folded with the module's path and the parameter's number in it.
+  void parameters_have_linens_keys_and_activations_their_logical_names() {
+    const Graph graph = build(true);
+    for (const State& state : graph.states) {
+      const InitialiseAttributes& made =
+          graph.ops[graph.values[state.initial].producer].attributes.as<InitialiseAttributes>();
+      const bool drawn = made.kind != InitialiseAttributes::Kind::constant;
+      const std::vector<std::string> module(state.path.begin() + 1, state.path.end() - 1);
+      QVERIFY2(made.key == (drawn ? linen_key(key_from_seed(0), module, 1) : Key{}), graph.name(state).c_str());
+      QVERIFY2(graph.values[state.before].logical.size() == made.type.shape.size(), graph.name(state).c_str());
+    }
+    QVERIFY((graph.values[graph.outputs.at("logits")].logical ==
+             std::vector<std::string>{"batch", "length", "vocab"}));
   }
 
   void the_graph_is_sound_and_has_the_documents_inputs_and_outputs() {
@@ -89,12 +103,13 @@ class DecoderOnlyTransformerTest : public QObject {
   void cotangents_have_the_types_of_their_values() {
     for (bool deterministic : {true, false}) {
       Graph graph = build(deterministic);
-      const std::vector<ValueId> cotangents = differentiate(graph, graph.outputs["loss"], op_definition("add"));
+      const CotangentSeed seed{graph.outputs["loss"], graph.add_input("scale", {{}, DType::f32})};
+      const std::vector<ValueId> cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
       verify(graph);
       for (size_t v = 0; v < cotangents.size(); ++v) {
         if (cotangents[v] != no_id) QVERIFY(graph.type(cotangents[v]) == graph.values[v].type);
       }
-      for (const Parameter& parameter : graph.parameters) QVERIFY(cotangents[parameter.value] == parameter.gradient);
+      for (const State& state : graph.states) QVERIFY(cotangents[state.before] != no_id);
       for (const auto& [name, input] : graph.inputs) QCOMPARE(cotangents[input], no_id);
     }
   }
@@ -103,11 +118,15 @@ class DecoderOnlyTransformerTest : public QObject {
     QCOMPARE(count(build(true), "dropout"), size_t{0});
     const Graph graph = build(false);
     QCOMPARE(count(graph, "dropout"), size_t{1 + 2 * 3});
-    std::vector<int64_t> keys;
+    std::vector<uint32_t> keys;
     for (const Op& op : graph.ops) {
-      if (!op.attributes.count("dropout_fold")) continue;
-      QCOMPARE(real(op.attributes, "dropout_rate"), 0.1);
-      keys.push_back(integer(op.attributes, "dropout_fold"));
+      const bool weights = op.attributes.are<AttentionAttributes>();
+      if (!weights && !op.attributes.are<DropoutAttributes>()) continue;
+      const DropoutAttributes& dropout =
+          weights ? op.attributes.as<AttentionAttributes>().dropout : op.attributes.as<DropoutAttributes>();
+      QCOMPARE(dropout.rate, 0.1);
+      QVERIFY(dropout.key.key == key_from_seed(0) && dropout.key.stride == 1 && dropout.key.offset == 0);
+      keys.push_back(dropout.key.fold.value());
     }
     std::sort(keys.begin(), keys.end());
     QCOMPARE(keys.size(), size_t{1 + 2 * 4});
@@ -164,8 +183,8 @@ class DecoderOnlyTransformerTest : public QObject {
     const auto captions = model->captions(document_options());
     QCOMPARE(captions.size(), size_t{5});
     for (const auto& [caption, path] : captions) {
-      QVERIFY2(std::any_of(graph.parameters.begin(), graph.parameters.end(),
-                           [&](const Parameter& parameter) { return parameter.path == path; }),
+      QVERIFY2(std::any_of(graph.states.begin(), graph.states.end(),
+                           [&](const State& state) { return state.path == path; }),
                caption.c_str());
     }
   }

@@ -1,3 +1,4 @@
+#include "engine/ops/equation.h"
 #include "engine/ops/registry.h"  // before Qt, which makes `emit` a keyword
 #include "tests/runtime/small_plan.h"
 
@@ -60,7 +61,8 @@ class Cases {
   std::mt19937_64 random_;
 };
 
-// Gives each device a summand of its part, such that those of a group of partial sums add up to it (exactly).
+// Gives each device a part of what it holds, such that those of a group add up to it, or have it as their maximum
+// (exactly).
 void fill_partial(SmallPlan& small, Cases& cases, const std::vector<float>& whole, int value) {
   const Sharding& sharding = small.plan.program.values[value].sharding;
   std::vector<AxisIndex> axes;
@@ -74,8 +76,16 @@ void fill_partial(SmallPlan& small, Cases& cases, const std::vector<float>& whol
     const std::span<float> rest = small.part(device, value);
     for (size_t i = 1; i < group.size(); ++i) {
       const std::vector<float> summand = cases.whole_numbers(static_cast<int64_t>(rest.size()));
-      std::copy(summand.begin(), summand.end(), small.part(group[i], value).begin());
-      for (size_t j = 0; j < rest.size(); ++j) rest[j] -= summand[j];
+      const std::span<float> other = small.part(group[i], value);
+      for (size_t j = 0; j < rest.size(); ++j) {
+        if (sharding.reduction == Reduction::max) {
+          other[j] = rest[j] - std::abs(summand[j]);
+          if (cases.below(2)) std::swap(other[j], rest[j]);
+        } else {
+          other[j] = summand[j];
+          rest[j] -= summand[j];
+        }
+      }
     }
   }
 }
@@ -103,10 +113,7 @@ class Recorder : public ExecutionObserver {
 class Unknown : public OpDefinition {
  public:
   std::string_view name() const override { return "no_such_kernel"; }
-  std::vector<TensorType> infer(const Attributes&, std::span<const TensorType>) const override { return {}; }
-  FactorRule factors(const Attributes&, std::span<const TensorType>, std::span<const TensorType>) const override {
-    return {};
-  }
+  OpSignature infer(const Attributes&, std::span<const TensorType>) const override { return {}; }
   double flops(const Attributes&, std::span<const TensorType>, std::span<const TensorType>) const override { return 0; }
 };
 
@@ -164,7 +171,13 @@ class ExecutorTest : public QObject {
     }
   }
 
-  void finishing_a_sum_gives_each_device_its_part_of_it() {
+  void finishing_a_sum_or_a_maximum_gives_each_device_its_part_of_it_data() {
+    QTest::addColumn<bool>("maximum");
+    QTest::newRow("sum") << false;
+    QTest::newRow("maximum") << true;
+  }
+  void finishing_a_sum_or_a_maximum_gives_each_device_its_part_of_it() {
+    QFETCH(bool, maximum);
     Cases cases(2);
     std::map<StepKind, int> seen;
     for (int repeat = 0; repeat < 150; ++repeat) {
@@ -175,6 +188,7 @@ class ExecutorTest : public QObject {
       for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {  // no replicas, whose summands would have to agree
         if (!(from.used_axes() >> axis & 1)) from.partial |= static_cast<uint8_t>(1u << axis);
       }
+      if (maximum && from.partial) from.reduction = Reduction::max;
       const Sharding to = cases.sharding(mesh, rank, false);
       SmallPlan small(mesh);
       const int source = small.add_value(shape, from);
@@ -203,7 +217,7 @@ class ExecutorTest : public QObject {
     const int partial = small.add_value({8, 10}, product), y = small.add_value({8, 10}, result);
     Op op;
     op.definition = &op_definition("einsum");
-    op.attributes["equation"] = std::string("mk,kn->mn");
+    op.attributes = EquationAttributes{"mk,kn->mn"};
     small.graph->ops.push_back(op);
     const std::vector<TensorType> operands = {{{4, 3}, DType::f32}, {{3, 10}, DType::f32}};
     const std::vector<TensorType> results = {{{4, 10}, DType::f32}};

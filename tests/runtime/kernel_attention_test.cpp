@@ -264,7 +264,8 @@ void KernelAttentionTest::parts_of_batch_queries_and_heads_make_the_whole() {
     }
     QVERIFY(difference(context, doubles(attention.forward(attention.whole(), 1).context)) < 1e-6);
     const auto whole = attention.backward(attention.whole(), 1);
-    for (int i : {0, 1, 2}) QVERIFY(difference(gradients[i], doubles(whole[i]), 0.1) < 3e-6);
+    // The terms of a gradient are about 1, even where they cancel.
+    for (int i : {0, 1, 2}) QVERIFY(difference(gradients[i], doubles(whole[i]), 1) < 3e-6);
   }
 }
 

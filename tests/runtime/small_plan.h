@@ -74,6 +74,7 @@ class SmallPlan {
       Step& step = add_step(kinds[static_cast<int>(hop.kind)], values, next, hop.axes);
       for (MovedArray& array : step.moved) array.split_dim = hop.split_dim, array.concat_dim = hop.concat_dim;
       step.group_size = group_size(hop.axes, plan.mesh);
+      step.reduction = hop.reduction;
       values = next;
     }
     return values;

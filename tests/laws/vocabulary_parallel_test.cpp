@@ -1,0 +1,74 @@
+#include <QtTest>
+#include <cmath>
+
+#include "engine/worker/thread_training.h"
+#include "tests/laws/preset_case.h"
+
+using namespace shardscope;
+
+namespace {
+
+constexpr int64_t steps = 3;
+
+// A small decoder whose logits are its largest array, its head split by vocabulary over the axis "model".
+Plan plan_of(int model, const std::string& mode) {
+  std::vector<std::string> overrides = small_size();
+  for (const std::string& more : mesh_overrides(1, model)) overrides.push_back(more);
+  overrides.insert(overrides.end(),
+                   {"model.vocab_size=512", "sharding.mode=" + mode, "sharding.out=[null, null, \"model\"]",
+                    "sharding.parameters.params.Dense_0.kernel=[null, \"model\"]",
+                    "sharding.parameters.params.Dense_0.bias=[\"model\"]"});
+  return compile(load_preset("parallax_decoder", overrides), DeviceProfile{});
+}
+
+int64_t whole_bytes(const ProgramValue& value) { return element_count(value.shape) * byte_size(value.dtype); }
+
+}  // namespace
+
+class VocabularyParallelTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void logits_split_by_vocabulary_train_as_on_one_device_data() {
+    QTest::addColumn<QString>("mode");
+    QTest::newRow("cheapest") << "cheapest";
+    QTest::newRow("as written") << "as_written";
+  }
+  void logits_split_by_vocabulary_train_as_on_one_device() {
+    QFETCH(QString, mode);
+    const Plan plan = plan_of(8, mode.toStdString());
+    const ThreadTraining parallel = train_in_threads(plan, steps), alone = train_in_threads(plan_of(1, "cheapest"), steps);
+    QCOMPARE(parallel.steps.size(), size_t{steps});
+    for (size_t s = 0; s < parallel.steps.size(); ++s) {
+      const StepRecord &got = parallel.steps[s].record, &expected = alone.steps[s].record;
+      QVERIFY2(std::abs(got.loss - expected.loss) <= 1e-5 * std::abs(expected.loss),
+               qPrintable(QString("step %1: loss %2 instead of %3").arg(s).arg(got.loss).arg(expected.loss)));
+      QVERIFY(std::abs(got.accuracy - expected.accuracy) <= 1e-6);
+    }
+    QVERIFY(parallel.replicas_equal);
+  }
+
+  // What moves for the loss are three small arrays of one number a row: a maximum, two sums and the maximum of indices.
+  void no_collective_moves_an_array_as_large_as_the_logits_data() {
+    logits_split_by_vocabulary_train_as_on_one_device_data();
+  }
+  void no_collective_moves_an_array_as_large_as_the_logits() {
+    QFETCH(QString, mode);
+    const Plan plan = plan_of(8, mode.toStdString());
+    const Graph& graph = *plan.graph;
+    const int64_t logits = graph.type(graph.outputs.at("logits")).bytes();
+    int maxima = 0;
+    for (const Step& step : plan.program.steps) {
+      if (!is_collective(step.kind)) continue;
+      maxima += step.reduction == Reduction::max;
+      for (int input : step.inputs) {
+        const ProgramValue& moved = plan.program.values[input];
+        QVERIFY2(whole_bytes(moved) < logits, (step.name + ": " + moved.name).c_str());
+      }
+    }
+    QVERIFY(maxima >= 2);
+  }
+};
+
+QTEST_APPLESS_MAIN(VocabularyParallelTest)
+#include "vocabulary_parallel_test.moc"

@@ -1,0 +1,123 @@
+#include "engine/optim/optimizer.h"
+
+#include <QTest>
+
+#include "engine/graph/autodiff.h"
+#include "engine/graph/op_definition.h"
+#include "engine/ops/adam.h"
+#include "engine/ops/constant.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/initialise.h"
+#include "engine/ops/registry.h"
+
+using namespace shardscope;
+
+namespace {
+
+// Two parameters of different types; a step adds an input to the first and sums.
+struct Trained {
+  Graph graph;
+  StateId weight, bias;
+  std::vector<ValueId> cotangents;
+};
+
+StateId add_parameter(Graph& graph, std::vector<std::string> path, Shape shape) {
+  const InitialiseAttributes normal{InitialiseAttributes::Kind::normal, 1, {0, 1}, {std::move(shape), DType::f32}};
+  const StateId id = graph.add_state(op_definition("initialise"), normal, "params", std::move(path));
+  graph.states[id].trainable = true;
+  return id;
+}
+
+Trained trained() {
+  Trained made;
+  Graph& graph = made.graph;
+  made.weight = add_parameter(graph, {"params", "Dense_0", "kernel"}, {2, 3});
+  made.bias = add_parameter(graph, {"params", "Dense_0", "bias"}, {3});
+  graph.values[graph.states[made.weight].before].logical = {"embed", "mlp"};
+  const ValueId weight = graph.states[made.weight].before, bias = graph.states[made.bias].before;
+  auto append = [&](const char* op, std::vector<ValueId> inputs, Attributes attributes) {
+    return graph.ops[graph.add_op(op_definition(op), op, Phase::forward, std::move(inputs), std::move(attributes))]
+        .outputs[0];
+  };
+  const ValueId sum = append("add", {weight, bias}, EquationAttributes{"ab,b->ab"});
+  const OpId one = graph.add_op(op_definition("constant"), "ones", Phase::backward, {},
+                                ConstantAttributes{1, graph.type(sum)});
+  const CotangentSeed seed{sum, graph.ops[one].outputs[0]};
+  made.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+  return made;
+}
+
+const OptionList options{{"learning_rate", 0.5}, {"b1", 0.8}, {"b2", 0.9}, {"eps", 1e-3}};
+
+}  // namespace
+
+class OptimizerTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_optimizer_is_found_by_its_name() {
+    for (const OptimizerDefinition& optimizer : all_optimizers()) {
+      QVERIFY(find_optimizer(optimizer.name) == &optimizer);
+    }
+    QVERIFY(find_optimizer("adamm") == nullptr);
+  }
+
+  void an_optimizers_state_follows_its_parameter() {
+    Trained made = trained();
+    const size_t parameters = made.graph.states.size();
+    find_optimizer("adam")->append(made.graph, options, made.cotangents);
+    const Graph& graph = made.graph;
+    verify(graph);
+    QCOMPARE(graph.states.size(), 3 * parameters);
+    QVERIFY((graph.trainable() == std::vector<StateId>{made.weight, made.bias}));
+    size_t at = parameters;
+    for (StateId parameter : graph.trainable()) {
+      for (const char* name : {"mu", "nu"}) {
+        const State &state = graph.states[at++], &followed = graph.states[parameter];
+        QCOMPARE(state.follows, parameter);
+        QVERIFY(!state.trainable && state.path == followed.path);
+        QCOMPARE(state.collection, std::string("optimizer/") + name);
+        QCOMPARE(graph.name(state), state.collection + "/" + graph.name(followed));
+        QVERIFY(graph.type(state.before) == graph.type(followed.before));
+        QVERIFY(graph.values[state.before].logical == graph.values[followed.before].logical);
+      }
+    }
+  }
+
+  void first_values_are_made_by_ops_without_operands() {
+    Trained made = trained();
+    find_optimizer("adam")->append(made.graph, options, made.cotangents);
+    for (const State& state : made.graph.states) {
+      const Op& op = made.graph.ops[made.graph.values[state.initial].producer];
+      QVERIFY(op.definition == &op_definition("initialise") && op.phase == Phase::initialise && op.inputs.empty());
+      const InitialiseAttributes& attributes = op.attributes.as<InitialiseAttributes>();
+      QVERIFY(attributes.type == made.graph.type(state.before));
+      const bool zeros = attributes.kind == InitialiseAttributes::Kind::constant && attributes.scale == 0;
+      QCOMPARE(zeros, !state.trainable);
+    }
+  }
+
+  void an_update_reads_the_values_before_and_makes_those_after() {
+    Trained made = trained();
+    find_optimizer("adam")->append(made.graph, options, made.cotangents);
+    const Graph& graph = made.graph;
+    for (StateId id : graph.trainable()) {
+      std::vector<const State*> changed{&graph.states[id]};
+      for (const State& state : graph.states) {
+        if (state.follows == id) changed.push_back(&state);
+      }
+      const Op& update = graph.ops[graph.values[graph.states[id].after].producer];
+      QVERIFY(update.phase == Phase::update);
+      QCOMPARE(update.name, graph.name(graph.states[id]) + "/adam");
+      QVERIFY(update.attributes == Attributes(AdamAttributes{0.5, 0.8, 0.9, 1e-3}));
+      QCOMPARE(update.inputs[1], made.cotangents[graph.states[id].before]);
+      for (size_t i = 0; i < changed.size(); ++i) {
+        QCOMPARE(changed[i]->after, update.outputs[i]);
+        QCOMPARE(changed[i]->before, update.inputs[i == 0 ? 0 : i + 1]);
+      }
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(OptimizerTest)
+#include "optimizer_test.moc"
