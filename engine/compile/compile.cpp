@@ -17,6 +17,7 @@
 #include "engine/shard/layout_choice.h"
 #include "engine/shard/lowering.h"
 #include "engine/shard/propagation.h"
+#include "engine/shard/written_placement.h"
 #include "models/registry.h"
 
 namespace shardscope {
@@ -50,42 +51,58 @@ class Compilation {
   }
 
   Plan run() {
-    auto start = std::chrono::steady_clock::now();
+    const auto start = phase_start_;
     ForwardGraph forward = build_forward(config_);
     if (!forward.errors.empty()) throw Failure(forward.errors);
     plan_.mesh = *forward.mesh;
     TrainingGraph training = build_training(config_, std::move(*forward.graph));
     graph_ = std::make_shared<const Graph>(std::move(training.graph));
     plan_.graph = graph_;
-    stop_here(stop_);
+    end_phase("graph");
     collect_rules();
     pin_user_specs(training.cotangents);
+    end_phase("rules");
     CostRates rates = cost_rates(plan_.profile, plan_.mesh.device_count());
     LayoutProblem problem{*graph_, plan_.mesh, rules_, pins_, rates};
+    WrittenPlacements written = place_as_written(training.cotangents);
+    end_phase("place");
+    LayoutChoice choices;
+    Lowered lowered;
     if (config_.sharding.mode == LayoutMode::as_written) {
-      pins_ = written_layouts(training.cotangents, std::bind_front(&Compilation::explain_propagation, this));
+      lowered = lower_as_written(problem, written, choices);
     } else {
-      problem.start = written_layouts(training.cotangents);
+      problem.start = std::move(written);
+      choices = choose_layouts(problem, stop_);
+      end_phase("choose");
+      lowered = lower(problem, choices);
+      if (choices.start_seconds - choices.seconds < doubt(choices, rates)) keep_cheaper(problem, choices, lowered);
     }
-    std::vector<OpChoice> choices = choose_layouts(problem, stop_);
-    stop_here(stop_);
-    Lowered lowered = lower(problem, choices);
     plan_.program = std::move(lowered.program);
     verify(plan_.program, *graph_, plan_.mesh);
+    end_phase("lower");
     describe(lowered, choices);
+    end_phase("explain");
     plan_memory(plan_.program, *graph_, {plan_.loss_value, plan_.accuracy_value},
                 plan_.profile.threads_per_rank(plan_.mesh.device_count()));
     verify_memory(plan_.program);
     total_memory(plan_.program, plan_.totals);
+    end_phase("memory");
     predict_time(plan_.program, *graph_, rates, plan_.totals);
     warn();
     plan_.hash = hash();
-    plan_.planning_milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    end_phase("cost");
+    plan_.planning_milliseconds = std::chrono::duration<double, std::milli>(phase_start_ - start).count();
     return std::move(plan_);
   }
 
  private:
+  void end_phase(const char* name) {
+    stop_here(stop_);
+    const auto now = std::chrono::steady_clock::now();
+    plan_.phases.push_back({name, std::chrono::duration<double, std::milli>(now - phase_start_).count()});
+    phase_start_ = now;
+  }
+
   void collect_rules() {
     for (const Op& op : graph_->ops) {
       std::vector<TensorType> operands, results;
@@ -135,24 +152,44 @@ class Compilation {
     }
   }
 
-  // The pins, and for every other forward array where propagation puts it, and its cotangent with it. Scalars stay
-  // partial sums until they are needed.
-  std::vector<std::optional<Sharding>> written_layouts(const std::vector<ValueId>& cotangents,
-                                                       const PropagationObserver& observer = {}) const {
-    std::vector<Sharding> layouts = propagate(*graph_, plan_.mesh, rules_, pins_, observer);
-    std::vector<std::optional<Sharding>> written = pins_;
-    for (size_t v = 0; v < written.size(); ++v) {
-      const Value& value = graph_->values[v];
-      if (written[v] || value.type.shape.empty() || value.producer == no_id) continue;
-      if (graph_->ops[value.producer].phase == Phase::forward) written[v] = layouts[v];
+  Lowered lower_as_written(const LayoutProblem& problem, const WrittenPlacements& written,
+                           LayoutChoice& choices) const {
+    const LayoutProblem fixed{problem.graph, problem.mesh, problem.rules, written.lies, problem.rates};
+    choices = fixed_choice(written.placements, written.lies.size());
+    return lower(fixed, choices);
+  }
+
+  // How far the estimated gain of the choice may be from the programs' own: the latencies of collectives that small
+  // arrays share.
+  static double doubt(const LayoutChoice& choices, const CostRates& rates) {
+    return 0.005 * choices.seconds + 16 * rates.seconds_per_collective;
+  }
+
+  // The program as written in the place of the chosen one where it is predicted to take less time.
+  void keep_cheaper(const LayoutProblem& problem, LayoutChoice& choices, Lowered& lowered) {
+    LayoutChoice written_choices;
+    Lowered written = lower_as_written(problem, problem.start, written_choices);
+    if (total_seconds(written.program, problem.rates) >= total_seconds(lowered.program, problem.rates)) return;
+    choices = std::move(written_choices);
+    lowered = std::move(written);
+    written_is_cheapest_ = true;
+  }
+
+  double total_seconds(const Program& program, const CostRates& rates) const {
+    double total = 0;
+    for (const Step& step : program.steps) total += step_seconds(step, program, *graph_, rates);
+    return total;
+  }
+
+  WrittenPlacements place_as_written(const std::vector<ValueId>& cotangents) {
+    PropagationObserver observer;
+    if (config_.sharding.mode == LayoutMode::as_written) {
+      observer = std::bind_front(&Compilation::explain_propagation, this);
     }
-    std::vector<bool> gradient(written.size());
-    for (const Parameter& parameter : graph_->parameters) gradient[parameter.gradient] = true;
-    for (size_t v = 0; v < cotangents.size(); ++v) {
-      ValueId cotangent = cotangents[v];
-      if (cotangent != no_id && !written[cotangent] && !gradient[cotangent]) written[cotangent] = written[v];
-    }
-    return written;
+    const std::vector<Sharding> propagated = propagate(*graph_, plan_.mesh, rules_, pins_, observer);
+    end_phase("propagate");
+    return written_placements(*graph_, plan_.mesh, rules_,
+                              written_layouts(*graph_, rules_, pins_, propagated, cotangents));
   }
 
   void explain_propagation(ValueId value, int dim, AxisIndex axis, OpId op) {
@@ -162,7 +199,7 @@ class Compilation {
                                plan_.mesh.axes()[axis].name, graph_->ops[op].name);
   }
 
-  void describe(const Lowered& lowered, const std::vector<OpChoice>& choices) {
+  void describe(const Lowered& lowered, const LayoutChoice& choices) {
     for (size_t i = 0; i < plan_.parameters.size(); ++i) {
       const Parameter& parameter = graph_->parameters[i];
       plan_.parameters[i].value = lowered.versions[parameter.value].front();
@@ -187,6 +224,7 @@ class Compilation {
     if (config_.sharding.mode == LayoutMode::as_written) {
       return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
     }
+    if (written_is_cheapest_) return {Origin::Kind::cost, "cheapest: as written"};
     if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
     std::string other = to_string(result_sharding(rules_[op], *choice.runner_up, 0), plan_.mesh);
     return {Origin::Kind::cost,
@@ -207,7 +245,8 @@ class Compilation {
     const DeviceProfile& profile = plan_.profile;
     Hasher hasher;
     hasher.add(planner_version).add(write_run_config(config_));
-    hasher.add(profile.name).add(profile.cores).add(profile.matrix_flops_per_core).add(profile.memory_bytes_per_core);
+    hasher.add(profile.name).add(profile.cores).add(profile.matrix_flops_per_core);
+    hasher.add(profile.matrix_flops_per_core_bf16).add(profile.memory_bytes_per_core);
     hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
     hasher.add(profile.memory_bytes);
     hasher.add(plan_.program.arena_bytes);
@@ -218,11 +257,13 @@ class Compilation {
 
   const RunConfig& config_;
   std::stop_token stop_;
+  std::chrono::steady_clock::time_point phase_start_ = std::chrono::steady_clock::now();
   Plan plan_;
   std::shared_ptr<const Graph> graph_;
   std::vector<FactorRule> rules_;
   std::vector<std::optional<Sharding>> pins_;
   std::vector<Origin> origins_;
+  bool written_is_cheapest_ = false;
 };
 
 }  // namespace

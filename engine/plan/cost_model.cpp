@@ -10,6 +10,8 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks) {
   double share = profile.cores_per_rank(ranks);
   CostRates rates;
   rates.seconds_per_matrix_flop = 1 / (profile.matrix_flops_per_core * share);
+  const double bf16 = profile.matrix_flops_per_core_bf16;
+  rates.seconds_per_matrix_flop_bf16 = bf16 > 0 ? 1 / (bf16 * share) : rates.seconds_per_matrix_flop;
   rates.seconds_per_byte = 1 / (profile.memory_bytes_per_core * share);
   rates.seconds_per_wire_byte = 1 / (profile.collective_bytes_per_core * share);
   rates.seconds_per_collective = profile.collective_latency;
@@ -17,16 +19,15 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks) {
   return rates;
 }
 
+double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates) {
+  if (is_collective(step.kind)) return collective_seconds(rates, step.wire_bytes);
+  const bool product = step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product();
+  return local_seconds(rates, {step.bytes_touched, product ? step.flops : 0, program.values[step.inputs[0]].dtype});
+}
+
 void predict_time(Program& program, const Graph& graph, const CostRates& rates, PlanTotals& totals) {
   for (Step& step : program.steps) {
-    if (is_collective(step.kind)) {
-      step.seconds = rates.seconds_per_collective + step.wire_bytes * rates.seconds_per_wire_byte;
-    } else {
-      step.seconds = rates.seconds_per_step + step.bytes_touched * rates.seconds_per_byte;
-      if (step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product()) {
-        step.seconds = std::max(step.seconds, step.flops * rates.seconds_per_matrix_flop);
-      }
-    }
+    step.seconds = step_seconds(step, program, graph, rates);
     totals.wire_bytes_per_device += step.wire_bytes;
     totals.flops_per_device += step.flops;
     totals.seconds_per_step += step.seconds;

@@ -51,6 +51,12 @@ struct PlanTotals {
   double seconds_per_step = 0;  // predicted
 };
 
+// Wall time of one part of compile().
+struct PlanningPhase {
+  std::string name;  // "graph", "propagate", "choose", "lower", "memory", ...
+  double milliseconds = 0;
+};
+
 // What compile() gives: everything that is shown and everything that is executed.
 struct Plan {
   RunConfig config;
@@ -65,8 +71,9 @@ struct Plan {
   int accuracy_value = -1;
   PlanTotals totals;
   std::vector<Error> warnings;
-  uint64_t hash = 0;                 // of config, profile and library versions
-  double planning_milliseconds = 0;  // wall time of compile(); not part of the hash
+  uint64_t hash = 0;                  // of config, profile and library versions
+  double planning_milliseconds = 0;   // wall time of compile(); not part of the hash
+  std::vector<PlanningPhase> phases;  // of that time
 };
 
 }  // namespace shardscope

@@ -3,20 +3,35 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/shard/hash_mix.h"
+
 namespace shardscope {
 
 namespace {
 
 uint64_t fingerprint(const Sharding& sharding) {
-  uint64_t hash = 1469598103934665603ull + sharding.rank * 31u + sharding.partial;
+  uint64_t hash = mix(sharding.rank, sharding.partial);
   for (int d = 0; d < sharding.rank; ++d) {
-    hash = (hash ^ 0x9eu) * 1099511628211ull;
-    for (AxisIndex axis : sharding.dims[d]) hash = (hash ^ (axis + 1u)) * 1099511628211ull;
+    uint64_t axes = sharding.dims[d].count;
+    for (AxisIndex axis : sharding.dims[d]) axes = axes << 8 | axis;
+    hash = mix(hash, axes);
   }
   return hash;
 }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 }  // namespace
+
+double local_seconds(const CostRates& rates, const LocalWork& work) {
+  const double per_flop =
+      work.dtype == DType::bf16 ? rates.seconds_per_matrix_flop_bf16 : rates.seconds_per_matrix_flop;
+  return std::max(rates.seconds_per_step + work.bytes * rates.seconds_per_byte, work.matrix_flops * per_flop);
+}
+
+double collective_seconds(const CostRates& rates, double wire_bytes) {
+  return rates.seconds_per_collective + wire_bytes * rates.seconds_per_wire_byte;
+}
 
 int LayoutCosts::layout_id(const Sharding& sharding) {
   uint64_t key = fingerprint(sharding);
@@ -30,34 +45,64 @@ int LayoutCosts::layout_id(const Sharding& sharding) {
 }
 
 int LayoutCosts::type_id(const TensorType& type, double latency_share) {
-  CostedType wanted{type, latency_share};
-  auto found = std::find(types_.begin(), types_.end(), wanted);
-  if (found == types_.end()) found = types_.insert(types_.end(), wanted);
-  return static_cast<int>(found - types_.begin());
+  uint64_t key = mix(static_cast<uint64_t>(type.dtype), latency_share == 1);
+  for (int64_t size : type.shape) key = mix(key, static_cast<uint64_t>(size));
+  auto [first, last] = type_index_.equal_range(key);
+  for (; first != last; ++first) {
+    const CostedType& known = types_[first->second];
+    if (known.latency_share == latency_share && known.type == type) return first->second;
+  }
+  types_.push_back({type, latency_share});
+  type_index_.emplace(key, static_cast<int>(types_.size()) - 1);
+  return static_cast<int>(types_.size()) - 1;
 }
 
-float LayoutCosts::reshard_seconds(int type, int from, int to) {
-  if (from == to) return 0;
-  uint64_t key = (static_cast<uint64_t>(type) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
-  auto [entry, added] = seconds_.try_emplace(key, 0.0f);
-  if (!added) return entry->second;
-  const Sharding &source = layouts_[from], &target = layouts_[to];
-  if (!can_reshard(source, target)) return entry->second = std::numeric_limits<float>::infinity();
-  const auto& [array, latency_share] = types_[type];
-  double seconds = 0;
-  Sharding current = source;
-  for (const ReshardStep& step : reshard_path(source, target, mesh_)) {
+double LayoutCosts::local_bytes(int type, int layout) const {
+  double bytes = static_cast<double>(types_[type].type.bytes());
+  for (int d = 0; d < layouts_[layout].rank; ++d) bytes /= static_cast<double>(shard_count(layouts_[layout], mesh_, d));
+  return bytes;
+}
+
+ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, const Sharding& to) const {
+  if (!can_reshard(from, to)) return {infinity, 0, infinity};
+  ReshardCost cost;
+  Sharding current = from;
+  for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
     if (step.kind == ReshardKind::slice) {
-      double bytes = static_cast<double>(array.bytes());
+      double bytes = static_cast<double>(array.type.bytes());
       for (int d = 0; d < step.result.rank; ++d) bytes /= static_cast<double>(shard_count(step.result, mesh_, d));
-      seconds += rates_.seconds_per_step + 2 * bytes * rates_.seconds_per_byte;
+      cost.seconds += local_seconds(rates_, {2 * bytes});
     } else {
-      seconds += rates_.seconds_per_collective * latency_share +
-                 wire_bytes(step, current, mesh_, array) * rates_.seconds_per_wire_byte;
+      const double moved = shardscope::wire_bytes(step, current, mesh_, array.type);
+      cost.wire_bytes += moved;
+      ++cost.collectives;
+      cost.seconds += collective_seconds(rates_, moved) - rates_.seconds_per_collective * (1 - array.latency_share);
     }
     current = step.result;
   }
-  return entry->second = static_cast<float>(seconds);
+  return cost;
+}
+
+const ReshardCost& LayoutCosts::reshard(int type, int from, int to) {
+  const uint64_t key =
+      (static_cast<uint64_t>(type) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
+  auto [entry, added] = costs_.try_emplace(key);
+  if (added && from != to) entry->second = price(types_[type], layouts_[from], layouts_[to]);
+  return entry->second;
+}
+
+int LayoutCosts::cheapest_source(int type, std::span<const int> made, int needed) {
+  int best = -1;
+  double bytes = infinity;
+  int collectives = 0;
+  for (int i = 0; i < static_cast<int>(made.size()); ++i) {
+    if (made[i] == needed) return i;
+    const ReshardCost& cost = reshard(type, made[i], needed);
+    if (cost.wire_bytes < bytes || (cost.wire_bytes == bytes && best >= 0 && cost.collectives < collectives)) {
+      best = i, bytes = cost.wire_bytes, collectives = cost.collectives;
+    }
+  }
+  return best;
 }
 
 }  // namespace shardscope

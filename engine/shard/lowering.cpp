@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "engine/mesh/reshard.h"
 
@@ -36,13 +35,13 @@ struct Making {
 
 class Lowering {
  public:
-  Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices)
+  Lowering(const LayoutProblem& problem, const LayoutChoice& choices)
       : problem_(problem),
         graph_(problem.graph),
         mesh_(problem.mesh),
         choices_(choices),
         bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
-        costs_(problem.mesh, problem.rates) {
+        costs_(problem.mesh) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.versions.resize(graph_.values.size());
   }
@@ -162,16 +161,14 @@ class Lowering {
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
   int version(ValueId value, const Sharding& target, OpId user, StagedSteps* staged) {
-    int type = costs_.type_id(graph_.type(value));
-    int target_id = costs_.layout_id(target);
-    int source = -1;
-    float best = std::numeric_limits<float>::infinity();
+    std::vector<int> candidates, layouts;
     for (int candidate : lowered_.versions[value]) {
       if (making_[candidate].staged == &epilogue_ && staged != &epilogue_) continue;  // made after this
-      int from = costs_.layout_id(lowered_.program.values[candidate].sharding);
-      float seconds = costs_.reshard_seconds(type, from, target_id);
-      if (seconds < best) best = seconds, source = candidate;
+      candidates.push_back(candidate);
+      layouts.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
     }
+    const int type = costs_.type_id(graph_.type(value));
+    const int source = candidates[costs_.cheapest_source(type, layouts, costs_.layout_id(target))];
     if (lowered_.program.values[source].sharding == target) return source;
     return reshard(value, source, target, user, staged);
   }
@@ -260,7 +257,7 @@ class Lowering {
   const LayoutProblem& problem_;
   const Graph& graph_;
   const Mesh& mesh_;
-  const std::vector<OpChoice>& choices_;
+  const LayoutChoice& choices_;
   std::vector<bool> bucketed_;
   LayoutCosts costs_;
   Lowered lowered_;
@@ -272,8 +269,6 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices) {
-  return Lowering(problem, choices).run();
-}
+Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices) { return Lowering(problem, choices).run(); }
 
 }  // namespace shardscope

@@ -22,6 +22,6 @@ struct Lowered {
 // Small arrays (parameters of at most `problem.bucket_bytes`, and the graph's scalar outputs) are resharded together:
 // parameters at the start of the step, gradients and outputs at its end, one collective for all that share kind and
 // axes.
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices);
+Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices);
 
 }  // namespace shardscope

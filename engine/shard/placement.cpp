@@ -1,5 +1,7 @@
 #include "engine/shard/placement.h"
 
+#include <algorithm>
+
 namespace shardscope {
 
 namespace {
@@ -26,6 +28,34 @@ Sharding result_sharding(const FactorRule& rule, const Placement& placement, int
     for (AxisIndex axis : placement.factors[f]) sharding.partial |= static_cast<uint8_t>((1u << axis) & ~shown);
   }
   return sharding;
+}
+
+int dimension_of(const std::vector<int>& dims, int factor) {
+  auto found = std::find(dims.begin(), dims.end(), factor);
+  return found == dims.end() ? -1 : static_cast<int>(found - dims.begin());
+}
+
+AxisList factor_axes(const std::vector<int>& dims, int factor, const Sharding& sharding) {
+  const int dim = dimension_of(dims, factor);
+  return dim < 0 ? AxisList{} : sharding.dims[dim];
+}
+
+bool is_legal(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
+  if (placement.partial && !rule.linear) return false;
+  unsigned used = placement.partial;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    const AxisList& axes = placement.factors[f];
+    if (axes.empty()) continue;
+    if (!rule.factors[f].splittable) return false;
+    int64_t parts = 1;
+    for (AxisIndex axis : axes) {
+      if ((used >> axis) & 1) return false;
+      used |= 1u << axis;
+      parts *= mesh.axis_size(axis);
+    }
+    if (rule.factors[f].size % parts != 0) return false;
+  }
+  return true;
 }
 
 std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh,
@@ -57,6 +87,14 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
     placements = std::move(extended);
   }
   return placements;
+}
+
+Placement placement_in_place(const FactorRule& rule, int operand, const Sharding& sharding) {
+  Placement placement;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    placement.factors[f] = factor_axes(rule.operands[operand], static_cast<int>(f), sharding);
+  }
+  return placement;
 }
 
 int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {

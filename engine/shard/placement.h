@@ -23,11 +23,23 @@ struct Placement {
 Sharding operand_sharding(const FactorRule& rule, const Placement& placement, int operand);
 Sharding result_sharding(const FactorRule& rule, const Placement& placement, int result);
 
+// The way back, for an array whose dimensions are the factors `dims` (an entry of FactorRule::operands or results).
+// The dimension that `factor` is part of, or -1; and the axes that split the factor where the array lies as `sharding`.
+int dimension_of(const std::vector<int>& dims, int factor);
+AxisList factor_axes(const std::vector<int>& dims, int factor, const Sharding& sharding);
+
+// True where every factor may be split as the placement says: splittable, divided, no axis twice, partial only if
+// linear.
+bool is_legal(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
+
 // All legal placements of an op: each axis of size > 1 on one splittable factor that it divides, on none, or on partial
 // (linear ops). Axes on one factor are ordered as in `axis_order`. Ordered: the first splits nothing. On
 // meshes of many axes, where there would be thousands, the last axes split only the first of the others' placements.
 std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh,
                                         const std::vector<AxisIndex>& axis_order);
+
+// Where an op that overwrites an operand works: where that operand lies, in whatever axis order.
+Placement placement_in_place(const FactorRule& rule, int operand, const Sharding& sharding);
 
 // The product of the sizes of all axes that the placement uses: among how many devices the work is divided.
 int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/shard/placement.h"
+
 namespace shardscope {
 
 namespace {
@@ -19,66 +21,74 @@ class Propagation {
  public:
   Propagation(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
               const std::vector<std::optional<Sharding>>& pins, const PropagationObserver& observer)
-      : graph_(graph), mesh_(mesh), rules_(rules), pins_(pins), observer_(observer) {
+      : graph_(graph),
+        mesh_(mesh),
+        rules_(rules),
+        pins_(pins),
+        observer_(observer),
+        changed_(graph.values.size()),
+        visited_(graph.ops.size()) {
+    layouts_.reserve(graph.values.size());
     for (size_t v = 0; v < graph.values.size(); ++v) {
       int rank = static_cast<int>(graph.values[v].type.shape.size());
       layouts_.push_back(pins[v] ? *pins[v] : Sharding::replicated(rank));
     }
+    for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+      if (graph.ops[op].phase == Phase::forward)
+        (only_passes_through(rules[op]) ? passing_ : contracting_).push_back(op);
+    }
   }
 
   std::vector<Sharding> run() {
-    for (bool contractions : {false, true}) {
-      bool changed = true;
-      while (changed) {
-        changed = false;
-        int count = static_cast<int>(graph_.ops.size());
-        for (OpId op = 0; op < count; ++op) changed |= visit(op, contractions);
-        for (OpId op = count - 1; op >= 0; --op) changed |= visit(op, contractions);
-      }
-    }
+    settle(passing_);
+    std::vector<OpId> all(passing_.size() + contracting_.size());
+    std::merge(passing_.begin(), passing_.end(), contracting_.begin(), contracting_.end(), all.begin());
+    settle(all);
     return std::move(layouts_);
   }
 
  private:
   struct Place {
     ValueId value;
-    int dim;
+    const std::vector<int>* dims;  // the factors of its dimensions
   };
 
-  bool visit(OpId id, bool contractions) {
+  void settle(const std::vector<OpId>& ops) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (OpId op : ops) changed |= visit(op);
+      for (auto op = ops.rbegin(); op != ops.rend(); ++op) changed |= visit(*op);
+    }
+  }
+
+  // A visit changes nothing more unless one of the op's arrays has changed since.
+  bool visit(OpId id) {
     const Op& op = graph_.ops[id];
+    bool stale = visited_[id] == 0;
+    for (ValueId value : op.inputs) stale |= changed_[value] > visited_[id];
+    for (ValueId value : op.outputs) stale |= changed_[value] > visited_[id];
+    if (!stale) return false;
     const FactorRule& rule = rules_[id];
-    if (op.phase != Phase::forward || (!contractions && !only_passes_through(rule))) return false;
+    places_.clear();
+    for (size_t i = 0; i < op.inputs.size(); ++i) places_.push_back({op.inputs[i], &rule.operands[i]});
+    for (size_t i = 0; i < op.outputs.size(); ++i) places_.push_back({op.outputs[i], &rule.results[i]});
     bool changed = false;
     for (size_t f = 0; f < rule.factors.size(); ++f) {
-      if (rule.factors[f].splittable)
-        changed |= spread(id, places(op, rule, static_cast<int>(f)), rule.factors[f].size);
+      if (rule.factors[f].splittable) changed |= spread(id, static_cast<int>(f), rule.factors[f].size);
     }
+    visited_[id] = ++clock_;
     return changed;
   }
 
-  static std::vector<Place> places(const Op& op, const FactorRule& rule, int factor) {
-    std::vector<Place> found;
-    auto collect = [&](const std::vector<std::vector<int>>& maps, const std::vector<ValueId>& values) {
-      for (size_t i = 0; i < maps.size(); ++i) {
-        for (size_t d = 0; d < maps[i].size(); ++d) {
-          if (maps[i][d] == factor) found.push_back({values[i], static_cast<int>(d)});
-        }
-      }
-    };
-    collect(rule.operands, op.inputs);
-    collect(rule.results, op.outputs);
-    return found;
-  }
-
-  bool spread(OpId op, const std::vector<Place>& places, int64_t size) {
+  bool spread(OpId op, int factor, int64_t size) {
     AxisList wanted;
-    for (const Place& place : places) {
-      const AxisList& list = layouts_[place.value].dims[place.dim];
+    for (const Place& place : places_) {
+      const AxisList list = factor_axes(*place.dims, factor, layouts_[place.value]);
       if (list.count > wanted.count) wanted = list;
     }
-    for (const Place& place : places) {
-      const AxisList& list = layouts_[place.value].dims[place.dim];
+    for (const Place& place : places_) {
+      const AxisList list = factor_axes(*place.dims, factor, layouts_[place.value]);
       int common = 0;
       while (common < std::min(list.count, wanted.count) && list.axes[common] == wanted.axes[common]) ++common;
       if (common < list.count) {
@@ -86,18 +96,20 @@ class Propagation {
       }
     }
     bool changed = false;
-    for (const Place& place : places) {
-      if (pins_[place.value]) continue;
+    for (const Place& place : places_) {
+      const int dim = dimension_of(*place.dims, factor);
+      if (dim < 0 || pins_[place.value]) continue;
       Sharding& layout = layouts_[place.value];
-      AxisList& list = layout.dims[place.dim];
+      AxisList& list = layout.dims[dim];
       if (!wanted.starts_with(list)) continue;
       for (int i = list.count; i < wanted.count; ++i) {
         AxisIndex axis = wanted.axes[i];
-        int64_t parts = shard_count(layout, mesh_, place.dim) * mesh_.axis_size(axis);
+        int64_t parts = shard_count(layout, mesh_, dim) * mesh_.axis_size(axis);
         if (((layout.used_axes() >> axis) & 1) || size % parts != 0) break;
         list.push_back(axis);
         changed = true;
-        if (observer_) observer_(place.value, place.dim, axis, op);
+        changed_[place.value] = ++clock_;
+        if (observer_) observer_(place.value, dim, axis, op);
       }
     }
     return changed;
@@ -109,6 +121,11 @@ class Propagation {
   const std::vector<std::optional<Sharding>>& pins_;
   const PropagationObserver& observer_;
   std::vector<Sharding> layouts_;
+  std::vector<OpId> passing_, contracting_;
+  std::vector<Place> places_;     // of the op that is visited
+  int64_t clock_ = 0;             // counts changes and visits
+  std::vector<int64_t> changed_;  // per value: when it last got an axis
+  std::vector<int64_t> visited_;  // per op
 };
 
 }  // namespace

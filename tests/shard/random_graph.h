@@ -75,6 +75,23 @@ class RandomGraphs {
     return result;
   }
 
+  // Adam for every parameter.
+  static void update(Graph& graph) {
+    const Attributes attributes{{"learning_rate", 1e-3}, {"b1", 0.9}, {"b2", 0.999}, {"eps", 1e-8}};
+    for (Parameter& parameter : graph.parameters) {
+      const TensorType type = graph.type(parameter.value);
+      const std::string name = graph.values[parameter.value].name;
+      for (const char* state : {"mu/", "nu/"}) {
+        parameter.state.push_back(graph.add_source(state + name, type, ValueKind::optimizer_state));
+      }
+      const OpId op =
+          graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
+                       {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
+      parameter.updated = graph.ops[op].outputs[0];
+      parameter.updated_state = {graph.ops[op].outputs[1], graph.ops[op].outputs[2]};
+    }
+  }
+
  private:
   int64_t pick(const std::vector<int64_t>& choices) { return choices[below(static_cast<int64_t>(choices.size()))]; }
   int64_t width() { return pick({6, 8, 12}); }
@@ -123,22 +140,6 @@ class RandomGraphs {
       case 2: return apply(graph, "add", {x, parameter(graph, shape)}, {{"equation", std::string("bse,bse->bse")}});
       case 3: return joined(graph, x, arrays[below(static_cast<int64_t>(arrays.size()))]);
       default: return project(graph, x, width());
-    }
-  }
-
-  static void update(Graph& graph) {
-    const Attributes attributes{{"learning_rate", 1e-3}, {"b1", 0.9}, {"b2", 0.999}, {"eps", 1e-8}};
-    for (Parameter& parameter : graph.parameters) {
-      const TensorType type = graph.type(parameter.value);
-      const std::string name = graph.values[parameter.value].name;
-      for (const char* state : {"mu/", "nu/"}) {
-        parameter.state.push_back(graph.add_source(state + name, type, ValueKind::optimizer_state));
-      }
-      const OpId op =
-          graph.add_op(op_definition("adam"), name + "/adam", Phase::update,
-                       {parameter.value, parameter.gradient, parameter.state[0], parameter.state[1]}, attributes);
-      parameter.updated = graph.ops[op].outputs[0];
-      parameter.updated_state = {graph.ops[op].outputs[1], graph.ops[op].outputs[2]};
     }
   }
 
