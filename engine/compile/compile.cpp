@@ -72,6 +72,7 @@ class Compilation {
       lowered = lower_as_written(problem, written, choices);
     } else {
       problem.start = std::move(written);
+      problem.memory_limit_bytes = plan_.profile.memory_bytes / plan_.mesh.device_count();
       choices = choose_layouts(problem, stop_);
       end_phase("choose");
       lowered = lower(problem, choices);
@@ -165,14 +166,28 @@ class Compilation {
     return 0.005 * choices.seconds + 16 * rates.seconds_per_collective;
   }
 
-  // The program as written in the place of the chosen one where it is predicted to take less time.
+  // The program as written in the place of the chosen one where it is predicted to take less time; where the choice
+  // gave time for memory, only if it fits too.
   void keep_cheaper(const LayoutProblem& problem, LayoutChoice& choices, Lowered& lowered) {
     LayoutChoice written_choices;
     Lowered written = lower_as_written(problem, problem.start, written_choices);
     if (total_seconds(written.program, problem.rates) >= total_seconds(lowered.program, problem.rates)) return;
+    if (choices.traded && arena_bytes(written) > problem.memory_limit_bytes) return;
     choices = std::move(written_choices);
     lowered = std::move(written);
     written_is_cheapest_ = true;
+  }
+
+  int64_t arena_bytes(const Lowered& lowered) const {
+    Program program = lowered.program;
+    plan_memory(program, *graph_, kept_values(lowered), plan_.profile.threads_per_rank(plan_.mesh.device_count()));
+    return program.arena_bytes;
+  }
+
+  // Program values that are read after the last step.
+  std::vector<int> kept_values(const Lowered& lowered) const {
+    return {lowered.versions[graph_->outputs.at("loss")].back(),
+            lowered.versions[graph_->outputs.at("accuracy")].back()};
   }
 
   double total_seconds(const Program& program, const CostRates& rates) const {
@@ -206,8 +221,8 @@ class Compilation {
       for (ValueId state : parameter.state) plan_.parameters[i].state_values.push_back(lowered.versions[state].front());
     }
     for (const auto& [name, value] : graph_->inputs) plan_.input_values.push_back(lowered.versions[value].front());
-    plan_.loss_value = lowered.versions[graph_->outputs.at("loss")].back();
-    plan_.accuracy_value = lowered.versions[graph_->outputs.at("accuracy")].back();
+    plan_.loss_value = kept_values(lowered)[0];
+    plan_.accuracy_value = kept_values(lowered)[1];
     for (size_t v = 0; v < graph_->values.size(); ++v) {
       const Value& value = graph_->values[v];
       bool shown = value.kind == ValueKind::input ||

@@ -31,7 +31,8 @@ class LayoutSearch {
         limited_(problem.memory_limit_bytes != std::numeric_limits<int64_t>::max()),
         ops_(tables_.ops),
         values_(tables_.values),
-        stale_(ops_.size()) {
+        shaken_(ops_.size()),
+        tried_ops_(ops_.size()) {
     if (limited_) limited_ = stored_bytes() <= static_cast<double>(problem.memory_limit_bytes);
   }
 
@@ -185,11 +186,11 @@ class LayoutSearch {
         made_in_forward = count;
       }
       const int needed = table(op).operand(op.chosen, operand);
-      const int source = tables_.costs.cheapest_source(value.type, {made.data(), count}, needed);
-      if (source < 0) return {infinity, 0, false};
-      if (backward) saved[source] = true;
-      if (made[source] == needed) continue;
-      cost.seconds += tables_.costs.reshard(value.type, made[source], needed).seconds;
+      const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, {made.data(), count}, needed);
+      if (source.position < 0) return {infinity, 0, false};
+      if (backward) saved[source.position] = true;
+      if (made[source.position] == needed) continue;
+      cost.seconds += source.cost.seconds;
       if (count < made.size()) made[count++] = needed;
     }
     if (!limited_) return cost;
@@ -205,7 +206,7 @@ class LayoutSearch {
   void refresh_all() {
     costs_.resize(values_.size());
     for (size_t v = 0; v < values_.size(); ++v) costs_[v] = value_cost(values_[v]);
-    std::fill(stale_.begin(), stale_.end(), true);
+    std::fill(shaken_.begin(), shaken_.end(), ++clock_);
   }
 
   // What the moves gain (below zero) or lose; they are kept if `keep` and it is a gain.
@@ -233,11 +234,12 @@ class LayoutSearch {
       if (now == infinity) break;
     }
     if (keep && delta < -least_gain) {
+      ++clock_;
       for (size_t i = 0; i < touched_.size(); ++i) {
         costs_[touched_[i]] = fresh_[i];
         const ValueNode& value = values_[touched_[i]];
-        if (value.producer >= 0) stale_[value.producer] = true;
-        for (auto [user, operand] : value.uses) stale_[user] = true;
+        if (value.producer >= 0) shaken_[value.producer] = clock_;
+        for (auto [user, operand] : value.uses) shaken_[user] = clock_;
       }
     } else {
       for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) ops_[undo->op].chosen = undo->placement;
@@ -270,18 +272,28 @@ class LayoutSearch {
 
   bool move_classes() {
     bool changed = false;
+    size_t slot = 0;
     for (AxisIndex axis = 0; axis < problem_.mesh.axis_count(); ++axis) {
       for (int replaced = no_axis; replaced < problem_.mesh.axis_count(); ++replaced) {
         if (replaced == axis || problem_.mesh.axis_size(axis) == 1) continue;
         for (const DimensionClass& members : tables_.dimensions) {
           for (const std::vector<AxisIndex>& order : tables_.orders) {
-            changed |= move_class(members, axis, replaced, order);
+            if (is_news(members, tried_classes_, slot++)) changed |= move_class(members, axis, replaced, order);
           }
           if (stop_.stop_requested()) return false;
         }
       }
     }
     return changed;
+  }
+
+  // Whether anything near these ops changed since the move in this slot was last tried.
+  bool is_news(const DimensionClass& members, std::vector<int64_t>& tried, size_t slot) {
+    if (tried.size() <= slot) tried.resize(slot + 1);
+    const bool news = std::any_of(members.begin(), members.end(),
+                                  [&](const auto& member) { return shaken_[member.first] > tried[slot]; });
+    tried[slot] = clock_;
+    return news;
   }
 
   bool move_class(const DimensionClass& members, AxisIndex axis, int replaced, const std::vector<AxisIndex>& order) {
@@ -299,32 +311,35 @@ class LayoutSearch {
 
   // An op together with its gradients, by the labels that they share.
   bool move_groups() {
-    std::vector<std::vector<int>> groups(ops_.size());
-    for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
-      const OpId forward = problem_.graph.ops[ops_[op].op].forward_op;
-      if (!ops_[op].fixed) groups[forward == no_id ? op : tables_.classes.of_op[forward]].push_back(op);
-    }
     bool changed = false;
-    for (const std::vector<int>& group : groups) {
-      if (group.size() < 2) continue;
+    for (size_t g = 0; g < tables_.groups.size(); ++g) {
+      if (!is_news(tables_.groups[g], tried_groups_, g)) continue;
       for (AxisIndex axis = 0; axis < problem_.mesh.axis_count(); ++axis) {
-        if (problem_.mesh.axis_size(axis) == 1) continue;
-        for (const Factor& wanted : table(ops_[group[0]]).rule().factors) {
-          for (const std::vector<AxisIndex>& order : tables_.orders) {
-            moves_.clear();
-            for (int op : group) {
-              const std::vector<Factor>& factors = table(ops_[op]).rule().factors;
-              for (size_t f = 0; f < factors.size(); ++f) {
-                if (factors[f].label != wanted.label) continue;
-                int placement = with_axis(ops_[op], axis, static_cast<int>(f), no_axis, order);
-                if (placement >= 0 && placement != ops_[op].chosen) moves_.push_back({op, placement});
-              }
-            }
-            changed |= gains(moves_);
-          }
-        }
+        if (problem_.mesh.axis_size(axis) > 1) changed |= move_group(tables_.groups[g], axis);
       }
       if (stop_.stop_requested()) return false;
+    }
+    return changed;
+  }
+
+  // `group` are (op, factor) pairs sorted by label.
+  bool move_group(const DimensionClass& group, AxisIndex axis) {
+    bool changed = false;
+    for (auto first = group.begin(); first != group.end();) {
+      const auto label = [&](const auto& member) {
+        return table(ops_[member.first]).rule().factors[member.second].label;
+      };
+      const auto last =
+          std::find_if(first, group.end(), [&](const auto& member) { return label(member) != label(*first); });
+      for (const std::vector<AxisIndex>& order : tables_.orders) {
+        moves_.clear();
+        for (auto member = first; member != last; ++member) {
+          const int placement = with_axis(ops_[member->first], axis, member->second, no_axis, order);
+          if (placement >= 0 && placement != ops_[member->first].chosen) moves_.push_back({member->first, placement});
+        }
+        changed |= gains(moves_);
+      }
+      first = last;
     }
     return changed;
   }
@@ -334,8 +349,8 @@ class LayoutSearch {
     for (int sweep = 0; again && sweep < 8; ++sweep) {
       again = false;
       for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
-        if (!stale_[op] || ops_[op].fixed) continue;
-        stale_[op] = false;
+        if (ops_[op].fixed || shaken_[op] <= tried_ops_[op]) continue;
+        tried_ops_[op] = clock_;
         for (int placement : table(ops_[op]).neighbours(ops_[op].chosen)) {
           if (placement != ops_[op].chosen) again |= gains({{op, placement}});
         }
@@ -379,6 +394,7 @@ class LayoutSearch {
     choice.seconds = seconds();
     choice.start_seconds = start_seconds_;
     if (limited_) choice.memory_bytes = memory_bytes();
+    choice.traded = price_ > 0;
     return choice;
   }
 
@@ -390,8 +406,11 @@ class LayoutSearch {
   const std::vector<ValueNode>& values_;
   double price_ = 0;  // seconds a byte held
   double start_seconds_ = infinity;
-  std::vector<ValueCost> costs_;  // as chosen now
-  std::vector<bool> stale_;       // ops whose surroundings changed since they were last tried
+  std::vector<ValueCost> costs_;    // as chosen now
+  int64_t clock_ = 0;               // counts the moves that were kept
+  std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost
+  std::vector<int64_t> tried_ops_;  // per op: when its moves were last tried
+  std::vector<int64_t> tried_classes_, tried_groups_;
   std::vector<Move> moves_;
   std::vector<int> touched_;
   std::vector<ValueCost> fresh_;

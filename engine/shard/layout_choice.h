@@ -43,7 +43,8 @@ struct LayoutChoice {
   // Of a step, estimated: each small array pays an average share of a collective. The same for `LayoutProblem::start`
   // as it is lowered in mode as_written; infinite where there is none.
   double seconds = 0, start_seconds = std::numeric_limits<double>::infinity();
-  double memory_bytes = 0;  // of a device at the end of forward, estimated; 0 where no limit was given
+  double memory_bytes = 0;  // of a device at the end of forward, estimated; 0 where there is no limit to keep
+  bool traded = false;      // time was given for memory
 
   const OpChoice& operator[](size_t op) const { return distinct[of_op[op]]; }
   size_t size() const { return of_op.size(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "engine/shard/hash_mix.h"
 
@@ -83,24 +84,38 @@ ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, co
   return cost;
 }
 
-const ReshardCost& LayoutCosts::reshard(int type, int from, int to) {
-  const uint64_t key =
-      (static_cast<uint64_t>(type) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
-  auto [entry, added] = costs_.try_emplace(key);
-  if (added && from != to) entry->second = price(types_[type], layouts_[from], layouts_[to]);
-  return entry->second;
+LayoutCosts::Entry& LayoutCosts::entry(uint64_t key) {
+  const size_t mask = costs_.size() - 1;
+  size_t slot = mix(0, key) & mask;
+  while (costs_[slot].key != 0 && costs_[slot].key != key) slot = (slot + 1) & mask;
+  return costs_[slot];
 }
 
-int LayoutCosts::cheapest_source(int type, std::span<const int> made, int needed) {
-  int best = -1;
-  double bytes = infinity;
-  int collectives = 0;
-  for (int i = 0; i < static_cast<int>(made.size()); ++i) {
-    if (made[i] == needed) return i;
-    const ReshardCost& cost = reshard(type, made[i], needed);
-    if (cost.wire_bytes < bytes || (cost.wire_bytes == bytes && best >= 0 && cost.collectives < collectives)) {
-      best = i, bytes = cost.wire_bytes, collectives = cost.collectives;
+ReshardCost LayoutCosts::reshard(int type, int from, int to) {
+  if (from == to) return {};
+  if (2 * cost_count_ >= costs_.size()) {
+    std::vector<Entry> before = std::exchange(costs_, std::vector<Entry>(std::max<size_t>(1024, 2 * costs_.size())));
+    for (const Entry& old : before) {
+      if (old.key != 0) entry(old.key) = old;
     }
+  }
+  const uint64_t key =
+      (static_cast<uint64_t>(type + 1) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
+  Entry& found = entry(key);
+  if (found.key == 0) {
+    found = {key, price(types_[type], layouts_[from], layouts_[to])};
+    ++cost_count_;
+  }
+  return found.cost;
+}
+
+LayoutCosts::Source LayoutCosts::cheapest_source(int type, std::span<const int> made, int needed) {
+  Source best{-1, {infinity, 0, infinity}};
+  for (int i = 0; i < static_cast<int>(made.size()); ++i) {
+    if (made[i] == needed) return {i, {}};
+    const ReshardCost cost = reshard(type, made[i], needed);
+    const bool fewer = cost.wire_bytes == best.cost.wire_bytes && cost.collectives < best.cost.collectives;
+    if (cost.wire_bytes < best.cost.wire_bytes || fewer) best = {i, cost};
   }
   return best;
 }

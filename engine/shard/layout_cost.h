@@ -48,13 +48,17 @@ class LayoutCosts {
   int type_id(const TensorType& type, double latency_share = 1);
   const Sharding& layout(int id) const { return layouts_[id]; }
   const TensorType& type(int id) const { return types_[id].type; }
-  const ReshardCost& reshard(int type, int from, int to);
+  ReshardCost reshard(int type, int from, int to);
   // Bytes of one device's part.
   double local_bytes(int type, int layout) const;
 
   // Which of the layouts that an array has it is brought to `needed` from: position in `made`. The one that moves the
   // fewest bytes, then takes the fewest collectives, then is the first; -1 where none can become `needed`.
-  int cheapest_source(int type, std::span<const int> made, int needed);
+  struct Source {
+    int position = -1;
+    ReshardCost cost;
+  };
+  Source cheapest_source(int type, std::span<const int> made, int needed);
 
  private:
   struct CostedType {
@@ -62,6 +66,12 @@ class LayoutCosts {
     double latency_share;
   };
 
+  struct Entry {
+    uint64_t key = 0;  // 0: free
+    ReshardCost cost;
+  };
+
+  Entry& entry(uint64_t key);
   ReshardCost price(const CostedType& type, const Sharding& from, const Sharding& to) const;
 
   const Mesh& mesh_;
@@ -70,7 +80,8 @@ class LayoutCosts {
   std::unordered_multimap<uint64_t, int> layout_index_;
   std::vector<CostedType> types_;
   std::unordered_multimap<uint64_t, int> type_index_;
-  std::unordered_map<uint64_t, ReshardCost> costs_;
+  std::vector<Entry> costs_;  // hashed, with linear probing
+  size_t cost_count_ = 0;
 };
 
 }  // namespace shardscope

@@ -182,6 +182,31 @@ std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, cons
   return result;
 }
 
+std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProblem& problem,
+                                                              const LayoutTables& tables) {
+  std::vector<std::vector<std::pair<int, int>>> groups(tables.ops.size());
+  std::vector<int> members(tables.ops.size());
+  auto label = [&](const std::pair<int, int>& member) {
+    return problem.rules[tables.ops[member.first].op].factors[member.second].label;
+  };
+  for (int op = 0; op < static_cast<int>(tables.ops.size()); ++op) {
+    if (tables.ops[op].fixed) continue;
+    const OpId forward = problem.graph.ops[tables.ops[op].op].forward_op;
+    const int group = forward == no_id ? op : tables.classes.of_op[forward];
+    ++members[group];
+    for (int f = 0; f < static_cast<int>(problem.rules[tables.ops[op].op].factors.size()); ++f) {
+      groups[group].emplace_back(op, f);
+    }
+  }
+  for (size_t g = 0; g < groups.size(); ++g) {
+    if (members[g] < 2) groups[g].clear();
+    std::stable_sort(groups[g].begin(), groups[g].end(), [&](auto& a, auto& b) { return label(a) < label(b); });
+  }
+  groups.erase(std::remove_if(groups.begin(), groups.end(), [](const auto& group) { return group.empty(); }),
+               groups.end());
+  return groups;
+}
+
 }  // namespace
 
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
@@ -322,6 +347,7 @@ LayoutTables::LayoutTables(const LayoutProblem& problem)
   add_op_nodes(problem, kinds, *this);
   add_value_nodes(problem, *this);
   dimensions = dimension_classes(problem, *this);
+  groups = gradient_groups(problem, *this);
 }
 
 }  // namespace shardscope

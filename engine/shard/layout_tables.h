@@ -88,6 +88,8 @@ struct LayoutTables {
   std::vector<ValueNode> values;
   std::vector<int> node_of_value;
   std::vector<DimensionClass> dimensions;
+  // Per op that has gradients, it and them: all their factors, sorted by label.
+  std::vector<std::vector<std::pair<int, int>>> groups;
 };
 
 }  // namespace shardscope

@@ -168,7 +168,7 @@ class Lowering {
       layouts.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
     }
     const int type = costs_.type_id(graph_.type(value));
-    const int source = candidates[costs_.cheapest_source(type, layouts, costs_.layout_id(target))];
+    const int source = candidates[costs_.cheapest_source(type, layouts, costs_.layout_id(target)).position];
     if (lowered_.program.values[source].sharding == target) return source;
     return reshard(value, source, target, user, staged);
   }

@@ -8,7 +8,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int rounds = 4;
+constexpr int rounds = 2;
 
 uint64_t hash_of(const AxisList& axes) {
   uint64_t hash = axes.count;
