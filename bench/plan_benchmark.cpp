@@ -1,5 +1,6 @@
-// plan_benchmark [FILE] [EDITS]: how long re-planning takes after an edit. Each edit swaps the axes of a parameter's
-// spec, or takes them back, so that no two plans in a row are of the same config.
+// plan_benchmark [FILE] [EDITS]: how long planning takes. First re-planning after an edit: each edit swaps the axes of
+// a parameter's spec, or takes them back, so that no two plans in a row are of the same config. Then, where the model
+// has layers, a table of networks from 2 to 1000 layers, and one of meshes from 8 to 16,384 devices, pass by pass.
 
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "engine/compile/compile.h"
@@ -37,8 +39,7 @@ std::vector<RunConfig> edited_configs(const RunConfig& config) {
   return edits;
 }
 
-void measure(const std::string& path, int edit_count) {
-  const RunConfig config = load_run_config(path);
+void measure_edits(const std::string& path, const RunConfig& config, int edit_count) {
   const std::vector<RunConfig> edits = edited_configs(config);
   if (edits.empty())
     throw Failure({"no_edits", "no parameter's spec can be changed", path, "name parameters in the file"});
@@ -55,6 +56,59 @@ void measure(const std::string& path, int edit_count) {
              percentile(milliseconds, 1));
 }
 
+RunConfig with_layers(const RunConfig& config, int64_t count) {
+  RunConfig deeper = config;
+  for (auto& [name, value] : deeper.model.options) {
+    if (name == "num_layers") value = count;
+  }
+  return deeper;
+}
+
+// The fastest of some plans, so that other programs on the machine count least.
+Plan fastest_plan(const RunConfig& config) {
+  Plan best = compile(config, DeviceProfile{});
+  double spent = best.planning_milliseconds;
+  for (int i = 0; i < 20 && spent < 3000; ++i) {
+    Plan next = compile(config, DeviceProfile{});
+    spent += next.planning_milliseconds;
+    if (next.planning_milliseconds < best.planning_milliseconds) best = std::move(next);
+  }
+  return best;
+}
+
+void print_row(const std::string& title, const RunConfig& config) {
+  for (LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+    RunConfig one = config;
+    one.sharding.mode = mode;
+    const Plan plan = fastest_plan(one);
+    fmt::print("{:<26} {:<10} {:>9.2f}", title, mode == LayoutMode::cheapest ? "cheapest" : "as_written",
+               plan.planning_milliseconds);
+    for (const PassTime& pass : plan.passes) fmt::print("  {} {:.2f}", pass.name, pass.milliseconds);
+    fmt::print("\n");
+  }
+}
+
+void measure_sizes(const RunConfig& config) {
+  fmt::print("\nmilliseconds of a plan, and of its passes, by number of layers\n");
+  for (int64_t layers : {2, 12, 100, 1000}) print_row(fmt::format("{} layers", layers), with_layers(config, layers));
+
+  fmt::print("\nand by mesh, 12 layers\n");
+  const std::vector<std::vector<int64_t>> meshes{{4, 2},       {8, 8},       {32, 16},           {64, 256},
+                                                 {4, 2, 2, 2}, {8, 8, 4, 4}, {4, 4, 4, 4, 8, 8}, {4, 4, 4, 4, 4, 4, 4}};
+  for (const std::vector<int64_t>& sizes : meshes) {
+    RunConfig wide = with_layers(config, 12);
+    wide.mesh_axes = {{"data", sizes[0]}, {"model", sizes[1]}};
+    std::string title = fmt::format("{}x{}", sizes[0], sizes[1]);
+    int64_t devices = sizes[0] * sizes[1];
+    for (size_t axis = 2; axis < sizes.size(); ++axis) {
+      wide.mesh_axes.push_back({fmt::format("axis_{}", axis), sizes[axis]});
+      title += fmt::format("x{}", sizes[axis]);
+      devices *= sizes[axis];
+    }
+    if (validate(wide).empty()) print_row(fmt::format("{} = {}", title, devices), wide);
+  }
+}
+
 int parse_count(const char* text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text, text + std::strlen(text), count);
@@ -68,7 +122,10 @@ int parse_count(const char* text) {
 
 int main(int argc, char** argv) {
   try {
-    measure(argc > 1 ? argv[1] : "presets/parallax_decoder.json", argc > 2 ? parse_count(argv[2]) : 200);
+    const std::string path = argc > 1 ? argv[1] : "presets/parallax_decoder.json";
+    const RunConfig config = load_run_config(path);
+    measure_edits(path, config, argc > 2 ? parse_count(argv[2]) : 200);
+    if (config.model.find("num_layers")) measure_sizes(config);
     return 0;
   } catch (const shardscope::Failure& failure) {
     fmt::print(stderr, "{}\n", failure.what());

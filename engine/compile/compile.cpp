@@ -31,6 +31,12 @@ std::vector<Metric> metrics(const Graph& graph, const Lowered& lowered) {
   return list;
 }
 
+// Bytes that a device may hold: what the run file says, else the rank's share of the host's memory.
+int64_t memory_limit(const RunConfig& config, const DeviceProfile& profile, int ranks) {
+  if (config.sharding.memory_limit_mib) return *config.sharding.memory_limit_mib << 20;
+  return profile.memory_bytes / ranks;
+}
+
 std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
   std::vector<int> values;
   for (const auto& [name, value] : graph.inputs) values.push_back(lowered.versions[value].front());
@@ -55,31 +61,37 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const LayoutMode mode = config.sharding.mode;
   const bool as_written = mode == LayoutMode::as_written;
   const int ranks = plan.mesh.device_count();
+  const int threads = profile.threads_per_rank(ranks);
   const CostRates rates = cost_rates(profile, ranks);
 
   const std::vector<FactorRule> rules = pass("rules", [&] { return factor_rules(graph); });
   const ResolvedPins resolved =
       pass("resolve", [&] { return pin_specs(config.sharding, graph, plan.mesh, training.cotangents); });
   const Pins& pins = resolved.pins;
-  const Pins written =
-      pass("propagate", [&] { return propagate_pins(pins, graph, plan.mesh, rules, training.cotangents); });
-  LayoutProblem problem{graph, plan.mesh, rules, as_written ? written.layouts : pins.layouts, rates};
-  if (!as_written) problem.start = written.layouts;
-  const std::vector<OpChoice> choices = pass("place", [&] { return choose_layouts(problem, stop); });
-  Lowered lowered = pass("lower", [&] {
-    Lowered made = lower(problem, choices);
-    verify(made.program, graph, plan.mesh);
+  PlacedAsWritten written =
+      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, rules, training.cotangents); });
+  LayoutProblem problem{graph, plan.mesh, rules, pins.layouts, rates, std::move(written.placements)};
+  problem.memory_limit_bytes = memory_limit(config, profile, ranks);
+  LaidOut laid_out = pass("lay out", [&] {
+    LaidOut made = as_written ? lay_out_as_written(problem) : lay_out_cheapest(problem, threads, stop);
+    if (stop.stop_requested()) throw Cancelled{};
     return made;
   });
+  Lowered& lowered = laid_out.lowered;
+  pass("verify", [&] {
+    verify(lowered.program, graph, plan.mesh);
+    return true;
+  });
   plan.arena = pass("memory", [&] {
-    ArenaLayout arena = plan_memory(lowered.program, graph, profile.threads_per_rank(ranks));
+    ArenaLayout arena = plan_memory(lowered.program, graph, threads);
     verify_memory(arena);
     return arena;
   });
   plan.step_seconds = pass("cost", [&] { return predict_seconds(lowered.program, graph, rates); });
   plan.parameters = pass("parameters", [&] { return describe_parameters(graph, plan.mesh, resolved.states, lowered); });
-  plan.layouts =
-      pass("layouts", [&] { return describe_layouts(problem, as_written ? written : pins, mode, choices, lowered); });
+  plan.layouts = pass("layouts", [&] {
+    return describe_layouts(problem, as_written ? written.origins : pins.origins, mode, laid_out);
+  });
   plan.input_values = stored_inputs(graph, lowered);
   plan.metrics = metrics(graph, lowered);
   plan.program = std::move(lowered.program);

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
 
 namespace shardscope {
 
 namespace {
 
-Origin cost_origin(const LayoutProblem& problem, LayoutMode mode, OpId op, const OpChoice& choice) {
+Origin cost_origin(const LayoutProblem& problem, LayoutMode mode, const LaidOut& laid_out, OpId op) {
+  const OpChoice& choice = laid_out.choices[op];
   if (mode == LayoutMode::as_written) return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
+  if (laid_out.as_written) return {Origin::Kind::cost, "cheapest: as written"};
   if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
   std::string other = to_string(result_sharding(problem.rules[op], *choice.runner_up, 0), problem.mesh);
   return {Origin::Kind::cost,
@@ -47,8 +50,9 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
   return plans;
 }
 
-std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const Pins& pins, LayoutMode mode,
-                                          const std::vector<OpChoice>& choices, const Lowered& lowered) {
+std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
+                                          LayoutMode mode, const LaidOut& laid_out) {
+  const Lowered& lowered = laid_out.lowered;
   std::vector<ValueLayout> layouts;
   const Graph& graph = problem.graph;
   for (size_t v = 0; v < graph.values.size(); ++v) {
@@ -56,9 +60,9 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const Pi
     bool shown = value.kind == ValueKind::input ||
                  (value.producer != no_id && graph.ops[value.producer].phase == Phase::forward);
     if (!shown || lowered.defined[v] < 0) continue;
-    Origin origin = pins.origins[v];
+    Origin origin = origins[v];
     if (origin.text.empty() && value.producer != no_id) {
-      origin = cost_origin(problem, mode, value.producer, choices[value.producer]);
+      origin = cost_origin(problem, mode, laid_out, value.producer);
     }
     layouts.push_back({static_cast<ValueId>(v), value.name, value.type.shape,
                        lowered.program.values[lowered.defined[v]].sharding, std::move(origin)});
@@ -72,14 +76,11 @@ PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTab
   totals.memory = peak.categories;
   totals.live_lower_bound = peak.live_bytes;
   totals.memory_total = arena.bytes;
-  for (const TaskRun& run : program.main().runs) {
-    const std::vector<Step>& steps = program.tasks[run.task].steps;
-    for (size_t s = 0; s < steps.size(); ++s) {
-      totals.wire_bytes_per_device += steps[s].wire_bytes;
-      totals.flops_per_device += steps[s].flops;
-      totals.seconds_per_step += seconds.tasks[run.task][s];
-    }
+  for (const Step& step : program.main_steps()) {
+    totals.wire_bytes_per_device += step.wire_bytes;
+    totals.flops_per_device += step.flops;
   }
+  totals.seconds_per_step = main_seconds(program, seconds);
   return totals;
 }
 

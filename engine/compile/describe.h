@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "engine/compile/lay_out.h"
 #include "engine/compile/pins.h"
 #include "engine/plan/plan.h"
 #include "engine/shard/lowering.h"
@@ -15,8 +16,8 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
                                                const std::vector<ResolvedSpec>& specs, const Lowered& lowered);
 
 // Inputs and forward results, each with the reason of its layout.
-std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const Pins& pins, LayoutMode mode,
-                                          const std::vector<OpChoice>& choices, const Lowered& lowered);
+std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
+                                          LayoutMode mode, const LaidOut& laid_out);
 
 PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds);
 

@@ -52,32 +52,19 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
   return result;
 }
 
-Pins propagate_pins(const Pins& pins, const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                    const std::vector<ValueId>& cotangents) {
-  Pins written = pins;
+PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
+                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents) {
+  PlacedAsWritten placed{{}, pins.origins};
   const auto explain = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
-    Origin& origin = written.origins[value];
+    Origin& origin = placed.origins[value];
     origin.kind = Origin::Kind::propagated;
     origin.text += fmt::format("{}dimension {} took {} through {}", origin.text.empty() ? "" : "; ", dim,
                                mesh.axes()[axis].name, graph.ops[op].name);
   };
-  const std::vector<Sharding> layouts = propagate(graph, mesh, rules, pins.layouts, explain);
-  for (size_t v = 0; v < layouts.size(); ++v) {
-    const Value& value = graph.values[v];
-    if (written.layouts[v] || value.type.shape.empty() || value.producer == no_id) continue;
-    if (graph.ops[value.producer].phase == Phase::forward) written.layouts[v] = layouts[v];
-  }
-  std::vector<bool> gradient(graph.values.size());
-  for (const State& state : graph.states) {
-    if (state.gradient != no_id) gradient[state.gradient] = true;
-  }
-  for (size_t v = 0; v < cotangents.size(); ++v) {
-    ValueId cotangent = cotangents[v];
-    if (cotangent != no_id && !written.layouts[cotangent] && !gradient[cotangent]) {
-      written.layouts[cotangent] = written.layouts[v];
-    }
-  }
-  return written;
+  const std::vector<Sharding> propagated = propagate(graph, mesh, rules, pins.layouts, explain);
+  placed.placements =
+      written_placements(graph, mesh, rules, written_layouts(graph, mesh, rules, pins.layouts, propagated, cotangents));
+  return placed;
 }
 
 }  // namespace shardscope

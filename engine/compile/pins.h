@@ -7,6 +7,7 @@
 #include "engine/graph/op_definition.h"
 #include "engine/plan/plan.h"
 #include "engine/shard/spec_rules.h"
+#include "engine/shard/written_placement.h"
 
 namespace shardscope {
 
@@ -26,9 +27,13 @@ struct ResolvedPins {
 ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const Mesh& mesh,
                        const std::vector<ValueId>& cotangents);
 
-// The pins, and for every other forward array where propagation puts it, and its cotangent with it. Scalars stay
-// partial sums until they are needed.
-Pins propagate_pins(const Pins& pins, const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                    const std::vector<ValueId>& cotangents);
+// The placements that the specs and propagation give by rule alone, and for each value where its layout comes from: the
+// pins' origins, and the edges that carried an axis to it.
+struct PlacedAsWritten {
+  WrittenPlacements placements;
+  std::vector<Origin> origins;
+};
+PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
+                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents);
 
 }  // namespace shardscope

@@ -35,7 +35,8 @@ uint64_t plan_hash(const Plan& plan) {
   const DeviceProfile& profile = plan.profile;
   Hasher hasher;
   hasher.add(planner_version).add(write_run_config(plan.config));
-  hasher.add(profile.cores).add(profile.matrix_flops_per_core).add(profile.memory_bytes_per_core);
+  hasher.add(profile.cores).add(profile.matrix_flops_per_core).add(profile.matrix_flops_per_core_bf16);
+  hasher.add(profile.memory_bytes_per_core);
   hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
   for (const Op& op : plan.graph->ops) hasher.add(op.definition->name()).add(op.attributes.text());
   for (const ProgramValue& value : plan.program.values) {

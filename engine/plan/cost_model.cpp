@@ -10,6 +10,8 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks) {
   double share = profile.cores_per_rank(ranks);
   CostRates rates;
   rates.seconds_per_matrix_flop = 1 / (profile.matrix_flops_per_core * share);
+  const double bf16 = profile.matrix_flops_per_core_bf16;
+  rates.seconds_per_matrix_flop_bf16 = bf16 > 0 ? 1 / (bf16 * share) : rates.seconds_per_matrix_flop;
   rates.seconds_per_byte = 1 / (profile.memory_bytes_per_core * share);
   rates.seconds_per_wire_byte = 1 / (profile.collective_bytes_per_core * share);
   rates.seconds_per_collective = profile.collective_latency;
@@ -17,11 +19,11 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks) {
   return rates;
 }
 
-double step_seconds(const Step& step, const Graph& graph, const CostRates& rates) {
-  if (is_collective(step.kind)) return rates.seconds_per_collective + step.wire_bytes * rates.seconds_per_wire_byte;
-  const double touched = rates.seconds_per_step + step.bytes_touched * rates.seconds_per_byte;
+double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates) {
+  if (is_collective(step.kind)) return collective_seconds(rates, step.wire_bytes);
   const bool product = step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product();
-  return product ? std::max(touched, step.flops * rates.seconds_per_matrix_flop) : touched;
+  const int typical = step.inputs.empty() ? step.outputs[0] : step.inputs[0];
+  return local_seconds(rates, {step.bytes_touched, product ? step.flops : 0, program.values[typical].dtype});
 }
 
 StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates) {
@@ -29,9 +31,17 @@ StepTable<double> predict_seconds(const Program& program, const Graph& graph, co
   for (const Task& task : program.tasks) {
     std::vector<double>& row = seconds.tasks.emplace_back();
     row.reserve(task.steps.size());
-    for (const Step& step : task.steps) row.push_back(step_seconds(step, graph, rates));
+    for (const Step& step : task.steps) row.push_back(step_seconds(step, program, graph, rates));
   }
   return seconds;
+}
+
+double main_seconds(const Program& program, const StepTable<double>& seconds) {
+  double total = 0;
+  for (const TaskRun& run : program.main().runs) {
+    for (double step : seconds.tasks[run.task]) total += step;
+  }
+  return total;
 }
 
 }  // namespace shardscope

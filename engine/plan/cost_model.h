@@ -9,8 +9,10 @@ namespace shardscope {
 // One rank's share of the profile's machine, when `ranks` of them run on it.
 CostRates cost_rates(const DeviceProfile& profile, int ranks);
 
-// What a step is expected to take.
-double step_seconds(const Step& step, const Graph& graph, const CostRates& rates);
+// What a step is expected to take, by the prices of the layout search (layout_cost.h).
+double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates);
 StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates);
+// Of one run of the main sequence.
+double main_seconds(const Program& program, const StepTable<double>& seconds);
 
 }  // namespace shardscope

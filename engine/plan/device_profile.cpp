@@ -27,6 +27,8 @@ constexpr Rate rates[] = {{"cores", &DeviceProfile::cores},
                           {"collective_latency", &DeviceProfile::collective_latency},
                           {"step_latency", &DeviceProfile::step_latency}};
 
+constexpr const char* bf16_key = "matrix_flops_per_core_bf16";
+
 }  // namespace
 
 int DeviceProfile::threads_per_rank(int ranks) const { return std::max(1, static_cast<int>(cores) / ranks); }
@@ -55,12 +57,17 @@ DeviceProfile load_profile(const std::filesystem::path& path) {
     }
     profile.*rate.field = found->get<double>();
   }
+  if (auto found = json.find(bf16_key); found != json.end()) {
+    if (!found->is_number() || !(found->get<double>() > 0)) fail(fmt::format("'{}' is not above 0", bf16_key));
+    profile.matrix_flops_per_core_bf16 = found->get<double>();
+  }
   return profile;
 }
 
 void save_profile(const DeviceProfile& profile, const std::filesystem::path& path) {
   nlohmann::ordered_json json{{"name", profile.name}};
   for (const Rate& rate : rates) json[rate.key] = profile.*rate.field;
+  if (profile.matrix_flops_per_core_bf16 > 0) json[bf16_key] = profile.matrix_flops_per_core_bf16;
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   std::ofstream file(path);

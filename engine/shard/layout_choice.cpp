@@ -1,7 +1,7 @@
 #include "engine/shard/layout_choice.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 
 #include "engine/base/error.h"
 #include "engine/shard/layout_tables.h"
@@ -10,42 +10,68 @@ namespace shardscope {
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double least_gain = 1e-7;  // seconds
 constexpr int no_axis = -1;
+constexpr int price_raises = 6, price_bisections = 6;
+
+// Seconds of a value's reshards, and its bytes that a device holds from forward to backward.
+struct ValueCost {
+  double seconds = 0;
+  double held = 0;
+  bool regather = false;
+};
 
 class LayoutSearch {
  public:
   LayoutSearch(const LayoutProblem& problem, std::stop_token stop)
       : problem_(problem),
         stop_(stop),
-        costs_(problem.mesh, problem.rates),
-        values_(value_nodes(problem, costs_)),
-        ops_(op_nodes(problem, costs_)),
-        classes_(dimension_classes(problem, values_)) {}
+        tables_(problem),
+        limited_(problem.memory_limit_bytes != std::numeric_limits<int64_t>::max()),
+        ops_(tables_.ops),
+        values_(tables_.values),
+        shaken_(ops_.size()),
+        tried_ops_(ops_.size()) {
+    if (limited_) limited_ = stored_bytes() <= static_cast<double>(problem.memory_limit_bytes);
+  }
 
-  std::vector<OpChoice> run() {
+  LayoutChoice run() {
     double best = search();
-    if (!problem_.start.empty()) {
-      std::vector<int> first;
-      for (OpNode& op : ops_) first.push_back(op.chosen);
-      for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) ops_[op].chosen = nearest_to_start(op);
-      if (search() >= best) {
-        for (size_t op = 0; op < ops_.size(); ++op) ops_[op].chosen = first[op];
-        refresh_all();
+    if (!problem_.start.placements.empty()) {
+      const std::vector<int> first = chosen();
+      for (OpNode& op : ops_) {
+        if (!op.fixed) op.chosen = table(op).find(problem_.start.placements[op.op]);
       }
+      start_seconds_ = written_seconds();
+      if (search() >= best) choose(first);
     }
+    if (limited_ && memory_bytes() > static_cast<double>(problem_.memory_limit_bytes)) fit();
     if (stop_.stop_requested()) return {};
     check();
-    return choices();
+    return result();
   }
 
  private:
   struct Move {
-    OpId op;
+    int op;
     int placement;
   };
 
-  // Moves from the placements chosen now to better ones; the seconds of a step in the end.
+  PlacementTable& table(const OpNode& op) { return tables_.tables[op.table]; }
+
+  std::vector<int> chosen() const {
+    std::vector<int> placements;
+    for (const OpNode& op : ops_) placements.push_back(op.chosen);
+    return placements;
+  }
+
+  void choose(const std::vector<int>& placements) {
+    for (size_t op = 0; op < ops_.size(); ++op) ops_[op].chosen = placements[op];
+    refresh_all();
+  }
+
+  // Moves from the placements chosen now to better ones; what they cost in the end.
   double search() {
     refresh_all();
     bool changed = true;
@@ -54,81 +80,143 @@ class LayoutSearch {
       changed |= move_groups();
       changed |= move_ops();
     }
-    double total = 0;
-    for (const OpNode& op : ops_) total += op.seconds[op.chosen];
-    for (float seconds : value_cost_) total += seconds;
+    double total = seconds();
+    if (price_ > 0) total += price_ * held_bytes();
     return total;
   }
 
-  // The cheapest placement of an op whose operands and results lie as the start says.
-  int nearest_to_start(OpId id) {
-    const Op& op = problem_.graph.ops[id];
-    const OpNode& node = ops_[id];
-    int nearest = 0;
-    float best = infinity;
-    for (int placement = 0; placement < static_cast<int>(node.placements.size()); ++placement) {
-      float seconds = node.seconds[placement];
-      for (size_t i = 0; i < op.inputs.size() && seconds < best; ++i) {
-        const ValueNode& value = values_[op.inputs[i]];
-        if (value.start >= 0) seconds += costs_.reshard_seconds(value.type, value.start, node.operands[placement][i]);
-      }
-      for (size_t i = 0; i < op.outputs.size() && seconds < best; ++i) {
-        const ValueNode& value = values_[op.outputs[i]];
-        if (value.start >= 0) seconds += costs_.reshard_seconds(value.type, node.results[placement][i], value.start);
-      }
-      if (seconds < best) best = seconds, nearest = placement;
+  // Searches at rising prices of a byte held until it fits, then between the last two.
+  void fit() {
+    const double limit = static_cast<double>(problem_.memory_limit_bytes);
+    std::vector<int> smallest = chosen(), fitting;
+    double least_memory = memory_bytes(), least_seconds = infinity, fitting_price = 0, smallest_price = 0;
+    auto look = [&](double price) {
+      price_ = price;
+      search();
+      const double memory = memory_bytes();
+      if (memory < least_memory) least_memory = memory, smallest = chosen(), smallest_price = price;
+      if (memory > limit) return false;
+      const double taken = seconds();
+      if (taken < least_seconds) least_seconds = taken, fitting = chosen(), fitting_price = price;
+      return true;
+    };
+    double low = 0, high = 0.01 * seconds() / std::max(1.0, held_bytes());
+    bool fits = look(high);
+    for (int raise = 0; !fits && raise < price_raises && !stop_.stop_requested(); ++raise) {
+      low = high;
+      fits = look(high *= 8);
     }
-    return nearest;
+    const std::vector<int> start = chosen();
+    for (int i = 0; fits && i < price_bisections && !stop_.stop_requested(); ++i) {
+      const double middle = (low + high) / 2;
+      choose(start);
+      (look(middle) ? high : low) = middle;
+    }
+    price_ = fitting.empty() ? smallest_price : fitting_price;
+    choose(fitting.empty() ? smallest : fitting);
   }
 
-  // Seconds of bringing a value from where it is defined to every layout that its uses need.
-  float value_seconds(ValueId id) {
-    const ValueNode& value = values_[id];
-    int made[16];
-    int count = 0;
-    float seconds = 0;
-    if (value.producer != no_id) {
+  double seconds() {
+    double total = 0;
+    for (const OpNode& op : ops_) total += table(op).seconds(op.chosen) * op.count;
+    for (size_t v = 0; v < values_.size(); ++v) total += costs_[v].seconds * values_[v].count;
+    return total;
+  }
+
+  double written_seconds() {
+    double total = 0;
+    for (const OpNode& op : ops_) total += table(op).seconds(op.chosen) * op.count;
+    for (const ValueNode& value : values_) total += value_cost(value, value.start_pin, false).seconds * value.count;
+    return total;
+  }
+
+  double held_bytes() const {
+    double total = 0;
+    for (size_t v = 0; v < values_.size(); ++v) total += costs_[v].held * values_[v].count;
+    return total;
+  }
+
+  double stored_bytes() const {
+    double total = 0;
+    for (const ValueNode& value : values_) {
+      if (value.producer < 0) total += tables_.costs.local_bytes(value.type, value.pin) * value.count;
+    }
+    return total;
+  }
+
+  // At the end of forward, with room for the operands and results of the largest op.
+  double memory_bytes() {
+    double largest = 0;
+    for (const OpNode& op : ops_) largest = std::max(largest, table(op).bytes(op.chosen));
+    return stored_bytes() + held_bytes() + largest;
+  }
+
+  ValueCost value_cost(const ValueNode& value) {
+    ValueCost kept = value_cost(value, value.pin, false);
+    if (price_ == 0 || kept.held == 0) return kept;
+    ValueCost again = value_cost(value, value.pin, true);
+    return objective(again) < objective(kept) ? again : kept;
+  }
+
+  // Brings a value from where it is defined to every layout that its uses need. With `regather`, layouts made in
+  // forward are given up before backward.
+  ValueCost value_cost(const ValueNode& value, int pin, bool regather) {
+    std::array<int, 16> made;
+    std::array<bool, 16> saved{};  // made in forward, used in backward
+    size_t count = 1;
+    ValueCost cost{0, 0, regather};
+    const bool forward = value.producer >= 0 && ops_[value.producer].phase == Phase::forward;
+    if (value.producer >= 0) {
       const OpNode& op = ops_[value.producer];
-      made[count] = op.results[op.chosen][value.result];
-      if (value.pin >= 0) {
-        seconds += costs_.reshard_seconds(value.type, made[count], value.pin);
-        made[count] = value.pin;
+      made[0] = table(op).result(op.chosen, value.result);
+      if (pin >= 0 && pin != made[0]) {
+        cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds;
+        made[0] = pin;
       }
     } else {
-      made[count] = value.pin;
+      made[0] = pin;
     }
-    ++count;
+    size_t made_in_forward = 1;
+    bool backward = false;
     for (auto [user, operand] : value.uses) {
       const OpNode& op = ops_[user];
-      int needed = op.operands[op.chosen][operand];
-      float best = infinity;
-      for (int i = 0; i < count && best > 0; ++i)
-        best = std::min(best, costs_.reshard_seconds(value.type, made[i], needed));
-      if (best > 0 && count < 16) made[count++] = needed;
-      seconds += best;
+      if (op.phase != Phase::forward && !backward) {
+        backward = true;
+        if (regather) count = 1;
+        made_in_forward = count;
+      }
+      const int needed = table(op).operand(op.chosen, operand);
+      const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, {made.data(), count}, needed);
+      if (source.position < 0) return {infinity, 0, false};
+      if (backward) saved[source.position] = true;
+      if (made[source.position] == needed) continue;
+      cost.seconds += source.cost.seconds;
+      if (count < made.size()) made[count++] = needed;
     }
-    return seconds;
+    if (!limited_) return cost;
+    for (size_t i = 0; i < made_in_forward; ++i) {
+      const bool stays = i == 0 ? forward : value.producer < 0 || forward;
+      if (saved[i] && stays) cost.held += tables_.costs.local_bytes(value.type, made[i]);
+    }
+    return cost;
   }
+
+  double objective(const ValueCost& cost) const { return cost.seconds + price_ * cost.held; }
 
   void refresh_all() {
-    value_cost_.resize(values_.size());
-    for (size_t v = 0; v < values_.size(); ++v) value_cost_[v] = value_seconds(static_cast<ValueId>(v));
+    costs_.resize(values_.size());
+    for (size_t v = 0; v < values_.size(); ++v) costs_[v] = value_cost(values_[v]);
+    std::fill(shaken_.begin(), shaken_.end(), ++clock_);
   }
 
-  int find_placement(OpId op, const Placement& placement) const {
-    const std::vector<Placement>& all = ops_[op].placements;
-    auto found = std::find(all.begin(), all.end(), placement);
-    return found == all.end() ? -1 : static_cast<int>(found - all.begin());
-  }
-
-  // Seconds gained or lost by the moves; they are kept if `keep` and it is a gain.
+  // What the moves gain (below zero) or lose; they are kept if `keep` and it is a gain.
   double try_moves(const std::vector<Move>& moves, bool keep = true) {
     double delta = 0;
     touched_.clear();
     undo_.clear();
     for (const Move& move : moves) {
       OpNode& node = ops_[move.op];
-      delta += node.seconds[move.placement] - node.seconds[node.chosen];
+      delta += (table(node).seconds(move.placement) - table(node).seconds(node.chosen)) * node.count;
       undo_.push_back({move.op, node.chosen});
       node.chosen = move.placement;
       touched_.insert(touched_.end(), node.touched.begin(), node.touched.end());
@@ -138,25 +226,33 @@ class LayoutSearch {
       touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     }
     fresh_.clear();
-    for (ValueId value : touched_) {
-      float seconds = value_seconds(value);
-      fresh_.push_back(seconds);
-      if (seconds == infinity && value_cost_[value] == infinity) continue;
-      delta += static_cast<double>(seconds) - static_cast<double>(value_cost_[value]);
+    for (int v : touched_) {
+      fresh_.push_back(value_cost(values_[v]));
+      const double now = objective(fresh_.back()), before = objective(costs_[v]);
+      if (now == infinity && before == infinity) continue;
+      delta += (now - before) * values_[v].count;
+      if (now == infinity) break;
     }
-    bool gain = delta < -1e-7;
-    if (keep && gain) {
-      for (size_t i = 0; i < touched_.size(); ++i) value_cost_[touched_[i]] = fresh_[i];
+    if (keep && delta < -least_gain) {
+      ++clock_;
+      for (size_t i = 0; i < touched_.size(); ++i) {
+        costs_[touched_[i]] = fresh_[i];
+        const ValueNode& value = values_[touched_[i]];
+        if (value.producer >= 0) shaken_[value.producer] = clock_;
+        for (auto [user, operand] : value.uses) shaken_[user] = clock_;
+      }
     } else {
       for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) ops_[undo->op].chosen = undo->placement;
     }
     return delta;
   }
 
-  // The placement of `op` with `axis` taken from where it is and put on `factor`, in the place of `replaced` if that is
-  // an axis; -1 when that is not legal.
-  int with_axis(OpId op, AxisIndex axis, int factor, int replaced = no_axis) const {
-    Placement placement = ops_[op].placements[ops_[op].chosen];
+  bool gains(const std::vector<Move>& moves) { return !moves.empty() && try_moves(moves) < -least_gain; }
+
+  // The placement of an op with `axis` taken from where it is and put on `factor`, in the place of `replaced` if that
+  // is an axis, the factor's axes in the given order; -1 when that is not legal.
+  int with_axis(const OpNode& op, AxisIndex axis, int factor, int replaced, const std::vector<AxisIndex>& order) {
+    Placement placement = table(op).placement(op.chosen);
     if (replaced != no_axis && !placement.factors[factor].contains(static_cast<AxisIndex>(replaced))) return -1;
     placement.partial &= static_cast<uint8_t>(~(1u << axis));
     for (AxisList& list : placement.factors) {
@@ -166,68 +262,84 @@ class LayoutSearch {
       }
       list = kept;
     }
-    AxisList list;
-    bool placed = false;
-    for (AxisIndex other : placement.factors[factor]) {
-      if (!placed && other > axis) list.push_back(axis), placed = true;
-      list.push_back(other);
+    const AxisList others = placement.factors[factor];
+    placement.factors[factor] = {};
+    for (AxisIndex next : order) {
+      if (next == axis || others.contains(next)) placement.factors[factor].push_back(next);
     }
-    if (!placed) list.push_back(axis);
-    placement.factors[factor] = list;
-    return find_placement(op, placement);
+    return table(op).find(placement);
   }
 
   bool move_classes() {
     bool changed = false;
+    size_t slot = 0;
     for (AxisIndex axis = 0; axis < problem_.mesh.axis_count(); ++axis) {
       for (int replaced = no_axis; replaced < problem_.mesh.axis_count(); ++replaced) {
         if (replaced == axis || problem_.mesh.axis_size(axis) == 1) continue;
-        for (const auto& members : classes_) changed |= move_class(members, axis, replaced);
-        if (stop_.stop_requested()) return false;
+        for (const DimensionClass& members : tables_.dimensions) {
+          for (const std::vector<AxisIndex>& order : tables_.orders) {
+            if (is_news(members, tried_classes_, slot++)) changed |= move_class(members, axis, replaced, order);
+          }
+          if (stop_.stop_requested()) return false;
+        }
       }
     }
     return changed;
   }
 
-  bool move_class(const DimensionClass& members, AxisIndex axis, int replaced) {
-    std::vector<Move> moves;
-    OpId last = no_id;
+  // Whether anything near these ops changed since the move in this slot was last tried.
+  bool is_news(const DimensionClass& members, std::vector<int64_t>& tried, size_t slot) {
+    if (tried.size() <= slot) tried.resize(slot + 1);
+    const bool news = std::any_of(members.begin(), members.end(),
+                                  [&](const auto& member) { return shaken_[member.first] > tried[slot]; });
+    tried[slot] = clock_;
+    return news;
+  }
+
+  bool move_class(const DimensionClass& members, AxisIndex axis, int replaced, const std::vector<AxisIndex>& order) {
+    moves_.clear();
+    int last = -1;
     for (auto [op, factor] : members) {
-      if (op == last || ops_[op].placements.size() == 1) continue;
-      int placement = with_axis(op, axis, factor, replaced);
+      if (op == last || ops_[op].fixed) continue;
+      int placement = with_axis(ops_[op], axis, factor, replaced, order);
       if (placement < 0) continue;
       last = op;
-      if (placement != ops_[op].chosen) moves.push_back({op, placement});
+      if (placement != ops_[op].chosen) moves_.push_back({op, placement});
     }
-    return !moves.empty() && try_moves(moves) < -1e-7;
+    return gains(moves_);
   }
 
   // An op together with its gradients, by the labels that they share.
   bool move_groups() {
-    const Graph& graph = problem_.graph;
-    std::vector<std::vector<OpId>> groups(ops_.size());
-    for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) {
-      OpId forward = graph.ops[op].forward_op;
-      if (ops_[op].placements.size() > 1) groups[forward == no_id ? op : forward].push_back(op);
-    }
     bool changed = false;
-    for (const std::vector<OpId>& group : groups) {
-      if (group.size() < 2) continue;
+    for (size_t g = 0; g < tables_.groups.size(); ++g) {
+      if (!is_news(tables_.groups[g], tried_groups_, g)) continue;
       for (AxisIndex axis = 0; axis < problem_.mesh.axis_count(); ++axis) {
-        if (problem_.mesh.axis_size(axis) == 1) continue;
-        for (const Factor& wanted : problem_.rules[group[0]].factors) {
-          std::vector<Move> moves;
-          for (OpId op : group) {
-            const std::vector<Factor>& factors = problem_.rules[op].factors;
-            for (size_t f = 0; f < factors.size(); ++f) {
-              if (factors[f].label != wanted.label) continue;
-              int placement = with_axis(op, axis, static_cast<int>(f));
-              if (placement >= 0 && placement != ops_[op].chosen) moves.push_back({op, placement});
-            }
-          }
-          if (!moves.empty()) changed |= try_moves(moves) < -1e-7;
-        }
+        if (problem_.mesh.axis_size(axis) > 1) changed |= move_group(tables_.groups[g], axis);
       }
+      if (stop_.stop_requested()) return false;
+    }
+    return changed;
+  }
+
+  // `group` are (op, factor) pairs sorted by label.
+  bool move_group(const DimensionClass& group, AxisIndex axis) {
+    bool changed = false;
+    for (auto first = group.begin(); first != group.end();) {
+      const auto label = [&](const auto& member) {
+        return table(ops_[member.first]).rule().factors[member.second].label;
+      };
+      const auto last =
+          std::find_if(first, group.end(), [&](const auto& member) { return label(member) != label(*first); });
+      for (const std::vector<AxisIndex>& order : tables_.orders) {
+        moves_.clear();
+        for (auto member = first; member != last; ++member) {
+          const int placement = with_axis(ops_[member->first], axis, member->second, no_axis, order);
+          if (placement >= 0 && placement != ops_[member->first].chosen) moves_.push_back({member->first, placement});
+        }
+        changed |= gains(moves_);
+      }
+      first = last;
     }
     return changed;
   }
@@ -236,58 +348,88 @@ class LayoutSearch {
     bool changed = false, again = true;
     for (int sweep = 0; again && sweep < 8; ++sweep) {
       again = false;
-      for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) {
-        int count = static_cast<int>(ops_[op].placements.size());
-        for (int placement = 0; placement < count; ++placement) {
-          if (placement != ops_[op].chosen) again |= try_moves({{op, placement}}) < -1e-7;
+      for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
+        if (ops_[op].fixed || shaken_[op] <= tried_ops_[op]) continue;
+        tried_ops_[op] = clock_;
+        for (int placement : table(ops_[op]).neighbours(ops_[op].chosen)) {
+          if (placement != ops_[op].chosen) again |= gains({{op, placement}});
         }
+        if (stop_.stop_requested()) return false;
       }
       changed |= again;
-      if (stop_.stop_requested()) return false;
     }
     return changed;
   }
 
   void check() const {
     for (size_t v = 0; v < values_.size(); ++v) {
-      if (value_cost_[v] != infinity) continue;
-      throw Failure(Error{"no_layout", "no legal layout was found for this value", problem_.graph.values[v].name, ""});
+      if (costs_[v].seconds != infinity) continue;
+      throw Failure(Error{"no_layout", "no legal layout was found for this value",
+                          problem_.graph.values[values_[v].value].name, ""});
     }
   }
 
-  std::vector<OpChoice> choices() {
-    std::vector<OpChoice> result;
-    for (OpId op = 0; op < static_cast<OpId>(ops_.size()); ++op) {
+  LayoutChoice result() {
+    LayoutChoice choice;
+    for (int op = 0; op < static_cast<int>(ops_.size()); ++op) {
       OpNode& node = ops_[op];
-      OpChoice choice{node.placements[node.chosen], {}, 0};
-      for (int placement = 0; placement < static_cast<int>(node.placements.size()); ++placement) {
-        if (placement == node.chosen) continue;
-        double delta = try_moves({{op, placement}}, false);
-        if (delta < infinity && (!choice.runner_up || delta < choice.margin_seconds)) {
-          choice.runner_up = node.placements[placement];
-          choice.margin_seconds = delta;
+      OpChoice one{table(node).placement(node.chosen), {}, 0};
+      if (!node.fixed) {
+        for (int placement : table(node).neighbours(node.chosen)) {
+          if (placement == node.chosen) continue;
+          const double delta = try_moves({{op, placement}}, false) / node.count;
+          if (delta < infinity && (!one.runner_up || delta < one.margin_seconds)) {
+            one.runner_up = table(node).placement(placement);
+            one.margin_seconds = delta;
+          }
         }
       }
-      result.push_back(choice);
+      choice.distinct.push_back(one);
     }
-    return result;
+    choice.of_op = tables_.classes.of_op;
+    choice.regather.resize(tables_.node_of_value.size());
+    for (size_t v = 0; v < choice.regather.size(); ++v) {
+      choice.regather[v] = costs_[tables_.node_of_value[v]].regather;
+    }
+    choice.seconds = seconds();
+    choice.start_seconds = start_seconds_;
+    if (limited_) choice.memory_bytes = memory_bytes();
+    choice.traded = price_ > 0;
+    return choice;
   }
 
   const LayoutProblem& problem_;
   std::stop_token stop_;
-  LayoutCosts costs_;
-  std::vector<ValueNode> values_;
-  std::vector<OpNode> ops_;
-  std::vector<DimensionClass> classes_;
-  std::vector<float> value_cost_;  // seconds of each value's reshards, as chosen now
-  std::vector<ValueId> touched_;
-  std::vector<float> fresh_;
+  LayoutTables tables_;
+  bool limited_;
+  std::vector<OpNode>& ops_;
+  const std::vector<ValueNode>& values_;
+  double price_ = 0;  // seconds a byte held
+  double start_seconds_ = infinity;
+  std::vector<ValueCost> costs_;    // as chosen now
+  int64_t clock_ = 0;               // counts the moves that were kept
+  std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost
+  std::vector<int64_t> tried_ops_;  // per op: when its moves were last tried
+  std::vector<int64_t> tried_classes_, tried_groups_;
+  std::vector<Move> moves_;
+  std::vector<int> touched_;
+  std::vector<ValueCost> fresh_;
   std::vector<Move> undo_;
 };
 
 }  // namespace
 
-std::vector<OpChoice> choose_layouts(const LayoutProblem& problem, std::stop_token stop) {
+LayoutChoice fixed_choice(const std::vector<Placement>& placements, size_t value_count) {
+  LayoutChoice choice;
+  for (const Placement& placement : placements) {
+    choice.of_op.push_back(static_cast<int>(choice.distinct.size()));
+    choice.distinct.push_back({placement, {}, 0});
+  }
+  choice.regather.resize(value_count);
+  return choice;
+}
+
+LayoutChoice choose_layouts(const LayoutProblem& problem, std::stop_token stop) {
   return LayoutSearch(problem, stop).run();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <stop_token>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "engine/graph/op_definition.h"
 #include "engine/shard/layout_cost.h"
 #include "engine/shard/placement.h"
+#include "engine/shard/written_placement.h"
 
 namespace shardscope {
 
@@ -16,11 +19,12 @@ struct LayoutProblem {
   const std::vector<FactorRule>& rules;              // per op
   const std::vector<std::optional<Sharding>>& pins;  // per value: where it lies when it is defined
   CostRates rates;
-  // Layouts where a second search starts (as written), per value where there is one; or empty. The better result
-  // counts.
-  std::vector<std::optional<Sharding>> start = {};
+  // Where a second search starts (as written); or nothing. The better result counts.
+  WrittenPlacements start = {};
   // Parameters of at most this size, and their gradients, are resharded together (see lower()).
   int64_t bucket_bytes = 64 * 1024;
+  // What a device may hold, in bytes. Where stored state alone is more, there is no limit to keep.
+  int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
 // What was chosen for an op, and how much slower the next best choice would be, all else equal.
@@ -30,16 +34,43 @@ struct OpChoice {
   double margin_seconds = 0;
 };
 
+// A choice for every op; ops that were placed alike share one.
+struct LayoutChoice {
+  std::vector<OpChoice> distinct;
+  std::vector<int> of_op;  // index into `distinct`
+  // Per value: layouts other than that where it is defined are given up after forward and made again in backward.
+  std::vector<bool> regather;
+  // Of a step, estimated: each small array pays an average share of a collective. The same for `LayoutProblem::start`
+  // as it is lowered in mode as_written; infinite where there is none.
+  double seconds = 0, start_seconds = std::numeric_limits<double>::infinity();
+  double memory_bytes = 0;  // of a device at the end of forward, estimated; 0 where there is no limit to keep
+  bool traded = false;      // time was given for memory
+
+  const OpChoice& operator[](size_t op) const { return distinct[of_op[op]]; }
+  size_t size() const { return of_op.size(); }
+  bool empty() const { return of_op.empty(); }
+};
+
+// Ops placed as given, with nothing to compare them with.
+LayoutChoice fixed_choice(const std::vector<Placement>& placements, size_t value_count);
+
 // Per value: whether its reshards are put together with others'.
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes);
 
 // Chooses a placement for every op so that the time of a step is small: the work of each op on one device (so that work
 // done twice costs) plus the reshards where a value is defined in one layout and needed in others, each needed layout
-// made once. Deterministic search: a mesh axis is put on a whole class of dimensions that are tied by the ops between
-// them ("the batch"), alone or in another axis's place, then on the group of an op and its gradients, then on single
-// ops; every move that helps is kept, until none does. It starts with nothing split, and once more from
-// `problem.start`. In-place ops (parameter updates) stay where their parameter is pinned. Throws Failure when nothing
-// legal exists; Cancelled is the caller's: an empty result means that `stop` was requested.
-std::vector<OpChoice> choose_layouts(const LayoutProblem& problem, std::stop_token stop = {});
+// made once. The search is deterministic and works on classes of ops that are alike with their surroundings, such as
+// the same op of all middle layers (see op_classes.h). A mesh axis is put on a whole class of dimensions that are tied
+// by the ops between them ("the batch"), alone or in another axis's place, then on the group of an op and its
+// gradients, then on single ops; every move that helps is kept, until none does. Axes on one dimension are tried in the
+// mesh's order and in the orders that pins use. It starts with nothing split, and once more from `problem.start`.
+//
+// Where the result does not fit the memory limit, bytes held from forward to backward get a price in seconds, which is
+// raised eightfold until the result fits, then narrowed by bisection: the cheapest result that fits counts, and if none
+// fits, the smallest. At a price, a layout made in forward may be given up and made again in backward.
+//
+// In-place ops (parameter updates) stay where their parameter is pinned. Throws Failure when nothing legal exists;
+// Cancelled is the caller's: an empty result means that `stop` was requested.
+LayoutChoice choose_layouts(const LayoutProblem& problem, std::stop_token stop = {});
 
 }  // namespace shardscope

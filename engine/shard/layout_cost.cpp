@@ -2,21 +2,37 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+
+#include "engine/shard/hash_mix.h"
 
 namespace shardscope {
 
 namespace {
 
 uint64_t fingerprint(const Sharding& sharding) {
-  uint64_t hash = 1469598103934665603ull + sharding.rank * 31u + sharding.partial;
+  uint64_t hash = mix(sharding.rank, sharding.partial);
   for (int d = 0; d < sharding.rank; ++d) {
-    hash = (hash ^ 0x9eu) * 1099511628211ull;
-    for (AxisIndex axis : sharding.dims[d]) hash = (hash ^ (axis + 1u)) * 1099511628211ull;
+    uint64_t axes = sharding.dims[d].count;
+    for (AxisIndex axis : sharding.dims[d]) axes = axes << 8 | axis;
+    hash = mix(hash, axes);
   }
   return hash;
 }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 }  // namespace
+
+double local_seconds(const CostRates& rates, const LocalWork& work) {
+  const double per_flop =
+      work.dtype == DType::bf16 ? rates.seconds_per_matrix_flop_bf16 : rates.seconds_per_matrix_flop;
+  return std::max(rates.seconds_per_step + work.bytes * rates.seconds_per_byte, work.matrix_flops * per_flop);
+}
+
+double collective_seconds(const CostRates& rates, double wire_bytes) {
+  return rates.seconds_per_collective + wire_bytes * rates.seconds_per_wire_byte;
+}
 
 int LayoutCosts::layout_id(const Sharding& sharding) {
   uint64_t key = fingerprint(sharding);
@@ -30,34 +46,78 @@ int LayoutCosts::layout_id(const Sharding& sharding) {
 }
 
 int LayoutCosts::type_id(const TensorType& type, double latency_share) {
-  CostedType wanted{type, latency_share};
-  auto found = std::find(types_.begin(), types_.end(), wanted);
-  if (found == types_.end()) found = types_.insert(types_.end(), wanted);
-  return static_cast<int>(found - types_.begin());
+  uint64_t key = mix(static_cast<uint64_t>(type.dtype), latency_share == 1);
+  for (int64_t size : type.shape) key = mix(key, static_cast<uint64_t>(size));
+  auto [first, last] = type_index_.equal_range(key);
+  for (; first != last; ++first) {
+    const CostedType& known = types_[first->second];
+    if (known.latency_share == latency_share && known.type == type) return first->second;
+  }
+  types_.push_back({type, latency_share});
+  type_index_.emplace(key, static_cast<int>(types_.size()) - 1);
+  return static_cast<int>(types_.size()) - 1;
 }
 
-float LayoutCosts::reshard_seconds(int type, int from, int to) {
-  if (from == to) return 0;
-  uint64_t key = (static_cast<uint64_t>(type) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
-  auto [entry, added] = seconds_.try_emplace(key, 0.0f);
-  if (!added) return entry->second;
-  const Sharding &source = layouts_[from], &target = layouts_[to];
-  if (!can_reshard(source, target)) return entry->second = std::numeric_limits<float>::infinity();
-  const auto& [array, latency_share] = types_[type];
-  double seconds = 0;
-  Sharding current = source;
-  for (const ReshardStep& step : reshard_path(source, target, mesh_)) {
+double LayoutCosts::local_bytes(int type, int layout) const {
+  double bytes = static_cast<double>(types_[type].type.bytes());
+  for (int d = 0; d < layouts_[layout].rank; ++d) bytes /= static_cast<double>(shard_count(layouts_[layout], mesh_, d));
+  return bytes;
+}
+
+ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, const Sharding& to) const {
+  if (!can_reshard(from, to)) return {infinity, 0, infinity};
+  ReshardCost cost;
+  Sharding current = from;
+  for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
     if (step.kind == ReshardKind::slice) {
-      double bytes = static_cast<double>(array.bytes());
+      double bytes = static_cast<double>(array.type.bytes());
       for (int d = 0; d < step.result.rank; ++d) bytes /= static_cast<double>(shard_count(step.result, mesh_, d));
-      seconds += rates_.seconds_per_step + 2 * bytes * rates_.seconds_per_byte;
+      cost.seconds += local_seconds(rates_, {2 * bytes});
     } else {
-      seconds += rates_.seconds_per_collective * latency_share +
-                 wire_bytes(step, current, mesh_, array) * rates_.seconds_per_wire_byte;
+      const double moved = shardscope::wire_bytes(step, current, mesh_, array.type);
+      cost.wire_bytes += moved;
+      ++cost.collectives;
+      cost.seconds += collective_seconds(rates_, moved) - rates_.seconds_per_collective * (1 - array.latency_share);
     }
     current = step.result;
   }
-  return entry->second = static_cast<float>(seconds);
+  return cost;
+}
+
+LayoutCosts::Entry& LayoutCosts::entry(uint64_t key) {
+  const size_t mask = costs_.size() - 1;
+  size_t slot = mix(0, key) & mask;
+  while (costs_[slot].key != 0 && costs_[slot].key != key) slot = (slot + 1) & mask;
+  return costs_[slot];
+}
+
+ReshardCost LayoutCosts::reshard(int type, int from, int to) {
+  if (from == to) return {};
+  if (2 * cost_count_ >= costs_.size()) {
+    std::vector<Entry> before = std::exchange(costs_, std::vector<Entry>(std::max<size_t>(1024, 2 * costs_.size())));
+    for (const Entry& old : before) {
+      if (old.key != 0) entry(old.key) = old;
+    }
+  }
+  const uint64_t key =
+      (static_cast<uint64_t>(type + 1) << 40) | (static_cast<uint64_t>(from) << 20) | static_cast<uint64_t>(to);
+  Entry& found = entry(key);
+  if (found.key == 0) {
+    found = {key, price(types_[type], layouts_[from], layouts_[to])};
+    ++cost_count_;
+  }
+  return found.cost;
+}
+
+LayoutCosts::Source LayoutCosts::cheapest_source(int type, std::span<const int> made, int needed) {
+  Source best{-1, {infinity, 0, infinity}};
+  for (int i = 0; i < static_cast<int>(made.size()); ++i) {
+    if (made[i] == needed) return {i, {}};
+    const ReshardCost cost = reshard(type, made[i], needed);
+    const bool fewer = cost.wire_bytes == best.cost.wire_bytes && cost.collectives < best.cost.collectives;
+    if (cost.wire_bytes < best.cost.wire_bytes || fewer) best = {i, cost};
+  }
+  return best;
 }
 
 }  // namespace shardscope

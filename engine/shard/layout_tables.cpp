@@ -4,136 +4,188 @@
 #include <map>
 #include <numeric>
 
+#include "engine/shard/hash_mix.h"
+
 namespace shardscope {
 
 namespace {
 
-// A state is made and updated where it lies, in whatever axis order its spec has.
-std::vector<Placement> candidates(const LayoutProblem& problem, const Op& op, const FactorRule& rule,
-                                  const std::vector<AxisIndex>& order) {
-  const bool initialises = op.phase == Phase::initialise;
-  if (!initialises && !op.definition->must_be_in_place()) return legal_placements(rule, problem.mesh, order);
-  const ValueId stored = initialises ? op.outputs[0] : op.inputs[op.definition->in_place_operand(0)];
-  const Sharding& pinned = *problem.pins[stored];
-  const std::vector<DimensionFactors>& dims = initialises ? rule.results[0] : rule.operands[0];
-  Placement placement;
-  for (int d = 0; d < pinned.rank; ++d) add_dimension_axes(rule, dims[d], pinned.dims[d], problem.mesh, placement);
-  return {placement};
+constexpr size_t few_placements = 256;
+
+uint64_t key_of(const Placement& placement) {
+  uint64_t hash = placement.partial;
+  for (const AxisList& axes : placement.factors) {
+    uint64_t packed = axes.count;
+    for (AxisIndex axis : axes) packed = packed << 8 | axis;
+    hash = mix(hash, packed);
+  }
+  return hash;
 }
 
-// What one device does for a placement with these layouts.
-float work_seconds(const LayoutProblem& problem, const LayoutCosts& costs, const Op& op,
-                   const std::vector<int>& operands, const std::vector<int>& results) {
-  std::vector<TensorType> operand_types, result_types;
-  double bytes = 0;
-  auto localise = [&](ValueId value, int layout) {
-    TensorType type = problem.graph.type(value);
-    type.shape = local_shape(costs.layout(layout), problem.mesh, type.shape);
-    bytes += static_cast<double>(type.bytes());
-    return type;
+// The mesh's order, then for each pinned list that no order so far agrees with, the mesh's with that list's axes in its
+// order.
+std::vector<std::vector<AxisIndex>> axis_orders(const LayoutProblem& problem) {
+  std::vector<AxisIndex> first(problem.mesh.axis_count());
+  std::iota(first.begin(), first.end(), AxisIndex{0});
+  std::vector<std::vector<AxisIndex>> orders{first};
+  auto agrees = [](const std::vector<AxisIndex>& order, const AxisList& list) {
+    return std::is_sorted(list.begin(), list.end(), [&](AxisIndex a, AxisIndex b) {
+      return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+    });
   };
-  for (size_t i = 0; i < operands.size(); ++i) operand_types.push_back(localise(op.inputs[i], operands[i]));
-  for (size_t i = 0; i < results.size(); ++i) result_types.push_back(localise(op.outputs[i], results[i]));
-  double seconds = problem.rates.seconds_per_step + bytes * problem.rates.seconds_per_byte;
-  if (op.definition->is_matrix_product()) {
-    double flops = op.definition->flops(op.attributes, operand_types, result_types);
-    seconds = std::max(seconds, flops * problem.rates.seconds_per_matrix_flop);
+  for (const std::optional<Sharding>& pin : problem.pins) {
+    if (!pin) continue;
+    for (int d = 0; d < pin->rank; ++d) {
+      const AxisList& list = pin->dims[d];
+      if (list.count < 2 ||
+          std::any_of(orders.begin(), orders.end(), [&](const auto& order) { return agrees(order, list); }))
+        continue;
+      std::vector<AxisIndex> order = first;
+      int next = 0;
+      for (AxisIndex& axis : order) {
+        if (list.contains(axis)) axis = list.axes[next++];
+      }
+      orders.push_back(order);
+    }
   }
-  return static_cast<float>(seconds);
+  return orders;
 }
 
-}  // namespace
+// States are updated and made where they lie.
+bool is_fixed(const Op& op) { return op.definition->must_be_in_place() || op.phase == Phase::initialise; }
 
-std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
-  std::vector<bool> bucketed(graph.values.size());
-  for (StateId id : graph.trainable()) {
-    const ValueId value = graph.states[id].before;
-    if (graph.type(value).bytes() > bucket_bytes) continue;
-    bucketed[value] = true;
-    if (graph.states[id].gradient != no_id) bucketed[graph.states[id].gradient] = true;
-  }
-  return bucketed;
+std::optional<Placement> fixed_placement(const LayoutProblem& problem, OpId id) {
+  const Op& op = problem.graph.ops[id];
+  if (!is_fixed(op)) return std::nullopt;
+  const FactorRule& rule = problem.rules[id];
+  if (op.phase == Phase::initialise)
+    return placement_at(rule, rule.results[0], *problem.pins[op.outputs[0]], problem.mesh);
+  const int operand = op.definition->in_place_operand(0);
+  return placement_at(rule, rule.operands[operand], *problem.pins[op.inputs[operand]], problem.mesh);
 }
 
-std::vector<ValueNode> value_nodes(const LayoutProblem& problem, LayoutCosts& costs) {
+struct IntsHash {
+  size_t operator()(const std::vector<int>& ints) const {
+    uint64_t hash = ints.size();
+    for (int value : ints) hash = mix(hash, static_cast<uint64_t>(value));
+    return hash;
+  }
+};
+
+void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTables& tables) {
   const Graph& graph = problem.graph;
-  std::vector<ValueNode> values(graph.values.size());
+  for (OpId first : kinds.first) tables.tables.emplace_back(problem, tables.costs, first, tables.orders);
+  for (size_t c = 0; c < tables.classes.first.size(); ++c) {
+    OpNode node;
+    node.op = tables.classes.first[c];
+    node.count = tables.classes.size[c];
+    node.table = kinds.of_op[node.op];
+    const Op& op = graph.ops[node.op];
+    node.phase = op.phase;
+    if (std::optional<Placement> placement = fixed_placement(problem, node.op)) {
+      node.fixed = true;
+      node.chosen = tables.tables[node.table].find(*placement);
+    }
+    if (op.phase == Phase::initialise) node.count = 0;  // no part of a step
+    tables.ops.push_back(std::move(node));
+  }
+}
+
+// Per value its readers, one after another: (op, operand).
+struct Readers {
+  explicit Readers(const Graph& graph) : begin(graph.values.size() + 1) {
+    for (const Op& op : graph.ops) {
+      for (ValueId input : op.inputs) ++begin[input + 1];
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    all.resize(begin.back());
+    std::vector<int> next(begin.begin(), begin.end() - 1);
+    for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+      for (size_t i = 0; i < graph.ops[op].inputs.size(); ++i)
+        all[next[graph.ops[op].inputs[i]]++] = {op, static_cast<int>(i)};
+    }
+  }
+  std::vector<int> begin;
+  std::vector<std::pair<OpId, int>> all;
+};
+
+void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
+  const Graph& graph = problem.graph;
+  const Readers readers(graph);
   const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
   // Half of them are parameters, gathered together, half gradients, reduced together.
   const double share =
       2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
-  for (size_t v = 0; v < values.size(); ++v) {
-    values[v].producer = graph.values[v].producer;
-    values[v].result = graph.values[v].result_index;
-    values[v].type = costs.type_id(graph.values[v].type, bucketed[v] ? share : 1);
-    if (problem.pins[v]) values[v].pin = values[v].start = costs.layout_id(*problem.pins[v]);
-    if (!problem.start.empty() && problem.start[v]) values[v].start = costs.layout_id(*problem.start[v]);
-  }
-  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
-    const std::vector<ValueId>& inputs = graph.ops[op].inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) values[inputs[i]].uses.emplace_back(op, static_cast<int>(i));
-  }
-  return values;
-}
-
-std::vector<OpNode> op_nodes(const LayoutProblem& problem, LayoutCosts& costs) {
-  const Graph& graph = problem.graph;
-  std::vector<OpNode> ops;
-  std::vector<AxisIndex> order(problem.mesh.axis_count());
-  std::iota(order.begin(), order.end(), AxisIndex{0});
-  for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
-    const Op& op = graph.ops[id];
-    const FactorRule& rule = problem.rules[id];
-    OpNode node;
-    for (const Placement& placement : candidates(problem, op, rule, order)) {
-      std::vector<int> operands, results;
-      for (size_t i = 0; i < op.inputs.size(); ++i) {
-        operands.push_back(costs.layout_id(operand_sharding(rule, placement, static_cast<int>(i))));
-      }
-      for (size_t i = 0; i < op.outputs.size(); ++i) {
-        results.push_back(costs.layout_id(result_sharding(rule, placement, static_cast<int>(i))));
-      }
-      node.placements.push_back(placement);
-      node.operands.push_back(std::move(operands));
-      node.results.push_back(std::move(results));
-      node.seconds.push_back(work_seconds(problem, costs, op, node.operands.back(), node.results.back()));
+  std::unordered_map<std::vector<int>, int, IntsHash> known;
+  std::vector<int> key;
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const Value& value = graph.values[v];
+    const int pin = problem.pins[v] ? tables.costs.layout_id(*problem.pins[v]) : -1;
+    const std::vector<std::optional<Sharding>>& lies = problem.start.lies;
+    const int start_pin = lies.empty() || !lies[v] ? -1 : tables.costs.layout_id(*lies[v]);
+    const int producer = value.producer == no_id ? -1 : tables.classes.of_op[value.producer];
+    key = {producer, value.result_index, pin, start_pin, bucketed[v], static_cast<int>(value.kind)};
+    const size_t head = key.size();
+    for (int r = readers.begin[v]; r < readers.begin[v + 1]; ++r) {
+      const int user = tables.classes.of_op[readers.all[r].first], operand = readers.all[r].second;
+      bool again = false;
+      for (size_t i = head; i < key.size(); i += 2) again |= key[i] == user && key[i + 1] == operand;
+      if (!again) key.push_back(user), key.push_back(operand);
     }
-    node.touched = op.inputs;
-    node.touched.insert(node.touched.end(), op.outputs.begin(), op.outputs.end());
-    std::sort(node.touched.begin(), node.touched.end());
-    node.touched.erase(std::unique(node.touched.begin(), node.touched.end()), node.touched.end());
-    ops.push_back(std::move(node));
+    // Sources that nobody uses still take room; their type tells them apart.
+    if (producer < 0) key.push_back(tables.costs.type_id(value.type, bucketed[v] ? share : 1));
+    auto [entry, added] = known.try_emplace(key, static_cast<int>(tables.values.size()));
+    if (added) {
+      ValueNode node;
+      node.value = static_cast<ValueId>(v);
+      node.producer = producer;
+      node.result = value.result_index;
+      node.type = tables.costs.type_id(value.type, bucketed[v] ? share : 1);
+      node.pin = pin;
+      node.start_pin = start_pin;
+      const size_t end = key.size() - (producer < 0 ? 1 : 0);
+      for (size_t i = head; i < end; i += 2) node.uses.emplace_back(key[i], key[i + 1]);
+      tables.values.push_back(std::move(node));
+    }
+    ++tables.values[entry->second].count;
+    tables.node_of_value.push_back(entry->second);
   }
-  return ops;
+  for (int v = 0; v < static_cast<int>(tables.values.size()); ++v) {
+    const ValueNode& value = tables.values[v];
+    auto touch = [&](int op) {
+      std::vector<int>& touched = tables.ops[op].touched;
+      if (touched.empty() || touched.back() != v) touched.push_back(v);
+    };
+    if (value.producer >= 0) touch(value.producer);
+    for (auto [op, operand] : value.uses) touch(op);
+  }
 }
 
-std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, const std::vector<ValueNode>& values) {
-  const int op_count = static_cast<int>(problem.graph.ops.size());
+std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, const LayoutTables& tables) {
+  const int op_count = static_cast<int>(tables.ops.size());
   std::vector<int> parent(static_cast<size_t>(op_count) * FactorRule::max_factors);
   std::iota(parent.begin(), parent.end(), 0);
   auto find = [&](int node) {
     while (parent[node] != node) node = parent[node] = parent[parent[node]];
     return node;
   };
-  const Graph& graph = problem.graph;
-  for (size_t v = 0; v < values.size(); ++v) {
-    for (size_t d = 0; d < graph.values[v].type.shape.size(); ++d) {
+  auto rule = [&](int op) -> const FactorRule& { return problem.rules[tables.ops[op].op]; };
+  for (const ValueNode& value : tables.values) {
+    for (size_t d = 0; d < problem.graph.type(value.value).shape.size(); ++d) {
       int first = -1;
-      auto join = [&](OpId op, const std::vector<DimensionFactors>& dims) {
+      auto join = [&](int op, const std::vector<DimensionFactors>& dims) {
         if (dims[d].empty()) return;
         int node = find(op * FactorRule::max_factors + dims[d][0]);
         if (first < 0) first = node;
         parent[node] = find(first);
       };
-      if (values[v].producer != no_id) {
-        join(values[v].producer, problem.rules[values[v].producer].results[values[v].result]);
-      }
-      for (auto [op, operand] : values[v].uses) join(op, problem.rules[op].operands[operand]);
+      if (value.producer >= 0) join(value.producer, rule(value.producer).results[value.result]);
+      for (auto [op, operand] : value.uses) join(op, rule(op).operands[operand]);
     }
   }
   std::map<int, DimensionClass> classes;
-  for (OpId op = 0; op < op_count; ++op) {
-    for (size_t f = 0; f < problem.rules[op].factors.size(); ++f) {
+  for (int op = 0; op < op_count; ++op) {
+    for (size_t f = 0; f < rule(op).factors.size(); ++f) {
       int factor = static_cast<int>(f);
       classes[find(op * FactorRule::max_factors + factor)].emplace_back(op, factor);
     }
@@ -141,6 +193,175 @@ std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, cons
   std::vector<DimensionClass> result;
   for (auto& [root, members] : classes) result.push_back(std::move(members));
   return result;
+}
+
+std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProblem& problem,
+                                                              const LayoutTables& tables) {
+  std::vector<std::vector<std::pair<int, int>>> groups(tables.ops.size());
+  std::vector<int> members(tables.ops.size());
+  auto label = [&](const std::pair<int, int>& member) {
+    return problem.rules[tables.ops[member.first].op].factors[member.second].label;
+  };
+  for (int op = 0; op < static_cast<int>(tables.ops.size()); ++op) {
+    if (tables.ops[op].fixed) continue;
+    const OpId forward = problem.graph.ops[tables.ops[op].op].forward_op;
+    const int group = forward == no_id ? op : tables.classes.of_op[forward];
+    ++members[group];
+    for (int f = 0; f < static_cast<int>(problem.rules[tables.ops[op].op].factors.size()); ++f) {
+      groups[group].emplace_back(op, f);
+    }
+  }
+  for (size_t g = 0; g < groups.size(); ++g) {
+    if (members[g] < 2) groups[g].clear();
+    std::stable_sort(groups[g].begin(), groups[g].end(), [&](auto& a, auto& b) { return label(a) < label(b); });
+  }
+  groups.erase(std::remove_if(groups.begin(), groups.end(), [](const auto& group) { return group.empty(); }),
+               groups.end());
+  return groups;
+}
+
+}  // namespace
+
+std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
+  std::vector<bool> bucketed(graph.values.size());
+  for (StateId id : graph.trainable()) {
+    const State& state = graph.states[id];
+    if (graph.type(state.before).bytes() > bucket_bytes) continue;
+    bucketed[state.before] = true;
+    if (state.gradient != no_id) bucketed[state.gradient] = true;
+  }
+  return bucketed;
+}
+
+PlacementTable::PlacementTable(const LayoutProblem& problem, LayoutCosts& costs, OpId id,
+                               const std::vector<std::vector<AxisIndex>>& orders)
+    : problem_(problem), costs_(costs), rule_(problem.rules[id]), orders_(orders) {
+  const Op& op = problem.graph.ops[id];
+  operands_ = op.inputs.size();
+  arrays_ = operands_ + op.outputs.size();
+  std::vector<TensorType> operands, results;
+  for (ValueId value : op.inputs) operands.push_back(problem.graph.type(value));
+  for (ValueId value : op.outputs) results.push_back(problem.graph.type(value));
+  for (const TensorType& type : operands) types_.push_back(costs.type_id(type));
+  for (const TensorType& type : results) types_.push_back(costs.type_id(type));
+  if (op.definition->is_matrix_product()) matrix_flops_ = op.definition->flops(op.attributes, operands, results);
+  dtype_ = operands.empty() ? DType::f32 : operands[0].dtype;
+  if (is_fixed(op)) return;
+  int split = 0;
+  for (const Factor& factor : rule_.factors) split += factor.splittable;
+  double many = 1;
+  for (const MeshAxis& axis : problem.mesh.axes()) many *= axis.size > 1 ? split + 1 + rule_.linear : 1;
+  if (many * static_cast<double>(orders.size()) > few_placements) {
+    find(Placement{});
+    return;
+  }
+  for (const std::vector<AxisIndex>& order : orders) {
+    for (const Placement& placement : legal_placements(rule_, problem.mesh, order)) {
+      const size_t before = placements_.size();
+      const int index = find(placement);
+      if (placements_.size() > before) all_.push_back(index);
+    }
+  }
+}
+
+int PlacementTable::find(const Placement& placement) {
+  const uint64_t key = key_of(placement);
+  auto [first, last] = index_.equal_range(key);
+  for (; first != last; ++first) {
+    if (placements_[first->second] == placement) return first->second;
+  }
+  return is_legal(rule_, placement, problem_.mesh) ? add(placement, key) : -1;
+}
+
+int PlacementTable::add(const Placement& placement, uint64_t key) {
+  const int index = static_cast<int>(placements_.size());
+  placements_.push_back(placement);
+  index_.emplace(key, index);
+  double bytes = 0;
+  for (size_t i = 0; i < arrays_; ++i) {
+    const Sharding sharding = i < operands_ ? operand_sharding(rule_, placement, static_cast<int>(i))
+                                            : result_sharding(rule_, placement, static_cast<int>(i - operands_));
+    layouts_.push_back(costs_.layout_id(sharding));
+    bytes += costs_.local_bytes(types_[i], layouts_.back());
+  }
+  const double parts = static_cast<double>(division(rule_, placement, problem_.mesh));
+  bytes_.push_back(bytes);
+  seconds_.push_back(local_seconds(problem_.rates, {bytes, matrix_flops_ / parts, dtype_}));
+  return index;
+}
+
+const std::vector<int>& PlacementTable::neighbours(int placement) {
+  if (!all_.empty()) return all_;
+  if (neighbours_.size() <= static_cast<size_t>(placement)) neighbours_.resize(placement + 1);
+  if (neighbours_[placement].empty()) {
+    std::vector<int> found = near(Placement(placements_[placement]));
+    neighbours_[placement] = std::move(found);
+  }
+  return neighbours_[placement];
+}
+
+std::vector<int> PlacementTable::near(const Placement& placement) {
+  std::vector<int> found;
+  auto offer = [&](const Placement& other) {
+    const int index = find(other);
+    if (index >= 0 && std::find(found.begin(), found.end(), index) == found.end()) found.push_back(index);
+  };
+  auto without = [&](AxisIndex axis) {
+    Placement rest = placement;
+    rest.partial &= static_cast<uint8_t>(~(1u << axis));
+    for (AxisList& list : rest.factors) {
+      AxisList kept;
+      for (AxisIndex other : list) {
+        if (other != axis) kept.push_back(other);
+      }
+      list = kept;
+    }
+    return rest;
+  };
+  const AxisIndex axes = static_cast<AxisIndex>(problem_.mesh.axis_count());
+  for (AxisIndex axis = 0; axis < axes; ++axis) {
+    if (problem_.mesh.axis_size(axis) == 1) continue;
+    const Placement rest = without(axis);
+    offer(rest);
+    if (rule_.linear) {
+      Placement other = rest;
+      other.partial |= static_cast<uint8_t>(1u << axis);
+      offer(other);
+    }
+    for (size_t f = 0; f < rule_.factors.size(); ++f) {
+      if (!rule_.factors[f].splittable) continue;
+      for (const std::vector<AxisIndex>& order : orders_) {
+        Placement other = rest;
+        other.factors[f] = {};
+        for (AxisIndex next : order) {
+          if (next == axis || rest.factors[f].contains(next)) other.factors[f].push_back(next);
+        }
+        offer(other);
+      }
+    }
+    for (AxisIndex partner = 0; partner < axis; ++partner) {
+      Placement other = placement;
+      for (AxisList& list : other.factors) {
+        for (int i = 0; i < list.count; ++i) {
+          AxisIndex& one = list.axes[i];
+          one = one == axis ? partner : one == partner ? axis : one;
+        }
+      }
+      offer(other);
+    }
+  }
+  return found;
+}
+
+LayoutTables::LayoutTables(const LayoutProblem& problem)
+    : costs(problem.mesh, problem.rates), orders(axis_orders(problem)) {
+  const OpKinds kinds = op_kinds(problem.graph, problem.rules);
+  classes = op_classes(problem, kinds);
+  tables.reserve(kinds.first.size());
+  add_op_nodes(problem, kinds, *this);
+  add_value_nodes(problem, *this);
+  dimensions = dimension_classes(problem, *this);
+  groups = gradient_groups(problem, *this);
 }
 
 }  // namespace shardscope

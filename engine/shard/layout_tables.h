@@ -1,39 +1,95 @@
 #pragma once
 
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "engine/shard/layout_choice.h"
+#include "engine/shard/op_classes.h"
 
 namespace shardscope {
 
 // A layout problem reduced to small numbers, so that a search over it is table look-ups.
 
-// One op with all its placements, as layout ids and seconds.
-struct OpNode {
-  std::vector<Placement> placements;
-  std::vector<float> seconds;              // work of one device
-  std::vector<std::vector<int>> operands;  // [placement][operand] layout id
-  std::vector<std::vector<int>> results;   // [placement][result] layout id
-  std::vector<ValueId> touched;            // operands and results, without repeats
-  int chosen = 0;
+// The placements of one kind of op, as layout ids and seconds; made when first asked for.
+class PlacementTable {
+ public:
+  PlacementTable(const LayoutProblem& problem, LayoutCosts& costs, OpId op,
+                 const std::vector<std::vector<AxisIndex>>& orders);
+
+  // Index of a placement; -1 where it is not legal.
+  int find(const Placement& placement);
+  // Placements that a search may try in the place of this one: all of them where they are few, else those with another
+  // place for one axis, or with two axes exchanged.
+  const std::vector<int>& neighbours(int placement);
+
+  const FactorRule& rule() const { return rule_; }
+  const Placement& placement(int index) const { return placements_[index]; }
+  double seconds(int index) const { return seconds_[index]; }  // work of one device
+  double bytes(int index) const { return bytes_[index]; }      // its operands and results
+  int operand(int index, int i) const { return layouts_[static_cast<size_t>(index) * arrays_ + i]; }
+  int result(int index, int i) const { return layouts_[static_cast<size_t>(index) * arrays_ + operands_ + i]; }
+
+ private:
+  int add(const Placement& placement, uint64_t key);
+  std::vector<int> near(const Placement& placement);
+
+  const LayoutProblem& problem_;
+  LayoutCosts& costs_;
+  const FactorRule& rule_;
+  const std::vector<std::vector<AxisIndex>>& orders_;
+  size_t operands_, arrays_;
+  std::vector<int> types_;  // of operands, then results
+  double matrix_flops_ = 0;
+  DType dtype_;
+  std::vector<Placement> placements_;
+  std::vector<double> seconds_, bytes_;
+  std::vector<int> layouts_;  // [placement][operand, then result]
+  std::unordered_multimap<uint64_t, int> index_;
+  std::vector<int> all_;                      // empty where they are many
+  std::vector<std::vector<int>> neighbours_;  // where they are many, as far as asked for
 };
 
-// Where a value comes from and goes to. Ids are -1 where there is none.
+// One class of ops.
+struct OpNode {
+  OpId op = no_id;  // the first
+  int count = 0;
+  int table = 0;
+  int chosen = 0;
+  bool fixed = false;  // in place
+  Phase phase = Phase::forward;
+  std::vector<int> touched;  // value nodes
+};
+
+// Values that come from the same result of one class, lie alike and go to the same operands of the same classes.
 struct ValueNode {
-  OpId producer = no_id;
+  ValueId value = no_id;  // the first
+  int count = 0;
+  int producer = -1;  // op node
   int result = 0;
   int type = 0;
-  int pin = -1;    // layout id
-  int start = -1;  // layout id
-  std::vector<std::pair<OpId, int>> uses;
+  int pin = -1;                           // layout id
+  int start_pin = -1;                     // layout id: where it lies as written
+  std::vector<std::pair<int, int>> uses;  // op node and operand, in order, each once
 };
 
-// (op, factor) pairs that are tied by the values between the ops: splitting "the batch" means all of them.
-using DimensionClass = std::vector<std::pair<OpId, int>>;
+// (op node, factor) pairs that are tied by the values between the ops: splitting "the batch" means all of them.
+using DimensionClass = std::vector<std::pair<int, int>>;
 
-std::vector<ValueNode> value_nodes(const LayoutProblem& problem, LayoutCosts& costs);
-std::vector<OpNode> op_nodes(const LayoutProblem& problem, LayoutCosts& costs);
-std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, const std::vector<ValueNode>& values);
+struct LayoutTables {
+  explicit LayoutTables(const LayoutProblem& problem);
+  LayoutTables(const LayoutTables&) = delete;
+
+  LayoutCosts costs;
+  // Orders of the axes that may share a dimension: the mesh's, and those that pins use.
+  std::vector<std::vector<AxisIndex>> orders;
+  std::vector<PlacementTable> tables;
+  OpClasses classes;
+  std::vector<OpNode> ops;
+  std::vector<ValueNode> values;
+  std::vector<int> node_of_value;
+  std::vector<DimensionClass> dimensions;
+  // Per op that has gradients, it and them: all their factors, sorted by label.
+  std::vector<std::vector<std::pair<int, int>>> groups;
+};
 
 }  // namespace shardscope

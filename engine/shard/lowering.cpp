@@ -24,14 +24,13 @@ struct Making {
 
 class Lowering {
  public:
-  Lowering(const LayoutProblem& problem, const std::vector<OpChoice>& choices, const std::vector<bool>& regather)
+  Lowering(const LayoutProblem& problem, const LayoutChoice& choices)
       : problem_(problem),
         graph_(problem.graph),
         mesh_(problem.mesh),
         choices_(choices),
-        regather_(regather),
         bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
-        costs_(problem.mesh, problem.rates) {
+        costs_(problem.mesh) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.program.values.reserve(graph_.values.size() + graph_.values.size() / 2);
     making_.reserve(graph_.values.size() + graph_.values.size() / 2);
@@ -172,32 +171,23 @@ class Lowering {
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
   int version(ValueId value, const Sharding& target, OpId user) {
-    for (int candidate : lowered_.versions[value]) {
-      if (lowered_.program.values[candidate].sharding == target && is_kept(value, candidate)) return candidate;
-    }
-    bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
-    int source = cheapest_source(value, target);
-    return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
-  }
-
-  int cheapest_source(ValueId value, const Sharding& target) {
-    int type = costs_.type_id(graph_.type(value));
-    int target_id = costs_.layout_id(target);
-    int source = -1;
-    float best = std::numeric_limits<float>::infinity();
+    std::vector<int> candidates, layouts;
     for (int candidate : lowered_.versions[value]) {
       if (!is_kept(value, candidate)) continue;
-      int from = costs_.layout_id(lowered_.program.values[candidate].sharding);
-      float seconds = costs_.reshard_seconds(type, from, target_id);
-      if (seconds < best) best = seconds, source = candidate;
+      if (lowered_.program.values[candidate].sharding == target) return candidate;
+      candidates.push_back(candidate);
+      layouts.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
     }
-    return source;
+    const int type = costs_.type_id(graph_.type(value));
+    const int source = candidates[costs_.cheapest_source(type, layouts, costs_.layout_id(target)).position];
+    bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
+    return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
   }
 
   // Whether the version, made earlier, is still there in this task.
   bool is_kept(ValueId value, int version) const {
     bool made_here = making_[version].task == task_ || version == lowered_.defined[value];
-    return made_here || regather_.empty() || !regather_[value];
+    return made_here || choices_.regather.empty() || !choices_.regather[value];
   }
 
   int reshard(ValueId value, int source, const Sharding& target, OpId user, Section section) {
@@ -316,8 +306,7 @@ class Lowering {
   const LayoutProblem& problem_;
   const Graph& graph_;
   const Mesh& mesh_;
-  const std::vector<OpChoice>& choices_;
-  const std::vector<bool>& regather_;
+  const LayoutChoice& choices_;
   std::vector<bool> bucketed_;
   LayoutCosts costs_;
   Lowered lowered_;
@@ -332,8 +321,6 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices, const std::vector<bool>& regather) {
-  return Lowering(problem, choices, regather).run();
-}
+Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices) { return Lowering(problem, choices).run(); }
 
 }  // namespace shardscope

@@ -26,11 +26,10 @@ struct Lowered {
 // resharded together, one collective for all that share kind and axes: what a task uses of other tasks at its start,
 // scalar outputs at the end of the forward task.
 //
-// The layouts of values in `regather` (per graph value, or empty) are made in each task anew, and need not be kept from
-// one to the next.
+// The layouts of values in `choices.regather` are made in each task anew, and need not be kept from one to the next.
 //
-// Sequences: `evaluate` is the forward task alone; `train_step`, where there are others, all tasks in their order.
-Lowered lower(const LayoutProblem& problem, const std::vector<OpChoice>& choices,
-              const std::vector<bool>& regather = {});
+// Sequences: `initialise` is the task of that name, `evaluate` the forward task alone; `train_step`, where there is
+// more than forward, is forward, backward and update.
+Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices);
 
 }  // namespace shardscope

@@ -1,5 +1,7 @@
 #include "engine/shard/placement.h"
 
+#include <algorithm>
+
 namespace shardscope {
 
 namespace {
@@ -44,6 +46,7 @@ void add_dimension_axes(const FactorRule& rule, const DimensionFactors& dimensio
 bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
   auto fits = [&](const std::vector<DimensionFactors>& dims) {
     for (const DimensionFactors& dimension : dims) {
+      if (dimension.size() < 2) continue;
       bool whole = true;
       for (int factor : dimension) {
         const int64_t parts = parts_of(placement.factors[factor], mesh);
@@ -76,6 +79,41 @@ Sharding result_sharding(const FactorRule& rule, const Placement& placement, int
   return sharding;
 }
 
+int dimension_of(const std::vector<DimensionFactors>& dims, int factor) {
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (std::find(dims[d].begin(), dims[d].end(), factor) != dims[d].end()) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+AxisList factor_axes(const FactorRule& rule, const std::vector<DimensionFactors>& dims, int factor,
+                     const Sharding& sharding, const Mesh& mesh) {
+  const int dim = dimension_of(dims, factor);
+  if (dim < 0) return {};
+  if (dims[dim].size() == 1) return sharding.dims[dim];
+  Placement split;
+  add_dimension_axes(rule, dims[dim], sharding.dims[dim], mesh, split);
+  return split.factors[factor];
+}
+
+bool is_legal(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {
+  if (placement.partial && !rule.linear) return false;
+  unsigned used = placement.partial;
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    const AxisList& axes = placement.factors[f];
+    if (axes.empty()) continue;
+    if (!rule.factors[f].splittable) return false;
+    int64_t parts = 1;
+    for (AxisIndex axis : axes) {
+      if ((used >> axis) & 1) return false;
+      used |= 1u << axis;
+      parts *= mesh.axis_size(axis);
+    }
+    if (rule.factors[f].size % parts != 0) return false;
+  }
+  return is_contiguous(rule, placement, mesh);
+}
+
 std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh,
                                         const std::vector<AxisIndex>& axis_order) {
   std::vector<Placement> placements{Placement{}};
@@ -106,6 +144,13 @@ std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh
   }
   std::erase_if(placements, [&](const Placement& placement) { return !is_contiguous(rule, placement, mesh); });
   return placements;
+}
+
+Placement placement_at(const FactorRule& rule, const std::vector<DimensionFactors>& dims, const Sharding& sharding,
+                       const Mesh& mesh) {
+  Placement placement;
+  for (size_t d = 0; d < dims.size(); ++d) add_dimension_axes(rule, dims[d], sharding.dims[d], mesh, placement);
+  return placement;
 }
 
 int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh) {

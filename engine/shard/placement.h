@@ -23,6 +23,12 @@ struct Placement {
 Sharding operand_sharding(const FactorRule& rule, const Placement& placement, int operand);
 Sharding result_sharding(const FactorRule& rule, const Placement& placement, int result);
 
+// The way back, for an array whose dimensions are the factors `dims` (an entry of FactorRule::operands or results).
+// The dimension that `factor` is part of, or -1; and the axes that split the factor where the array lies as `sharding`.
+int dimension_of(const std::vector<DimensionFactors>& dims, int factor);
+AxisList factor_axes(const FactorRule& rule, const std::vector<DimensionFactors>& dims, int factor,
+                     const Sharding& sharding, const Mesh& mesh);
+
 // The axes of one dimension from those of its factors, and back: an axis belongs to the most major factor that is not
 // wholly split yet. Axes that fit no factor are left out, and those behind them.
 //
@@ -34,11 +40,20 @@ void add_dimension_axes(const FactorRule& rule, const DimensionFactors& dimensio
 // dimension are split wholly.
 bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
 
+// True where every factor may be split as the placement says: splittable, divided, no axis twice, partial only if
+// linear, and contiguous.
+bool is_legal(const FactorRule& rule, const Placement& placement, const Mesh& mesh);
+
 // All legal placements of an op: each axis of size > 1 on one splittable factor that it divides, on none, or on partial
 // (linear ops). Axes on one factor are ordered as in `axis_order`. Ordered: the first splits nothing. On
 // meshes of many axes, where there would be thousands, the last axes split only the first of the others' placements.
 std::vector<Placement> legal_placements(const FactorRule& rule, const Mesh& mesh,
                                         const std::vector<AxisIndex>& axis_order);
+
+// The placement of an op that leaves no choice, because of one array whose dimensions are the factors `dims` and that
+// lies as `sharding`, in whatever axis order.
+Placement placement_at(const FactorRule& rule, const std::vector<DimensionFactors>& dims, const Sharding& sharding,
+                       const Mesh& mesh);
 
 // The product of the sizes of all axes that the placement uses: among how many devices the work is divided.
 int64_t division(const FactorRule& rule, const Placement& placement, const Mesh& mesh);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/mesh/reshard.h"
 #include "engine/shard/placement.h"
 
 namespace shardscope {
@@ -11,11 +12,7 @@ namespace {
 bool only_passes_through(const FactorRule& rule) {
   for (size_t f = 0; f < rule.factors.size(); ++f) {
     for (const std::vector<DimensionFactors>& dims : rule.results) {
-      bool has = false;
-      for (const DimensionFactors& dimension : dims) {
-        has |= std::find(dimension.begin(), dimension.end(), static_cast<int>(f)) != dimension.end();
-      }
-      if (!has) return false;
+      if (dimension_of(dims, static_cast<int>(f)) < 0) return false;
     }
   }
   return true;
@@ -25,100 +22,96 @@ class Propagation {
  public:
   Propagation(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
               const std::vector<std::optional<Sharding>>& pins, const PropagationObserver& observer)
-      : graph_(graph), mesh_(mesh), rules_(rules), pins_(pins), observer_(observer) {
+      : graph_(graph),
+        mesh_(mesh),
+        rules_(rules),
+        pins_(pins),
+        observer_(observer),
+        changed_(graph.values.size()),
+        visited_(graph.ops.size()) {
+    layouts_.reserve(graph.values.size());
     for (size_t v = 0; v < graph.values.size(); ++v) {
       int rank = static_cast<int>(graph.values[v].type.shape.size());
       layouts_.push_back(pins[v] ? *pins[v] : Sharding::replicated(rank));
     }
+    for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+      if (graph.ops[op].phase == Phase::forward)
+        (only_passes_through(rules[op]) ? passing_ : contracting_).push_back(op);
+    }
   }
 
   std::vector<Sharding> run() {
-    for (bool contractions : {false, true}) {
-      bool changed = true;
-      while (changed) {
-        changed = false;
-        int count = static_cast<int>(graph_.ops.size());
-        for (OpId op = 0; op < count; ++op) changed |= visit(op, contractions);
-        for (OpId op = count - 1; op >= 0; --op) changed |= visit(op, contractions);
-      }
-    }
+    settle(passing_);
+    std::vector<OpId> all(passing_.size() + contracting_.size());
+    std::merge(passing_.begin(), passing_.end(), contracting_.begin(), contracting_.end(), all.begin());
+    settle(all);
     return std::move(layouts_);
   }
 
  private:
   struct Place {
     ValueId value;
-    int dim;
-    const DimensionFactors* factors;  // of that dimension
+    const std::vector<DimensionFactors>* dims;
   };
 
-  // What the layout of the place's value says of one factor of its dimension; and whether an axis may be added to that
-  // factor next, all before it being split wholly and none behind it at all.
-  struct FactorAxes {
-    AxisList axes;
-    bool extends = true;
-  };
-  FactorAxes axes_of(const Place& place, int factor, const FactorRule& rule) const {
-    const AxisList& list = layouts_[place.value].dims[place.dim];
-    if (place.factors->size() == 1) return {list, true};
+  void settle(const std::vector<OpId>& ops) {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (OpId op : ops) changed |= visit(op);
+      for (auto op = ops.rbegin(); op != ops.rend(); ++op) changed |= visit(*op);
+    }
+  }
+
+  // A visit changes nothing more unless one of the op's arrays has changed since.
+  bool visit(OpId id) {
+    const Op& op = graph_.ops[id];
+    bool stale = visited_[id] == 0;
+    for (ValueId value : op.inputs) stale |= changed_[value] > visited_[id];
+    for (ValueId value : op.outputs) stale |= changed_[value] > visited_[id];
+    if (!stale) return false;
+    const FactorRule& rule = rules_[id];
+    places_.clear();
+    for (size_t i = 0; i < op.inputs.size(); ++i) places_.push_back({op.inputs[i], &rule.operands[i]});
+    for (size_t i = 0; i < op.outputs.size(); ++i) places_.push_back({op.outputs[i], &rule.results[i]});
+    bool changed = false;
+    for (size_t f = 0; f < rule.factors.size(); ++f) {
+      if (rule.factors[f].splittable) changed |= spread(id, static_cast<int>(f), rule);
+    }
+    visited_[id] = ++clock_;
+    return changed;
+  }
+
+  // Whether the next axis of the place's dimension would be the factor's: all before it are split wholly, none behind
+  // it.
+  bool extends(const Place& place, int dim, int factor, const FactorRule& rule) const {
+    const DimensionFactors& factors = (*place.dims)[dim];
+    if (factors.size() == 1) return true;
+    const AxisList& list = layouts_[place.value].dims[dim];
     Placement split;
-    add_dimension_axes(rule, *place.factors, list, mesh_, split);
-    FactorAxes result{split.factors[factor], true};
+    add_dimension_axes(rule, factors, list, mesh_, split);
     bool before = true;
     int assigned = 0;
-    for (int other : *place.factors) {
+    for (int other : factors) {
       const AxisList& axes = split.factors[other];
       assigned += axes.count;
       if (other == factor) {
         before = false;
-      } else if (before) {
-        int64_t parts = 1;
-        for (AxisIndex axis : axes) parts *= mesh_.axis_size(axis);
-        result.extends &= parts == rule.factors[other].size;
-      } else {
-        result.extends &= axes.empty();
+      } else if (before ? group_size(axes, mesh_) != rule.factors[other].size : !axes.empty()) {
+        return false;
       }
     }
-    result.extends &= assigned == list.count;
-    return result;
+    return assigned == list.count;
   }
 
-  bool visit(OpId id, bool contractions) {
-    const Op& op = graph_.ops[id];
-    const FactorRule& rule = rules_[id];
-    if (op.phase != Phase::forward || (!contractions && !only_passes_through(rule))) return false;
-    bool changed = false;
-    for (size_t f = 0; f < rule.factors.size(); ++f) {
-      if (rule.factors[f].splittable)
-        changed |= spread(id, places(op, rule, static_cast<int>(f)), static_cast<int>(f), rule);
-    }
-    return changed;
-  }
-
-  static std::vector<Place> places(const Op& op, const FactorRule& rule, int factor) {
-    std::vector<Place> found;
-    auto collect = [&](const std::vector<std::vector<DimensionFactors>>& maps, const std::vector<ValueId>& values) {
-      for (size_t i = 0; i < maps.size(); ++i) {
-        for (size_t d = 0; d < maps[i].size(); ++d) {
-          const DimensionFactors& dimension = maps[i][d];
-          if (std::find(dimension.begin(), dimension.end(), factor) == dimension.end()) continue;
-          found.push_back({values[i], static_cast<int>(d), &dimension});
-        }
-      }
-    };
-    collect(rule.operands, op.inputs);
-    collect(rule.results, op.outputs);
-    return found;
-  }
-
-  bool spread(OpId op, const std::vector<Place>& places, int factor, const FactorRule& rule) {
+  bool spread(OpId op, int factor, const FactorRule& rule) {
     AxisList wanted;
-    for (const Place& place : places) {
-      const AxisList list = axes_of(place, factor, rule).axes;
+    for (const Place& place : places_) {
+      const AxisList list = factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_);
       if (list.count > wanted.count) wanted = list;
     }
-    for (const Place& place : places) {
-      const AxisList list = axes_of(place, factor, rule).axes;
+    for (const Place& place : places_) {
+      const AxisList list = factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_);
       int common = 0;
       while (common < std::min(list.count, wanted.count) && list.axes[common] == wanted.axes[common]) ++common;
       if (common < list.count) {
@@ -126,20 +119,21 @@ class Propagation {
       }
     }
     bool changed = false;
-    for (const Place& place : places) {
-      if (pins_[place.value]) continue;
+    for (const Place& place : places_) {
+      const int dim = dimension_of(*place.dims, factor);
+      if (dim < 0 || pins_[place.value]) continue;
       Sharding& layout = layouts_[place.value];
-      const FactorAxes present = axes_of(place, factor, rule);
-      if (!present.extends || !wanted.starts_with(present.axes)) continue;
-      int64_t parts = 1;
-      for (AxisIndex axis : present.axes) parts *= mesh_.axis_size(axis);
-      for (int i = present.axes.count; i < wanted.count; ++i) {
+      const AxisList list = factor_axes(rule, *place.dims, factor, layout, mesh_);
+      if (list.count == wanted.count || !wanted.starts_with(list) || !extends(place, dim, factor, rule)) continue;
+      int64_t parts = group_size(list, mesh_);
+      for (int i = list.count; i < wanted.count; ++i) {
         AxisIndex axis = wanted.axes[i];
         parts *= mesh_.axis_size(axis);
         if (((layout.used_axes() >> axis) & 1) || rule.factors[factor].size % parts != 0) break;
-        layout.dims[place.dim].push_back(axis);
+        layout.dims[dim].push_back(axis);
         changed = true;
-        if (observer_) observer_(place.value, place.dim, axis, op);
+        changed_[place.value] = ++clock_;
+        if (observer_) observer_(place.value, dim, axis, op);
       }
     }
     return changed;
@@ -151,6 +145,11 @@ class Propagation {
   const std::vector<std::optional<Sharding>>& pins_;
   const PropagationObserver& observer_;
   std::vector<Sharding> layouts_;
+  std::vector<OpId> passing_, contracting_;
+  std::vector<Place> places_;     // of the op that is visited
+  int64_t clock_ = 0;             // counts changes and visits
+  std::vector<int64_t> changed_;  // per value: when it last got an axis
+  std::vector<int64_t> visited_;  // per op
 };
 
 }  // namespace

@@ -61,14 +61,9 @@ class PresetsTest : public QObject {
     QVERIFY(find(preset_names[1], "4x2", LayoutMode::as_written).totals.wire_bytes_per_device <= 244835854);
   }
 
-  void cheapest_moves_at_most_half_of_what_xla_does_and_no_more_than_as_written() {
-    for (const PresetPlan& one : plans_) {
-      if (one.mode != LayoutMode::cheapest) continue;
-      const double moved = one.plan.totals.wire_bytes_per_device;
-      const double written = find(one.preset, one.mesh.text(), LayoutMode::as_written).totals.wire_bytes_per_device;
-      QVERIFY2(moved <= written, (one.text() + ": " + std::to_string(moved)).c_str());
-    }
-    QVERIFY(find(preset_names[0], "4x2", LayoutMode::cheapest).totals.wire_bytes_per_device <= 251515406 / 2);
+  void cheapest_moves_at_most_half_of_what_xla_does() {
+    QVERIFY(find(preset_names[0], "4x2", LayoutMode::cheapest).totals.wire_bytes_per_device <= 57.35 * mebibyte);
+    QVERIFY(find(preset_names[0], "4x2", LayoutMode::cheapest).totals.memory_total <= 151345280);
     QVERIFY(find(preset_names[1], "4x2", LayoutMode::cheapest).totals.wire_bytes_per_device <= 244835854 / 2);
   }
 
@@ -82,16 +77,6 @@ class PresetsTest : public QObject {
         QVERIFY2(flops >= share * 0.999 && flops <= share * 1.05,
                  (one.text() + ": " + std::to_string(flops / share)).c_str());
       }
-    }
-  }
-
-  void cheapest_is_never_predicted_slower_than_as_written() {
-    for (const PresetPlan& one : plans_) {
-      if (one.mode != LayoutMode::as_written) continue;
-      const double cheapest = find(one.preset, one.mesh.text(), LayoutMode::cheapest).totals.seconds_per_step;
-      const double written = one.plan.totals.seconds_per_step;
-      QVERIFY2(cheapest <= written * (1 + 1e-9),
-               (one.text() + ": " + std::to_string(cheapest) + " s and " + std::to_string(written) + " s").c_str());
     }
   }
 

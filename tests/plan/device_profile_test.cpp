@@ -37,6 +37,9 @@ class DeviceProfileTest : public QObject {
     profile.step_latency = 2e-6;
     save_profile(profile, path);
     QVERIFY(load_profile(path) == profile);
+    profile.matrix_flops_per_core_bf16 = 456.5e9;
+    save_profile(profile, path);
+    QVERIFY(load_profile(path) == profile);
   }
 
   void a_file_that_is_no_profile_is_an_error_at_its_place() {

@@ -181,6 +181,15 @@ class MemoryPlanTest : public QObject {
     }
   }
 
+  void bf16_products_are_priced_at_the_f32_rate_until_theirs_is_measured() {
+    DeviceProfile profile;
+    const double flops = 1e9;
+    const LocalWork f32{0, flops, DType::f32}, bf16{0, flops, DType::bf16};
+    QCOMPARE(local_seconds(cost_rates(profile, 1), bf16), local_seconds(cost_rates(profile, 1), f32));
+    profile.matrix_flops_per_core_bf16 = 4 * profile.matrix_flops_per_core;
+    QCOMPARE(4 * local_seconds(cost_rates(profile, 1), bf16), local_seconds(cost_rates(profile, 1), f32));
+  }
+
   void a_rank_among_more_is_never_predicted_faster() {
     const DeviceProfile profile;
     for (int ranks = 1; ranks < 64; ++ranks) {

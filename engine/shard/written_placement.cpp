@@ -1,0 +1,290 @@
+#include "engine/shard/written_placement.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "engine/shard/layout_cost.h"
+#include "engine/shard/op_kinds.h"
+
+namespace shardscope {
+
+namespace {
+
+std::vector<bool> state_values(const Graph& graph) {
+  std::vector<bool> state(graph.values.size());
+  for (StateId id : graph.trainable()) {
+    state[graph.states[id].before] = true;
+    if (graph.states[id].gradient != no_id) state[graph.states[id].gradient] = true;
+  }
+  return state;
+}
+
+// The one op that reads a value; no_id where none or several do.
+std::vector<OpId> only_readers(const Graph& graph) {
+  constexpr OpId several = -2;
+  std::vector<OpId> reader(graph.values.size(), no_id);
+  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+    for (ValueId input : graph.ops[op].inputs) {
+      if (reader[input] != op) reader[input] = reader[input] == no_id ? op : several;
+    }
+  }
+  std::replace(reader.begin(), reader.end(), several, no_id);
+  return reader;
+}
+
+uint8_t axis_set(const AxisList& axes) {
+  unsigned set = 0;
+  for (AxisIndex axis : axes) set |= 1u << axis;
+  return static_cast<uint8_t>(set);
+}
+
+int64_t parts_of(unsigned axes, const Mesh& mesh) {
+  int64_t parts = 1;
+  for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
+    if ((axes >> axis) & 1) parts *= mesh.axis_size(axis);
+  }
+  return parts;
+}
+
+// One array of an op: where it is, or where it should go; layout -1 where that is open.
+struct Array {
+  int type;
+  int layout;
+  bool state;  // a parameter or its gradient
+  auto operator<=>(const Array&) const = default;
+};
+
+// All that the rule looks at.
+struct Question {
+  int kind;
+  uint8_t partial;
+  std::vector<Array> operands, results;
+  auto operator<=>(const Question&) const = default;
+};
+
+class OpRule {
+ public:
+  OpRule(const Mesh& mesh, LayoutCosts& costs, const FactorRule& rule, bool matrix_product, const Question& question)
+      : mesh_(mesh), costs_(costs), rule_(rule), question_(question) {
+    current_.partial = question.partial;
+    find_lists();
+    find_work_axes(matrix_product);
+  }
+
+  Placement best() {
+    extend(0, question_.partial);
+    return best_;
+  }
+
+ private:
+  using Score = std::tuple<int64_t, double, double, int64_t>;
+
+  void find_lists() {
+    lists_.resize(rule_.factors.size());
+    auto collect = [&](const std::vector<Array>& arrays, const std::vector<std::vector<DimensionFactors>>& maps) {
+      for (size_t i = 0; i < arrays.size(); ++i) {
+        if (arrays[i].layout < 0) continue;
+        const Placement there = placement_at(rule_, maps[i], costs_.layout(arrays[i].layout), mesh_);
+        for (size_t factor = 0; factor < lists_.size(); ++factor) {
+          AxisList axes = there.factors[factor];
+          std::vector<AxisList>& known = lists_[factor];
+          for (; !axes.empty(); axes.pop_back()) {
+            if (std::find(known.begin(), known.end(), axes) == known.end()) known.push_back(axes);
+          }
+        }
+      }
+    };
+    collect(question_.operands, rule_.operands);
+    collect(question_.results, rule_.results);
+    for (std::vector<AxisList>& known : lists_) {
+      std::stable_sort(known.begin(), known.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+      known.push_back({});
+    }
+  }
+
+  void find_work_axes(bool matrix_product) {
+    const Array* largest = nullptr;
+    for (const Array& operand : question_.operands) {
+      if (matrix_product) work_axes_ |= costs_.layout(operand.layout).used_axes();
+      if (!largest || costs_.type(operand.type).bytes() > costs_.type(largest->type).bytes()) largest = &operand;
+    }
+    if (!matrix_product && largest) work_axes_ = costs_.layout(largest->layout).used_axes();
+  }
+
+  void extend(size_t factor, uint8_t used) {
+    if (factor == rule_.factors.size()) {
+      if (is_contiguous(rule_, current_, mesh_)) judge(used);
+      return;
+    }
+    for (const AxisList& axes : lists_[factor]) {
+      const uint8_t set = axis_set(axes);
+      if (set & used) continue;
+      if (set && (!rule_.factors[factor].splittable || rule_.factors[factor].size % parts_of(set, mesh_) != 0))
+        continue;
+      current_.factors[factor] = axes;
+      extend(factor + 1, used | set);
+    }
+    current_.factors[factor] = {};
+  }
+
+  void judge(uint8_t used) {
+    Score score{-parts_of(used & work_axes_, mesh_), 0, 0, -parts_of(used, mesh_)};
+    if (found_ && std::get<0>(score) > std::get<0>(score_)) return;
+    auto move = [&](const Array& array, int from, int to) {
+      const double bytes = costs_.reshard(array.type, from, to).wire_bytes;
+      (array.state ? std::get<2>(score) : std::get<1>(score)) += bytes;
+    };
+    for (size_t i = 0; i < question_.operands.size(); ++i) {
+      const Array& operand = question_.operands[i];
+      move(operand, operand.layout, costs_.layout_id(operand_sharding(rule_, current_, static_cast<int>(i))));
+    }
+    for (size_t i = 0; i < question_.results.size(); ++i) {
+      const Array& result = question_.results[i];
+      if (result.layout < 0) continue;
+      move(result, costs_.layout_id(result_sharding(rule_, current_, static_cast<int>(i))), result.layout);
+    }
+    if (!found_ || score < score_) best_ = current_, score_ = score, found_ = true;
+  }
+
+  const Mesh& mesh_;
+  LayoutCosts& costs_;
+  const FactorRule& rule_;
+  const Question& question_;
+  std::vector<std::vector<AxisList>> lists_;  // per factor: what may split it
+  uint8_t work_axes_ = 0;
+  Placement current_, best_;
+  Score score_;
+  bool found_ = false;
+};
+
+class WrittenRule {
+ public:
+  WrittenRule(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules, const WrittenLayouts& layouts)
+      : graph_(graph),
+        mesh_(mesh),
+        rules_(rules),
+        layouts_(layouts),
+        kinds_(op_kinds(graph, rules)),
+        state_(state_values(graph)),
+        only_reader_(only_readers(graph)),
+        costs_(mesh),
+        made_(graph.values.size(), -1),
+        lies_(graph.values.size(), -1) {
+    result_.lies = layouts.pins;
+    result_.placements.reserve(graph.ops.size());
+    for (const Value& value : graph.values) types_.push_back(costs_.type_id(value.type));
+    for (size_t v = 0; v < lies_.size(); ++v) {
+      if (layouts.pins[v]) lies_[v] = costs_.layout_id(*layouts.pins[v]);
+    }
+  }
+
+  WrittenPlacements run() {
+    for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) place(op);
+    return std::move(result_);
+  }
+
+ private:
+  void place(OpId id) {
+    const Op& op = graph_.ops[id];
+    const FactorRule& rule = rules_[id];
+    if (op.definition->must_be_in_place()) {
+      const int operand = op.definition->in_place_operand(0);
+      const Sharding& lies = costs_.layout(lies_[op.inputs[operand]]);
+      result_.placements.push_back(placement_at(rule, rule.operands[operand], lies, mesh_));
+    } else {
+      result_.placements.push_back(answer(id));
+    }
+    for (size_t i = 0; i < op.outputs.size(); ++i) {
+      const ValueId value = op.outputs[i];
+      made_[value] = costs_.layout_id(result_sharding(rule, result_.placements.back(), static_cast<int>(i)));
+      // Gradients are brought to their parameters by the updates that read them.
+      if (!layouts_.pins[value] && !state_[value]) result_.lies[value] = layouts_.aims[value];
+      lies_[value] = result_.lies[value] ? costs_.layout_id(*result_.lies[value]) : made_[value];
+    }
+  }
+
+  // The axes over which an op adds up partial sums: where it is linear and the only reader of all its operands, and all
+  // are partial over them. These operands then stay as they were made.
+  uint8_t take_partial(OpId id) {
+    if (!rules_[id].linear) return 0;
+    const Op& op = graph_.ops[id];
+    uint8_t partial = 0xff;
+    for (ValueId value : op.inputs) {
+      const bool open = only_reader_[value] == id && made_[value] >= 0 && !layouts_.pins[value];
+      const Sharding* made = open ? &costs_.layout(made_[value]) : nullptr;
+      partial &= made && made->reduction == Reduction::sum ? made->partial : uint8_t{0};
+    }
+    for (ValueId value : op.inputs) {
+      if (partial) result_.lies[value].reset(), lies_[value] = made_[value];
+    }
+    return partial;
+  }
+
+  const Placement& answer(OpId id) {
+    const Op& op = graph_.ops[id];
+    Question question{kinds_.of_op[id], take_partial(id), {}, {}};
+    for (ValueId value : op.inputs) question.operands.push_back({types_[value], lies_[value], state_[value]});
+    for (ValueId value : op.outputs) {
+      const std::optional<Sharding>& aim = layouts_.aims[value];
+      question.results.push_back({types_[value], aim ? costs_.layout_id(*aim) : -1, state_[value]});
+    }
+    auto [known, added] = answers_.try_emplace(std::move(question));
+    if (added) {
+      known->second = OpRule(mesh_, costs_, rules_[id], op.definition->is_matrix_product(), known->first).best();
+    }
+    return known->second;
+  }
+
+  const Graph& graph_;
+  const Mesh& mesh_;
+  const std::vector<FactorRule>& rules_;
+  const WrittenLayouts& layouts_;
+  OpKinds kinds_;
+  std::vector<bool> state_;
+  std::vector<OpId> only_reader_;
+  LayoutCosts costs_;
+  std::vector<int> types_;
+  std::vector<int> made_;  // per result: the layout that its op gives it
+  std::vector<int> lies_;  // per value: the layout that its readers find
+  std::map<Question, Placement> answers_;
+  WrittenPlacements result_;
+};
+
+}  // namespace
+
+WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
+                               const std::vector<std::optional<Sharding>>& pins,
+                               const std::vector<Sharding>& propagated, const std::vector<ValueId>& cotangents) {
+  WrittenLayouts layouts{pins, pins};
+  std::vector<std::optional<Sharding>>& aims = layouts.aims;
+  for (const Op& op : graph.ops) {
+    if (op.phase != Phase::forward) continue;
+    for (ValueId value : op.outputs) {
+      if (!aims[value] && !graph.type(value).shape.empty()) aims[value] = propagated[value];
+    }
+  }
+  for (const State& state : graph.states) {
+    if (state.gradient != no_id && !aims[state.gradient]) aims[state.gradient] = aims[state.before];
+  }
+  for (size_t v = 0; v < cotangents.size(); ++v) {
+    if (cotangents[v] != no_id && !aims[cotangents[v]]) aims[cotangents[v]] = aims[v];
+  }
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::backward || !rules[id].linear || !aims[op.outputs[0]]) continue;
+    const Placement placement = placement_at(rules[id], rules[id].results[0], *aims[op.outputs[0]], mesh);
+    if (!is_contiguous(rules[id], placement, mesh)) continue;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!aims[op.inputs[i]]) aims[op.inputs[i]] = operand_sharding(rules[id], placement, static_cast<int>(i));
+    }
+  }
+  return layouts;
+}
+
+WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
+                                     const WrittenLayouts& layouts) {
+  return WrittenRule(graph, mesh, rules, layouts).run();
+}
+
+}  // namespace shardscope

@@ -1,0 +1,154 @@
+#include "engine/shard/layout_choice.h"
+
+#include <QTest>
+#include <algorithm>
+
+#include "engine/shard/lowering.h"
+#include "engine/shard/op_classes.h"
+#include "engine/shard/propagation.h"
+#include "tests/shard/random_graph.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int graph_count = 200;
+
+LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.rules, one.pins, CostRates{}}; }
+
+LayoutProblem problem_with_start(const RandomGraph& one) {
+  LayoutProblem problem = problem_of(one);
+  const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.rules, one.pins);
+  problem.start = written_placements(one.graph, one.mesh, one.rules,
+                                     written_layouts(one.graph, one.rules, one.pins, propagated, one.cotangents));
+  return problem;
+}
+
+bool gives_up(const LayoutChoice& choice) {
+  return std::find(choice.regather.begin(), choice.regather.end(), true) != choice.regather.end();
+}
+
+}  // namespace
+
+class LayoutChoiceTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void ops_of_a_class_are_of_one_kind_and_start_alike() {
+    RandomGraphs graphs(1);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const LayoutProblem problem = problem_with_start(one);
+      const OpKinds kinds = op_kinds(one.graph, one.rules);
+      const OpClasses classes = op_classes(problem, kinds);
+      std::vector<int> size(classes.first.size());
+      for (size_t op = 0; op < one.graph.ops.size(); ++op) {
+        const OpId first = classes.first[classes.of_op[op]];
+        ++size[classes.of_op[op]];
+        QCOMPARE(kinds.of_op[op], kinds.of_op[first]);
+        QVERIFY(problem.start.placements[op] == problem.start.placements[first]);
+        QVERIFY(one.graph.ops[op].definition == one.graph.ops[first].definition);
+      }
+      QVERIFY(size == classes.size);
+    }
+  }
+
+  void every_op_has_a_legal_choice_and_runners_up_are_others() {
+    RandomGraphs graphs(2);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const LayoutChoice choice = choose_layouts(problem_with_start(one));
+      QCOMPARE(choice.size(), one.graph.ops.size());
+      for (size_t op = 0; op < choice.size(); ++op) {
+        QVERIFY(is_legal(one.rules[op], choice[op].placement, one.mesh));
+        if (choice[op].runner_up) QVERIFY(!(*choice[op].runner_up == choice[op].placement));
+      }
+    }
+  }
+
+  void a_search_that_starts_as_written_ends_no_dearer() {
+    RandomGraphs graphs(3);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const LayoutChoice choice = choose_layouts(problem_with_start(one));
+      QVERIFY(choice.seconds <= choice.start_seconds * (1 + 1e-9));
+    }
+  }
+
+  void without_a_limit_nothing_is_given_up_for_memory() {
+    RandomGraphs graphs(4);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const LayoutChoice choice = choose_layouts(problem_with_start(one));
+      QVERIFY(!choice.traded && !gives_up(choice));
+    }
+  }
+
+  void a_limit_that_is_kept_anyway_changes_nothing() {
+    RandomGraphs graphs(5);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      LayoutProblem problem = problem_with_start(one);
+      const LayoutChoice free = choose_layouts(problem);
+      problem.memory_limit_bytes = int64_t{1} << 50;
+      const LayoutChoice limited = choose_layouts(problem);
+      QVERIFY(!limited.traded && limited.seconds == free.seconds);
+      for (size_t op = 0; op < free.size(); ++op) QVERIFY(free[op].placement == limited[op].placement);
+    }
+  }
+
+  void under_a_limit_less_is_held() {
+    RandomGraphs graphs(6);
+    int kept = 0, given_up = 0;
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      LayoutProblem problem = problem_with_start(one);
+      problem.memory_limit_bytes = int64_t{1} << 50;
+      const LayoutChoice free = choose_layouts(problem);
+      problem.memory_limit_bytes = static_cast<int64_t>(free.memory_bytes) - 1;
+      const LayoutChoice smaller = choose_layouts(problem);
+      if (!smaller.traded) continue;
+      QVERIFY(smaller.memory_bytes < free.memory_bytes);
+      problem.memory_limit_bytes = static_cast<int64_t>(smaller.memory_bytes);
+      QVERIFY(choose_layouts(problem).memory_bytes <= smaller.memory_bytes);
+      ++kept;
+      given_up += gives_up(smaller);
+    }
+    QVERIFY2(kept > graph_count / 10 && given_up > 0, (std::to_string(kept) + " " + std::to_string(given_up)).c_str());
+  }
+
+  void a_request_to_stop_gives_no_choice() {
+    RandomGraphs graphs(7);
+    const RandomGraph one = graphs.next();
+    std::stop_source source;
+    source.request_stop();
+    QVERIFY(choose_layouts(problem_of(one), source.get_token()).empty());
+  }
+
+  // A kernel that lies as [b, a] on a dimension that a product splits over both: its order is taken over, and nothing
+  // moves.
+  void the_orders_of_axes_that_pins_use_are_tried() {
+    RandomGraph one;
+    one.mesh = Mesh({{"a", 2}, {"b", 2}});
+    const TensorType type{{64, 64}, DType::f32};
+    ValueId x = one.graph.add_source("x", type, ValueKind::input);
+    ValueId w = one.graph.add_source("w", type, ValueKind::parameter);
+    one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w},
+                     {{"equation", std::string("ij,jk->ik")}});
+    one.rules.push_back(
+        one.graph.ops[0].definition->factors(one.graph.ops[0].attributes, std::vector{type, type}, std::vector{type}));
+    one.pins.resize(3);
+    one.pins[x] = Sharding::replicated(2);
+    one.pins[w] = Sharding::replicated(2);
+    for (AxisIndex axis : {1, 0}) one.pins[w]->dims[1].push_back(axis);
+    LayoutProblem problem = problem_of(one);
+    problem.rates.seconds_per_matrix_flop = 1e-6;
+    const LayoutChoice choice = choose_layouts(problem);
+    QVERIFY(operand_sharding(one.rules[0], choice[0].placement, 1) == *one.pins[w]);
+    for (const Step& step : lower(problem, choice).program.steps) QVERIFY(step.kind == StepKind::compute);
+  }
+};
+
+QTEST_APPLESS_MAIN(LayoutChoiceTest)
+#include "layout_choice_test.moc"

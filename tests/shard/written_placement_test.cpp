@@ -1,0 +1,212 @@
+#include "engine/shard/written_placement.h"
+
+#include <QTest>
+#include <algorithm>
+
+#include "engine/shard/lowering.h"
+#include "engine/shard/propagation.h"
+#include "tests/shard/random_graph.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int graph_count = 300;
+
+struct Written {
+  WrittenPlacements placements;
+  Program program;
+};
+
+Written written(const RandomGraph& one) {
+  const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.rules, one.pins);
+  Written result;
+  result.placements = written_placements(one.graph, one.mesh, one.rules,
+                                         written_layouts(one.graph, one.rules, one.pins, propagated, one.cotangents));
+  const LayoutProblem problem{one.graph, one.mesh, one.rules, result.placements.lies, CostRates{}};
+  result.program = lower(problem, fixed_choice(result.placements.placements, one.pins.size())).program;
+  return result;
+}
+
+// A training graph of products on a mesh data=2, model=4, written op by op. All sizes divide.
+class Network {
+ public:
+  Network() {
+    one_.mesh = Mesh({{"data", 2}, {"model", 4}});
+    tokens_ = source("tokens", {8, 4}, DType::i32, ValueKind::input, {{0}, {}});
+    labels_ = source("labels", {8, 4}, DType::i32, ValueKind::input, {{0}, {}});
+  }
+
+  using Spec = std::vector<std::vector<AxisIndex>>;
+
+  ValueId source(const std::string& name, Shape shape, DType dtype, ValueKind kind, const Spec& spec) {
+    ValueId value = one_.graph.add_source(name, {shape, dtype}, kind);
+    Sharding sharding = Sharding::replicated(static_cast<int>(shape.size()));
+    for (size_t d = 0; d < spec.size(); ++d) {
+      for (AxisIndex axis : spec[d]) sharding.dims[d].push_back(axis);
+    }
+    pins_.emplace_back(value, sharding);
+    return value;
+  }
+
+  ValueId parameter(Shape shape, const Spec& spec = {}) {
+    Parameter made;
+    made.path = {"params", "p" + std::to_string(one_.graph.parameters.size())};
+    made.value = source(made.path.back(), std::move(shape), DType::f32, ValueKind::parameter, spec);
+    one_.graph.parameters.push_back(made);
+    return made.value;
+  }
+
+  std::vector<ValueId> apply(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    const std::string name = op + std::to_string(one_.graph.ops.size());
+    const OpId id =
+        one_.graph.add_op(op_definition(op), name, Phase::forward, std::move(inputs), std::move(attributes));
+    return one_.graph.ops[id].outputs;
+  }
+
+  ValueId embed() { return apply("embedding", {tokens_, parameter({16, 8})})[0]; }
+
+  ValueId layer_norm(ValueId x) {
+    const std::vector<ValueId> sums = apply("layer_norm_moments", {x});
+    const int64_t features = one_.graph.type(x).shape.back();
+    return apply("layer_norm", {x, sums[0], sums[1], parameter({features}), parameter({features})},
+                 {{"epsilon", 1e-6}, {"features", features}})[0];
+  }
+
+  ValueId dense(ValueId x, int64_t width, const Spec& kernel) {
+    return apply("einsum", {x, parameter({one_.graph.type(x).shape.back(), width}, kernel)},
+                 {{"equation", std::string("bse,ef->bsf")}})[0];
+  }
+
+  ValueId add(ValueId x, ValueId y) { return apply("add", {x, y}, {{"equation", std::string("bse,bse->bse")}})[0]; }
+
+  ValueId bias(ValueId x, const Spec& spec) {
+    return apply("add", {x, parameter({one_.graph.type(x).shape.back()}, spec)},
+                 {{"equation", std::string("bse,e->bse")}})[0];
+  }
+
+  RandomGraph train(ValueId x) {
+    Graph& graph = one_.graph;
+    const ValueId logits = dense(x, 16, {});
+    const OpId loss =
+        graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {logits, labels_}, {{"scale", 0.03125}});
+    graph.outputs = {
+        {"logits", logits}, {"loss", graph.ops[loss].outputs[0]}, {"accuracy", graph.ops[loss].outputs[1]}};
+    one_.cotangents = differentiate(graph, graph.outputs["loss"], op_definition("add"));
+    RandomGraphs::update(graph);
+    for (const Op& op : graph.ops) {
+      std::vector<TensorType> operands, results;
+      for (ValueId input : op.inputs) operands.push_back(graph.type(input));
+      for (ValueId output : op.outputs) results.push_back(graph.type(output));
+      one_.rules.push_back(op.definition->factors(op.attributes, operands, results));
+    }
+    one_.pins.resize(graph.values.size());
+    for (const auto& [value, sharding] : pins_) one_.pins[value] = sharding;
+    for (const Parameter& parameter : graph.parameters) {
+      for (ValueId state : parameter.state) one_.pins[state] = one_.pins[parameter.value];
+    }
+    return one_;
+  }
+
+ private:
+  RandomGraph one_;
+  std::vector<std::pair<ValueId, Sharding>> pins_;
+  ValueId tokens_ = no_id, labels_ = no_id;
+};
+
+// Names of the collectives over the model axis, by phase.
+std::vector<std::string> over_model(const Program& program, Phase phase) {
+  std::vector<std::string> found;
+  for (const Step& step : program.steps) {
+    if (is_collective(step.kind) && step.phase == phase &&
+        std::find(step.axes.begin(), step.axes.end(), AxisIndex{1}) != step.axes.end()) {
+      found.push_back(std::string(name(step.kind)));
+    }
+  }
+  return found;
+}
+
+const std::vector<std::string> one_sum{"all-reduce"};
+
+}  // namespace
+
+class WrittenPlacementTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_placement_is_legal_and_every_program_sound() {
+    RandomGraphs graphs(1);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const Written result = written(one);
+      for (size_t op = 0; op < one.graph.ops.size(); ++op) {
+        QVERIFY2(is_legal(one.rules[op], result.placements.placements[op], one.mesh), one.graph.ops[op].name.c_str());
+      }
+      verify(result.program, one.graph, one.mesh);
+    }
+  }
+
+  void pins_stay() {
+    RandomGraphs graphs(2);
+    for (int i = 0; i < graph_count; ++i) {
+      const RandomGraph one = graphs.next();
+      const Written result = written(one);
+      for (size_t v = 0; v < one.pins.size(); ++v) {
+        if (one.pins[v]) QVERIFY(result.placements.lies[v] == one.pins[v]);
+      }
+    }
+  }
+
+  void megatrons_two_layers_take_one_all_reduce_forward_and_one_backward() {
+    Network network;
+    ValueId x = network.embed();
+    ValueId y = network.bias(network.dense(network.layer_norm(x), 32, {{}, {1}}), {{1}});
+    y = network.apply("gelu", {y})[0];
+    y = network.bias(network.dense(y, 8, {{1}, {}}), {});
+    const Program program = written(network.train(network.add(y, x))).program;
+    QVERIFY(over_model(program, Phase::forward) == one_sum);
+    QVERIFY(over_model(program, Phase::backward) == one_sum);
+  }
+
+  void partial_sums_are_added_before_they_are_reduced() {
+    Network network;
+    ValueId x = network.embed();
+    ValueId y = network.layer_norm(x);
+    ValueId a = network.dense(network.dense(y, 32, {{}, {1}}), 8, {{1}, {}});
+    ValueId b = network.dense(network.dense(y, 16, {{}, {1}}), 8, {{1}, {}});
+    ValueId c = network.dense(network.dense(y, 8, {{}, {1}}), 8, {{1}, {}});
+    const Program program = written(network.train(network.add(network.add(network.add(a, b), c), x))).program;
+    QVERIFY(over_model(program, Phase::forward) == one_sum);
+    QVERIFY(over_model(program, Phase::backward) == one_sum);
+  }
+
+  void a_kernel_split_over_the_batchs_axis_is_gathered_and_its_gradient_scattered() {
+    Network network;
+    const RandomGraph one = network.train(network.dense(network.layer_norm(network.embed()), 8, {{0}, {}}));
+    const Program program = written(one).program;
+    std::vector<StepKind> kernel_moves;
+    for (const Step& step : program.steps) {
+      if (!is_collective(step.kind) || step.inputs.size() > 1) continue;
+      const Value& moved = one.graph.values[program.values[step.inputs[0]].graph_value];
+      QVERIFY2(step.kind != StepKind::all_gather || moved.kind == ValueKind::parameter, moved.name.c_str());
+      if (one.graph.parameters[3].value == program.values[step.inputs[0]].graph_value ||
+          one.graph.parameters[3].gradient == program.values[step.inputs[0]].graph_value) {
+        kernel_moves.push_back(step.kind);
+      }
+    }
+    QVERIFY((kernel_moves == std::vector{StepKind::all_gather, StepKind::reduce_scatter}));
+  }
+
+  void a_vocabulary_that_is_split_is_looked_up_where_it_lies() {
+    Network network;
+    ValueId tokens = network.source("more", {8, 4}, DType::i32, ValueKind::input, {{0}, {}});
+    ValueId x = network.apply("embedding", {tokens, network.parameter({16, 8}, {{1}, {}})})[0];
+    const Program program = written(network.train(network.layer_norm(x))).program;
+    QVERIFY(over_model(program, Phase::forward) == one_sum);
+    QVERIFY(over_model(program, Phase::backward).empty());
+  }
+};
+
+QTEST_APPLESS_MAIN(WrittenPlacementTest)
+#include "written_placement_test.moc"
