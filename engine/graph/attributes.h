@@ -14,7 +14,8 @@ namespace shardscope {
 // one copy.
 //
 // A struct is an attribute type when it has operator== and a function to_string(const T&), found beside it, that says
-// all of it ("equation=bse,ef->bsf"): listings show that text, and the hash of a plan covers it.
+// all of it ("equation=bse,ef->bsf"): listings show that text, and the hash of a plan covers it. Where an op has very
+// many different ones, a function hash_of(const T&) beside it tells them apart quickly.
 class Attributes {
  public:
   Attributes() = default;  // none
@@ -36,6 +37,8 @@ class Attributes {
   }
 
   std::string text() const { return held_ ? held_->text() : std::string(); }
+  // Equal where the attributes are.
+  uint64_t hash() const { return held_ ? held_->hash() : 0; }
   bool operator==(const Attributes& other) const {
     return held_ == other.held_ || (held_ && other.held_ && held_->equals(*other.held_));
   }
@@ -45,6 +48,7 @@ class Attributes {
     virtual ~Held() = default;
     virtual const std::type_info& type() const = 0;
     virtual std::string text() const = 0;
+    virtual uint64_t hash() const = 0;
     virtual bool equals(const Held& other) const = 0;
   };
 
@@ -53,6 +57,13 @@ class Attributes {
     explicit HeldAs(T v) : value(std::move(v)) {}
     const std::type_info& type() const override { return typeid(T); }
     std::string text() const override { return to_string(value); }
+    uint64_t hash() const override {
+      if constexpr (requires { hash_of(value); }) {
+        return hash_of(value);
+      } else {
+        return 0;
+      }
+    }
     bool equals(const Held& other) const override {
       return other.type() == typeid(T) && static_cast<const HeldAs&>(other).value == value;
     }

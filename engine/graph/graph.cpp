@@ -44,7 +44,7 @@ std::string join_path(const std::vector<std::string>& path) {
 
 int Graph::sign(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
                 const std::vector<ValueId>& inputs) {
-  uint64_t key = reinterpret_cast<uintptr_t>(&definition);
+  uint64_t key = mixed(reinterpret_cast<uintptr_t>(&definition), attributes.hash());
   for (ValueId input : inputs) {
     if (input < 0 || input >= static_cast<ValueId>(values.size())) {
       throw Failure(Error{"invalid_graph", "operand is not defined", name, ""});

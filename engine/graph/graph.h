@@ -101,7 +101,7 @@ struct Graph {
            const std::vector<ValueId>& inputs);
 
   std::unordered_map<std::string, int> names_;          // of ops, with how often each was asked for
-  std::unordered_multimap<uint64_t, OpId> signed_ops_;  // by definition and operand types: an op of each signature
+  std::unordered_multimap<uint64_t, OpId> signed_ops_;  // by what they are made of: an op of each signature
 };
 
 // "a/b/c".

@@ -11,6 +11,8 @@ std::string to_string(const AttentionAttributes& attributes) {
   return (attributes.causal ? "causal, " : "") + to_string(attributes.dropout);
 }
 
+uint64_t hash_of(const AttentionAttributes& attributes) { return hash_of(attributes.dropout); }
+
 namespace {
 
 // Softmax attention without an array of scores. Dimensions: b batch, q query position, k key position, h head, d size

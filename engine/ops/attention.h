@@ -14,5 +14,6 @@ struct AttentionAttributes {
   bool operator==(const AttentionAttributes&) const = default;
 };
 std::string to_string(const AttentionAttributes& attributes);
+uint64_t hash_of(const AttentionAttributes& attributes);
 
 }  // namespace shardscope

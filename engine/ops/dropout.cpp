@@ -14,6 +14,10 @@ std::string to_string(const DropoutAttributes& a) {
   return fmt::format("rate={}, key={}", a.rate, key);
 }
 
+uint64_t hash_of(const DropoutAttributes& attributes) {
+  return (uint64_t{attributes.key.offset} << 32) ^ attributes.key.fold.value_or(0);
+}
+
 namespace {
 
 // flax.linen.Dropout: keeps element i (row-major index in the whole array) where bernoulli(key, 1 - rate)[i] and scales

@@ -14,5 +14,6 @@ struct DropoutAttributes {
   bool operator==(const DropoutAttributes&) const = default;
 };
 std::string to_string(const DropoutAttributes& attributes);
+uint64_t hash_of(const DropoutAttributes& attributes);
 
 }  // namespace shardscope

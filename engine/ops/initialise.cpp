@@ -13,6 +13,12 @@ std::string to_string(const InitialiseAttributes& a) {
                      a.key.k1, name(a.type.dtype), to_string(a.type.shape));
 }
 
+uint64_t hash_of(const InitialiseAttributes& attributes) {
+  uint64_t hash = (uint64_t{attributes.key.k0} << 32 | attributes.key.k1) ^ static_cast<uint64_t>(attributes.kind);
+  for (int64_t size : attributes.type.shape) hash = hash * 1000003 + static_cast<uint64_t>(size);
+  return hash;
+}
+
 namespace {
 
 class Initialise : public LabelledOp {

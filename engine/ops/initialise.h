@@ -21,5 +21,6 @@ struct InitialiseAttributes {
   bool operator==(const InitialiseAttributes&) const = default;
 };
 std::string to_string(const InitialiseAttributes& attributes);
+uint64_t hash_of(const InitialiseAttributes& attributes);
 
 }  // namespace shardscope
