@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "engine/base/hash.h"
@@ -66,28 +67,15 @@ class Compilation {
     LayoutProblem problem{*graph_, plan_.mesh, rules_, pins_, rates};
     WrittenPlacements written = place_as_written(training.cotangents);
     end_phase("place");
-    LayoutChoice choices;
-    Lowered lowered;
-    if (config_.sharding.mode == LayoutMode::as_written) {
-      lowered = lower_as_written(problem, written, choices);
-    } else {
-      problem.start = std::move(written);
-      problem.memory_limit_bytes = plan_.profile.memory_bytes / plan_.mesh.device_count();
-      choices = choose_layouts(problem, stop_);
-      end_phase("choose");
-      lowered = lower(problem, choices);
-      if (choices.start_seconds - choices.seconds < doubt(choices, rates)) keep_cheaper(problem, choices, lowered);
-    }
-    plan_.program = std::move(lowered.program);
+    Layout layout = config_.sharding.mode == LayoutMode::as_written ? lay_out_as_written(problem, written)
+                                                                    : cheapest_layout(problem, std::move(written));
+    plan_.program = std::move(layout.lowered.program);
     verify(plan_.program, *graph_, plan_.mesh);
-    end_phase("lower");
-    describe(lowered, choices);
+    describe(layout);
     end_phase("explain");
-    plan_memory(plan_.program, *graph_, {plan_.loss_value, plan_.accuracy_value},
-                plan_.profile.threads_per_rank(plan_.mesh.device_count()));
     verify_memory(plan_.program);
     total_memory(plan_.program, plan_.totals);
-    end_phase("memory");
+    end_phase("check");
     predict_time(plan_.program, *graph_, rates, plan_.totals);
     warn();
     plan_.hash = hash();
@@ -153,47 +141,70 @@ class Compilation {
     }
   }
 
-  Lowered lower_as_written(const LayoutProblem& problem, const WrittenPlacements& written,
-                           LayoutChoice& choices) const {
+  // A choice, lowered and packed.
+  struct Layout {
+    LayoutChoice choice;
+    Lowered lowered;
+    bool as_written = false;
+    double seconds = 0;
+  };
+
+  Layout lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_written) {
+    end_phase("choose");
+    Layout layout{std::move(choice), {}, as_written};
+    layout.lowered = lower(problem, layout.choice);
+    end_phase("lower");
+    Program& program = layout.lowered.program;
+    plan_memory(program, *graph_, kept_values(layout.lowered),
+                plan_.profile.threads_per_rank(plan_.mesh.device_count()));
+    for (const Step& step : program.steps) layout.seconds += step_seconds(step, program, *graph_, problem.rates);
+    end_phase("memory");
+    return layout;
+  }
+
+  Layout lay_out_as_written(const LayoutProblem& problem, const WrittenPlacements& written) {
     const LayoutProblem fixed{problem.graph, problem.mesh, problem.rules, written.lies, problem.rates};
-    choices = fixed_choice(written.placements, written.lies.size());
-    return lower(fixed, choices);
+    return lay_out(fixed, fixed_choice(written.placements, written.lies.size()), true);
   }
 
-  // How far the estimated gain of the choice may be from the programs' own: the latencies of collectives that small
-  // arrays share.
-  static double doubt(const LayoutChoice& choices, const CostRates& rates) {
-    return 0.005 * choices.seconds + 16 * rates.seconds_per_collective;
-  }
-
-  // The program as written in the place of the chosen one where it is predicted to take less time; where the choice
-  // gave time for memory, only if it fits too.
-  void keep_cheaper(const LayoutProblem& problem, LayoutChoice& choices, Lowered& lowered) {
-    LayoutChoice written_choices;
-    Lowered written = lower_as_written(problem, problem.start, written_choices);
-    if (total_seconds(written.program, problem.rates) >= total_seconds(lowered.program, problem.rates)) return;
-    if (choices.traded && arena_bytes(written) > problem.memory_limit_bytes) return;
-    choices = std::move(written_choices);
-    lowered = std::move(written);
-    written_is_cheapest_ = true;
-  }
-
-  int64_t arena_bytes(const Lowered& lowered) const {
-    Program program = lowered.program;
-    plan_memory(program, *graph_, kept_values(lowered), plan_.profile.threads_per_rank(plan_.mesh.device_count()));
-    return program.arena_bytes;
+  // The fastest program found that fits a device; the smallest where none does. The search estimates memory; where the
+  // packed program is larger, it is asked for so much less. The program as written is looked at too where the gain over
+  // it is in doubt: the search knows the latencies of collectives that small arrays share only on average.
+  Layout cheapest_layout(LayoutProblem problem, WrittenPlacements written) {
+    constexpr int attempts = 3;
+    problem.start = std::move(written);
+    problem.memory_limit_bytes = plan_.profile.memory_bytes / plan_.mesh.device_count();
+    Layout best = lay_out(problem, choose_layouts(problem, stop_), false);
+    const int64_t limit =
+        best.choice.memory_bytes > 0 ? problem.memory_limit_bytes : std::numeric_limits<int64_t>::max();
+    auto over = [&](const Layout& layout) { return layout.lowered.program.arena_bytes - limit; };
+    auto keep_better = [&](Layout next) {
+      const bool fits = over(next) <= 0;
+      const bool better = fits != (over(best) <= 0) ? fits
+                          : fits                    ? next.seconds < best.seconds
+                                                    : over(next) < over(best);
+      if (better) best = std::move(next);
+    };
+    double estimate = best.choice.memory_bytes;
+    for (int attempt = 0; attempt < attempts && over(best) > 0 && estimate > static_cast<double>(over(best));
+         ++attempt) {
+      problem.memory_limit_bytes = static_cast<int64_t>(estimate) - over(best);
+      Layout next = lay_out(problem, choose_layouts(problem, stop_), false);
+      if (next.choice.memory_bytes == 0) break;
+      estimate = next.choice.memory_bytes;
+      keep_better(std::move(next));
+    }
+    const double doubt = 0.005 * best.choice.seconds + 16 * problem.rates.seconds_per_collective;
+    if (over(best) > 0 || best.choice.start_seconds - best.choice.seconds < doubt) {
+      keep_better(lay_out_as_written(problem, problem.start));
+    }
+    return best;
   }
 
   // Program values that are read after the last step.
   std::vector<int> kept_values(const Lowered& lowered) const {
     return {lowered.versions[graph_->outputs.at("loss")].back(),
             lowered.versions[graph_->outputs.at("accuracy")].back()};
-  }
-
-  double total_seconds(const Program& program, const CostRates& rates) const {
-    double total = 0;
-    for (const Step& step : program.steps) total += step_seconds(step, program, *graph_, rates);
-    return total;
   }
 
   WrittenPlacements place_as_written(const std::vector<ValueId>& cotangents) {
@@ -204,7 +215,7 @@ class Compilation {
     const std::vector<Sharding> propagated = propagate(*graph_, plan_.mesh, rules_, pins_, observer);
     end_phase("propagate");
     return written_placements(*graph_, plan_.mesh, rules_,
-                              written_layouts(*graph_, rules_, pins_, propagated, cotangents));
+                              written_layouts(*graph_, rules_, pins_, propagated, cotangents), stop_);
   }
 
   void explain_propagation(ValueId value, int dim, AxisIndex axis, OpId op) {
@@ -214,7 +225,8 @@ class Compilation {
                                plan_.mesh.axes()[axis].name, graph_->ops[op].name);
   }
 
-  void describe(const Lowered& lowered, const LayoutChoice& choices) {
+  void describe(const Layout& layout) {
+    const Lowered& lowered = layout.lowered;
     for (size_t i = 0; i < plan_.parameters.size(); ++i) {
       const Parameter& parameter = graph_->parameters[i];
       plan_.parameters[i].value = lowered.versions[parameter.value].front();
@@ -229,17 +241,18 @@ class Compilation {
                    (value.producer != no_id && graph_->ops[value.producer].phase == Phase::forward);
       if (!shown || lowered.defined[v] < 0) continue;
       Origin origin = origins_[v];
-      if (origin.text.empty() && value.producer != no_id) origin = cost_origin(value.producer, choices[value.producer]);
+      if (origin.text.empty() && value.producer != no_id) origin = cost_origin(value.producer, layout);
       plan_.layouts.push_back({static_cast<ValueId>(v), value.name, value.type.shape,
                                plan_.program.values[lowered.defined[v]].sharding, origin});
     }
   }
 
-  Origin cost_origin(OpId op, const OpChoice& choice) const {
+  Origin cost_origin(OpId op, const Layout& layout) const {
+    const OpChoice& choice = layout.choice[op];
     if (config_.sharding.mode == LayoutMode::as_written) {
       return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
     }
-    if (written_is_cheapest_) return {Origin::Kind::cost, "cheapest: as written"};
+    if (layout.as_written) return {Origin::Kind::cost, "cheapest: as written"};
     if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
     std::string other = to_string(result_sharding(rules_[op], *choice.runner_up, 0), plan_.mesh);
     return {Origin::Kind::cost,
@@ -278,7 +291,6 @@ class Compilation {
   std::vector<FactorRule> rules_;
   std::vector<std::optional<Sharding>> pins_;
   std::vector<Origin> origins_;
-  bool written_is_cheapest_ = false;
 };
 
 }  // namespace
