@@ -69,11 +69,11 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
       pass("resolve", [&] { return pin_specs(config.sharding, graph, plan.mesh, training.cotangents); });
   const Pins& pins = resolved.pins;
   PlacedAsWritten written =
-      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, rules, training.cotangents); });
+      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, rules, training.cotangents, stop); });
   LayoutProblem problem{graph, plan.mesh, rules, pins.layouts, rates, std::move(written.placements)};
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
-    LaidOut made = as_written ? lay_out_as_written(problem) : lay_out_cheapest(problem, threads, stop);
+    LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);
     if (stop.stop_requested()) throw Cancelled{};
     return made;
   });
@@ -82,12 +82,12 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
     verify(lowered.program, graph, plan.mesh);
     return true;
   });
-  plan.arena = pass("memory", [&] {
-    ArenaLayout arena = plan_memory(lowered.program, graph, threads);
-    verify_memory(arena);
-    return arena;
+  pass("verify memory", [&] {
+    verify_memory(laid_out.arena);
+    return true;
   });
-  plan.step_seconds = pass("cost", [&] { return predict_seconds(lowered.program, graph, rates); });
+  plan.arena = std::move(laid_out.arena);
+  plan.step_seconds = std::move(laid_out.step_seconds);
   plan.parameters = pass("parameters", [&] { return describe_parameters(graph, plan.mesh, resolved.states, lowered); });
   plan.layouts = pass("layouts", [&] {
     return describe_layouts(problem, as_written ? written.origins : pins.origins, mode, laid_out);

@@ -10,7 +10,7 @@ namespace shardscope {
 namespace {
 
 Origin cost_origin(const LayoutProblem& problem, LayoutMode mode, const LaidOut& laid_out, OpId op) {
-  const OpChoice& choice = laid_out.choices[op];
+  const OpChoice& choice = laid_out.choice[op];
   if (mode == LayoutMode::as_written) return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
   if (laid_out.as_written) return {Origin::Kind::cost, "cheapest: as written"};
   if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};

@@ -2,24 +2,29 @@
 
 #include <stop_token>
 
+#include "engine/program/arena_layout.h"
 #include "engine/shard/layout_choice.h"
 #include "engine/shard/lowering.h"
 
 namespace shardscope {
 
-// A placement of every op, and the program that it makes.
+// A placement of every op, the program that it makes, where that lies in memory and what it takes.
 struct LaidOut {
-  LayoutChoice choices;
+  LayoutChoice choice;
   Lowered lowered;
+  ArenaLayout arena;
+  StepTable<double> step_seconds;
+  double seconds = 0;       // of the main sequence
   bool as_written = false;  // the placements of written_placements()
 };
 
-// Mode as_written: `problem.start` decides.
-LaidOut lay_out_as_written(const LayoutProblem& problem);
+// Mode as_written: `problem.start` decides. `threads` run on each rank.
+LaidOut lay_out_as_written(const LayoutProblem& problem, int threads);
 
-// Mode cheapest: the result of the search, or as written where the program of that is predicted to take less time (and
-// fits the memory limit where the search gave time to fit it). `threads` run on each rank. An empty result means that
-// `stop` was requested.
-LaidOut lay_out_cheapest(const LayoutProblem& problem, int threads, std::stop_token stop);
+// Mode cheapest: the fastest program found that fits a device, the smallest where none does. The search estimates
+// memory; where the packed program is larger, it is asked for so much less. The program as written is looked at too
+// where the gain over it is in doubt: the search knows the latencies of collectives that small arrays share only on
+// average. The choice of the result is empty where `stop` was requested.
+LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token stop);
 
 }  // namespace shardscope

@@ -53,7 +53,8 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
 }
 
 PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
-                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents) {
+                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents,
+                                 std::stop_token stop) {
   PlacedAsWritten placed{{}, pins.origins};
   const auto explain = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
     Origin& origin = placed.origins[value];
@@ -62,8 +63,8 @@ PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mes
                                mesh.axes()[axis].name, graph.ops[op].name);
   };
   const std::vector<Sharding> propagated = propagate(graph, mesh, rules, pins.layouts, explain);
-  placed.placements =
-      written_placements(graph, mesh, rules, written_layouts(graph, mesh, rules, pins.layouts, propagated, cotangents));
+  placed.placements = written_placements(
+      graph, mesh, rules, written_layouts(graph, mesh, rules, pins.layouts, propagated, cotangents), stop);
   return placed;
 }
 

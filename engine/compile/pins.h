@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "engine/compile/training_graph.h"
@@ -34,6 +35,7 @@ struct PlacedAsWritten {
   std::vector<Origin> origins;
 };
 PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
-                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents);
+                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents,
+                                 std::stop_token stop);
 
 }  // namespace shardscope

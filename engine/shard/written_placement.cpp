@@ -179,8 +179,8 @@ class WrittenRule {
     }
   }
 
-  WrittenPlacements run() {
-    for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) place(op);
+  WrittenPlacements run(const std::stop_token& stop) {
+    for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()) && !stop.stop_requested(); ++op) place(op);
     return std::move(result_);
   }
 
@@ -283,8 +283,8 @@ WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::
 }
 
 WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                                     const WrittenLayouts& layouts) {
-  return WrittenRule(graph, mesh, rules, layouts).run();
+                                     const WrittenLayouts& layouts, std::stop_token stop) {
+  return WrittenRule(graph, mesh, rules, layouts).run(stop);
 }
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "engine/graph/op_definition.h"
@@ -42,7 +43,9 @@ struct WrittenPlacements {
 // Example: kernels [null, model] then [model, null] after an array that is whole: the first product is split over its
 // columns, the second over its rows, whose result is one partial sum: one all-reduce. In backward the same happens to
 // the first kernel's input.
+//
+// Where `stop` is requested, the result is incomplete; the caller asks.
 WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                                     const WrittenLayouts& layouts);
+                                     const WrittenLayouts& layouts, std::stop_token stop = {});
 
 }  // namespace shardscope
