@@ -65,18 +65,21 @@ class LoweringTest : public QObject {
       const std::vector<OpChoice> choices = choose_layouts(problem);
       const Program program = lower(problem, choices).program;
       std::vector<int> done(one.graph.ops.size());
-      for (const Step& step : program.main_steps()) {
-        if (step.kind != StepKind::compute) continue;
-        ++done[step.op];
-        const Op& op = one.graph.ops[step.op];
-        for (size_t j = 0; j < op.inputs.size(); ++j) {
-          const ProgramValue& operand = program.values[step.inputs[j]];
-          QCOMPARE(operand.graph_value, op.inputs[j]);
-          QVERIFY(operand.sharding ==
-                  operand_sharding(one.rules[step.op], choices[step.op].placement, static_cast<int>(j)));
-        }
-        for (size_t j = 0; j < op.outputs.size(); ++j) {
-          QCOMPARE(program.values[step.outputs[j]].graph_value, op.outputs[j]);
+      for (const Task& task : program.tasks) {
+        for (const Step& step : task.steps) {
+          if (step.kind != StepKind::compute) continue;
+          ++done[step.op];
+          const Op& op = one.graph.ops[step.op];
+          QCOMPARE(op.phase, task.phase);
+          for (size_t j = 0; j < op.inputs.size(); ++j) {
+            const ProgramValue& operand = program.values[step.inputs[j]];
+            QCOMPARE(operand.graph_value, op.inputs[j]);
+            QVERIFY(operand.sharding ==
+                    operand_sharding(one.rules[step.op], choices[step.op].placement, static_cast<int>(j)));
+          }
+          for (size_t j = 0; j < op.outputs.size(); ++j) {
+            QCOMPARE(program.values[step.outputs[j]].graph_value, op.outputs[j]);
+          }
         }
       }
       QVERIFY(std::all_of(done.begin(), done.end(), [](int times) { return times == 1; }));
@@ -104,8 +107,8 @@ class LoweringTest : public QObject {
       for (const ProgramValue& value : result.program.values) {
         const bool remade =
             one.pins[value.graph_value] && one.graph.values[value.graph_value].kind == ValueKind::result;
-        const bool gradient = std::any_of(one.graph.parameters.begin(), one.graph.parameters.end(),
-                                          [&](const Parameter& p) { return p.gradient == value.graph_value; });
+        const std::vector<ValueId> gradients = one.gradients();
+        const bool gradient = std::find(gradients.begin(), gradients.end(), value.graph_value) != gradients.end();
         std::vector<Sharding>& layouts = made[value.graph_value];
         const bool again = std::find(layouts.begin(), layouts.end(), value.sharding) != layouts.end();
         QVERIFY2(!again || remade || gradient, one.graph.values[value.graph_value].name.c_str());
@@ -167,7 +170,7 @@ class LoweringTest : public QObject {
       const LayoutProblem problem = problem_of(one);
       const std::vector<OpChoice> choices = choose_layouts(problem);
       std::vector<bool> regather(one.graph.values.size());
-      for (const Parameter& parameter : one.graph.parameters) regather[parameter.value] = true;
+      for (StateId id : one.graph.trainable()) regather[one.graph.states[id].before] = true;
       const Program program = lower(problem, choices, regather).program;
       verify(program, one.graph, one.mesh);
       for (const Task& task : program.tasks) {
