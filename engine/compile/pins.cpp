@@ -46,7 +46,8 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
       pins.layouts[state.initial] = pins.layouts[value];
       result.states[graph.values[value].state] = std::move(spec);
     } else if (graph.values[value].kind == ValueKind::result && cotangents[value] != no_id) {
-      pins.layouts[cotangents[value]] = pins.layouts[value];
+      std::optional<Sharding>& cotangent = pins.layouts[cotangents[value]];
+      if (!cotangent) cotangent = pins.layouts[value];
     }
   }
   return result;

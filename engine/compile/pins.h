@@ -20,7 +20,9 @@ struct Pins {
 
 // What the run file's table of rules says of a graph (see engine/shard/spec_rules.h).
 struct ResolvedPins {
-  Pins pins;                         // of a value and of its cotangent alike; of a state before, after and at first
+  // Of a value and of its cotangent alike (where values share one, the first of the targets that is pinned); of a state
+  // before, after and at first.
+  Pins pins;
   std::vector<ResolvedSpec> states;  // per state
   std::vector<Error> warnings;
 };

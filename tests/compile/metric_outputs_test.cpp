@@ -14,7 +14,7 @@ class MetricOutputsTest : public QObject {
   void metrics_are_the_scalar_outputs_with_the_loss_first() {
     Graph graph;
     const auto add = [&](const std::string& name, Shape shape, DType dtype) {
-      graph.outputs[name] = graph.add_source(name, {std::move(shape), dtype}, ValueKind::input);
+      graph.outputs[name] = graph.add_input(name, {std::move(shape), dtype});
     };
     QVERIFY(metric_outputs(graph).empty());
     add("logits", {4, 8}, DType::f32);

@@ -23,10 +23,11 @@ class PlanCheck {
   void everything() const {
     verify(program_, graph_, mesh_);
     verify_memory(plan_.arena);
-    for (const Step& step : plan_.steps()) {
-      step.kind == StepKind::compute ? compute_step(step) : moving_step(step);
+    for (const Task& task : program_.tasks) {
+      for (const Step& step : task.steps) step.kind == StepKind::compute ? compute_step(step) : moving_step(step);
     }
     pinned_values();
+    initialisation();
     arena();
     totals();
   }
@@ -34,20 +35,22 @@ class PlanCheck {
   // Every factor of an op is split alike on all operands and results, by axes that nothing else of the op uses; what is
   // summed over split factors is partial.
   void compute_step(const Step& step) const {
-    const Op& op = graph_.ops[step.op];
-    const FactorRule rule = rule_of(op);
+    const FactorRule& rule = graph_.rule(step.op);
     std::vector<AxisList> axes(rule.factors.size());
     std::vector<bool> seen(rule.factors.size());
-    const uint8_t partial = program_.values[step.inputs[0]].sharding.partial;
-    auto collect = [&](const std::vector<std::vector<int>>& maps, const std::vector<int>& values) {
+    const uint8_t partial = step.inputs.empty() ? 0 : program_.values[step.inputs[0]].sharding.partial;
+    auto collect = [&](const std::vector<std::vector<DimensionFactors>>& maps, const std::vector<int>& values) {
       require(maps.size() == values.size(), step, "another number of operands or results than its rule");
       for (size_t i = 0; i < maps.size(); ++i) {
         const Sharding& sharding = program_.values[values[i]].sharding;
         for (size_t d = 0; d < maps[i].size(); ++d) {
-          const int factor = maps[i][d];
-          require(!seen[factor] || axes[factor] == sharding.dims[d], step, "a factor is split in two ways");
-          axes[factor] = sharding.dims[d];
-          seen[factor] = true;
+          const std::vector<AxisList> of_factors = split_among(rule, maps[i][d], sharding.dims[d], step);
+          for (size_t f = 0; f < of_factors.size(); ++f) {
+            const int factor = maps[i][d][f];
+            require(!seen[factor] || axes[factor] == of_factors[f], step, "a factor is split in two ways");
+            axes[factor] = of_factors[f];
+            seen[factor] = true;
+          }
         }
       }
     };
@@ -62,11 +65,15 @@ class PlanCheck {
       }
     }
     for (int input : step.inputs) {
-      require(program_.values[input].sharding.partial == partial, step, "operands are partial over different axes");
+      const Sharding& sharding = program_.values[input].sharding;
+      require(sharding.partial == partial, step, "operands are partial over different axes");
+      require(sharding.reduction == Reduction::sum, step, "works on a maximum that is not finished");
     }
     require(partial == 0 || rule.linear, step, "partial operands, but the op is not linear");
-    for (int output : step.outputs) {
-      const Sharding& sharding = program_.values[output].sharding;
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const Sharding& sharding = program_.values[step.outputs[i]].sharding;
+      require(sharding.reduction == (sharding.partial ? rule.reductions[i] : Reduction::sum), step,
+              "a result's parts make another reduction than the op says");
       unsigned shown = 0;
       for (int d = 0; d < sharding.rank; ++d) {
         for (AxisIndex axis : sharding.dims[d]) shown |= 1u << axis;
@@ -102,32 +109,36 @@ class PlanCheck {
     require(!is_collective(step.kind) || step.group_size > 1, step, "a collective of one device");
   }
 
-  // Parameters, their state, inputs, logits and the logits' cotangent are defined where their specs say.
+  // Parameters and what follows them, inputs, logits and the logits' cotangent are defined where their specs say; a
+  // state is updated where it is stored.
   void pinned_values() const {
-    for (size_t i = 0; i < plan_.parameters.size(); ++i) {
-      const ParameterPlan& parameter = plan_.parameters[i];
-      std::vector<int> stored = parameter.state_values;
-      stored.push_back(parameter.value);
-      require(stored.size() == graph_.parameters[i].state.size() + 1, parameter.path.back(), "state is missing");
-      for (int value : stored) lies_as(value, parameter.spec);
-      if (!plan_.trains()) continue;
-      std::vector<ValueId> updated = graph_.parameters[i].updated_state;
-      updated.push_back(graph_.parameters[i].updated);
-      for (size_t s = 0; s < stored.size(); ++s) {
-        const int result = only_version(updated[s]);
-        lies_as(result, parameter.spec);
-        require(&buffer(result) == &buffer(stored[s]), plan_.value_name(result), "is not updated in place");
+    for (const ParameterPlan& parameter : plan_.parameters) {
+      const std::vector<StateId> states = with_followers(parameter.state);
+      std::vector<int> stored{parameter.value};
+      stored.insert(stored.end(), parameter.state_values.begin(), parameter.state_values.end());
+      require(stored.size() == states.size(), parameter.path.back(), "state is missing");
+      for (size_t i = 0; i < stored.size(); ++i) {
+        require(stored[i] == stored_value(states[i]), parameter.path.back(), "another state than the graph's");
+        lies_as(stored[i], parameter.spec);
+        const ValueId after = graph_.states[states[i]].after;
+        if (after != no_id) lies_as(only_version(after), parameter.spec);
       }
+    }
+    for (StateId id = 0; id < state_count(); ++id) {
+      const ValueId after = graph_.states[id].after;
+      require(!graph_.states[id].trainable || (after != no_id) == plan_.trains(), name(id),
+              "is not updated by training, or is updated without");
+      if (after == no_id) continue;
+      const int result = only_version(after);
+      require(&buffer(result) == &buffer(stored_value(id)), name(id), "is not updated in place");
     }
     for (int value : plan_.input_values) lies_as(value, plan_.config.sharding.in);
     const ValueId logits = graph_.outputs.at("logits");
     defined_as(logits, plan_.config.sharding.out);
     for (const Op& op : graph_.ops) {
-      if (op.definition->name() == "cross_entropy_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
+      if (op.definition->name() == "cross_entropy_terms_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
     }
-    for (int value : {plan_.loss_value, plan_.accuracy_value}) {
-      lies_as(value, {});
-    }
+    for (const auto& [name, value] : plan_.metrics) lies_as(value, {});
   }
 
   // In every sequence: nobody reads what somebody else has overwritten; a result overwrites an operand of its own step
@@ -135,30 +146,42 @@ class PlanCheck {
   void arena() const {
     for (const Sequence& sequence : program_.sequences) {
       std::vector<bool> valid(program_.values.size());
-      for (const ParameterPlan& parameter : plan_.parameters) {
-        valid[parameter.value] = true;
-        for (int state : parameter.state_values) valid[state] = true;
+      if (sequence.purpose != Purpose::initialise) {
+        for (int value : stored_values()) valid[value] = true;
+        for (int value : plan_.input_values) valid[value] = true;
       }
-      for (int value : plan_.input_values) valid[value] = true;
       const SequenceSteps steps = program_.steps(sequence);
       for (int position = 0; position < steps.size(); ++position) {
         run_step(steps[position], plan_.arena.workspace[steps.id(position)], valid);
       }
-      std::vector<int> left = plan_.input_values;
-      left.insert(left.end(), {plan_.loss_value, plan_.accuracy_value});
-      if (sequence.purpose == Purpose::evaluate) {
-        for (const ParameterPlan& parameter : plan_.parameters) {
-          left.push_back(parameter.value);
-          left.insert(left.end(), parameter.state_values.begin(), parameter.state_values.end());
-        }
-      } else {
-        for (const Parameter& parameter : graph_.parameters) {
-          left.push_back(only_version(parameter.updated));
-          for (ValueId state : parameter.updated_state) left.push_back(only_version(state));
-        }
-      }
-      for (int value : left) require(valid[value], plan_.value_name(value), "was overwritten");
+      for (int value : left_by(sequence.purpose)) require(valid[value], plan_.value_name(value), "was overwritten");
     }
+  }
+
+  // Initialising makes every state's first value, each once, as it is stored and where it is stored; it needs nothing,
+  // sends nothing and makes nothing else.
+  void initialisation() const {
+    const Sequence* sequence = program_.find(Purpose::initialise);
+    require(sequence, "initialise", "there is no such sequence");
+    std::vector<int> made(graph_.values.size(), -1);
+    for (const Step& step : program_.steps(*sequence)) {
+      require(step.kind == StepKind::compute && step.inputs.empty(), step, "a first value that needs something");
+      for (int output : step.outputs) {
+        int& first = made[program_.values[output].graph_value];
+        require(first < 0, step, "a first value is made twice");
+        first = output;
+      }
+    }
+    for (StateId id = 0; id < state_count(); ++id) {
+      const int first = made[graph_.states[id].initial], stored = stored_value(id);
+      require(first >= 0, name(id), "has no first value");
+      made[graph_.states[id].initial] = -1;
+      require(program_.values[first].sharding == program_.values[stored].sharding, name(id),
+              "starts in another layout than it is stored in");
+      require(&buffer(first) == &buffer(stored), name(id), "starts in another place than it is stored in");
+    }
+    require(std::all_of(made.begin(), made.end(), [](int value) { return value < 0; }), "initialise",
+            "makes what no state begins with");
   }
 
   void totals() const {
@@ -223,11 +246,66 @@ class PlanCheck {
   }
   static bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 
-  FactorRule rule_of(const Op& op) const {
-    std::vector<TensorType> operands, results;
-    for (ValueId input : op.inputs) operands.push_back(graph_.type(input));
-    for (ValueId output : op.outputs) results.push_back(graph_.type(output));
-    return op.definition->factors(op.attributes, operands, results);
+  // The axes of a dimension's factors: each axis to the most major factor that is not wholly split.
+  std::vector<AxisList> split_among(const FactorRule& rule, const DimensionFactors& dimension, const AxisList& axes,
+                                    const Step& step) const {
+    std::vector<AxisList> result(dimension.size());
+    size_t f = 0;
+    int64_t parts = 1;
+    for (AxisIndex axis : axes) {
+      while (f + 1 < dimension.size() && parts == rule.factors[dimension[f]].size) ++f, parts = 1;
+      require(f < dimension.size(), step, "a dimension without factors is split");
+      parts *= mesh_.axis_size(axis);
+      require(rule.factors[dimension[f]].size % parts == 0, step, "an axis lies across two factors");
+      result[f].push_back(axis);
+    }
+    return result;
+  }
+
+  StateId state_count() const { return static_cast<StateId>(graph_.states.size()); }
+  const std::string& name(StateId state) const { return graph_.name(graph_.states[state]); }
+
+  // A parameter and the states that follow it.
+  std::vector<StateId> with_followers(StateId parameter) const {
+    std::vector<StateId> found{parameter};
+    for (StateId id = 0; id < state_count(); ++id) {
+      if (graph_.states[id].follows == parameter) found.push_back(id);
+    }
+    return found;
+  }
+
+  // The program value that stores a state.
+  int stored_value(StateId state) const {
+    int found = -1;
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      const ProgramValue& value = program_.values[v];
+      if (value.graph_value != graph_.states[state].before || !is_source(value, graph_)) continue;
+      require(found < 0, name(state), "is stored twice");
+      found = static_cast<int>(v);
+    }
+    require(found >= 0, name(state), "is not stored");
+    return found;
+  }
+  std::vector<int> stored_values() const {
+    std::vector<int> values;
+    for (StateId id = 0; id < state_count(); ++id) values.push_back(stored_value(id));
+    return values;
+  }
+
+  // What must be in the arena when a sequence is over.
+  std::vector<int> left_by(Purpose purpose) const {
+    std::vector<int> left;
+    if (purpose == Purpose::initialise) {
+      for (const State& state : graph_.states) left.push_back(only_version(state.initial));
+      return left;
+    }
+    left = plan_.input_values;
+    for (const Metric& metric : plan_.metrics) left.push_back(metric.value);
+    for (StateId id = 0; id < state_count(); ++id) {
+      const bool updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;
+      left.push_back(updated ? only_version(graph_.states[id].after) : stored_value(id));
+    }
+    return left;
   }
 
   // What part i of the step does to a layout.
@@ -256,7 +334,9 @@ class PlanCheck {
       case StepKind::all_reduce:
       case StepKind::reduce_scatter:
         require((from.partial & group) == group, step, "reduces over axes that are not partial");
+        require(from.reduction == step.reduction, step, "reduces otherwise than its operand's parts combine");
         expected.partial &= static_cast<uint8_t>(~group);
+        if (expected.partial == 0) expected.reduction = Reduction::sum;
         if (step.kind == StepKind::reduce_scatter) split(step.moved[i].split_dim);
         break;
       case StepKind::all_to_all:

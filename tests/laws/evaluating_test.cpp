@@ -4,8 +4,7 @@
 #include "engine/base/align.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/runtime/executor.h"
-#include "engine/worker/data_source.h"
-#include "engine/worker/parameter_init.h"
+#include "engine/worker/input_filler.h"
 #include "engine/worker/thread_training.h"
 #include "tests/compile/plan_check.h"
 #include "tests/laws/preset_case.h"
@@ -30,10 +29,10 @@ std::vector<Case> cases() {
   return all;
 }
 
-RunConfig small_config(const Case& one) {
+RunConfig small_config(const Case& one, bool dropout = false) {
   std::vector<std::string> overrides = small_size();
   for (const std::string& more : mesh_overrides(one.mesh.data, one.mesh.model)) overrides.push_back(more);
-  overrides.push_back("deterministic=true");
+  overrides.push_back(dropout ? "deterministic=false" : "deterministic=true");
   RunConfig config = load_preset(one.preset, overrides);
   config.sharding.mode = one.mode;
   return config;
@@ -44,18 +43,12 @@ RunConfig without_optimizer(RunConfig config) {
   return config;
 }
 
-void fill_inputs(const Plan& plan, int device, const Executor& executor) {
-  const std::unique_ptr<DataSource> source = make_data_source(plan.config.data, *plan.graph);
-  size_t i = 0;
-  for (const auto& [name, id] : plan.graph->inputs) {
-    const int value = plan.input_values[i++];
-    const ProgramValue& input = plan.program.values[value];
-    source->fill(name, shard_box(input.sharding, plan.mesh, input.shape, device),
-                 reinterpret_cast<int32_t*>(executor.value(value).data()));
-  }
-}
+bool near(double value, double expected) { return std::abs(value - expected) <= 1e-5 * std::abs(expected); }
 
-// The losses that device 0 sees when all devices run these sequences one after the other.
+double first_loss(const Plan& plan) { return value_of(train_in_threads(plan, 1).steps[0].metrics, "loss"); }
+
+// The losses that device 0 sees when all devices initialise and then run these sequences one after the other, each
+// training step on the inputs of the first.
 std::vector<float> losses(const Plan& plan, const std::vector<Purpose>& purposes) {
   struct alignas(line_bytes) Line {
     std::byte bytes[line_bytes];
@@ -68,14 +61,15 @@ std::vector<float> losses(const Plan& plan, const std::vector<Purpose>& purposes
     threads.emplace_back([&, device] {
       std::vector<Line> arena(static_cast<size_t>(round_up(plan.arena.bytes) / line_bytes));
       Executor executor(plan, device, arena.data()->bytes, *communicators[device]);
-      initialize_stored(plan, device, executor);
-      fill_inputs(plan, device, executor);
+      executor.run(Purpose::initialise, {});
+      InputFiller(plan, device, executor).fill(0);
       int64_t step = 0;
       for (Purpose purpose : purposes) {
         const bool training = purpose == Purpose::train_step;
         executor.run(purpose, {step, training});
         step += training;
-        if (device == 0) seen.push_back(*reinterpret_cast<float*>(executor.value(plan.loss_value).data()));
+        const int loss = plan.metrics.front().value;
+        if (device == 0) seen.push_back(*reinterpret_cast<float*>(executor.value(loss).data()));
       }
     });
   }
@@ -89,11 +83,14 @@ class EvaluatingTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void a_plan_without_optimizer_is_the_forward_task_alone() {
+  void a_plan_without_optimizer_is_the_forward_task_alone_and_what_initialises() {
     for (const Case& one : cases()) {
       const Plan plan = compile(without_optimizer(small_config(one)), DeviceProfile{});
       QVERIFY(!plan.trains());
-      QCOMPARE(plan.program.tasks.size(), size_t{1});
+      QCOMPARE(plan.program.tasks.size(), size_t{2});
+      QCOMPARE(plan.program.tasks[0].phase, Phase::forward);
+      QCOMPARE(plan.program.tasks[1].phase, Phase::initialise);
+      QCOMPARE(plan.steps().size(), static_cast<int>(plan.program.tasks[0].steps.size()));
       QCOMPARE(plan.program.main().purpose, Purpose::evaluate);
       QCOMPARE(plan.totals.memory[static_cast<int>(MemoryCategory::optimizer)], int64_t{0});
       const std::string fault = test::fault_of(plan);
@@ -104,20 +101,31 @@ class EvaluatingTest : public QObject {
   void without_optimizer_every_step_gives_the_loss_before_training_and_learns_nothing() {
     for (const Case& one : cases()) {
       const RunConfig config = small_config(one);
-      const ThreadTraining trained = train_in_threads(compile(config, DeviceProfile{}), 1);
       const Plan plan = compile(without_optimizer(config), DeviceProfile{});
       const ThreadTraining evaluated = train_in_threads(plan, 3);
       QCOMPARE(evaluated.steps.size(), size_t{3});
-      const double expected = trained.steps[0].record.loss;
+      const double expected = first_loss(compile(config, DeviceProfile{}));
       for (const StepReport& step : evaluated.steps) {
-        QVERIFY(std::abs(step.record.loss - expected) <= 1e-5 * std::abs(expected));
-        QCOMPARE(step.record.loss, evaluated.steps[0].record.loss);
+        QVERIFY(near(value_of(step.metrics, "loss"), expected));
+        QCOMPARE(step.metrics, evaluated.steps[0].metrics);
         for (const RankUse& use : step.ranks) {
           QCOMPARE(use.arena_bytes, plan.arena.bytes);
           QCOMPARE(use.wire_bytes, plan.totals.wire_bytes_per_device);
         }
       }
       QVERIFY(evaluated.parameters == train_in_threads(plan, 0).parameters);
+    }
+  }
+
+  void evaluating_drops_nothing() {
+    for (const Case& one : cases()) {
+      const RunConfig dropping = small_config(one, true);
+      const double expected = first_loss(compile(small_config(one), DeviceProfile{}));
+      const Plan plan = compile(dropping, DeviceProfile{});
+      const std::vector<float> seen = losses(plan, {Purpose::evaluate, Purpose::train_step});
+      QVERIFY(near(seen[0], expected));
+      QVERIFY(std::abs(seen[1] - expected) > 1e-3);
+      QVERIFY(near(first_loss(compile(without_optimizer(dropping), DeviceProfile{})), expected));
     }
   }
 

@@ -6,7 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/op_definition.h"
 #include "engine/runtime/kernels/kernel.h"
@@ -43,15 +42,6 @@ class TestArray {
   };
   std::vector<Line> storage_;
 };
-
-inline bool has_kernel(std::string_view op) {
-  try {
-    kernel_factory(op);
-    return true;
-  } catch (const Failure&) {
-    return false;
-  }
-}
 
 // Runs one op's kernel on these views, outputs in place where the op demands it.
 inline void run_kernel(const OpDefinition& definition, const Attributes& attributes, std::vector<TensorView> inputs,

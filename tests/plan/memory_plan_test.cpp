@@ -90,18 +90,24 @@ class MemoryPlanTest : public QObject {
         QCOMPARE(plan.buffer(step.outputs[2]), plan.buffer(step.inputs[3]));
         QVERIFY(plan.buffer(step.inputs[1]) != plan.buffer(step.inputs[0]));
       }
+      for (const State& state : graph.states) {
+        const Lowered& lowered = plan.lowered;
+        QCOMPARE(plan.buffer(lowered.defined[state.initial]), plan.buffer(lowered.versions[state.before].front()));
+      }
       std::vector<bool> made(plan.program().values.size());
       for (const Step& step : plan.steps()) {
         for (int output : step.outputs) made[output] = true;
       }
       for (size_t v = 0; v < plan.program().values.size(); ++v) {
         const ProgramValue& value = plan.program().values[v];
-        if (made[v]) continue;
+        if (made[v] || plan.one.is_initial(value.graph_value)) continue;
         const Buffer& buffer = plan.arena.buffers[plan.buffer(static_cast<int>(v))];
         QVERIFY(buffer.persistent && buffer.first == 0 && buffer.last == plan.steps().size() - 1);
-        const ValueKind kind = graph.values[value.graph_value].kind;
-        QCOMPARE(buffer.category == MemoryCategory::parameters, kind == ValueKind::parameter);
-        QCOMPARE(buffer.category == MemoryCategory::optimizer, kind == ValueKind::optimizer_state);
+        const Value& origin = graph.values[value.graph_value];
+        const bool state = origin.kind == ValueKind::state;
+        const bool parameter = state && graph.states[origin.state].trainable;
+        QCOMPARE(buffer.category == MemoryCategory::parameters, parameter);
+        QCOMPARE(buffer.category == MemoryCategory::optimizer, state && !parameter);
       }
     }
   }

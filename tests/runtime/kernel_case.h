@@ -106,11 +106,6 @@ class KernelCase {
     return {view.i32(), view.i32() + view.count()};
   }
 
-  std::vector<int32_t> integers(int index) const {
-    const TensorView& view = outputs_[index].view;
-    return {view.i32(), view.i32() + view.count()};
-  }
-
   bool guards_intact = false;  // of the last run
 
  private:

@@ -1,6 +1,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <limits>
 
 #include "engine/ops/scale.h"
 #include "tests/runtime/kernel_case.h"
@@ -34,6 +35,27 @@ struct Batch {
         weights(weighted ? random.normals(batch * sequence) : std::vector<float>{}),
         labels(random.integers(batch * sequence, 0, static_cast<int32_t>(classes) - 1)),
         scale(1.0 / static_cast<double>(batch * sequence)) {}
+
+  // Many logits are equal.
+  void round_logits() {
+    for (float& logit : logits) logit = std::round(logit / 2);
+  }
+  void label_half_of_the_rows_right() {
+    for (int64_t r = 0; r < rows(); r += 2) {
+      const auto begin = logits.begin() + r * classes;
+      labels[r] = static_cast<int32_t>(std::max_element(begin, begin + classes) - begin);
+    }
+  }
+  // The columns, cut at random into at most so many parts.
+  std::vector<Columns> parts(Random& random, int most) const {
+    std::vector<Columns> cut;
+    for (int64_t first = 0; first < classes;) {
+      const bool last = static_cast<int>(cut.size()) + 1 == most;
+      cut.push_back({first, last ? classes - first : random.integer(1, classes - first)});
+      first += cut.back().size;
+    }
+    return cut;
+  }
 
   int64_t rows() const { return batch * sequence; }
   Shape shape() const { return {batch, sequence}; }
@@ -81,6 +103,30 @@ struct Batch {
     return {test.result(0), test.result(1), test.integers(2)};
   }
 
+  // The whole's, from the parts'.
+  std::vector<float> top_of(const std::vector<Columns>& parts, int threads = 1) const {
+    std::vector<float> most(static_cast<size_t>(rows()), -std::numeric_limits<float>::infinity());
+    for (Columns part : parts) {
+      const std::vector<float> own = top(part, threads);
+      for (size_t r = 0; r < most.size(); ++r) most[r] = std::max(most[r], own[r]);
+    }
+    return most;
+  }
+  Terms terms_of(const std::vector<Columns>& parts, const std::vector<float>& tops, int threads = 1) const {
+    const auto count = static_cast<size_t>(rows());
+    Terms total{std::vector<float>(count), std::vector<float>(count),
+                std::vector<int32_t>(count, std::numeric_limits<int32_t>::min())};
+    for (Columns part : parts) {
+      const Terms own = terms(part, tops, threads);
+      for (size_t r = 0; r < count; ++r) {
+        total.exp_sum[r] += own.exp_sum[r];
+        total.label_logit[r] += own.label_logit[r];
+        total.first[r] = std::max(total.first[r], own.first[r]);
+      }
+    }
+    return total;
+  }
+
   // Loss and accuracy.
   std::vector<float> finish(const std::vector<float>& tops, const Terms& terms, int threads = 1) const {
     KernelCase test("cross_entropy", attributes());
@@ -123,6 +169,7 @@ class KernelCrossEntropyTest : public QObject {
   void loss_follows_its_definition();
   void accuracy_counts_rows_whose_first_largest_logit_is_the_label();
   void parts_of_a_split_vocabulary_make_the_whole_by_maximum_and_sum();
+  void weights_and_cotangent_scale_the_gradient();
   void gradient_is_the_slope_of_the_loss();
   void label_outside_the_vocabulary_makes_the_loss_not_a_number();
 };
@@ -144,7 +191,7 @@ void KernelCrossEntropyTest::accuracy_counts_rows_whose_first_largest_logit_is_t
   Random random(2);
   for (int trial = 0; trial < 40; ++trial) {
     Batch batch(random, trial % 2);
-    for (float& logit : batch.logits) logit = std::round(logit / 2);  // many ties
+    batch.round_logits();
     double hits = 0;
     for (int64_t r = 0; r < batch.rows(); ++r) {
       const auto begin = batch.logits.begin() + r * batch.classes;
@@ -158,30 +205,45 @@ void KernelCrossEntropyTest::accuracy_counts_rows_whose_first_largest_logit_is_t
 
 void KernelCrossEntropyTest::parts_of_a_split_vocabulary_make_the_whole_by_maximum_and_sum() {
   Random random(3);
-  for (int trial = 0; trial < 40; ++trial) {
-    Batch batch(random, trial % 2);
-    if (trial % 3 == 0) {
-      for (float& logit : batch.logits) logit = std::round(logit / 2);
+  for (int most : {1, 2, 8}) {
+    for (int trial = 0; trial < 30; ++trial) {
+      Batch batch(random, trial % 2);
+      if (trial % 3 == 0) batch.round_logits();
+      if (trial % 4 == 0) batch.label_half_of_the_rows_right();
+      const int threads = 1 + trial % 2;
+      const std::vector<Columns> parts = batch.parts(random, most);
+      const std::vector<float> top = batch.top_of(parts, threads);
+      QCOMPARE(top, batch.top());
+      const Terms sum = batch.terms_of(parts, top, threads), whole = batch.terms(batch.whole(), top);
+      QVERIFY(difference(sum.exp_sum, doubles(whole.exp_sum)) < 1e-6);
+      QCOMPARE(sum.label_logit, whole.label_logit);
+      QCOMPARE(sum.first, whole.first);
+      const std::vector<float> split = batch.finish(top, sum, threads), alone = batch.run(threads);
+      QVERIFY(std::abs(split[0] - alone[0]) <= 2e-6 * std::max(1.0f, std::abs(alone[0])));
+      QCOMPARE(split[1], alone[1]);
+      if (parts.size() == 1) QCOMPARE(split, alone);
+      const std::vector<float> gradient = batch.gradient(batch.whole(), 1, 1);
+      for (Columns part : parts) {
+        QVERIFY(difference(batch.gradient(part, 1, threads), doubles(batch.cut(gradient, part))) < 1e-6);
+      }
     }
-    const int64_t cut = random.integer(1, batch.classes - 1);
-    const Columns left{0, cut}, right{cut, batch.classes - cut};
-    std::vector<float> top = batch.top(left);
-    const std::vector<float> other_top = batch.top(right);
-    for (size_t r = 0; r < top.size(); ++r) top[r] = std::max(top[r], other_top[r]);
-    QCOMPARE(top, batch.top());
-    Terms sum = batch.terms(left, top);
-    const Terms more = batch.terms(right, top), whole = batch.terms(batch.whole(), top);
-    for (size_t r = 0; r < top.size(); ++r) {
-      sum.exp_sum[r] += more.exp_sum[r];
-      sum.label_logit[r] += more.label_logit[r];
-      sum.first[r] = std::max(sum.first[r], more.first[r]);
-    }
-    QVERIFY(difference(sum.exp_sum, doubles(whole.exp_sum)) < 1e-6);
-    QCOMPARE(sum.label_logit, whole.label_logit);
-    QCOMPARE(sum.first, whole.first);
-    const std::vector<float> gradient = batch.gradient(batch.whole(), 1, 1);
-    for (Columns part : {left, right}) {
-      QVERIFY(difference(batch.gradient(part, 1, 2), doubles(batch.cut(gradient, part))) < 1e-6);
+  }
+}
+
+void KernelCrossEntropyTest::weights_and_cotangent_scale_the_gradient() {
+  Random random(6);
+  for (int trial = 0; trial < 10; ++trial) {
+    Batch weighted(random, true), plain = weighted;
+    plain.weights.clear();
+    const std::vector<float> unscaled = plain.gradient(plain.whole(), 1, 1);
+    for (float cotangent : {1.0f, 1.75f}) {
+      std::vector<double> expected = doubles(unscaled), expected_weighted = expected;
+      for (size_t i = 0; i < expected.size(); ++i) {
+        expected[i] *= cotangent;
+        expected_weighted[i] *= cotangent * weighted.weight(static_cast<int64_t>(i) / weighted.classes);
+      }
+      QVERIFY(difference(plain.gradient(plain.whole(), cotangent, 1), expected) < 1e-6);
+      QVERIFY(difference(weighted.gradient(weighted.whole(), cotangent, 1), expected_weighted) < 1e-6);
     }
   }
 }
@@ -213,9 +275,9 @@ void KernelCrossEntropyTest::label_outside_the_vocabulary_makes_the_loss_not_a_n
     batch.labels.back() = wrong;
     QVERIFY(std::isnan(batch.run(2)[0]));
     // On each device of a split vocabulary, so that no sum hides it.
-    for (Columns part : {Columns{0, 1}, Columns{1, batch.classes - 1}}) {
-      QVERIFY(std::isnan(batch.terms(part, batch.top()).label_logit.back()));
-    }
+    const std::vector<Columns> parts{{0, 1}, {1, batch.classes - 1}};
+    for (Columns part : parts) QVERIFY(std::isnan(batch.terms(part, batch.top()).label_logit.back()));
+    QVERIFY(std::isnan(batch.finish(batch.top(), batch.terms_of(parts, batch.top()))[0]));
   }
 }
 

@@ -110,15 +110,14 @@ class MpiWorkerTest : public QObject {
       const RankStatus status = reader.status();
       QCOMPARE(status.state, RankState::finished);
       QCOMPARE(status.plan_hash, plan.hash);
-      QCOMPARE(status.parameter_bytes, threads.ranks[rank].parameter_bytes);
-      QCOMPARE(status.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
       const std::vector<StepRecord> steps = reader.take_steps();
       QCOMPARE(steps.size(), size_t{4});
       for (size_t step = 0; step < 4; ++step) {
-        QCOMPARE(steps[step].loss, threads.steps[step].record.loss);
-        QCOMPARE(steps[step].accuracy, threads.steps[step].record.accuracy);
-        QCOMPARE(steps[step].arena_bytes, plan.arena.bytes);
-        QVERIFY(std::abs(steps[step].wire_bytes - plan.totals.wire_bytes_per_device) < 1);
+        QVERIFY(steps[step].metrics == threads.steps[step].record.metrics);
+        QCOMPARE(steps[step].use.arena_bytes, plan.arena.bytes);
+        QCOMPARE(steps[step].use.parameter_bytes, threads.ranks[rank].parameter_bytes);
+        QCOMPARE(steps[step].use.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
+        QVERIFY(std::abs(steps[step].use.wire_bytes - plan.totals.wire_bytes_per_device) < 1);
       }
       const std::vector<StepEvent> events = reader.take_events();
       QCOMPARE(events.size(), 4 * size_t(plan.steps().size()));

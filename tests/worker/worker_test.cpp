@@ -7,7 +7,11 @@
 #include <thread>
 
 #include "engine/base/align.h"
-#include "engine/worker/parameter_init.h"
+#include "engine/compile/data_request.h"
+#include "engine/data/data_kind.h"
+#include "engine/ops/initialise.h"
+#include "engine/ops/registry.h"
+#include "engine/runtime/kernels/kernel.h"
 
 using namespace shardscope;
 
@@ -19,33 +23,35 @@ AxisList list(std::initializer_list<AxisIndex> axes) {
   return result;
 }
 
-// A plan that stores a parameter and its state, and whose step is one all-gather of the parameter: all that a training
-// loop needs, without a network.
+// A plan that initialises a parameter and its state, and whose step is one all-gather of the parameter: all that a
+// training loop needs, without a network.
 Plan gathering_plan() {
   auto graph = std::make_shared<Graph>();
   Plan plan;
   plan.mesh = Mesh({{"data", 2}, {"model", 2}});
   plan.config.data = {"synthetic_lm", {{"batch_size", int64_t{4}}}};
-  plan.config.seed = 3;
   plan.profile.cores = 2;
   plan.hash = 42;
-  const auto add = [&](const char* name, Shape shape, DType dtype, Sharding sharding) {
-    graph->values.push_back({name, {shape, dtype}, ValueKind::input, no_id, 0});
-    ProgramValue value;
-    value.graph_value = static_cast<ValueId>(graph->values.size()) - 1;
-    value.dtype = dtype;
-    value.shape = shape;
-    value.sharding = sharding;
-    value.local_shape = local_shape(sharding, plan.mesh, shape);
-    plan.arena.buffer_of.push_back(static_cast<int>(plan.arena.buffers.size()));
+  const auto lay = [&](ValueId id, Sharding sharding, int buffer) {
+    const TensorType& type = graph->type(id);
+    plan.program.values.push_back(
+        {id, false, type.dtype, type.shape, sharding, local_shape(sharding, plan.mesh, type.shape)});
+    plan.arena.buffer_of.push_back(buffer);
+    return static_cast<int>(plan.program.values.size()) - 1;
+  };
+  const auto store = [&](ValueId id, Sharding sharding) {
+    const int value = lay(id, sharding, static_cast<int>(plan.arena.buffers.size()));
     Buffer buffer;
-    buffer.bytes = value.bytes();
+    buffer.value = value;
+    buffer.bytes = plan.program.values[value].bytes();
     buffer.offset = plan.arena.bytes;
     buffer.persistent = true;
     plan.arena.bytes += round_up(buffer.bytes);
     plan.arena.buffers.push_back(buffer);
-    plan.program.values.push_back(value);
-    return static_cast<int>(plan.program.values.size()) - 1;
+    return value;
+  };
+  const auto add = [&](const char* name, Shape shape, DType dtype, Sharding sharding) {
+    return store(graph->add_input(name, {std::move(shape), dtype}), sharding);
   };
   Sharding batch = Sharding::replicated(2), kernel = Sharding::replicated(2);
   batch.dims[0] = list({0});
@@ -53,20 +59,26 @@ Plan gathering_plan() {
   const int labels = add("labels", {4, 8}, DType::i32, batch), tokens = add("tokens", {4, 8}, DType::i32, batch);
   const int loss = add("loss", {}, DType::f32, Sharding::replicated(0));
   const int accuracy = add("accuracy", {}, DType::f32, Sharding::replicated(0));
-  const int logits = add("logits", {4, 8, 16}, DType::f32, Sharding::replicated(3));
-  const int w = add("w", {32, 48}, DType::f32, kernel), mu = add("mu", {32, 48}, DType::f32, kernel);
-  const int whole = add("whole", {32, 48}, DType::f32, Sharding::replicated(2));
-  graph->inputs = {{"labels", labels}, {"tokens", tokens}};
-  graph->outputs = {{"logits", logits}};
-  Parameter parameter;
-  parameter.path = {"params", "Dense_0", "kernel"};
-  parameter.initializer.kind = Initializer::Kind::lecun_normal;
-  parameter.initializer.fan_in = 32;
-  parameter.initializer.key_path = {"Dense_0"};
-  graph->parameters.push_back(parameter);
+  const std::vector<std::string> path{"params", "Dense_0", "kernel"};
+  const TensorType type{{32, 48}, DType::f32};
+  using Kind = InitialiseAttributes::Kind;
+  const auto add_state = [&](const char* collection, Kind kind, double scale) {
+    const InitialiseAttributes first{kind, scale, key_from_seed(3), type};
+    return graph->add_state(op_definition("initialise"), first, collection, path);
+  };
   ParameterPlan stored;
-  stored.path = parameter.path;
-  stored.shape = {32, 48};
+  stored.state = add_state("params", Kind::truncated_normal, 0.2);
+  const StateId follower = add_state("optimizer/mu", Kind::constant, 0);
+  graph->states[stored.state].trainable = true;
+  graph->states[follower].follows = stored.state;
+  const int w = store(graph->states[stored.state].before, kernel), mu = store(graph->states[follower].before, kernel);
+  const int whole = store(graph->states[stored.state].before, Sharding::replicated(2));
+  plan.program.values[whole].moved = true;
+  graph->inputs = {{"labels", plan.program.values[labels].graph_value},
+                   {"tokens", plan.program.values[tokens].graph_value}};
+  graph->limits = {{"labels", 16}, {"tokens", 16}};
+  stored.path = path;
+  stored.shape = type.shape;
   stored.sharding = kernel;
   stored.value = w;
   stored.state_names = {"mu"};
@@ -74,8 +86,16 @@ Plan gathering_plan() {
   plan.parameters.push_back(stored);
   plan.graph = graph;
   plan.input_values = {labels, tokens};
-  plan.loss_value = loss;
-  plan.accuracy_value = accuracy;
+  plan.metrics = {{"loss", loss}, {"accuracy", accuracy}};
+  std::vector<Step> initial;
+  for (StateId id : {stored.state, follower}) {
+    const ValueId value = graph->states[id].initial;
+    Step step;
+    step.phase = Phase::initialise;
+    step.op = graph->values[value].producer;
+    step.outputs = {lay(value, kernel, plan.arena.buffer_of[id == follower ? mu : w])};
+    initial.push_back(step);
+  }
   Step step;
   step.kind = StepKind::all_gather;
   step.inputs = {w};
@@ -83,13 +103,22 @@ Plan gathering_plan() {
   step.axes = list({1});
   step.moved = {{-1, 1, {}}};
   plan.program.groups = {step.axes};
-  plan.program.tasks = {{"forward", Phase::forward, {step}, {w}, {whole}}};
-  plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-  plan.arena.workspace.tasks = {{-1}};
+  plan.program.tasks = {{"forward", Phase::forward, {step}, {w}, {whole}},
+                        {"initialise", Phase::initialise, initial, {}, {}}};
+  plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks),
+                            make_sequence(Purpose::initialise, {{1}}, plan.program.tasks)};
+  plan.arena.workspace.tasks = {{-1}, {-1, -1}};
   return plan;
 }
 
 constexpr double gathered_wire_bytes = 32 * 48 * 4 / 2;
+
+struct alignas(line_bytes) Line {
+  std::byte bytes[line_bytes];
+};
+
+std::vector<Line> memory_for(const Plan& plan) { return std::vector<Line>(rank_memory_bytes(plan) / line_bytes); }
+std::span<std::byte> span_of(std::vector<Line>& memory) { return {memory.data()->bytes, memory.size() * line_bytes}; }
 
 // What each of `ranks` ranks throws, when rank r trains the plan that `plan_of` gives it.
 std::vector<Error> failures(int ranks, const std::function<Plan(int)>& plan_of) {
@@ -99,12 +128,9 @@ std::vector<Error> failures(int ranks, const std::function<Plan(int)>& plan_of) 
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const Plan plan = plan_of(rank);
-      struct alignas(64) Line {
-        std::byte bytes[64];
-      };
-      std::vector<Line> memory(rank_memory_bytes(plan) / 64);
+      std::vector<Line> memory = memory_for(plan);
       try {
-        train(plan, 3, *communicators[rank], {memory.data()->bytes, memory.size() * 64}, {});
+        train(plan, 3, *communicators[rank], span_of(memory), {});
       } catch (const Failure& failure) {
         errors[rank] = failure.errors().front();
       }
@@ -124,8 +150,10 @@ class WorkerTest : public QObject {
     const Plan plan = gathering_plan();
     const ThreadTraining result = train_in_threads(plan, 0);
     std::vector<float> expected(32 * 48);
-    const Shape shape = {32, 48};
-    fill_initial(plan.graph->parameters[0].initializer, key_from_seed(3), {{0, 0}, shape}, shape, expected.data());
+    KernelArguments whole;
+    whole.attributes = &plan.graph->ops[plan.graph->values[plan.graph->states[0].initial].producer].attributes;
+    whole.outputs = {{expected.data(), DType::f32, {32, 48}, {32, 48}, {0, 0}}};
+    make_kernel("initialise", whole)->run({});
     QVERIFY(result.parameters.at("params/Dense_0/kernel") == expected);
     QVERIFY(result.optimizer.at("mu/params/Dense_0/kernel") == std::vector<float>(32 * 48, 0.0f));
     QVERIFY(result.replicas_equal);
@@ -139,13 +167,44 @@ class WorkerTest : public QObject {
     for (int64_t step = 0; step < 5; ++step) {
       const StepReport& report = result.steps[step];
       QCOMPARE(report.record.step, step);
-      QCOMPARE(report.record.wire_bytes, gathered_wire_bytes);
+      QCOMPARE(report.record.use.wire_bytes, gathered_wire_bytes);
       QCOMPARE(report.ranks.size(), size_t{4});
       for (const RankUse& use : report.ranks) {
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);
         QCOMPARE(use.arena_bytes, plan.arena.bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
         QCOMPARE(use.optimizer_bytes, int64_t{32 * 24 * 4});
+      }
+    }
+  }
+
+  void every_step_finds_its_own_inputs_in_the_arena() {
+    Plan plan = gathering_plan();
+    Graph graph = *plan.graph;
+    for (const auto& [name, value] : graph.inputs) graph.values[value].type.dtype = DType::f32;
+    for (int value : plan.input_values) plan.program.values[value].dtype = DType::f32;
+    plan.graph = std::make_shared<Graph>(graph);
+    plan.config.data = {"normal", {{"batch_size", int64_t{4}}, {"seed", int64_t{6}}}};
+    const auto source = make_data_source(plan.config.data, data_request(graph));
+
+    for (int64_t steps : {1, 2, 5}) {
+      auto communicators = make_thread_communicators(4);
+      std::vector<std::vector<Line>> memory(4, memory_for(plan));
+      {
+        std::vector<std::jthread> threads;
+        for (int rank = 0; rank < 4; ++rank) {
+          threads.emplace_back([&, rank] { train(plan, steps, *communicators[rank], span_of(memory[rank]), {}); });
+        }
+      }
+      for (int rank = 0; rank < 4; ++rank) {
+        for (int id : plan.input_values) {
+          const ProgramValue& value = plan.program.values[id];
+          std::vector<std::byte> expected(value.bytes());
+          const Box box = shard_box(value.sharding, plan.mesh, value.shape, rank);
+          source->fill(graph.values[value.graph_value].name, box, steps - 1, expected);
+          const std::byte* held = memory[rank].data()->bytes + plan.buffer(id).offset;
+          QVERIFY(std::equal(expected.begin(), expected.end(), held));
+        }
       }
     }
   }
@@ -198,7 +257,7 @@ class WorkerTest : public QObject {
       return plan;
     };
     const std::vector<Error> errors = failures(4, broken);
-    QVERIFY(errors[1].where.starts_with("step 0 (all-gather over model of w)"));
+    QVERIFY(errors[1].where.starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
     for (int rank : {0, 2, 3}) QCOMPARE(errors[rank].code, std::string("comm_aborted"));
     Plan plan = gathering_plan();
     plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
@@ -206,7 +265,7 @@ class WorkerTest : public QObject {
       train_in_threads(plan, 1);
       QFAIL("a broken plan must not train");
     } catch (const Failure& failure) {
-      QVERIFY(failure.errors().front().where.starts_with("step 0 (all-gather over model of w)"));
+      QVERIFY(failure.errors().front().where.starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
     }
   }
 };
