@@ -90,7 +90,8 @@ Layer grouped_attention(int64_t key_heads, bool masked, AttentionAttributes attr
 }
 
 ValueId through_heads(Graph& graph, const Linen& m, ValueId x, ValueId) {
-  const ValueId heads = append(graph, "rearrange", {square_dense(m, x)}, EquationAttributes{"bs(hd)->bhsd", {{'h', 2}}});
+  const ValueId heads =
+      append(graph, "rearrange", {square_dense(m, x)}, EquationAttributes{"bs(hd)->bhsd", {{'h', 2}}});
   return append(graph, "rearrange", {m.gelu(heads)}, EquationAttributes{"bhsd->bs(dh)"});
 }
 

@@ -82,8 +82,7 @@ class DecoderOnlyTransformerTest : public QObject {
       QVERIFY2(made.key == (drawn ? linen_key(key_from_seed(0), module, 1) : Key{}), graph.name(state).c_str());
       QVERIFY2(graph.values[state.before].logical.size() == made.type.shape.size(), graph.name(state).c_str());
     }
-    QVERIFY((graph.values[graph.outputs.at("logits")].logical ==
-             std::vector<std::string>{"batch", "length", "vocab"}));
+    QVERIFY((graph.values[graph.outputs.at("logits")].logical == std::vector<std::string>{"batch", "length", "vocab"}));
   }
 
   void the_graph_is_sound_and_has_the_documents_inputs_and_outputs() {
@@ -183,9 +182,9 @@ class DecoderOnlyTransformerTest : public QObject {
     const auto captions = model->captions(document_options());
     QCOMPARE(captions.size(), size_t{5});
     for (const auto& [caption, path] : captions) {
-      QVERIFY2(std::any_of(graph.states.begin(), graph.states.end(),
-                           [&](const State& state) { return state.path == path; }),
-               caption.c_str());
+      QVERIFY2(
+          std::any_of(graph.states.begin(), graph.states.end(), [&](const State& state) { return state.path == path; }),
+          caption.c_str());
     }
   }
 };

@@ -40,8 +40,8 @@ Trained trained() {
         .outputs[0];
   };
   const ValueId sum = append("add", {weight, bias}, EquationAttributes{"ab,b->ab"});
-  const OpId one = graph.add_op(op_definition("constant"), "ones", Phase::backward, {},
-                                ConstantAttributes{1, graph.type(sum)});
+  const OpId one =
+      graph.add_op(op_definition("constant"), "ones", Phase::backward, {}, ConstantAttributes{1, graph.type(sum)});
   const CotangentSeed seed{sum, graph.ops[one].outputs[0]};
   made.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   return made;
