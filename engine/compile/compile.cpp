@@ -167,37 +167,35 @@ class Compilation {
     return lay_out(fixed, fixed_choice(written.placements, written.lies.size()), true);
   }
 
-  // The fastest program found that fits a device; the smallest where none does. The search estimates memory; where the
-  // packed program is larger, it is asked for so much less. The program as written is looked at too where the gain over
-  // it is in doubt: the search knows the latencies of collectives that small arrays share only on average.
+  // The fastest program found that fits a device; where none is found, the fastest of all. The search estimates memory;
+  // where the packed program is larger, it is asked for so much less. The program as written is looked at too where it
+  // may be the only one that fits, and where the gain over it is in doubt: the search knows the latencies of
+  // collectives that small arrays share only on average.
   Layout cheapest_layout(LayoutProblem problem, WrittenPlacements written) {
     constexpr int attempts = 3;
+    const int64_t limit = plan_.profile.memory_bytes / plan_.mesh.device_count();
     problem.start = std::move(written);
-    problem.memory_limit_bytes = plan_.profile.memory_bytes / plan_.mesh.device_count();
+    problem.memory_limit_bytes = limit;
     Layout best = lay_out(problem, choose_layouts(problem, stop_), false);
-    const int64_t limit =
-        best.choice.memory_bytes > 0 ? problem.memory_limit_bytes : std::numeric_limits<int64_t>::max();
-    auto over = [&](const Layout& layout) { return layout.lowered.program.arena_bytes - limit; };
-    auto keep_better = [&](Layout next) {
-      const bool fits = over(next) <= 0;
-      const bool better = fits != (over(best) <= 0) ? fits
-                          : fits                    ? next.seconds < best.seconds
-                                                    : over(next) < over(best);
-      if (better) best = std::move(next);
+    auto over = [&](const Layout& layout) {
+      return static_cast<double>(layout.lowered.program.arena_bytes) - static_cast<double>(limit);
     };
-    double estimate = best.choice.memory_bytes;
-    for (int attempt = 0; attempt < attempts && over(best) > 0 && estimate > static_cast<double>(over(best));
-         ++attempt) {
-      problem.memory_limit_bytes = static_cast<int64_t>(estimate) - over(best);
+    auto keep_better = [&](Layout next) {
+      const bool fits = over(next) <= 0, fitted = over(best) <= 0;
+      if (fits != fitted ? fits : next.seconds < best.seconds) best = std::move(next);
+    };
+    const double start_seconds = best.choice.start_seconds, start_bytes = best.choice.start_memory_bytes;
+    const double gain = start_seconds - best.choice.seconds;
+    double estimate = best.choice.memory_bytes, excess = over(best);
+    for (int attempt = 0; attempt < attempts && excess > 0 && estimate > excess; ++attempt) {
+      problem.memory_limit_bytes = static_cast<int64_t>(estimate - excess);
       Layout next = lay_out(problem, choose_layouts(problem, stop_), false);
-      if (next.choice.memory_bytes == 0) break;
-      estimate = next.choice.memory_bytes;
+      estimate = next.choice.memory_bytes, excess = over(next);
       keep_better(std::move(next));
     }
-    const double doubt = 0.005 * best.choice.seconds + 16 * problem.rates.seconds_per_collective;
-    if (over(best) > 0 || best.choice.start_seconds - best.choice.seconds < doubt) {
-      keep_better(lay_out_as_written(problem, problem.start));
-    }
+    const double doubt = 0.005 * start_seconds + 16 * problem.rates.seconds_per_collective;
+    const bool only_fit = over(best) > 0 && start_bytes <= static_cast<double>(limit);
+    if (only_fit || best.choice.traded || gain < doubt) keep_better(lay_out_as_written(problem, problem.start));
     return best;
   }
 
