@@ -1,7 +1,5 @@
 #include "engine/compile/lay_out.h"
 
-#include <limits>
-
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
 
@@ -31,28 +29,27 @@ LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
 
 LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token stop) {
   constexpr int attempts = 3;
+  const double limit = static_cast<double>(problem.memory_limit_bytes);
   LaidOut best = lay_out(problem, choose_layouts(problem, stop), false, threads);
   if (best.choice.empty()) return best;
-  const int64_t limit = best.choice.memory_bytes > 0 ? problem.memory_limit_bytes : std::numeric_limits<int64_t>::max();
-  auto over = [&](const LaidOut& made) { return made.arena.bytes - limit; };
+  auto over = [&](const LaidOut& made) { return static_cast<double>(made.arena.bytes) - limit; };
   auto keep_better = [&](LaidOut next) {
-    const bool fits = over(next) <= 0;
-    const bool better = fits != (over(best) <= 0) ? fits : fits ? next.seconds < best.seconds : over(next) < over(best);
-    if (better) best = std::move(next);
+    const bool fits = over(next) <= 0, fitted = over(best) <= 0;
+    if (fits != fitted ? fits : next.seconds < best.seconds) best = std::move(next);
   };
-  double estimate = best.choice.memory_bytes;
-  for (int attempt = 0; attempt < attempts && over(best) > 0 && estimate > static_cast<double>(over(best)); ++attempt) {
-    problem.memory_limit_bytes = static_cast<int64_t>(estimate) - over(best);
+  const double start_seconds = best.choice.start_seconds, start_bytes = best.choice.start_memory_bytes;
+  const double gain = start_seconds - best.choice.seconds;
+  double estimate = best.choice.memory_bytes, excess = over(best);
+  for (int attempt = 0; attempt < attempts && excess > 0 && estimate > excess; ++attempt) {
+    problem.memory_limit_bytes = static_cast<int64_t>(estimate - excess);
     LaidOut next = lay_out(problem, choose_layouts(problem, stop), false, threads);
     if (next.choice.empty()) return next;
-    if (next.choice.memory_bytes == 0) break;
-    estimate = next.choice.memory_bytes;
+    estimate = next.choice.memory_bytes, excess = over(next);
     keep_better(std::move(next));
   }
-  const double doubt = 0.005 * best.choice.seconds + 16 * problem.rates.seconds_per_collective;
-  if (over(best) > 0 || best.choice.start_seconds - best.choice.seconds < doubt) {
-    keep_better(lay_out_as_written(problem, threads));
-  }
+  const double doubt = 0.005 * start_seconds + 16 * problem.rates.seconds_per_collective;
+  const bool only_fit = over(best) > 0 && start_bytes <= limit;
+  if (only_fit || best.choice.traded || gain < doubt) keep_better(lay_out_as_written(problem, threads));
   return best;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/base/error.h"
 #include "engine/shard/layout_tables.h"
@@ -13,6 +14,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_gain = 1e-7;  // seconds
 constexpr int no_axis = -1;
+// Prices of a byte held, from that at which all that is held without a limit is worth a hundredth of the step.
+constexpr double lowest_price = 0.01, price_factor = 8;
 constexpr int price_raises = 6, price_bisections = 6;
 
 // Seconds of a value's reshards, and its bytes that a device holds from forward to backward.
@@ -43,7 +46,7 @@ class LayoutSearch {
       for (OpNode& op : ops_) {
         if (!op.fixed) op.chosen = table(op).find(problem_.start.placements[op.op]);
       }
-      start_seconds_ = written_seconds();
+      look_as_written();
       if (search() >= best) choose(first);
     }
     if (limited_ && memory_bytes() > static_cast<double>(problem_.memory_limit_bytes)) fit();
@@ -85,35 +88,36 @@ class LayoutSearch {
     return total;
   }
 
-  // Searches at rising prices of a byte held until it fits, then between the last two.
+  // Searches at rising prices of a byte held until it fits, then between the last two. The highest is tried first: what
+  // does not fit then is not limited at all.
   void fit() {
     const double limit = static_cast<double>(problem_.memory_limit_bytes);
-    std::vector<int> smallest = chosen(), fitting;
-    double least_memory = memory_bytes(), least_seconds = infinity, fitting_price = 0, smallest_price = 0;
-    auto look = [&](double price) {
+    const std::vector<int> free = chosen();
+    std::vector<int> fitting;
+    double least_seconds = infinity, fitting_price = 0;
+    auto fits = [&](double price) {
       price_ = price;
+      choose(free);
       search();
-      const double memory = memory_bytes();
-      if (memory < least_memory) least_memory = memory, smallest = chosen(), smallest_price = price;
-      if (memory > limit) return false;
+      if (memory_bytes() > limit) return false;
       const double taken = seconds();
       if (taken < least_seconds) least_seconds = taken, fitting = chosen(), fitting_price = price;
       return true;
     };
-    double low = 0, high = 0.01 * seconds() / std::max(1.0, held_bytes());
-    bool fits = look(high);
-    for (int raise = 0; !fits && raise < price_raises && !stop_.stop_requested(); ++raise) {
-      low = high;
-      fits = look(high *= 8);
+    double low = 0, high = lowest_price * seconds() / std::max(1.0, held_bytes());
+    if (fits(high * std::pow(price_factor, price_raises))) {
+      for (int raise = 1; raise < price_raises && !fits(high) && !stop_.stop_requested(); ++raise) {
+        low = high;
+        high *= price_factor;
+      }
+      for (int i = 0; i < price_bisections && !stop_.stop_requested(); ++i) {
+        const double middle = (low + high) / 2;
+        (fits(middle) ? high : low) = middle;
+      }
     }
-    const std::vector<int> start = chosen();
-    for (int i = 0; fits && i < price_bisections && !stop_.stop_requested(); ++i) {
-      const double middle = (low + high) / 2;
-      choose(start);
-      (look(middle) ? high : low) = middle;
-    }
-    price_ = fitting.empty() ? smallest_price : fitting_price;
-    choose(fitting.empty() ? smallest : fitting);
+    limited_ = !fitting.empty();
+    price_ = fitting_price;
+    choose(limited_ ? fitting : free);
   }
 
   double seconds() {
@@ -123,11 +127,19 @@ class LayoutSearch {
     return total;
   }
 
-  double written_seconds() {
-    double total = 0;
-    for (const OpNode& op : ops_) total += table(op).seconds(op.chosen) * op.count;
-    for (const ValueNode& value : values_) total += value_cost(value, value.start_pin, false).seconds * value.count;
-    return total;
+  void look_as_written() {
+    start_seconds_ = 0;
+    double largest = 0, held = 0;
+    for (const OpNode& op : ops_) {
+      start_seconds_ += table(op).seconds(op.chosen) * op.count;
+      largest = std::max(largest, table(op).bytes(op.chosen));
+    }
+    for (const ValueNode& value : values_) {
+      const ValueCost cost = value_cost(value, value.start_pin, false);
+      start_seconds_ += cost.seconds * value.count;
+      held += cost.held * value.count;
+    }
+    if (limited_) start_memory_bytes_ = stored_bytes() + held + largest;
   }
 
   double held_bytes() const {
@@ -393,6 +405,7 @@ class LayoutSearch {
     }
     choice.seconds = seconds();
     choice.start_seconds = start_seconds_;
+    choice.start_memory_bytes = start_memory_bytes_;
     if (limited_) choice.memory_bytes = memory_bytes();
     choice.traded = price_ > 0;
     return choice;
@@ -405,7 +418,7 @@ class LayoutSearch {
   std::vector<OpNode>& ops_;
   const std::vector<ValueNode>& values_;
   double price_ = 0;  // seconds a byte held
-  double start_seconds_ = infinity;
+  double start_seconds_ = infinity, start_memory_bytes_ = 0;
   std::vector<ValueCost> costs_;    // as chosen now
   int64_t clock_ = 0;               // counts the moves that were kept
   std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost

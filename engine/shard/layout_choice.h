@@ -23,7 +23,7 @@ struct LayoutProblem {
   WrittenPlacements start = {};
   // Parameters of at most this size, and their gradients, are resharded together (see lower()).
   int64_t bucket_bytes = 64 * 1024;
-  // What a device may hold, in bytes. Where stored state alone is more, there is no limit to keep.
+  // What a device may hold, in bytes. Where no choice is found that keeps it, there is no limit to keep.
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
 
@@ -40,11 +40,12 @@ struct LayoutChoice {
   std::vector<int> of_op;  // index into `distinct`
   // Per value: layouts other than that where it is defined are given up after forward and made again in backward.
   std::vector<bool> regather;
-  // Of a step, estimated: each small array pays an average share of a collective. The same for `LayoutProblem::start`
-  // as it is lowered in mode as_written; infinite where there is none.
-  double seconds = 0, start_seconds = std::numeric_limits<double>::infinity();
-  double memory_bytes = 0;  // of a device at the end of forward, estimated; 0 where there is no limit to keep
-  bool traded = false;      // time was given for memory
+  // Estimates: seconds of a step, where each small array pays an average share of a collective, and bytes of a device
+  // at the end of forward, 0 where there is no limit to keep. The same for `LayoutProblem::start` as mode as_written
+  // lowers it.
+  double seconds = 0, memory_bytes = 0;
+  double start_seconds = std::numeric_limits<double>::infinity(), start_memory_bytes = 0;
+  bool traded = false;  // time was given for memory
 
   const OpChoice& operator[](size_t op) const { return distinct[of_op[op]]; }
   size_t size() const { return of_op.size(); }
@@ -66,8 +67,9 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes);
 // mesh's order and in the orders that pins use. It starts with nothing split, and once more from `problem.start`.
 //
 // Where the result does not fit the memory limit, bytes held from forward to backward get a price in seconds, which is
-// raised eightfold until the result fits, then narrowed by bisection: the cheapest result that fits counts, and if none
-// fits, the smallest. At a price, a layout made in forward may be given up and made again in backward.
+// raised eightfold until the result fits, then narrowed by bisection: the fastest result that fits counts. At a price,
+// a layout made in forward may be given up and made again in backward. Where nothing fits even at the highest price,
+// the limit is ignored.
 //
 // In-place ops (parameter updates) stay where their parameter is pinned. Throws Failure when nothing legal exists;
 // Cancelled is the caller's: an empty result means that `stop` was requested.
