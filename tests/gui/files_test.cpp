@@ -93,7 +93,7 @@ class FilesTest : public QObject {
     auto* problems = window_->findChild<QTreeWidget*>("problems");
     const std::pair<QByteArray, std::vector<const char*>> files[] = {
         {"{\"model\": {\"name\": \"nope\"}, \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 0}]}, \"colour\": 3}",
-         {"colour", "sharding", "optimizer", "steps", "size 0", "nope"}},
+         {"colour", "sharding", "data", "seed", "steps", "size 0", "nope"}},
         {"{\"model\": ", {"ends too early"}},
         {"", {"empty"}},
         {"no json at all", {"syntax"}}};
