@@ -1,13 +1,10 @@
 #pragma once
 
-#include <compare>
+#include "engine/program/step.h"
 
 namespace shardscope {
 
-// A step of the plan that is shown: its index in Program::steps.
-struct StepRef {
-  int index = 0;
-  auto operator<=>(const StepRef&) const = default;
-};
+// A step of the plan that is shown. Ascending is program order.
+using StepRef = StepId;
 
 }  // namespace shardscope

@@ -23,7 +23,7 @@ QPixmap kind_mark(StepKind kind) {
 // The op that needs it, by its name in the model.
 QString op_text(const Plan& plan, const Step& step) {
   const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
-  return short_name(has_op ? plan.graph->ops[step.op].name : step.name);
+  return short_name(has_op ? plan.graph->ops[step.op].name : plan.step_name(step));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ int CollectivesModel::columnCount(const QModelIndex&) const { return columns; }
 QVariant CollectivesModel::number(StepRef id, int column) const {
   if (column == payload_column) return double(step(id).payload_bytes);
   if (column == wire_column) return step(id).wire_bytes;
-  if (column == predicted_column) return step(id).seconds;
+  if (column == predicted_column) return plan_->step_seconds[id];
   if (column != measured_column) return {};
   const std::optional<double> seconds = workspace_.measured_seconds(id);
   return seconds ? QVariant(*seconds) : QVariant();
@@ -73,7 +73,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     case step_role: return QVariant::fromValue(id);
     case sort_role:
       if (value.isValid()) return value;
-      if (column == phase_column) return position_of(id);
+      if (column == phase_column) return *position_of(*plan_, id);
       return data(index, Qt::DisplayRole);
     case Qt::TextAlignmentRole:
       if (column >= payload_column && column <= measured_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
@@ -91,10 +91,10 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));
     case phase_column: return qt(name(step.phase));
-    case predicted_column: return qt(seconds_text(step.seconds));
+    case predicted_column: return qt(seconds_text(plan_->step_seconds[id]));
     case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
     case op_column: return op_text(*plan_, step);
-    default: return short_cause(qt(step.cause));
+    default: return short_cause(qt(plan_->cause(step)));
   }
 }
 
@@ -105,7 +105,7 @@ QString CollectivesModel::exact_text(int row, int column) const {
   if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
   if (column == predicted_column || column == measured_column)
     return value.isValid() ? QString::number(value.toDouble() * 1e3, 'f', 4) + " ms" : QString();
-  if (column == cause_column) return qt(step.cause);
+  if (column == cause_column) return qt(plan_->cause(step));
   return data(index(row, column), Qt::DisplayRole).toString();
 }
 
@@ -143,7 +143,7 @@ QString CollectivesModel::totals_text() const {
   for (const StepRef id : steps_) {
     payload += double(step(id).payload_bytes);
     wire += step(id).wire_bytes;
-    predicted += step(id).seconds;
+    predicted += plan_->step_seconds[id];
     const QVariant value = number(id, measured_column);
     has_measured |= value.isValid();
     measured += value.toDouble();

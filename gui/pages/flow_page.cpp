@@ -81,7 +81,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case kind_role: return static_cast<int>(step.kind);
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: {
-      if (!reshard) return short_name(step.name);
+      if (!reshard) return short_name(plan_->step_name(step));
       const QString over = axes_text(plan_->mesh, step.axes);
       return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
     }
@@ -97,13 +97,13 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
       return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
     case array_role: return QVariant::fromValue(result_of(step));
     case Qt::ToolTipRole: {
-      QStringList lines{qt(step.name)};
-      if (!step.cause.empty()) lines << short_cause(qt(step.cause));
+      QStringList lines{qt(plan_->step_name(step))};
+      if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
       for (int value : step.outputs) {
         const ProgramValue& lies = plan_->program.values[value];
         lines << tr("gives %1, local %2").arg(layout_text(*plan_, value), qt(to_string(lies.local_shape)));
       }
-      lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
+      lines << tr("predicted %1").arg(qt(seconds_text(plan_->step_seconds[id])));
       return lines.join('\n');
     }
     default: return {};

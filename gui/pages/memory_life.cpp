@@ -28,8 +28,8 @@ QRectF MemoryLife::body() const { return QRectF(56, 34, std::max(20, width() - 7
 void MemoryLife::take_plan() {
   if (plan_ != workspace_.planner.plan()) {
     plan_ = workspace_.planner.plan();
-    window_ = whole_life(plan_->program);
-    live_ = live_bytes(plan_->program);
+    window_ = whole_life(plan_->arena);
+    live_ = live_bytes(plan_->arena);
     rebuild();
   }
   update();
@@ -37,12 +37,12 @@ void MemoryLife::take_plan() {
 
 void MemoryLife::rebuild() {
   rects_.clear();
-  if (plan_) rects_ = visible_buffers(plan_->program, window_, body().width(), body().height());
+  if (plan_) rects_ = visible_buffers(plan_->arena, window_, body().width(), body().height());
   update();
 }
 
 void MemoryLife::show_steps(double first, double last) {
-  const MemoryWindow all = whole_life(plan_->program);
+  const MemoryWindow all = whole_life(plan_->arena);
   const double span = std::clamp(last - first, std::min(4.0, all.last_step), all.last_step);
   window_.first_step = std::clamp(first, 0.0, all.last_step - span);
   window_.last_step = window_.first_step + span;
@@ -89,7 +89,7 @@ void MemoryLife::paintEvent(QPaintEvent*) {
   paint_axes(painter);
   painter.setClipRect(at);
   for (const BufferRect& rect : rects_) {
-    const Buffer& buffer = plan_->program.buffers[rect.buffer];
+    const Buffer& buffer = plan_->arena.buffers[rect.buffer];
     const QColor fill = category_color(buffer.category, theme());
     const QRectF place(at.x() + rect.place.x, at.bottom() - rect.place.bottom(), rect.place.width, rect.place.height);
     painter.fillRect(place, fill);
@@ -100,14 +100,15 @@ void MemoryLife::paintEvent(QPaintEvent*) {
     }
     if (place.width() > 70 && place.height() > 15) {
       painter.setPen(text_on(fill));
+      const QString title = qt(plan_->buffer_name(buffer));
       painter.drawText(place.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                       painter.fontMetrics().elidedText(qt(buffer.name), Qt::ElideMiddle, int(place.width()) - 10));
+                       painter.fontMetrics().elidedText(title, Qt::ElideMiddle, int(place.width()) - 10));
     }
   }
-  const std::optional<StepRef> step = workspace_.selection.step();
-  if (step && position_of(*step) >= window_.first_step && position_of(*step) <= window_.last_step) {
-    const double x = at.x() + (position_of(*step) + 0.5 - window_.first_step) /
-                                  (window_.last_step - window_.first_step + 1) * at.width();
+  const std::optional<int> step = position_of(*plan_, workspace_.selection.step());
+  if (step && *step >= window_.first_step && *step <= window_.last_step) {
+    const double x =
+        at.x() + (*step + 0.5 - window_.first_step) / (window_.last_step - window_.first_step + 1) * at.width();
     painter.setPen(QPen(theme().accent, 2));
     painter.drawLine(QPointF(x, at.top()), QPointF(x, at.bottom()));
   }
@@ -121,9 +122,9 @@ QString MemoryLife::tip_at(const QPointF& point) const {
   QString text;
   for (const BufferRect& rect : rects_) {
     if (!rect.place.contains(point.x() - at.x(), at.bottom() - point.y())) continue;
-    const Buffer& buffer = plan_->program.buffers[rect.buffer];
+    const Buffer& buffer = plan_->arena.buffers[rect.buffer];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
-               .arg(qt(buffer.name), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
+               .arg(qt(plan_->buffer_name(buffer)), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
                     qt(exact_number(buffer.offset)))
                .arg(buffer.first)
                .arg(buffer.last);
@@ -132,8 +133,8 @@ QString MemoryLife::tip_at(const QPointF& point) const {
   if (step >= 0 && step < static_cast<int>(live_.size())) {
     int64_t live = 0;
     for (int64_t bytes : live_[step]) live += bytes;
-    text +=
-        tr("step %1, %2: %3 in use").arg(step).arg(qt(plan_->program.steps[step].name), qt(bytes_text(double(live))));
+    const QString title = qt(plan_->step_name(plan_->steps()[step]));
+    text += tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(live))));
   }
   return text;
 }
@@ -154,7 +155,7 @@ void MemoryLife::mousePressEvent(QMouseEvent* event) {
   if (!plan_ || !at.contains(event->position())) return;
   const double steps = window_.last_step - window_.first_step + 1;
   const int step = static_cast<int>(window_.first_step + (event->position().x() - at.x()) / at.width() * steps);
-  workspace_.selection.select_step(step_at(std::clamp(step, 0, static_cast<int>(plan_->program.steps.size()) - 1)));
+  workspace_.selection.select_step(step_at(*plan_, std::clamp(step, 0, plan_->steps().size() - 1)));
 }
 
 void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
@@ -166,7 +167,7 @@ void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
 
 void MemoryLife::mouseDoubleClickEvent(QMouseEvent*) {
   if (!plan_) return;
-  window_ = whole_life(plan_->program);
+  window_ = whole_life(plan_->arena);
   rebuild();
 }
 

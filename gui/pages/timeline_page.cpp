@@ -39,7 +39,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : QWidget(pare
 void TimelinePage::take_plan() {
   if (plan_ != workspace_.planner.plan()) {
     plan_ = workspace_.planner.plan();
-    PredictedTimeline predicted = predict(plan_->program);
+    PredictedTimeline predicted = predict(*plan_);
     predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
     lanes_.clear();
     lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
@@ -53,13 +53,14 @@ void TimelinePage::take_plan() {
 void TimelinePage::take_measurements() {
   lanes_.resize(std::min<size_t>(lanes_.size(), 2));
   update();
-  if (!plan_ || !workspace_.measured_seconds(step_at(0))) return;
+  if (!plan_ || !workspace_.measured_seconds(step_at(*plan_, 0))) return;
   Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true};
   double at = 0;
-  for (const StepRef step : steps_of(*plan_)) {
-    const double seconds = workspace_.measured_seconds(step).value_or(0);
-    Lane& lane = is_collective(find_step(*plan_, step)->kind) ? collectives : compute;
-    lane.slices.slices.push_back({at, at + seconds, position_of(step)});
+  const SequenceSteps steps = plan_->steps();
+  for (int position = 0; position < steps.size(); ++position) {
+    const double seconds = workspace_.measured_seconds(steps.id(position)).value_or(0);
+    Lane& lane = is_collective(steps[position].kind) ? collectives : compute;
+    lane.slices.slices.push_back({at, at + seconds, position});
     at += seconds;
   }
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
@@ -132,12 +133,12 @@ void TimelinePage::paint_phases(QPainter& painter) const {
   const double scale = lane.width() / (end_ - begin_);
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, top - 30, left - 14, 16), Qt::AlignRight | Qt::AlignVCenter, tr("predicted phases"));
-  const std::vector<Step>& steps = plan_->program.steps;
+  const SequenceSteps steps = plan_->steps();
   double at = 0;
-  for (size_t first = 0; first < steps.size();) {
+  for (int first = 0; first < steps.size();) {
     const Phase phase = steps[first].phase;
     const double start = at;
-    for (; first < steps.size() && steps[first].phase == phase; ++first) at += steps[first].seconds;
+    for (; first < steps.size() && steps[first].phase == phase; ++first) at += plan_->seconds(first);
     const double a = std::clamp((start - begin_) * scale, 0.0, lane.width());
     const double b = std::clamp((at - begin_) * scale, 0.0, lane.width());
     if (b - a < 0.5) continue;
@@ -162,21 +163,21 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
   for (const TimelineSlice& slice : lane.slices.slices) total += slice.end - slice.start;
   painter.drawText(QRectF(0, place.center().y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignTop,
                    (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(total))));
+  const std::optional<int> selected = position_of(*plan_, workspace_.selection.step());
   for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin_, end_, place.width())) {
-    const int id = lane.slices.slices[bar.first].step;
-    const Step& step = plan_->program.steps[id];
+    const int first = lane.slices.slices[bar.first].step;
+    const Step& step = plan_->steps()[first];
     const QRectF rect(place.x() + bar.x, place.y() + 4, std::max(1.0, bar.width), place.height() - 8);
     const QColor fill = step_color(step.kind, theme());
     painter.fillRect(rect, bar.folded() ? mix(fill, theme().window, 0.35) : fill);
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : qt(step.name).section('/', -2);
+      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : qt(plan_->step_name(step)).section('/', -2);
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
     }
-    const std::optional<StepRef> selected = workspace_.selection.step();
-    if (selected >= step_at(id) && selected <= step_at(lane.slices.slices[bar.last].step)) {
+    if (selected >= first && selected <= lane.slices.slices[bar.last].step) {
       painter.setPen(QPen(theme().accent, 2));
       painter.setBrush(Qt::NoBrush);
       painter.drawRect(rect.adjusted(-1, -1, 1, 1));
@@ -202,18 +203,19 @@ QString TimelinePage::tip_at(const QPointF& point) const {
   if (at.bar.folded())
     return tr("%1 steps, %2 to %3\n%4 in all; zoom in to tell them apart")
         .arg(at.bar.last - at.bar.first + 1)
-        .arg(qt(plan_->program.steps[slices[at.bar.first].step].name),
-             qt(plan_->program.steps[slices[at.bar.last].step].name),
+        .arg(qt(plan_->step_name(plan_->steps()[slices[at.bar.first].step])),
+             qt(plan_->step_name(plan_->steps()[slices[at.bar.last].step])),
              qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
-  const int id = slices[at.bar.first].step;
-  const Step& step = plan_->program.steps[id];
-  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(step.name))};
-  lines << tr("predicted %1").arg(qt(seconds_text(step.seconds)));
-  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(id)))
-    lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, step.seconds)));
+  const int position = slices[at.bar.first].step;
+  const Step& step = plan_->steps()[position];
+  const double predicted = plan_->seconds(position);
+  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan_->step_name(step)))};
+  lines << tr("predicted %1").arg(qt(seconds_text(predicted)));
+  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(*plan_, position)))
+    lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
   if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
   if (is_collective(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
-  if (!step.cause.empty()) lines << short_cause(qt(step.cause));
+  if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
   return lines.join('\n');
 }
 
@@ -241,7 +243,7 @@ void TimelinePage::mouseMoveEvent(QMouseEvent* event) {
 void TimelinePage::mouseReleaseEvent(QMouseEvent* event) {
   if (dragging_ || !plan_) return;
   const Hit at = hit(event->position());
-  workspace_.selection.select_step(at.lane ? std::optional(step_at(at.lane->slices.slices[at.bar.first].step))
+  workspace_.selection.select_step(at.lane ? std::optional(step_at(*plan_, at.lane->slices.slices[at.bar.first].step))
                                            : std::nullopt);
 }
 

@@ -197,7 +197,9 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
     auto* item = new QTreeWidgetItem(
         costs_, {tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)), qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, QVariant::fromValue(id));
-    item->setToolTip(0, QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(step.name), short_cause(qt(step.cause))));
+    item->setToolTip(
+        0,
+        QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(plan->step_name(step)), short_cause(qt(plan->cause(step)))));
     item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                                       .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
                                                       .arg(step.inputs.size())
@@ -251,18 +253,19 @@ void InspectorPanel::show_step() {
     rows.emplace_back(name, value);
     tips.push_back(tip);
   };
-  row(tr("Op"), breakable(qt(step.name)), qt(step.name));
+  const QString title = qt(plan->step_name(step)), cause = qt(plan->cause(step));
+  row(tr("Op"), breakable(title), title);
   row(tr("Phase"), qt(name(step.phase)));
   if (is_collective(step.kind)) {
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
     row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }
-  if (!step.cause.empty()) row(tr("Cause"), breakable(short_cause(qt(step.cause))), qt(step.cause));
+  if (!cause.isEmpty()) row(tr("Cause"), breakable(short_cause(cause)), cause);
   for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
     const ProgramValue& lies = plan->program.values[step.outputs[i]];
     row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
-        qt(lies.name));
+        qt(plan->value_name(step.outputs[i])));
     if (step.kind != StepKind::compute) continue;
     const auto layout = std::ranges::find(plan->layouts, lies.graph_value, &ValueLayout::value);
     if (layout != plan->layouts.end() && lies.graph_value != no_id && !layout->origin.text.empty())
@@ -270,10 +273,10 @@ void InspectorPanel::show_step() {
   }
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
   if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
-  row(tr("Predicted"), qt(seconds_text(step.seconds)));
+  row(tr("Predicted"), qt(seconds_text(plan->step_seconds[*id])));
   if (const std::optional<double> seconds = workspace_.measured_seconds(*id))
     row(tr("Measured"), qt(seconds_text(*seconds)));
-  fill(step_, tr("Step %1: %2").arg(position_of(*id)).arg(qt(name(step.kind))), rows, tips);
+  fill(step_, tr("Step %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows, tips);
 }
 
 }  // namespace shardscope

@@ -20,14 +20,15 @@ const ValueLayout* find_layout(const Plan& plan, ValueId value) {
   return found == plan.layouts.end() ? nullptr : &*found;
 }
 
+// A parameter and what the optimizer keeps of it: their values before and after a step, and its gradient.
 void add_graph_values(ArrayFacts& facts, const Plan& plan, const ParameterPlan& planned) {
-  if (!plan.graph) return;
-  for (const Parameter& parameter : plan.graph->parameters) {
-    if (parameter.path != planned.path) continue;
-    facts.graph_values = {parameter.value, parameter.gradient, parameter.updated};
-    facts.graph_values.insert(facts.graph_values.end(), parameter.state.begin(), parameter.state.end());
-    facts.graph_values.insert(facts.graph_values.end(), parameter.updated_state.begin(), parameter.updated_state.end());
-    std::erase(facts.graph_values, no_id);
+  std::vector<int> stored{planned.value};
+  stored.insert(stored.end(), planned.state_values.begin(), planned.state_values.end());
+  for (const int value : stored) {
+    const ValueId before = plan.program.values[value].graph_value;
+    const State& state = plan.graph->states[plan.graph->values[before].state];
+    for (const ValueId own : {state.before, state.after, state.gradient})
+      if (own != no_id) facts.graph_values.push_back(own);
   }
 }
 

@@ -10,10 +10,11 @@ namespace {
 
 template <class Wanted>
 std::vector<StepRef> steps_where(const Plan& plan, Wanted wanted) {
-  std::vector<StepRef> steps;
-  for (size_t i = 0; i < plan.program.steps.size(); ++i)
-    if (wanted(plan.program.steps[i])) steps.push_back({static_cast<int>(i)});
-  return steps;
+  std::vector<StepRef> found;
+  const SequenceSteps steps = plan.steps();
+  for (int position = 0; position < steps.size(); ++position)
+    if (wanted(steps[position])) found.push_back(steps.id(position));
+  return found;
 }
 
 }  // namespace
@@ -26,13 +27,18 @@ std::vector<StepRef> collectives_of(const Plan& plan) {
   return steps_where(plan, [](const Step& step) { return is_collective(step.kind); });
 }
 
-StepRef step_at(int position) { return {position}; }
+StepRef step_at(const Plan& plan, int position) { return plan.steps().id(position); }
 
-int position_of(StepRef step) { return step.index; }
+std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step) {
+  if (!step) return std::nullopt;
+  const std::optional<int> position = position_of(plan.program.main(), *step);
+  const bool exists =
+      position && step->step >= 0 && step->step < static_cast<int>(plan.program.tasks[step->task].steps.size());
+  return exists ? position : std::nullopt;
+}
 
 const Step* find_step(const Plan& plan, std::optional<StepRef> step) {
-  const auto count = static_cast<int>(plan.program.steps.size());
-  return step && step->index >= 0 && step->index < count ? &plan.program.steps[step->index] : nullptr;
+  return position_of(plan, step) ? &plan.program.tasks[step->task].steps[step->step] : nullptr;
 }
 
 QString short_name(const std::string& name) {
@@ -41,7 +47,7 @@ QString short_name(const std::string& name) {
   return scopes.join('/');
 }
 
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
+QString axes_text(const Mesh& mesh, const AxisList& axes) {
   QStringList names;
   for (AxisIndex axis : axes) names << qt(mesh.axes()[axis].name);
   return names.join(", ");

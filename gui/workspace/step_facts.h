@@ -9,19 +9,20 @@
 
 namespace shardscope {
 
-// The steps of a plan in program order, and the position of each in it.
+// The steps of a plan's main sequence in program order, and the position of each in it. What a person reads of a step
+// (Plan::step_name, Plan::cause) is made when it is shown: a deep model has tens of thousands of steps.
 std::vector<StepRef> steps_of(const Plan& plan);
 std::vector<StepRef> collectives_of(const Plan& plan);
-StepRef step_at(int position);
-int position_of(StepRef step);
-// Null where the plan has no such step.
-const Step* find_step(const Plan& plan, std::optional<StepRef> step);
+StepRef step_at(const Plan& plan, int position);
+// Nothing where the main sequence has no such step.
+std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step);
+const Step* find_step(const Plan& plan, std::optional<StepRef> step);  // null likewise
 
 // The name of an op or a step without the collection "params".
 QString short_name(const std::string& name);
 
 // "data, model": the names of a step's mesh axes.
-QString axes_text(const Mesh& mesh, const std::vector<AxisIndex>& axes);
+QString axes_text(const Mesh& mesh, const AxisList& axes);
 
 // The first of the causes of a bucket of arrays, one a line, and how many more there are; a single cause as it is.
 QString short_cause(const QString& cause);

@@ -27,7 +27,8 @@ struct Workspace {
   // The time that a step of the plan took on the ranks of that run.
   std::optional<double> measured_seconds(StepRef step) const {
     const RunRecord* record = matching_run();
-    const std::optional<double> ms = record ? record->plan_step_ms(position_of(step)) : std::nullopt;
+    const std::optional<int> position = record ? position_of(*planner.plan(), step) : std::nullopt;
+    const std::optional<double> ms = position ? record->plan_step_ms(*position) : std::nullopt;
     return ms ? std::optional(*ms / 1000) : std::nullopt;
   }
 };

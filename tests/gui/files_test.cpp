@@ -1,5 +1,6 @@
 #include <QAbstractButton>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QSettings>
@@ -9,6 +10,7 @@
 #include <QTreeWidget>
 
 #include "engine/config/parse.h"
+#include "engine/config/write.h"
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -93,7 +95,7 @@ class FilesTest : public QObject {
     auto* problems = window_->findChild<QTreeWidget*>("problems");
     const std::pair<QByteArray, std::vector<const char*>> files[] = {
         {"{\"model\": {\"name\": \"nope\"}, \"mesh\": {\"axes\": [{\"name\": \"data\", \"size\": 0}]}, \"colour\": 3}",
-         {"colour", "sharding", "optimizer", "steps", "size 0", "nope"}},
+         {"colour", "sharding", "data", "seed", "steps", "size 0", "nope"}},
         {"{\"model\": ", {"ends too early"}},
         {"", {"empty"}},
         {"no json at all", {"syntax"}}};
@@ -129,6 +131,30 @@ class FilesTest : public QObject {
     QVERIFY(window_->mesh_bar()->field(0)->property("invalid").toBool());
     set_axis_size(document(), 0, 4);
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  void a_file_without_optimizer_is_shown_forward_alone() {
+    RunConfig config = document().config();
+    config.optimizer = {};
+    const QString path = folder_.filePath("forward.json");
+    save_run_config(config, path.toStdString());
+    QVERIFY(window_->files().open_file(path));
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(!planner().plan()->trains());
+    QStringList groups;
+    for (const QLabel* label : window_->findChild<SettingsPanel*>()->findChildren<QLabel*>()) groups << label->text();
+    QVERIFY2(groups.contains("Optimizer \u2014 none"), qPrintable(groups.join(", ")));
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
+      QVERIFY(window_->show_page(page));
+      QVERIFY(!window_->grab().isNull());
+    }
+    const int last = planner().plan()->steps().size() - 1;
+    window_->workspace().selection.select_step(step_at(*planner().plan(), last));
+    QVERIFY(find_step(*planner().plan(), window_->workspace().selection.step()));
+    set_steps(document(), 3);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    document().save(path);
+    QVERIFY(load_run_config(path.toStdString()).optimizer.name.empty());
   }
 
   void what_is_saved_by_the_dialog_is_opened_by_the_dialog() {

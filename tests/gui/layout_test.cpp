@@ -2,10 +2,12 @@
 #include <QChart>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLegendMarker>
 #include <QLineSeries>
 #include <QMouseEvent>
 #include <QScrollArea>
 #include <QSettings>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextDocument>
@@ -13,13 +15,14 @@
 #include <QToolButton>
 #include <QTreeView>
 #include <QValueAxis>
+#include <atomic>
 #include <cmath>
 
+#include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/run/run_curves.h"
-#include "gui/window/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"
@@ -66,11 +69,31 @@ class LayoutTest : public QObject {
     for (size_t i = 0; i < milliseconds.size(); ++i) {
       StepMessage step;
       step.step = static_cast<int64_t>(i);
-      step.loss = 7.5 - 0.1 * double(i);
-      step.accuracy = 0.01 * double(i);
+      step.metrics = {{"loss", 7.5 - 0.1 * double(i)}, {"accuracy", 0.01 * double(i)}};
       step.step_ms = milliseconds[i];
       run.receive(step);
     }
+  }
+
+  // Values 1, 2, 3, ... of the metrics in every step, a tenth lower from step to step.
+  void receive_metrics(const std::vector<std::string>& names, int steps) {
+    RunControl& run = window_->workspace().run;
+    run.begin_replay(planner().plan());
+    for (int i = 0; i < steps; ++i) {
+      StepMessage step;
+      step.step = i;
+      step.step_ms = 1000;
+      for (size_t m = 0; m < names.size(); ++m) step.metrics.push_back({names[m], double(m + 1) - 0.1 * i});
+      run.receive(step);
+    }
+  }
+
+  // The solid or dotted curves of a chart, as a person tells them apart: label and colour.
+  static QList<QLineSeries*> curves_of(RunCurve* chart) {
+    QList<QLineSeries*> curves;
+    for (QAbstractSeries* series : chart->chart()->series())
+      if (auto* line = qobject_cast<QLineSeries*>(series); line && line->pen().style() != Qt::DashLine) curves << line;
+    return curves;
   }
 
   static QValueAxis* vertical(RunCurve* curve) {
@@ -125,7 +148,7 @@ class LayoutTest : public QObject {
   }
 
   void every_value_of_the_inspector_is_whole_at_any_width() {
-    window_->workspace().selection.select_array("params/Embed_0/embedding");
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
     QTRY_VERIFY(inspector_texts().contains("[data] [model]"));
     for (const QSize& size :
          {QSize(900, 600), QSize(980, 700), QSize(1040, 700), QSize(1280, 800), QSize(1600, 1000)}) {
@@ -219,8 +242,63 @@ class LayoutTest : public QObject {
     }
   }
 
+  void metrics_of_one_kind_share_a_chart_with_a_legend_and_others_have_their_own() {
+    receive_metrics({"loss", "accuracy", "z_loss"}, 5);
+    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    auto* losses = window_->findChild<RunCurve*>("lossCurve");
+    auto* accuracies = window_->findChild<RunCurve*>("accuracyCurve");
+    QTRY_VERIFY(losses->isVisible() && accuracies->isVisible());
+    QCOMPARE(window_->findChildren<RunCurve*>().size(), 3);
+
+    QTRY_COMPARE(curves_of(losses).size(), 2);
+    QTRY_COMPARE(curves_of(losses)[0]->points().size(), 5);
+    QCOMPARE(curves_of(losses)[0]->name(), QString("Loss  0.6000"));
+    QCOMPARE(curves_of(losses)[1]->name(), QString("Z loss  2.6000"));
+    QVERIFY(curves_of(losses)[0]->pen().color() != curves_of(losses)[1]->pen().color());
+    QVERIFY(losses->chart()->legend()->isVisible());
+    int named = 0;
+    for (const QLegendMarker* marker : losses->chart()->legend()->markers()) named += marker->isVisible();
+    QCOMPARE(named, 2);
+    for (int i = 0; i < 5; ++i) QCOMPARE(curves_of(losses)[1]->points()[i], QPointF(i, 3 - 0.1 * i));
+
+    QCOMPARE(curves_of(accuracies).size(), 1);
+    QVERIFY(!accuracies->chart()->legend()->isVisible());
+    QCOMPARE(accuracies->chart()->title(), QString("Accuracy  160.00%"));
+    for (int i = 0; i < 5; ++i) QCOMPARE(curves_of(accuracies)[0]->points()[i], QPointF(i, (2 - 0.1 * i) * 100));
+  }
+
+  void any_number_of_metrics_is_shown_and_a_new_run_shows_just_its_own() {
+    std::vector<std::string> losses, kinds;
+    for (size_t i = 0; i < max_metrics; ++i) {
+      losses.push_back("l" + std::to_string(i) + "_loss");
+      kinds.push_back("kind" + std::to_string(i));
+    }
+    const std::vector<std::pair<std::vector<std::string>, int>> runs = {
+        {losses, 1}, {{}, 0}, {kinds, static_cast<int>(max_metrics)}, {{"loss"}, 1}, {{"loss", "accuracy"}, 2}};
+    int steps = 2;
+    for (const auto& [names, charts] : runs) {
+      receive_metrics(names, ++steps);
+      QTRY_COMPARE(window_->findChildren<RunCurve*>().size(), charts + 1);
+      auto* area = window_->findChild<RunCurves*>();
+      QTRY_VERIFY(window_->findChild<RunCurve*>("timeCurve")->isVisible());
+      QSet<QString> looks;
+      qsizetype curves = 0;
+      for (RunCurve* chart : window_->findChildren<RunCurve*>()) {
+        QTRY_VERIFY(area->rect().contains(chart->geometry()));
+        if (chart->objectName() == "timeCurve") continue;
+        for (const QLineSeries* curve : curves_of(chart)) {
+          ++curves;
+          QTRY_COMPARE(curve->points().size(), steps);
+          looks += chart->objectName() + curve->pen().color().name() + QString::number(curve->pen().style());
+        }
+      }
+      QCOMPARE(curves, qsizetype(names.size()));
+      QCOMPARE(looks.size(), curves);
+    }
+  }
+
   void both_layout_modes_stand_side_by_side_and_one_can_be_chosen() {
-    window_->showPage("collectives");
+    window_->show_page("collectives");
     auto* modes = window_->findChild<ModeComparison*>();
     for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
       set_mode(document(), mode);
@@ -238,7 +316,7 @@ class LayoutTest : public QObject {
   }
 
   void the_comparison_follows_edits() {
-    window_->showPage("collectives");
+    window_->show_page("collectives");
     auto* modes = window_->findChild<ModeComparison*>();
     for (const int size : {2, 1, 4}) {
       set_axis_size(document(), 0, size);
@@ -248,9 +326,9 @@ class LayoutTest : public QObject {
   }
 
   void a_chosen_collective_tells_the_first_cause_and_how_many_more() {
-    window_->workspace().selection.select_step(0);
-    QTRY_VERIFY(inspector_texts().join('\n').contains("[model] (and 2 more)"));
     const Plan& plan = *planner().plan();
+    window_->workspace().selection.select_step(step_at(plan, 0));
+    QTRY_VERIFY(inspector_texts().join('\n').contains("[model] (and 2 more)"));
     const QString cause = QString::fromStdString(plan.cause(plan.steps()[0]));
     QCOMPARE(cause.count('\n'), 2);
     bool whole = false;
@@ -262,17 +340,42 @@ class LayoutTest : public QObject {
   }
 
   void an_activation_chosen_in_the_flow_tells_why_it_lies_so() {
-    window_->showPage("flow");
+    window_->show_page("flow");
     auto* flow = window_->findChild<QListView*>("flow");
+    const StepRef second = step_at(*planner().plan(), 1);
     for (int row = 0; row < flow->model()->rowCount(); ++row)
-      if (flow->model()->index(row, 0).data(FlowModel::step_role).toInt() == 1)
+      if (flow->model()->index(row, 0).data(FlowModel::step_role).value<StepRef>() == second)
         flow->setCurrentIndex(flow->model()->index(row, 0));
-    QCOMPARE(window_->workspace().selection.step(), 1);
+    QCOMPARE(window_->workspace().selection.step(), std::optional(second));
     QTRY_VERIFY(inspector_texts().contains("saves 12 MiB a step"));
   }
 
+  void an_op_activated_in_the_flow_selects_the_array_that_it_computes() {
+    window_->show_page("flow");
+    auto* flow = window_->findChild<QListView*>("flow");
+    flow->setCurrentIndex(flow->model()->index(1, 0));
+    flow->setFocus();
+    QTest::keyClick(flow, Qt::Key_Return);
+    QVERIFY(window_->workspace().selection.array() == ArrayRef(ValueRef{"hidden"}));
+    QTRY_VERIFY(inspector_texts().contains("hidden"));
+  }
+
+  void every_array_is_found_by_its_name_and_by_its_title() {
+    std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}, ValueRef{"hidden"}};
+    for (const ParameterPlan& parameter : planner().plan()->parameters) {
+      arrays.push_back(ParameterRef{parameter.path});
+      for (const std::string& state : parameter.state_names) arrays.push_back(StateRef{state, parameter.path});
+    }
+    for (const ArrayRef& array : arrays) {
+      QVERIFY2(find_array(planner(), name_of(array)) == array, qPrintable(name_of(array)));
+      QVERIFY(array_facts(window_->workspace(), array));
+    }
+    QVERIFY(find_array(planner(), "Dense_0/bias") == ArrayRef(ParameterRef{{"params", "Dense_0", "bias"}}));
+    QVERIFY(!find_array(planner(), "nowhere"));
+  }
+
   void a_chosen_theme_and_the_docks_are_there_the_next_time() {
-    window_->rememberArrangement();
+    window_->remember_arrangement();
     auto* dock = window_->findChild<QDockWidget*>("inspector");
     window_->resize(1300, 820);
     window_->resizeDocks({dock}, {277}, Qt::Horizontal);
@@ -287,11 +390,53 @@ class LayoutTest : public QObject {
     QCOMPARE(remembered_theme(), ThemeChoice::dark);
 
     MainWindow next(made::source(), "/nowhere/shardrun");
-    next.rememberArrangement();
+    next.remember_arrangement();
     next.show();
     QVERIFY(QTest::qWaitForWindowExposed(&next));
     QTRY_COMPARE(next.findChild<QDockWidget*>("inspector")->width(), 277);
     QVERIFY(next.findChild<QDockWidget*>("run")->isHidden());
+  }
+
+  void a_change_of_theme_repaints_and_never_plans() {
+    auto plans = std::make_shared<std::atomic<int>>(0);
+    PlanSource counted = source();
+    counted.plan = [plans, plan = counted.plan](const RunConfig& config, std::stop_token stop) {
+      ++*plans;
+      return plan(config, stop);
+    };
+    MainWindow window(counted, "/nowhere/shardrun");
+    window.workspace().document.reset(made::config(), {});
+    window.show_page("collectives");
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current() && window.is_settled(), patience);
+    window.workspace().run.begin_replay(window.workspace().planner.plan());
+    StepMessage trained;
+    trained.metrics = {{"loss", 7.5}};
+    window.workspace().run.receive(trained);
+    QTRY_VERIFY(window.findChild<RunCurve*>("lossCurve"));
+    const int before = *plans;
+    QSignalSpy requested(&window.workspace().planner, &Planner::requested);
+    const auto axis_label = [&] {
+      for (const QLabel* label : window.mesh_bar()->findChildren<QLabel*>())
+        if (label->text().endsWith("data")) return label->text();
+      return QString();
+    };
+    QStringList looks;
+    for (const char* text : {"&Dark", "&Light", "&Dark"}) {
+      for (QAction* action : window.findChildren<QAction*>())
+        if (action->text() == text) action->trigger();
+      QVERIFY2(window.grab().toImage().pixelColor(4, window.height() - 4) == theme().window, text);
+      QVERIFY(axis_label().contains(axis_color(0, theme()).name()));
+      QVERIFY(window.findChild<QLabel*>("verdict0")->text().contains(theme().good.name()));
+      for (const char* curve : {"lossCurve", "timeCurve"})
+        QVERIFY2(window.findChild<RunCurve*>(curve)->chart()->titleBrush().color() == theme().text, curve);
+      QTest::qWait(0);
+    }
+    QCOMPARE(requested.count(), 0);
+    QVERIFY(window.is_settled());
+    QCOMPARE(plans->load(), before);
+    apply_theme(*qApp, ThemeChoice::light);
   }
 
   void a_window_that_was_not_asked_to_remember_leaves_no_trace() {

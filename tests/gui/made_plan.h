@@ -4,8 +4,8 @@
 
 #include "engine/mesh/partition_spec.h"
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
 #include "gui/planning/planner.h"
+#include "gui/workspace/array_facts.h"
 
 namespace shardscope::made {
 
@@ -48,6 +48,33 @@ inline int add_value(Plan& plan, const Shape& shape, const Sharding& sharding, V
   return static_cast<int>(plan.program.values.size()) - 1;
 }
 
+// A state of the graph that lies as `follows` does; gives its value.
+inline ValueId add_state(Graph& graph, const ParameterInfo& info, const std::string& collection,
+                         const std::string& name, StateId follows) {
+  State state;
+  state.path = info.path;
+  state.collection = collection;
+  state.before = static_cast<ValueId>(graph.values.size());
+  state.follows = follows;
+  state.trainable = follows == no_id;
+  Value& value = graph.values.emplace_back();
+  value.name = name;
+  value.type = info.type;
+  value.kind = ValueKind::state;
+  value.state = static_cast<StateId>(graph.states.size());
+  graph.states.push_back(state);
+  return state.before;
+}
+
+// A value that is not stored; gives its id.
+inline ValueId add_graph_value(Graph& graph, const std::string& name, TensorType type, ValueKind kind) {
+  Value& value = graph.values.emplace_back();
+  value.name = name;
+  value.type = std::move(type);
+  value.kind = kind;
+  return static_cast<ValueId>(graph.values.size()) - 1;
+}
+
 // A step with an op of that name.
 inline Step make_step(Graph& graph, StepKind kind, const std::string& name, Phase phase) {
   Step step;
@@ -65,9 +92,9 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   auto graph = std::make_shared<Graph>();
   std::vector<Error> errors;
   for (const ParameterInfo& info : parameters()) {
-    const QString key = parameter_key(info.path);
-    const PartitionSpec spec = spec_of(config, key);
-    const std::vector<Error> found = check(spec, plan.mesh, info.type.shape, place_of(key).toStdString());
+    const ParameterRef array{info.path};
+    const PartitionSpec spec = spec_of(config, array);
+    const std::vector<Error> found = check(spec, plan.mesh, info.type.shape, place_of(array).toStdString());
     errors.insert(errors.end(), found.begin(), found.end());
   }
   const int64_t batch = 64;
@@ -80,29 +107,33 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     ParameterPlan parameter;
     parameter.path = info.path;
     parameter.shape = info.type.shape;
-    const QString key = parameter_key(info.path);
-    parameter.spec = spec_of(config, key);
-    parameter.named = is_named(config, key);
+    const ParameterRef array{info.path};
+    const std::string name = name_of(array).toStdString();
+    parameter.spec = spec_of(config, array);
+    parameter.named = is_named(config, array);
     parameter.sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(info.type.shape.size()));
-    const ValueId value = static_cast<ValueId>(graph->values.size());
-    graph->values.push_back({key.toStdString(), info.type, ValueKind::parameter, no_id, 0});
-    graph->parameters.push_back({info.path, value, {}, no_id, no_id, {"mu", "nu"}, {}, {}});
+    const ValueId value = add_state(*graph, info, "params", name, no_id);
+    parameter.state = graph->values[value].state;
     parameter.value = add_value(plan, info.type.shape, parameter.sharding, value, MemoryCategory::parameters, 0, 3);
     parameter.state_names = {"mu", "nu"};
-    for (size_t i = 0; i < parameter.state_names.size(); ++i)
+    for (const std::string& state : parameter.state_names) {
+      const ValueId kept =
+          add_state(*graph, info, "optimizer/" + state, "optimizer/" + state + "/" + name, parameter.state);
       parameter.state_values.push_back(
-          add_value(plan, info.type.shape, parameter.sharding, no_id, MemoryCategory::optimizer, 0, 3));
+          add_value(plan, info.type.shape, parameter.sharding, kept, MemoryCategory::optimizer, 0, 3));
+    }
     plan.parameters.push_back(parameter);
   }
   Sharding tokens = to_sharding(config.sharding.in, plan.mesh, 2);
-  graph->values.push_back({"tokens", {{64, 128}, DType::i32}, ValueKind::input, no_id, 0});
-  graph->inputs["tokens"] = 3;
-  plan.layouts.push_back({3, "tokens", {64, 128}, tokens, {Origin::Kind::user, "you set it"}});
+  const ValueId input = add_graph_value(*graph, "tokens", {{64, 128}, DType::i32}, ValueKind::input);
+  graph->inputs["tokens"] = input;
+  plan.layouts.push_back({input, "tokens", {64, 128}, tokens, {Origin::Kind::user, "you set it"}});
 
   const ParameterPlan& embedding = plan.parameters.front();
-  const int whole = add_value(plan, embedding.shape, Sharding::replicated(2), 0, MemoryCategory::collectives, 0, 1);
-  graph->values.push_back({"hidden", {{64, 512}, DType::f32}, ValueKind::result, no_id, 0});
-  const int hidden = add_value(plan, {64, 512}, Sharding::replicated(2), 4, MemoryCategory::activations, 1, 2);
+  const ValueId table = plan.program.values[embedding.value].graph_value;
+  const int whole = add_value(plan, embedding.shape, Sharding::replicated(2), table, MemoryCategory::collectives, 0, 1);
+  const ValueId output = add_graph_value(*graph, "hidden", {{64, 512}, DType::f32}, ValueKind::result);
+  const int hidden = add_value(plan, {64, 512}, Sharding::replicated(2), output, MemoryCategory::activations, 1, 2);
   const double shards = double(plan.mesh.device_count());
   const double bytes = 1024 * 512 * 4;
   Step gather = make_step(*graph, StepKind::all_gather, "params/Embed_0/gather", Phase::forward);

@@ -16,11 +16,11 @@
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
-#include "gui/panels/array_facts.h"
+#include "gui/look/appearance.h"
 #include "gui/run/run_comparison.h"
-#include "gui/window/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "gui/workspace/array_facts.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;
@@ -107,7 +107,7 @@ class TrainingTest : public QObject {
     QCOMPARE(run().state(), RunControl::State::finished);
     const RunRecord& record = run().record();
     QCOMPARE(record.steps.size(), size_t{8});
-    for (const StepMessage& step : record.steps) QVERIFY(std::isfinite(step.loss));
+    for (const StepMessage& step : record.steps) QVERIFY(std::isfinite(value_of(step.metrics, "loss")));
     QVERIFY(record.hello);
     QCOMPARE(record.hello->plan_hash, planner().plan()->hash);
     QVERIFY(record.is_of(*planner().plan()));
@@ -235,15 +235,16 @@ class TrainingTest : public QObject {
   void the_arrays_of_a_bucket_share_its_bytes() {
     open(load_preset(default_preset));
     const Plan& plan = *planner().plan();
-    std::map<int, double> shares;
+    std::map<StepRef, double> shares;
     for (const ParameterPlan& parameter : plan.parameters) {
-      const std::optional<ArrayFacts> facts = array_facts(window_->workspace(), parameter_key(parameter.path));
+      const std::optional<ArrayFacts> facts = array_facts(window_->workspace(), ParameterRef{parameter.path});
       QVERIFY(facts);
-      for (int step : collectives_of(plan, *facts)) shares[step] += wire_share(plan, plan.steps()[step], *facts);
+      for (const StepRef step : collectives_of(plan, *facts))
+        shares[step] += wire_share(plan, *find_step(plan, step), *facts);
     }
     QVERIFY(!shares.empty());
     for (const auto& [id, bytes] : shares) {
-      const Step& step = plan.steps()[id];
+      const Step& step = *find_step(plan, id);
       QVERIFY2(bytes > 0 && bytes <= step.wire_bytes * (1 + 1e-9), plan.step_name(step).c_str());
     }
   }
