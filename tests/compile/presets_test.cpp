@@ -1,4 +1,5 @@
 #include <QTest>
+#include <algorithm>
 #include <map>
 
 #include "engine/compile/compile.h"
@@ -44,6 +45,33 @@ class PresetsTest : public QObject {
       const std::string fault = fault_of(one.plan);
       QVERIFY2(fault.empty(), (one.text() + ": " + fault).c_str());
     }
+  }
+
+  void states_that_start_wrongly_or_change_while_evaluating_are_found() {
+    const Plan& sound = find(preset_names[0], "4x2", LayoutMode::cheapest);
+    const auto initialise = [](Plan& plan) -> Task& {
+      return *std::ranges::find(plan.program.tasks, Phase::initialise, &Task::phase);
+    };
+    const auto fault = [&](auto change) {
+      Plan plan = sound;
+      change(plan);
+      for (Sequence& sequence : plan.program.sequences) {
+        sequence = make_sequence(sequence.purpose, sequence.runs, plan.program.tasks);
+      }
+      return fault_of(plan);
+    };
+    QCOMPARE(fault([](Plan&) {}), std::string());
+    QVERIFY(!fault([&](Plan& plan) {
+               const std::vector<Step>& steps = initialise(plan).steps;
+               std::swap(plan.arena.buffer_of[steps[0].outputs[0]], plan.arena.buffer_of[steps[1].outputs[0]]);
+             }).empty());
+    QVERIFY(!fault([&](Plan& plan) { initialise(plan).steps.pop_back(); }).empty());
+    QVERIFY(!fault([&](Plan& plan) { initialise(plan).steps.push_back(initialise(plan).steps[0]); }).empty());
+    QVERIFY(!fault([&](Plan& plan) {
+               for (Sequence& sequence : plan.program.sequences) {
+                 if (sequence.purpose == Purpose::evaluate) sequence.runs = plan.program.main().runs;
+               }
+             }).empty());
   }
 
   void as_written_moves_no_more_than_xla() {

@@ -211,12 +211,12 @@ class OpPlacementTest : public QObject {
         Sharding sharding = operand_sharding(rule, placement, static_cast<int>(i));
         Box box = shard_box(sharding, mesh, type.shape, device);
         parts.emplace_back(element_count(box.size) * byte_size(type.dtype));
-        // A partial operand is split 0.6 / 0.4 along each axis over which it is partial.
+        // A partial operand is split 0.6 / 0.4 along each axis over which it is partial, integers 1 / 0.
+        const double major = is_float(type.dtype) ? 0.6 : 1;
         double share = 1;
         for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
-          if ((sharding.partial >> axis) & 1) share *= mesh.coordinate(device, axis) == 0 ? 0.6 : 0.4;
+          if ((sharding.partial >> axis) & 1) share *= mesh.coordinate(device, axis) == 0 ? major : 1 - major;
         }
-        if (!is_float(type.dtype)) share = device == 0 || sharding.partial == 0 ? 1 : 0;
         for_each_element(box, type.shape, [&](int64_t local, int64_t global) {
           parts.back().set(type.dtype, local, share * operands[i].get(type.dtype, global));
         });

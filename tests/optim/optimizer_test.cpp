@@ -65,7 +65,7 @@ class OptimizerTest : public QObject {
   void an_optimizers_state_follows_its_parameter() {
     Trained made = trained();
     const size_t parameters = made.graph.states.size();
-    find_optimizer("adam")->append(made.graph, options, made.cotangents);
+    find_optimizer("adam")->append(made.graph, options);
     const Graph& graph = made.graph;
     verify(graph);
     QCOMPARE(graph.states.size(), 3 * parameters);
@@ -86,7 +86,7 @@ class OptimizerTest : public QObject {
 
   void first_values_are_made_by_ops_without_operands() {
     Trained made = trained();
-    find_optimizer("adam")->append(made.graph, options, made.cotangents);
+    find_optimizer("adam")->append(made.graph, options);
     for (const State& state : made.graph.states) {
       const Op& op = made.graph.ops[made.graph.values[state.initial].producer];
       QVERIFY(op.definition == &op_definition("initialise") && op.phase == Phase::initialise && op.inputs.empty());
@@ -99,7 +99,7 @@ class OptimizerTest : public QObject {
 
   void an_update_reads_the_values_before_and_makes_those_after() {
     Trained made = trained();
-    find_optimizer("adam")->append(made.graph, options, made.cotangents);
+    find_optimizer("adam")->append(made.graph, options);
     const Graph& graph = made.graph;
     for (StateId id : graph.trainable()) {
       std::vector<const State*> changed{&graph.states[id]};

@@ -1,5 +1,10 @@
 #include <QtTest>
 
+#include "engine/ops/cast.h"
+#include "engine/ops/dropout.h"
+#include "engine/ops/embedding.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/scale.h"
 #include "engine/runtime/kernels/storage.h"
 #include "tests/runtime/kernel_case.h"
 
@@ -58,29 +63,30 @@ class KernelBf16Test : public QObject {
   void kernels_of_bf16_round_the_f32_result_of_the_rounded_operands_once();
   void einsum_of_bf16_is_the_einsum_of_the_rounded_operands();
   void casting_rounds_to_the_nearest_and_back_is_exact();
+  void casting_to_its_own_type_copies();
 };
 
 void KernelBf16Test::kernels_of_bf16_round_the_f32_result_of_the_rounded_operands_once() {
   Random random(1);
   auto normals = [&](Shape shape) { return Operand{shape, random.normals(element_count(shape), 2)}; };
-  const Attributes dropout{{"dropout_rate", 0.3}, {"seed", int64_t{7}}, {"dropout_fold", int64_t{12345}}};
+  const DropoutAttributes dropout{0.3, {key_from_seed(7), 1, 0, 12345}};
   const Shape x{3, 37, 50};
   const std::vector<int32_t> tokens = random.integers(111, 0, 20);
   const std::vector<Comparison> comparisons{
       {"gelu", {}, {normals(x)}, x},
       {"gelu_grad", {}, {normals(x), normals(x)}, x},
-      {"add", {{"equation", std::string("bse,bse->bse")}}, {normals(x), normals(x)}, x},
-      {"add", {{"equation", std::string("bse,e->bse")}}, {normals(x), normals({50})}, x},
-      {"add", {{"equation", std::string("bse,bs->bse")}}, {normals(x), normals({3, 37})}, x},
+      {"add", EquationAttributes{"bse,bse->bse"}, {normals(x), normals(x)}, x},
+      {"add", EquationAttributes{"bse,e->bse"}, {normals(x), normals({50})}, x},
+      {"add", EquationAttributes{"bse,bs->bse"}, {normals(x), normals({3, 37})}, x},
       {"dropout", dropout, {normals(x)}, x},
-      {"dropout", {{"dropout_rate", 0.0}}, {normals(x)}, x},
-      {"reduce_sum", {{"equation", std::string("bse->e")}}, {normals(x)}, {50}},
-      {"reduce_sum", {{"equation", std::string("bse->bs")}}, {normals(x)}, {3, 37}},
-      {"reduce_sum", {{"equation", std::string("bse->eb")}}, {normals(x)}, {50, 3}},
-      {"reduce_sum", {{"equation", std::string("bse->e")}}, {normals(x)}, {50}, {}, DType::f32},
+      {"dropout", DropoutAttributes{}, {normals(x)}, x},
+      {"reduce_sum", EquationAttributes{"bse->e"}, {normals(x)}, {50}},
+      {"reduce_sum", EquationAttributes{"bse->bs"}, {normals(x)}, {3, 37}},
+      {"reduce_sum", EquationAttributes{"bse->eb"}, {normals(x)}, {50, 3}},
+      {"reduce_sum", EquationAttributes{"bse->e"}, {normals(x)}, {50}, {}, DType::f32},
       {"embedding", {}, {normals({20, 50})}, {111, 50}, tokens},
-      {"embedding_grad", {{"vocabulary", int64_t{20}}}, {normals({111, 50})}, {20, 50}, tokens, DType::f32},
-      {"scale", {{"factor", 0.3}}, {normals(x)}, x},
+      {"embedding_grad", EmbeddingGradAttributes{20}, {normals({111, 50})}, {20, 50}, tokens, DType::f32},
+      {"scale", ScaleAttributes{0.3}, {normals(x)}, x},
   };
   for (const Comparison& comparison : comparisons) {
     for (int threads : {1, 2}) {
@@ -93,7 +99,7 @@ void KernelBf16Test::einsum_of_bf16_is_the_einsum_of_the_rounded_operands() {
   Random random(2);
   for (int64_t batch : {4, 300}) {
     const Operand x{{batch, 60}, random.normals(batch * 60)}, kernel{{60, 5, 8}, random.normals(60 * 40)};
-    Comparison comparison{"einsum", {{"equation", std::string("be,ehd->bhd")}}, {x, kernel}, {batch, 5, 8}};
+    Comparison comparison{"einsum", EquationAttributes{"be,ehd->bhd"}, {x, kernel}, {batch, 5, 8}};
     for (int threads : {1, 2}) {
       comparison.dtype = DType::f32;
       const std::vector<float> f32 = comparison.expected(threads);
@@ -109,13 +115,23 @@ void KernelBf16Test::casting_rounds_to_the_nearest_and_back_is_exact() {
   for (int64_t count : {1, 31, 5000}) {
     const std::vector<float> x = random.normals(count);
     for (int threads : {1, 2}) {
-      KernelCase down("cast"), up("cast");
+      KernelCase down("cast", CastAttributes{DType::bf16}), up("cast", CastAttributes{DType::f32});
       down.input({count}, x).output({count}, DType::bf16).run(threads);
       up.bf16_input({count}, x).output({count}).run(threads);
       QCOMPARE(down.result(), rounded(x));
       QCOMPARE(up.result(), rounded(x));
     }
   }
+}
+
+void KernelBf16Test::casting_to_its_own_type_copies() {
+  Random random(4);
+  const std::vector<float> x = random.normals(5000);
+  KernelCase single("cast", CastAttributes{DType::f32}), half("cast", CastAttributes{DType::bf16});
+  single.input({5000}, x).output({5000}).run(2);
+  half.bf16_input({5000}, x).output({5000}, DType::bf16).run(2);
+  QCOMPARE(single.result(), x);
+  QCOMPARE(half.result(), rounded(x));
 }
 
 QTEST_APPLESS_MAIN(KernelBf16Test)

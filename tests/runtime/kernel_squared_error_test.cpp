@@ -1,5 +1,7 @@
 #include <QtTest>
 
+#include "engine/ops/constant.h"
+#include "engine/ops/scale.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;
@@ -11,7 +13,7 @@ class KernelSquaredErrorTest : public QObject {
  private slots:
   void squared_error_follows_its_definition_in_one_order_of_summing();
   void gradient_is_twice_the_scaled_difference();
-  void fill_sets_every_element();
+  void constant_sets_every_element();
 };
 
 void KernelSquaredErrorTest::squared_error_follows_its_definition_in_one_order_of_summing() {
@@ -23,7 +25,7 @@ void KernelSquaredErrorTest::squared_error_follows_its_definition_in_one_order_o
     expected *= 0.25;
     std::vector<float> first;
     for (int threads : {1, 2, 3}) {
-      KernelCase test("squared_error", {{"scale", 0.25}});
+      KernelCase test("squared_error", ScaleAttributes{0.25});
       test.input({count}, x).input({count}, y).output({}).run(threads);
       QVERIFY(difference(test.result(), {expected}) < 1e-6);
       if (threads == 1) first = test.result();
@@ -39,16 +41,16 @@ void KernelSquaredErrorTest::gradient_is_twice_the_scaled_difference() {
   std::vector<double> expected(count);
   for (int64_t i = 0; i < count; ++i) expected[i] = 2 * 0.25 * 1.5 * (double{x[i]} - y[i]);
   for (int threads : {1, 2}) {
-    KernelCase test("squared_error_grad", {{"scale", 0.25}});
+    KernelCase test("squared_error_grad", ScaleAttributes{0.25});
     test.input({count}, x).input({count}, y).input(Shape{}, std::vector<float>{1.5f}).output({count}).run(threads);
     QVERIFY(difference(test.result(), expected) < 1e-6);
   }
 }
 
-void KernelSquaredErrorTest::fill_sets_every_element() {
+void KernelSquaredErrorTest::constant_sets_every_element() {
   for (DType dtype : {DType::f32, DType::bf16}) {
     for (int threads : {1, 2}) {
-      KernelCase test("fill", {{"value", 0.3}});
+      KernelCase test("constant", ConstantAttributes{0.3, {{7, 501}, dtype}});
       test.output({7, 501}, dtype).run(threads);
       const float expected = dtype == DType::f32 ? 0.3f : to_float(to_bfloat16(0.3f));
       for (float value : test.result()) QCOMPARE(value, expected);

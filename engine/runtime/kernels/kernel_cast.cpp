@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <type_traits>
+
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
@@ -6,7 +9,7 @@ namespace shardscope {
 
 namespace {
 
-// x -> x of the result's type, rounded to the nearest.
+// x -> x of the result's type, rounded to the nearest; a copy where it is x's own.
 template <class From, class To>
 class CastKernel : public Kernel {
  public:
@@ -17,8 +20,13 @@ class CastKernel : public Kernel {
         threads_(arguments.threads) {}
 
   void run(const StepContext&) override {
-    parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { convert(x_ + begin, y_ + begin, end - begin); });
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
+      if constexpr (std::is_same_v<From, To>) {
+        std::copy(x_ + begin, x_ + end, y_ + begin);
+      } else {
+        convert(x_ + begin, y_ + begin, end - begin);
+      }
+    });
   }
 
  private:
@@ -32,7 +40,9 @@ class CastKernel : public Kernel {
 
 std::vector<NamedKernel> cast_kernels() {
   return {{"cast", "f32->bf16", construct<CastKernel<float, BFloat16>>},
-          {"cast", "bf16->f32", construct<CastKernel<BFloat16, float>>}};
+          {"cast", "bf16->f32", construct<CastKernel<BFloat16, float>>},
+          {"cast", "f32->f32", construct<CastKernel<float, float>>},
+          {"cast", "bf16->bf16", construct<CastKernel<BFloat16, BFloat16>>}};
 }
 
 }  // namespace shardscope
