@@ -44,6 +44,7 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
     if (graph.values[value].kind == ValueKind::state) {
       const State& state = graph.states[graph.values[value].state];
       pins.layouts[state.initial] = pins.layouts[value];
+      if (state.after != no_id) pins.layouts[state.after] = pins.layouts[value];
       result.states[graph.values[value].state] = std::move(spec);
     } else if (graph.values[value].kind == ValueKind::result && cotangents[value] != no_id) {
       std::optional<Sharding>& cotangent = pins.layouts[cotangents[value]];

@@ -21,6 +21,7 @@ class BufferAssignment {
     arena_.buffer_of.assign(program.values.size(), -1);
     for (const Task& task : program.tasks) arena_.workspace.tasks.emplace_back(task.steps.size(), -1);
     find_last_uses();
+    find_stored();
     gradient_.resize(graph.values.size());
     for (const State& state : graph.states) {
       if (state.gradient != no_id) gradient_[state.gradient] = true;
@@ -76,7 +77,8 @@ class BufferAssignment {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       const int result = step.outputs[i];
       int& buffer = arena_.buffer_of[result];
-      buffer = reusable_buffer(step, i, position);
+      buffer = stored_buffer(result, step);
+      if (buffer < 0) buffer = reusable_buffer(step, i, position);
       if (buffer >= 0) {
         arena_.buffers[buffer].last = std::max(arena_.buffers[buffer].last, last_use_[result]);
         continue;
@@ -92,24 +94,40 @@ class BufferAssignment {
 
   // What initialisation makes lies where the state is stored.
   void place_initial_values() {
+    for (const TaskRun& run : program_.find(Purpose::initialise)->runs) {
+      for (const Step& step : program_.tasks[run.task].steps) {
+        for (int output : step.outputs) {
+          const ValueId initial = program_.values[output].graph_value;
+          const int stored = stored_initially_[initial];
+          if (stored < 0 || program_.values[stored].sharding != program_.values[output].sharding) {
+            throw Failure(Error{"invalid_program", "initialisation makes what no state stores as it lies",
+                                graph_.values[initial].name, ""});
+          }
+          arena_.buffer_of[output] = arena_.buffer_of[stored];
+        }
+      }
+    }
+  }
+
+  // Which program value stores the state that a graph value is the first, or the new, value of.
+  void find_stored() {
     std::vector<int> stored(graph_.values.size(), -1);
     for (size_t v = 0; v < program_.values.size(); ++v) {
       if (is_source(program_.values[v], graph_)) stored[program_.values[v].graph_value] = static_cast<int>(v);
     }
-    std::vector<int> stored_of_initial(graph_.values.size(), -1);
-    for (const State& state : graph_.states) stored_of_initial[state.initial] = stored[state.before];
-    for (const TaskRun& run : program_.find(Purpose::initialise)->runs) {
-      for (const Step& step : program_.tasks[run.task].steps) {
-        for (int output : step.outputs) {
-          const int value = stored_of_initial[program_.values[output].graph_value];
-          if (value < 0 || program_.values[value].sharding != program_.values[output].sharding) {
-            throw Failure(Error{"invalid_program", "initialisation makes what no state stores as it lies",
-                                graph_.values[program_.values[output].graph_value].name, ""});
-          }
-          arena_.buffer_of[output] = arena_.buffer_of[value];
-        }
-      }
+    stored_initially_.assign(graph_.values.size(), -1);
+    stored_before_.assign(graph_.values.size(), -1);
+    for (const State& state : graph_.states) {
+      stored_initially_[state.initial] = stored[state.before];
+      if (state.after != no_id) stored_before_[state.after] = stored[state.before];
     }
+  }
+
+  // Where a state is stored, if this is its new value as it lies there, brought back from where the update worked.
+  int stored_buffer(int result, const Step& step) const {
+    const int stored = stored_before_[program_.values[result].graph_value];
+    if (stored < 0 || step.kind == StepKind::compute) return -1;
+    return program_.values[stored].sharding == program_.values[result].sharding ? arena_.buffer_of[stored] : -1;
   }
 
   // The buffer of an operand that output i of the step may overwrite, or -1.
@@ -155,6 +173,7 @@ class BufferAssignment {
   ArenaLayout arena_;
   std::vector<int> last_use_;  // per program value, as a position
   std::vector<bool> gradient_;
+  std::vector<int> stored_initially_, stored_before_;  // per graph value: a program value, or -1
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "engine/shard/fixed_placement.h"
 #include "engine/shard/hash_mix.h"
 
 namespace shardscope {
@@ -51,19 +52,6 @@ std::vector<std::vector<AxisIndex>> axis_orders(const LayoutProblem& problem) {
   return orders;
 }
 
-// States are updated and made where they lie.
-bool is_fixed(const Op& op) { return op.definition->must_be_in_place() || op.phase == Phase::initialise; }
-
-std::optional<Placement> fixed_placement(const LayoutProblem& problem, OpId id) {
-  const Op& op = problem.graph.ops[id];
-  if (!is_fixed(op)) return std::nullopt;
-  const FactorRule& rule = problem.rules[id];
-  if (op.phase == Phase::initialise)
-    return placement_at(rule, rule.results[0], *problem.pins[op.outputs[0]], problem.mesh);
-  const int operand = op.definition->in_place_operand(0);
-  return placement_at(rule, rule.operands[operand], *problem.pins[op.inputs[operand]], problem.mesh);
-}
-
 struct IntsHash {
   size_t operator()(const std::vector<int>& ints) const {
     uint64_t hash = ints.size();
@@ -82,7 +70,8 @@ void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTabl
     node.table = kinds.of_op[node.op];
     const Op& op = graph.ops[node.op];
     node.phase = op.phase;
-    if (std::optional<Placement> placement = fixed_placement(problem, node.op)) {
+    if (std::optional<Placement> placement =
+            fixed_placement(graph, problem.mesh, problem.rules[node.op], node.op, problem.pins)) {
       node.fixed = true;
       node.chosen = tables.tables[node.table].find(*placement);
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "engine/shard/fixed_placement.h"
 #include "engine/shard/layout_cost.h"
 #include "engine/shard/op_kinds.h"
 
@@ -188,13 +189,8 @@ class WrittenRule {
   void place(OpId id) {
     const Op& op = graph_.ops[id];
     const FactorRule& rule = rules_[id];
-    if (op.definition->must_be_in_place()) {
-      const int operand = op.definition->in_place_operand(0);
-      const Sharding& lies = costs_.layout(lies_[op.inputs[operand]]);
-      result_.placements.push_back(placement_at(rule, rule.operands[operand], lies, mesh_));
-    } else {
-      result_.placements.push_back(answer(id));
-    }
+    const std::optional<Placement> fixed = fixed_placement(graph_, mesh_, rule, id, layouts_.pins);
+    result_.placements.push_back(fixed ? *fixed : answer(id));
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId value = op.outputs[i];
       made_[value] = costs_.layout_id(result_sharding(rule, result_.placements.back(), static_cast<int>(i)));

@@ -114,6 +114,37 @@ class ParallelEqualsSerialTest : public QObject {
     compare_with_prediction(training, plan);
   }
 
+  // ZeRO stage 1: each device keeps and updates its part of the state, and the new parameters are gathered.
+  void optimizer_state_may_lie_otherwise_than_its_parameter_data() {
+    QTest::addColumn<int>("data");
+    QTest::addColumn<int>("model");
+    QTest::addColumn<QString>("mode");
+    for (const MeshSize& mesh : {MeshSize{8, 1}, MeshSize{4, 2}, MeshSize{2, 2}}) {
+      for (const char* mode : {"cheapest", "as_written"})
+        QTest::newRow(label(mesh, mode).c_str()) << mesh.data << mesh.model << mode;
+    }
+  }
+  void optimizer_state_may_lie_otherwise_than_its_parameter() {
+    QFETCH(int, data);
+    QFETCH(int, model);
+    QFETCH(QString, mode);
+    RunConfig config = load_preset("parallax_decoder", joined(small_size(), mesh_overrides(data, model)));
+    config.sharding.mode = mode == "cheapest" ? LayoutMode::cheapest : LayoutMode::as_written;
+    config.sharding.parameters.clear();
+    config.sharding.rules = {{"**", LargestDimension{{"data"}, 0}, {SpecKind::optimizer_state}}};
+    const Plan plan = compile(config, DeviceProfile{});
+    const ThreadTraining training = train_in_threads(plan, steps);
+    compare_with_serial(training, serial("parallax_decoder", "deterministic=true"), 1e-3);
+    int64_t whole = 0;
+    for (const ParameterPlan& parameter : plan.parameters) whole += element_count(parameter.shape) * 4;
+    for (const RankUse& rank : training.ranks) {
+      QCOMPARE(rank.arena_bytes, plan.arena.bytes);
+      QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
+      QCOMPARE(rank.parameter_bytes, whole);
+      QCOMPARE(rank.optimizer_bytes, 2 * whole / data);
+    }
+  }
+
   void dropout_changes_the_loss() {
     double with = value_of(serial("parallax_decoder", "deterministic=false").steps[0].metrics, "loss");
     double without = value_of(serial("parallax_decoder", "deterministic=true").steps[0].metrics, "loss");
