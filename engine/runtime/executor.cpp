@@ -106,16 +106,7 @@ Executor::Executor(const Plan& plan, int device, std::byte* arena, Communicator&
   split_groups();
   tasks_.resize(plan.program.tasks.size());
   for (const Sequence& sequence : plan.program.sequences) {
-    for (const TaskRun& run : sequence.runs) {
-      const int count = static_cast<int>(plan.program.tasks[run.task].steps.size());
-      for (int step = static_cast<int>(tasks_[run.task].size()); step < count; ++step) {
-        try {
-          tasks_[run.task].push_back(bind({run.task, step}));
-        } catch (...) {
-          rethrow_at(place_of(plan, sequence, run.first + step));
-        }
-      }
-    }
+    if (sequence.purpose != Purpose::initialise) bind_tasks(sequence);
   }
 }
 
@@ -124,6 +115,8 @@ Executor::~Executor() = default;
 void Executor::run(Purpose purpose, const StepContext& context) {
   const Sequence* sequence = plan_.program.find(purpose);
   if (!sequence) throw inconsistent(fmt::format("there is no sequence to {}", name(purpose)));
+  const bool only_now = purpose == Purpose::initialise;
+  if (only_now) bind_tasks(*sequence);
   ExecutionObserver* observer = sequence == &plan_.program.main() ? observer_ : nullptr;
   for (const TaskRun& run : sequence->runs) {
     int position = run.first;
@@ -142,6 +135,8 @@ void Executor::run(Purpose purpose, const StepContext& context) {
       ++position;
     }
   }
+  if (!only_now) return;
+  for (const TaskRun& run : sequence->runs) tasks_[run.task].clear();
 }
 
 std::span<std::byte> Executor::value(int program_value) const {
@@ -173,6 +168,19 @@ Communicator& Executor::group(const AxisList& axes) const {
   const auto found = std::ranges::find(groups, axes);
   if (found == groups.end()) throw inconsistent("a collective's group is not among the program's");
   return *groups_[found - groups.begin()];
+}
+
+void Executor::bind_tasks(const Sequence& sequence) {
+  for (const TaskRun& run : sequence.runs) {
+    const int count = static_cast<int>(plan_.program.tasks[run.task].steps.size());
+    for (int step = static_cast<int>(tasks_[run.task].size()); step < count; ++step) {
+      try {
+        tasks_[run.task].push_back(bind({run.task, step}));
+      } catch (...) {
+        rethrow_at(place_of(plan_, sequence, run.first + step));
+      }
+    }
+  }
 }
 
 std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id) {

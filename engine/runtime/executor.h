@@ -14,9 +14,9 @@
 namespace shardscope {
 
 // Runs the sequences of a plan's program as one device of its mesh. Everything is bound to addresses once; a step then
-// allocates nothing. The plan, arena, world and observer must outlive it. Every rank makes its Executor at the same
-// time, since that first splits `world` into the program's groups, in their order (rank in a group =
-// Mesh::group_index).
+// allocates nothing. But for initialisation, which is bound when it runs and let go afterwards. The plan, arena, world
+// and observer must outlive it. Every rank makes its Executor at the same time, since that first splits `world` into
+// the program's groups, in their order (rank in a group = Mesh::group_index).
 class Executor {
  public:
   // `arena` holds plan.arena.bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the step
@@ -39,6 +39,7 @@ class Executor {
 
   TensorView view(int program_value) const;
   std::unique_ptr<BoundStep> bind(StepId id);
+  void bind_tasks(const Sequence& sequence);
   void split_groups();
   Communicator& group(const AxisList& axes) const;
 
@@ -48,7 +49,7 @@ class Executor {
   Communicator& world_;
   ExecutionObserver* observer_;
   std::vector<std::unique_ptr<Communicator>> groups_;           // as Program::groups
-  std::vector<std::vector<std::unique_ptr<BoundStep>>> tasks_;  // as Program::tasks
+  std::vector<std::vector<std::unique_ptr<BoundStep>>> tasks_;  // as Program::tasks; empty where not bound
 };
 
 // For a permute from `source` to `destination` among the devices of a group, which rank each rank sends to, such that

@@ -30,8 +30,8 @@ std::vector<DeviceProfile> profiles() {
 // Steps, axes, layouts and bytes, in words.
 std::string program_of(const Plan& plan) {
   std::string text;
-  for (const Step& step : plan.program.steps) {
-    text += std::string(name(step.kind)) + " " + step.name + " " + std::to_string(step.wire_bytes);
+  for (const Step& step : plan.steps()) {
+    text += std::string(name(step.kind)) + " " + plan.step_name(step) + " " + std::to_string(step.wire_bytes);
     for (AxisIndex axis : step.axes) text += " over " + std::to_string(axis);
     for (int value : step.inputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
     for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);

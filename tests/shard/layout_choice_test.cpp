@@ -20,8 +20,9 @@ LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, 
 LayoutProblem problem_with_start(const RandomGraph& one) {
   LayoutProblem problem = problem_of(one);
   const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.rules, one.pins);
-  problem.start = written_placements(one.graph, one.mesh, one.rules,
-                                     written_layouts(one.graph, one.rules, one.pins, propagated, one.cotangents));
+  problem.start =
+      written_placements(one.graph, one.mesh, one.rules,
+                         written_layouts(one.graph, one.mesh, one.rules, one.pins, propagated, one.cotangents));
   return problem;
 }
 
@@ -132,21 +133,21 @@ class LayoutChoiceTest : public QObject {
     RandomGraph one;
     one.mesh = Mesh({{"a", 2}, {"b", 2}});
     const TensorType type{{64, 64}, DType::f32};
-    ValueId x = one.graph.add_source("x", type, ValueKind::input);
-    ValueId w = one.graph.add_source("w", type, ValueKind::parameter);
-    one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w},
-                     {{"equation", std::string("ij,jk->ik")}});
-    one.rules.push_back(
-        one.graph.ops[0].definition->factors(one.graph.ops[0].attributes, std::vector{type, type}, std::vector{type}));
-    one.pins.resize(3);
+    const ValueId x = one.graph.add_input("x", type), w = add_parameter(one.graph, "w", type.shape);
+    const OpId product =
+        one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w}, EquationAttributes{"ij,jk->ik"});
+    one.add_rules();
+    one.pins.resize(one.graph.values.size());
     one.pins[x] = Sharding::replicated(2);
     one.pins[w] = Sharding::replicated(2);
     for (AxisIndex axis : {1, 0}) one.pins[w]->dims[1].push_back(axis);
+    one.pin_states();
     LayoutProblem problem = problem_of(one);
     problem.rates.seconds_per_matrix_flop = 1e-6;
     const LayoutChoice choice = choose_layouts(problem);
-    QVERIFY(operand_sharding(one.rules[0], choice[0].placement, 1) == *one.pins[w]);
-    for (const Step& step : lower(problem, choice).program.steps) QVERIFY(step.kind == StepKind::compute);
+    QVERIFY(operand_sharding(one.rules[product], choice[product].placement, 1) == *one.pins[w]);
+    const Program program = lower(problem, choice).program;
+    for (const Step& step : program.main_steps()) QVERIFY(step.kind == StepKind::compute);
   }
 };
 

@@ -34,6 +34,13 @@ struct RandomGraph {
   void add_rules() {
     for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) rules.push_back(graph.rule(op));
   }
+  // What follows a parameter lies as it, and first values as they are stored.
+  void pin_states() {
+    for (const State& state : graph.states) {
+      if (state.follows != no_id) pins[state.before] = pins[graph.states[state.follows].before];
+      pins[state.initial] = pins[state.before];
+    }
+  }
   // The parameters' gradients.
   std::vector<ValueId> gradients() const {
     std::vector<ValueId> result;
@@ -46,6 +53,60 @@ struct RandomGraph {
     return producer != no_id && graph.ops[producer].phase == Phase::initialise;
   }
 };
+
+// A parameter of zeros.
+inline ValueId add_parameter(Graph& graph, const std::string& name, Shape shape) {
+  const InitialiseAttributes zeros{InitialiseAttributes::Kind::constant, 0, {}, {std::move(shape), DType::f32}};
+  State& made = graph.states[graph.add_state(op_definition("initialise"), zeros, "params", {"params", name})];
+  made.trainable = true;
+  return made.before;
+}
+
+// Outputs "loss" and "accuracy".
+inline void add_loss(Graph& graph, ValueId logits, ValueId labels) {
+  auto append = [&](const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    return graph
+        .ops[graph.add_op(op_definition(op), "loss/" + op, Phase::forward, std::move(inputs), std::move(attributes))]
+        .outputs;
+  };
+  const double rows = static_cast<double>(element_count(graph.type(labels).shape));
+  const ValueId top = append("row_max", {logits})[0];
+  const std::vector<ValueId> terms = append("cross_entropy_terms", {logits, labels, top});
+  const std::vector<ValueId> results =
+      append("cross_entropy", {top, terms[0], terms[1], terms[2], labels}, ScaleAttributes{1 / rows});
+  graph.outputs["loss"] = results[0];
+  graph.outputs["accuracy"] = results[1];
+}
+
+// Updates every parameter by Adam.
+inline void update(Graph& graph, const std::vector<ValueId>& cotangents) {
+  for (StateId id : graph.trainable()) {
+    const ValueId before = graph.states[id].before;
+    std::vector<ValueId> operands{before, cotangents[before]};
+    std::vector<StateId> changed{id};
+    for (const char* collection : {"optimizer/mu", "optimizer/nu"}) {
+      const InitialiseAttributes zeros{InitialiseAttributes::Kind::constant, 0, {}, graph.type(before)};
+      const std::vector<std::string> path = graph.states[id].path;
+      changed.push_back(graph.add_state(op_definition("initialise"), zeros, collection, path));
+      graph.states[changed.back()].follows = id;
+      operands.push_back(graph.states[changed.back()].before);
+    }
+    const OpId op = graph.add_op(op_definition("adam"), graph.name(graph.states[id]) + "/adam", Phase::update, operands,
+                                 AdamAttributes{});
+    for (size_t i = 0; i < changed.size(); ++i) graph.states[changed[i]].after = graph.ops[op].outputs[i];
+  }
+}
+
+// Differentiates the output "loss" and updates every parameter by Adam. Returns the cotangents.
+inline std::vector<ValueId> train(Graph& graph) {
+  const ValueId loss = graph.outputs.at("loss");
+  const OpId one = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
+                                ConstantAttributes{1, graph.type(loss)});
+  const CotangentSeed seed{loss, graph.ops[one].outputs[0]};
+  std::vector<ValueId> cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+  update(graph, cotangents);
+  return cotangents;
+}
 
 class RandomGraphs {
  public:
@@ -65,12 +126,7 @@ class RandomGraphs {
     add_loss(graph, arrays.back(), labels);
     graph.outputs["logits"] = arrays.back();
     const size_t forward_values = graph.values.size();
-    const ValueId loss = graph.outputs.at("loss");
-    const OpId one = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
-                                  ConstantAttributes{1, graph.type(loss)});
-    const CotangentSeed seed{loss, graph.ops[one].outputs[0]};
-    result.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
-    update(graph, result.cotangents);
+    result.cotangents = train(graph);
     result.add_rules();
     add_pins(result, forward_values);
     return result;
@@ -106,26 +162,7 @@ class RandomGraphs {
   }
 
   ValueId parameter(Graph& graph, Shape shape) {
-    const InitialiseAttributes zeros{InitialiseAttributes::Kind::constant, 0, {}, {std::move(shape), DType::f32}};
-    const std::vector<std::string> path{"params", "p" + std::to_string(parameters_++)};
-    State& made = graph.states[graph.add_state(op_definition("initialise"), zeros, "params", path)];
-    made.trainable = true;
-    return made.before;
-  }
-
-  static void add_loss(Graph& graph, ValueId logits, ValueId labels) {
-    auto append = [&](const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
-      return graph
-          .ops[graph.add_op(op_definition(op), "loss/" + op, Phase::forward, std::move(inputs), std::move(attributes))]
-          .outputs;
-    };
-    const double rows = static_cast<double>(element_count(graph.type(labels).shape));
-    const ValueId top = append("row_max", {logits})[0];
-    const std::vector<ValueId> terms = append("cross_entropy_terms", {logits, labels, top});
-    const std::vector<ValueId> results =
-        append("cross_entropy", {top, terms[0], terms[1], terms[2], labels}, ScaleAttributes{1 / rows});
-    graph.outputs["loss"] = results[0];
-    graph.outputs["accuracy"] = results[1];
+    return add_parameter(graph, "p" + std::to_string(parameters_++), std::move(shape));
   }
 
   ValueId apply(Graph& graph, const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
@@ -166,24 +203,6 @@ class RandomGraphs {
     }
   }
 
-  static void update(Graph& graph, const std::vector<ValueId>& cotangents) {
-    for (StateId id : graph.trainable()) {
-      const ValueId before = graph.states[id].before;
-      std::vector<ValueId> operands{before, cotangents[before]};
-      std::vector<StateId> changed{id};
-      for (const char* collection : {"optimizer/mu", "optimizer/nu"}) {
-        const InitialiseAttributes zeros{InitialiseAttributes::Kind::constant, 0, {}, graph.type(before)};
-        const std::vector<std::string> path = graph.states[id].path;
-        changed.push_back(graph.add_state(op_definition("initialise"), zeros, collection, path));
-        graph.states[changed.back()].follows = id;
-        operands.push_back(graph.states[changed.back()].before);
-      }
-      const OpId op = graph.add_op(op_definition("adam"), graph.name(graph.states[id]) + "/adam", Phase::update,
-                                   operands, AdamAttributes{});
-      for (size_t i = 0; i < changed.size(); ++i) graph.states[changed[i]].after = graph.ops[op].outputs[i];
-    }
-  }
-
   void add_pins(RandomGraph& result, size_t forward_values) {
     result.pins.resize(result.graph.values.size());
     for (size_t v = 0; v < result.pins.size(); ++v) {
@@ -192,10 +211,7 @@ class RandomGraphs {
       const bool source = value.kind != ValueKind::result;
       if (source || (v < forward_values && below(6) == 0)) result.pins[v] = sharding(result.mesh, value.type.shape);
     }
-    for (const State& state : result.graph.states) {
-      if (state.follows != no_id) result.pins[state.before] = result.pins[result.graph.states[state.follows].before];
-      result.pins[state.initial] = result.pins[state.before];
-    }
+    result.pin_states();
   }
 
   std::mt19937 random_;

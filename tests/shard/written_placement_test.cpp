@@ -3,6 +3,7 @@
 #include <QTest>
 #include <algorithm>
 
+#include "engine/ops/layer_norm.h"
 #include "engine/shard/lowering.h"
 #include "engine/shard/propagation.h"
 #include "tests/shard/random_graph.h"
@@ -22,8 +23,9 @@ struct Written {
 Written written(const RandomGraph& one) {
   const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.rules, one.pins);
   Written result;
-  result.placements = written_placements(one.graph, one.mesh, one.rules,
-                                         written_layouts(one.graph, one.rules, one.pins, propagated, one.cotangents));
+  result.placements =
+      written_placements(one.graph, one.mesh, one.rules,
+                         written_layouts(one.graph, one.mesh, one.rules, one.pins, propagated, one.cotangents));
   const LayoutProblem problem{one.graph, one.mesh, one.rules, result.placements.lies, CostRates{}};
   result.program = lower(problem, fixed_choice(result.placements.placements, one.pins.size())).program;
   return result;
@@ -34,28 +36,18 @@ class Network {
  public:
   Network() {
     one_.mesh = Mesh({{"data", 2}, {"model", 4}});
-    tokens_ = source("tokens", {8, 4}, DType::i32, ValueKind::input, {{0}, {}});
-    labels_ = source("labels", {8, 4}, DType::i32, ValueKind::input, {{0}, {}});
+    tokens_ = input("tokens");
+    labels_ = input("labels");
   }
 
   using Spec = std::vector<std::vector<AxisIndex>>;
 
-  ValueId source(const std::string& name, Shape shape, DType dtype, ValueKind kind, const Spec& spec) {
-    ValueId value = one_.graph.add_source(name, {shape, dtype}, kind);
-    Sharding sharding = Sharding::replicated(static_cast<int>(shape.size()));
-    for (size_t d = 0; d < spec.size(); ++d) {
-      for (AxisIndex axis : spec[d]) sharding.dims[d].push_back(axis);
-    }
-    pins_.emplace_back(value, sharding);
-    return value;
-  }
+  // Rows of integers, split over data.
+  ValueId input(const std::string& name) { return pinned(one_.graph.add_input(name, {{8, 4}, DType::i32}), {{0}, {}}); }
 
   ValueId parameter(Shape shape, const Spec& spec = {}) {
-    Parameter made;
-    made.path = {"params", "p" + std::to_string(one_.graph.parameters.size())};
-    made.value = source(made.path.back(), std::move(shape), DType::f32, ValueKind::parameter, spec);
-    one_.graph.parameters.push_back(made);
-    return made.value;
+    const std::string name = "p" + std::to_string(one_.graph.states.size());
+    return pinned(add_parameter(one_.graph, name, std::move(shape)), spec);
   }
 
   std::vector<ValueId> apply(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) {
@@ -71,45 +63,43 @@ class Network {
     const std::vector<ValueId> sums = apply("layer_norm_moments", {x});
     const int64_t features = one_.graph.type(x).shape.back();
     return apply("layer_norm", {x, sums[0], sums[1], parameter({features}), parameter({features})},
-                 {{"epsilon", 1e-6}, {"features", features}})[0];
+                 LayerNormAttributes{1e-6, features})[0];
   }
 
   ValueId dense(ValueId x, int64_t width, const Spec& kernel) {
     return apply("einsum", {x, parameter({one_.graph.type(x).shape.back(), width}, kernel)},
-                 {{"equation", std::string("bse,ef->bsf")}})[0];
+                 EquationAttributes{"bse,ef->bsf"})[0];
   }
 
-  ValueId add(ValueId x, ValueId y) { return apply("add", {x, y}, {{"equation", std::string("bse,bse->bse")}})[0]; }
+  ValueId add(ValueId x, ValueId y) { return apply("add", {x, y}, EquationAttributes{"bse,bse->bse"})[0]; }
 
   ValueId bias(ValueId x, const Spec& spec) {
-    return apply("add", {x, parameter({one_.graph.type(x).shape.back()}, spec)},
-                 {{"equation", std::string("bse,e->bse")}})[0];
+    return apply("add", {x, parameter({one_.graph.type(x).shape.back()}, spec)}, EquationAttributes{"bse,e->bse"})[0];
   }
 
   RandomGraph train(ValueId x) {
     Graph& graph = one_.graph;
     const ValueId logits = dense(x, 16, {});
-    const OpId loss =
-        graph.add_op(op_definition("cross_entropy"), "loss", Phase::forward, {logits, labels_}, {{"scale", 0.03125}});
-    graph.outputs = {
-        {"logits", logits}, {"loss", graph.ops[loss].outputs[0]}, {"accuracy", graph.ops[loss].outputs[1]}};
-    one_.cotangents = differentiate(graph, graph.outputs["loss"], op_definition("add"));
-    RandomGraphs::update(graph);
-    for (const Op& op : graph.ops) {
-      std::vector<TensorType> operands, results;
-      for (ValueId input : op.inputs) operands.push_back(graph.type(input));
-      for (ValueId output : op.outputs) results.push_back(graph.type(output));
-      one_.rules.push_back(op.definition->factors(op.attributes, operands, results));
-    }
+    add_loss(graph, logits, labels_);
+    graph.outputs["logits"] = logits;
+    one_.cotangents = shardscope::test::train(graph);
+    one_.add_rules();
     one_.pins.resize(graph.values.size());
     for (const auto& [value, sharding] : pins_) one_.pins[value] = sharding;
-    for (const Parameter& parameter : graph.parameters) {
-      for (ValueId state : parameter.state) one_.pins[state] = one_.pins[parameter.value];
-    }
+    one_.pin_states();
     return one_;
   }
 
  private:
+  ValueId pinned(ValueId value, const Spec& spec) {
+    Sharding sharding = Sharding::replicated(static_cast<int>(one_.graph.type(value).shape.size()));
+    for (size_t d = 0; d < spec.size(); ++d) {
+      for (AxisIndex axis : spec[d]) sharding.dims[d].push_back(axis);
+    }
+    pins_.emplace_back(value, sharding);
+    return value;
+  }
+
   RandomGraph one_;
   std::vector<std::pair<ValueId, Sharding>> pins_;
   ValueId tokens_ = no_id, labels_ = no_id;
@@ -118,7 +108,7 @@ class Network {
 // Names of the collectives over the model axis, by phase.
 std::vector<std::string> over_model(const Program& program, Phase phase) {
   std::vector<std::string> found;
-  for (const Step& step : program.steps) {
+  for (const Step& step : program.main_steps()) {
     if (is_collective(step.kind) && step.phase == phase &&
         std::find(step.axes.begin(), step.axes.end(), AxisIndex{1}) != step.axes.end()) {
       found.push_back(std::string(name(step.kind)));
@@ -186,21 +176,20 @@ class WrittenPlacementTest : public QObject {
     const RandomGraph one = network.train(network.dense(network.layer_norm(network.embed()), 8, {{0}, {}}));
     const Program program = written(one).program;
     std::vector<StepKind> kernel_moves;
-    for (const Step& step : program.steps) {
+    const State& kernel = one.graph.states[one.graph.trainable()[3]];
+    for (const Step& step : program.main_steps()) {
       if (!is_collective(step.kind) || step.inputs.size() > 1) continue;
-      const Value& moved = one.graph.values[program.values[step.inputs[0]].graph_value];
-      QVERIFY2(step.kind != StepKind::all_gather || moved.kind == ValueKind::parameter, moved.name.c_str());
-      if (one.graph.parameters[3].value == program.values[step.inputs[0]].graph_value ||
-          one.graph.parameters[3].gradient == program.values[step.inputs[0]].graph_value) {
-        kernel_moves.push_back(step.kind);
-      }
+      const ValueId id = program.values[step.inputs[0]].graph_value;
+      const Value& moved = one.graph.values[id];
+      QVERIFY2(step.kind != StepKind::all_gather || moved.kind == ValueKind::state, moved.name.c_str());
+      if (kernel.before == id || kernel.gradient == id) kernel_moves.push_back(step.kind);
     }
     QVERIFY((kernel_moves == std::vector{StepKind::all_gather, StepKind::reduce_scatter}));
   }
 
   void a_vocabulary_that_is_split_is_looked_up_where_it_lies() {
     Network network;
-    ValueId tokens = network.source("more", {8, 4}, DType::i32, ValueKind::input, {{0}, {}});
+    ValueId tokens = network.input("more");
     ValueId x = network.apply("embedding", {tokens, network.parameter({16, 8}, {{1}, {}})})[0];
     const Program program = written(network.train(network.layer_norm(x))).program;
     QVERIFY(over_model(program, Phase::forward) == one_sum);

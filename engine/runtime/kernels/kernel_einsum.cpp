@@ -56,7 +56,9 @@ class EinsumKernel : public Kernel {
 }  // namespace
 
 std::vector<NamedKernel> einsum_kernels() {
-  return {{"einsum", "f32,f32->f32", construct<EinsumKernel>}, {"einsum", "bf16,bf16->bf16", construct<EinsumKernel>}};
+  return {{"einsum", "f32,f32->f32", construct<EinsumKernel>},
+          {"einsum", "bf16,bf16->f32", construct<EinsumKernel>},
+          {"einsum", "bf16,bf16->bf16", construct<EinsumKernel>}};
 }
 
 }  // namespace shardscope
