@@ -6,13 +6,22 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/memory_page.h"
+#include "viz/paint/memory_painter.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
+namespace {
+
+constexpr double fewest_steps = 4;
+constexpr double fewest_bytes = 4096;
+constexpr double mark_pixels = 28;  // between marks, at least
+
+}  // namespace
 
 MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
   setObjectName("memoryLife");
@@ -36,48 +45,72 @@ void MemoryLife::take_plan() {
 }
 
 void MemoryLife::rebuild() {
-  rects_.clear();
-  if (plan_) rects_ = visible_buffers(plan_->arena, window_, body().width(), body().height());
+  picture_ = plan_ ? lay_out(plan_->arena, window_, body().width(), body().height()) : MemoryPicture();
   update();
 }
 
-void MemoryLife::show_steps(double first, double last) {
+void MemoryLife::show_window(MemoryWindow window) {
   const MemoryWindow all = whole_life(plan_->arena);
-  const double span = std::clamp(last - first, std::min(4.0, all.last_step), all.last_step);
-  window_.first_step = std::clamp(first, 0.0, all.last_step - span);
-  window_.last_step = window_.first_step + span;
+  const auto keep = [](double& first, double& last, double least, double most) {
+    const double span = std::clamp(last - first, std::min(least, most), most);
+    first = std::clamp(first, 0.0, most - span);
+    last = first + span;
+  };
+  keep(window.first_step, window.last_step, fewest_steps, all.last_step);
+  keep(window.low, window.high, fewest_bytes, all.high);
+  window_ = window;
   rebuild();
 }
 
-void MemoryLife::zoom(double factor, double about) {
+void MemoryLife::zoom_steps(double factor, double about) {
   if (!plan_) return;
-  show_steps(about - (about - window_.first_step) * factor, about + (window_.last_step - about) * factor);
+  MemoryWindow window = window_;
+  window.first_step = about - (about - window.first_step) * factor;
+  window.last_step = about + (window.last_step - about) * factor;
+  show_window(window);
+}
+
+void MemoryLife::zoom_bytes(double factor, double about) {
+  if (!plan_) return;
+  MemoryWindow window = window_;
+  window.low = about - (about - window.low) * factor;
+  window.high = about + (window.high - about) * factor;
+  show_window(window);
+}
+
+// By shares of what is seen.
+void MemoryLife::pan(const MemoryWindow& from, double steps, double bytes) {
+  if (!plan_) return;
+  const double by_steps = steps * (from.last_step - from.first_step + 1), by_bytes = bytes * (from.high - from.low);
+  show_window({from.first_step + by_steps, from.last_step + by_steps, from.low + by_bytes, from.high + by_bytes});
 }
 
 void MemoryLife::paint_axes(QPainter& painter) const {
   const QRectF at = body();
   painter.setFont(small_font());
   painter.setPen(theme().muted);
-  painter.drawText(QRectF(at.x(), 8, at.width(), 22), Qt::AlignLeft | Qt::AlignVCenter,
-                   tr("Life of the arena: each buffer over the steps of the program"));
-  for (int i = 0; i <= 4; ++i) {
-    const double part = i / 4.0, y = at.bottom() - part * at.height();
-    painter.setPen(QPen(theme().line, 1, i == 0 ? Qt::SolidLine : Qt::DotLine));
+  const QString title = tr("Life of the arena: each buffer over the steps of the program");
+  const QString hint = tr("Wheel: zoom steps. Ctrl+wheel: bytes. Drag: pan. Double click: all.");
+  const QRectF head(at.x(), 8, at.width(), 22);
+  painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
+  if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
+    painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
+  const ByteAxis axis = byte_axis(window_.low, window_.high, std::max(3, int(at.height() / mark_pixels)));
+  painter.drawText(QRectF(0, 8, at.x() - 6, 22), Qt::AlignRight | Qt::AlignVCenter, qt(axis.unit));
+  for (const ByteAxis::Mark& mark : axis.marks) {
+    const double y = at.bottom() - (mark.bytes - window_.low) / (window_.high - window_.low) * at.height();
+    painter.setPen(QPen(theme().line, 1, mark.bytes == 0 ? Qt::SolidLine : Qt::DotLine));
     painter.drawLine(QPointF(at.x(), y), QPointF(at.right(), y));
     painter.setPen(theme().muted);
-    painter.drawText(QRectF(0, y - 9, at.x() - 6, 18), Qt::AlignRight | Qt::AlignVCenter,
-                     qt(bytes_text(std::round(window_.high * part))).section(' ', 0, 0));
-    const double step = window_.first_step + part * (window_.last_step - window_.first_step);
-    const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
-    painter.drawText(QRectF(at.x() + part * at.width() -
-                                (i == 0   ? 0
-                                 : i == 4 ? 100
-                                          : 50),
-                            at.bottom() + 5, 100, 18),
-                     side, i == 0 ? tr("step %1").arg(std::lround(step)) : QString::number(std::lround(step)));
+    painter.drawText(QRectF(0, y - 9, at.x() - 6, 18), Qt::AlignRight | Qt::AlignVCenter, qt(mark.label));
   }
-  painter.drawText(QRectF(0, 8, at.x() - 6, 22), Qt::AlignRight | Qt::AlignVCenter,
-                   qt(bytes_text(window_.high)).section(' ', 1, 1));
+  for (int i = 0; i <= 4; ++i) {
+    const double part = i / 4.0, step = window_.first_step + part * (window_.last_step - window_.first_step);
+    const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
+    const double before = i == 0 ? 0 : i == 4 ? 100 : 50;
+    painter.drawText(QRectF(at.x() + part * at.width() - before, at.bottom() + 5, 100, 18), side,
+                     i == 0 ? tr("step %1").arg(std::lround(step)) : QString::number(std::lround(step)));
+  }
 }
 
 void MemoryLife::paintEvent(QPaintEvent*) {
@@ -88,7 +121,8 @@ void MemoryLife::paintEvent(QPaintEvent*) {
   const QRectF at = body();
   paint_axes(painter);
   painter.setClipRect(at);
-  for (const BufferRect& rect : rects_) {
+  paint_grain(painter, at, picture_.grain, theme());
+  for (const BufferRect& rect : picture_.rects) {
     const Buffer& buffer = plan_->arena.buffers[rect.buffer];
     const QColor fill = category_color(buffer.category, theme());
     const QRectF place(at.x() + rect.place.x, at.bottom() - rect.place.bottom(), rect.place.width, rect.place.height);
@@ -114,74 +148,80 @@ void MemoryLife::paintEvent(QPaintEvent*) {
   }
 }
 
-QString MemoryLife::tip_at(const QPointF& point) const {
-  const QRectF at = body();
-  if (!plan_ || !at.contains(point)) return {};
+int MemoryLife::step_under(double x) const {
   const double steps = window_.last_step - window_.first_step + 1;
-  const int step = static_cast<int>(window_.first_step + (point.x() - at.x()) / at.width() * steps);
+  const double step = window_.first_step + (x - body().x()) / body().width() * steps;
+  return std::clamp(static_cast<int>(step), 0, plan_->steps().size() - 1);
+}
+
+double MemoryLife::bytes_under(double y) const {
+  return window_.low + (body().bottom() - y) / body().height() * (window_.high - window_.low);
+}
+
+QString MemoryLife::tip_at(const QPointF& point) const {
+  if (!plan_ || !body().contains(point)) return {};
+  const int step = step_under(point.x());
   QString text;
-  for (const BufferRect& rect : rects_) {
-    if (!rect.place.contains(point.x() - at.x(), at.bottom() - point.y())) continue;
-    const Buffer& buffer = plan_->arena.buffers[rect.buffer];
+  if (const int found = buffer_at(plan_->arena, step, bytes_under(point.y())); found >= 0) {
+    const Buffer& buffer = plan_->arena.buffers[found];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
                .arg(qt(plan_->buffer_name(buffer)), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
                     qt(exact_number(buffer.offset)))
                .arg(buffer.first)
                .arg(buffer.last);
-    break;
   }
-  if (step >= 0 && step < static_cast<int>(live_.size())) {
-    int64_t live = 0;
-    for (int64_t bytes : live_[step]) live += bytes;
-    const QString title = qt(plan_->step_name(plan_->steps()[step]));
-    text += tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(live))));
-  }
-  return text;
+  const CategoryBytes& live = live_[step];
+  const auto in_use = std::accumulate(live.begin(), live.end(), int64_t{0});
+  const QString title = qt(plan_->step_name(plan_->steps()[step]));
+  return text + tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
 }
 
 void MemoryLife::resizeEvent(QResizeEvent*) { rebuild(); }
 
 void MemoryLife::wheelEvent(QWheelEvent* event) {
   const QRectF at = body();
-  const double part = std::clamp((event->position().x() - at.x()) / at.width(), 0.0, 1.0);
-  zoom(std::pow(0.998, event->angleDelta().y()), window_.first_step + part * (window_.last_step - window_.first_step));
+  const double factor = std::pow(0.998, event->angleDelta().y());
+  const double across = std::clamp((event->position().x() - at.x()) / at.width(), 0.0, 1.0);
+  if (event->modifiers() & Qt::ControlModifier) {
+    zoom_bytes(factor, bytes_under(std::clamp(event->position().y(), at.top(), at.bottom())));
+  } else {
+    zoom_steps(factor, window_.first_step + across * (window_.last_step - window_.first_step));
+  }
   event->accept();
 }
 
 void MemoryLife::mousePressEvent(QMouseEvent* event) {
   dragged_from_ = event->position();
   dragged_window_ = window_;
-  const QRectF at = body();
-  if (!plan_ || !at.contains(event->position())) return;
-  const double steps = window_.last_step - window_.first_step + 1;
-  const int step = static_cast<int>(window_.first_step + (event->position().x() - at.x()) / at.width() * steps);
-  workspace_.selection.select_step(step_at(*plan_, std::clamp(step, 0, plan_->steps().size() - 1)));
+  if (!plan_ || !body().contains(event->position())) return;
+  workspace_.selection.select_step(step_at(*plan_, step_under(event->position().x())));
 }
 
 void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
-  if (!plan_ || !(event->buttons() & Qt::LeftButton)) return;
-  const double steps = dragged_window_.last_step - dragged_window_.first_step + 1;
-  const double by = (dragged_from_.x() - event->position().x()) / body().width() * steps;
-  show_steps(dragged_window_.first_step + by, dragged_window_.last_step + by);
+  if (!(event->buttons() & Qt::LeftButton)) return;
+  const QPointF by = dragged_from_ - event->position();
+  pan(dragged_window_, by.x() / body().width(), -by.y() / body().height());
 }
 
-void MemoryLife::mouseDoubleClickEvent(QMouseEvent*) {
-  if (!plan_) return;
-  window_ = whole_life(plan_->arena);
-  rebuild();
+void MemoryLife::show_all() {
+  if (plan_) show_window(whole_life(plan_->arena));
 }
+
+void MemoryLife::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
 
 void MemoryLife::keyPressEvent(QKeyEvent* event) {
-  const double middle = (window_.first_step + window_.last_step) / 2, span = window_.last_step - window_.first_step;
+  const auto zoom = [&](double factor) {
+    if (event->modifiers() & Qt::ControlModifier) return zoom_bytes(factor, (window_.low + window_.high) / 2);
+    zoom_steps(factor, (window_.first_step + window_.last_step) / 2);
+  };
   switch (event->key()) {
-    case Qt::Key_Plus: return zoom(0.7, middle);
-    case Qt::Key_Minus: return zoom(1 / 0.7, middle);
-    case Qt::Key_Left:
-      if (plan_) show_steps(window_.first_step - span / 8, window_.last_step - span / 8);
-      return;
-    case Qt::Key_Right:
-      if (plan_) show_steps(window_.first_step + span / 8, window_.last_step + span / 8);
-      return;
+    case Qt::Key_Plus: return zoom(0.7);
+    case Qt::Key_Minus: return zoom(1 / 0.7);
+    case Qt::Key_Left: return pan(window_, -0.125, 0);
+    case Qt::Key_Right: return pan(window_, 0.125, 0);
+    case Qt::Key_Up: return pan(window_, 0, 0.125);
+    case Qt::Key_Down: return pan(window_, 0, -0.125);
+    case Qt::Key_Home: return show_all();
     default: QWidget::keyPressEvent(event);
   }
 }

@@ -31,13 +31,15 @@ class MemoryBars : public QWidget {
   Workspace& workspace_;
 };
 
-// The life of the arena: each buffer a rectangle over steps (to the right) and offsets (upwards). The wheel zooms the
-// steps about the cursor, dragging pans, double click shows all again.
+// The life of the arena: each buffer a rectangle over steps (to the right) and offsets (upwards); those too thin for it
+// are summed. The wheel zooms the steps about the cursor, with Ctrl the bytes; dragging and arrow keys pan, + and -
+// zoom, Home or a double click shows all again.
 class MemoryLife : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryLife(Workspace& workspace, QWidget* parent = nullptr);
   QSize minimumSizeHint() const override { return {300, 160}; }
+  QRectF body() const;  // where buffers are drawn, in widget coordinates
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -50,18 +52,22 @@ class MemoryLife : public QWidget {
   bool event(QEvent* event) override;
 
  private:
-  QRectF body() const;
   void take_plan();
   void rebuild();
-  void show_steps(double first, double last);
-  void zoom(double factor, double about);
+  void show_window(MemoryWindow window);  // as much of it as there is
+  void show_all();
+  void zoom_steps(double factor, double about);
+  void zoom_bytes(double factor, double about);
+  void pan(const MemoryWindow& from, double steps, double bytes);
+  int step_under(double x) const;
+  double bytes_under(double y) const;
   QString tip_at(const QPointF& point) const;
   void paint_axes(QPainter& painter) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   MemoryWindow window_;
-  std::vector<BufferRect> rects_;
+  MemoryPicture picture_;
   std::vector<CategoryBytes> live_;
   QPointF dragged_from_;
   MemoryWindow dragged_window_;

@@ -15,12 +15,14 @@
 #include <QToolButton>
 #include <QTreeView>
 #include <QValueAxis>
+#include <QWheelEvent>
 #include <atomic>
 #include <cmath>
 
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
+#include "gui/pages/memory_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/run/run_curves.h"
 #include "gui/window/window.h"
@@ -94,6 +96,26 @@ class LayoutTest : public QObject {
     for (QAbstractSeries* series : chart->chart()->series())
       if (auto* line = qobject_cast<QLineSeries*>(series); line && line->pen().style() != Qt::DashLine) curves << line;
     return curves;
+  }
+
+  // Of the pixel columns of the memory's life, the least and the largest share that is filled with buffers.
+  static std::pair<double, double> filled_shares(MemoryLife& life) {
+    const QImage seen = life.grab().toImage();
+    const QRect body = life.body().toRect();
+    const QColor ground = theme().base;
+    double least = 1, most = 0;
+    for (int x = body.left() + 2; x < body.right() - 2; x += 7) {
+      int filled = 0;
+      for (int y = body.top(); y < body.bottom(); ++y) {
+        const QColor color = seen.pixelColor(x, y);
+        filled += std::abs(color.red() - ground.red()) + std::abs(color.green() - ground.green()) +
+                      std::abs(color.blue() - ground.blue()) >
+                  60;
+      }
+      least = std::min(least, double(filled) / body.height());
+      most = std::max(most, double(filled) / body.height());
+    }
+    return {least, most};
   }
 
   static QValueAxis* vertical(RunCurve* curve) {
@@ -372,6 +394,41 @@ class LayoutTest : public QObject {
     }
     QVERIFY(find_array(planner(), "Dense_0/bias") == ArrayRef(ParameterRef{{"params", "Dense_0", "bias"}}));
     QVERIFY(!find_array(planner(), "nowhere"));
+  }
+
+  void the_life_of_the_arena_is_drawn_in_full_at_any_depth_and_zoom() {
+    for (const int layers : {2, 12, 50, 200, 1000}) {
+      PlanSource deep = made::source();
+      deep.plan = [layers](const RunConfig& config, std::stop_token stop) {
+        Plan plan = made::plan(config, stop);
+        plan.arena = made::crowded_arena(layers);
+        return plan;
+      };
+      MainWindow window(deep, "/nowhere/shardrun");
+      window.workspace().document.reset(made::config(), {});
+      window.show_page("memory");
+      window.show();
+      QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), patience);
+      auto* life = window.findChild<MemoryLife*>();
+      QVERIFY(life->isVisible());
+      const QPointF low = life->body().bottomLeft() + QPointF(30, -5);
+      const auto turn_wheel = [&](Qt::KeyboardModifiers keys) {
+        QWheelEvent wheel(low, life->mapToGlobal(low), {}, {0, 240}, {}, keys, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(life, &wheel);
+      };
+      const auto is_drawn = [&](double share) {
+        const auto [least, most] = filled_shares(*life);
+        return std::abs(least - share) < 0.05 && std::abs(most - share) < 0.05;
+      };
+      QVERIFY2(is_drawn(made::crowded_share), qPrintable(QString::number(layers)));
+      turn_wheel(Qt::NoModifier);
+      QVERIFY(is_drawn(made::crowded_share));
+      turn_wheel(Qt::ControlModifier);
+      turn_wheel(Qt::ControlModifier);
+      QVERIFY(is_drawn(1));
+      QTest::mouseDClick(life, Qt::LeftButton, {}, low.toPoint());
+      QVERIFY(is_drawn(made::crowded_share));
+    }
   }
 
   void a_chosen_theme_and_the_docks_are_there_the_next_time() {

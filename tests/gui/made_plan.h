@@ -178,6 +178,21 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   return plan;
 }
 
+// An arena that is filled up to a share of its height at every step, by more and thinner buffers the more layers.
+inline constexpr double crowded_share = 0.6;
+inline ArenaLayout crowded_arena(int layers) {
+  ArenaLayout arena;
+  arena.length = 50 * layers;
+  const int rows = 3 * layers, life = 5;
+  const int64_t bytes = (int64_t{3} << 30) / rows / 64 * 64;
+  for (int row = 0; row < rows; ++row)
+    for (int first = row % life - life + 1; first < arena.length; first += life)
+      arena.buffers.push_back({0, MemoryCategory::activations, bytes, row * bytes, std::max(first, 0),
+                               std::min(first + life, arena.length) - 1, false});
+  arena.bytes = static_cast<int64_t>(double(rows * bytes) / crowded_share);
+  return arena;
+}
+
 inline PlanSource source() {
   return {[](const RunConfig& config, std::stop_token stop) { return plan(config, stop); },
           [](const RunConfig&) { return parameters(); }};

@@ -160,25 +160,31 @@ class GeometryTest : public QObject {
     }
   }
 
-  void visible_buffers_lie_in_the_window_and_all_large_ones_are_there() {
+  void the_life_of_an_arena_is_drawn_whole_in_any_window_large_buffers_each_and_small_ones_summed() {
     std::mt19937 random(6);
     for (int round = 0; round < 50; ++round) {
       ArenaLayout arena;
       const int steps = arena.length = static_cast<int>(100 + random() % 400);
       for (int i = 0; i < 500; ++i) {
         Buffer buffer;
-        buffer.bytes = 64 * (1 + int64_t(random() % 5000));
+        buffer.category = static_cast<MemoryCategory>(random() % memory_category_count);
+        buffer.bytes = 64 * (1 + int64_t(random() % (i % 3 ? 300 : 5000)));
         buffer.offset = 64 * int64_t(random() % 100000);
         buffer.first = static_cast<int>(random() % static_cast<unsigned>(steps));
         buffer.last = std::min(steps - 1, buffer.first + static_cast<int>(random() % 50));
         arena.bytes = std::max(arena.bytes, buffer.offset + buffer.bytes);
         arena.buffers.push_back(buffer);
       }
-      const double width = 400, height = 300;
-      const std::vector<BufferRect> rects = visible_buffers(arena, whole_life(arena), width, height);
+      const double width = 401, height = 300, least = 2;
+      MemoryWindow window = whole_life(arena);
+      if (round % 2) window = {steps * 0.31, steps * 0.62, double(arena.bytes) * 0.2, double(arena.bytes) * 0.7};
+      const MemoryPicture picture = lay_out(arena, window, width, height, least);
       std::vector<bool> shown(500, false);
+      std::array<double, memory_category_count> drawn{}, in_use{};
       double last_area = 1e18;
-      for (const BufferRect& rect : rects) {
+      for (const BufferRect& rect : picture.rects) {
+        drawn[static_cast<size_t>(arena.buffers[static_cast<size_t>(rect.buffer)].category)] +=
+            rect.place.width * rect.place.height;
         shown[static_cast<size_t>(rect.buffer)] = true;
         QVERIFY(rect.place.x >= 0 && rect.place.y >= 0);
         QVERIFY(rect.place.right() <= width + 1e-6 && rect.place.bottom() <= height + 1e-6);
@@ -187,11 +193,24 @@ class GeometryTest : public QObject {
       }
       for (size_t i = 0; i < 500; ++i) {
         const Buffer& buffer = arena.buffers[i];
-        const double wide = (buffer.last - buffer.first + 1) * width / steps;
-        const double high = double(buffer.bytes) * height / double(arena.bytes);
-        if (wide > 1.001 && high > 1.001) QVERIFY(shown[i]);
-        if (wide < 0.999 || high < 0.999) QVERIFY(!shown[i]);
+        const double wide =
+            (std::min<double>(buffer.last, window.last_step) + 1 - std::max<double>(buffer.first, window.first_step)) *
+            width / (window.last_step - window.first_step + 1);
+        const double high = (std::min<double>(double(buffer.offset + buffer.bytes), window.high) -
+                             std::max<double>(double(buffer.offset), window.low)) *
+                            height / (window.high - window.low);
+        if (wide > least + 0.001 && high > least + 0.001) QVERIFY(shown[i]);
+        if (wide < least - 0.001 || high < least - 0.001) QVERIFY(!shown[i]);
+        if (wide > 0 && high > 0) in_use[static_cast<size_t>(buffer.category)] += wide * high;
       }
+      const MemoryGrain& grain = picture.grain;
+      for (const auto& shares : grain.shares)
+        for (size_t category = 0; category < shares.size(); ++category) {
+          QVERIFY(shares[category] > -1e-6);
+          drawn[category] += double(shares[category]) * grain.cell * grain.cell;
+        }
+      for (size_t category = 0; category < drawn.size(); ++category)
+        QVERIFY(std::abs(drawn[category] - in_use[category]) < 1e-3 * (1 + in_use[category]));
       const std::vector<CategoryBytes> live = live_bytes(arena);
       for (int s = 0; s < steps; s += 37) {
         int64_t expected = 0, counted = 0;
@@ -199,6 +218,47 @@ class GeometryTest : public QObject {
           if (buffer.first <= s && s <= buffer.last) expected += buffer.bytes;
         for (int64_t bytes : live[static_cast<size_t>(s)]) counted += bytes;
         QCOMPARE(counted, expected);
+      }
+    }
+  }
+
+  void the_grain_is_where_the_small_buffers_are() {
+    ArenaLayout arena;
+    arena.length = 1000;
+    arena.bytes = 1000 * 64;
+    for (int i = 0; i < 1000; ++i) arena.buffers.push_back({0, MemoryCategory::activations, 64, 64 * i, i, i, false});
+    const MemoryPicture picture = lay_out(arena, whole_life(arena), 100, 100, 2);
+    QVERIFY(picture.rects.empty());
+    const auto activations = static_cast<size_t>(MemoryCategory::activations);
+    for (int row = 0; row < picture.grain.rows; ++row)
+      for (int column = 0; column < picture.grain.columns; ++column) {
+        const double share =
+            picture.grain.shares[static_cast<size_t>(row * picture.grain.columns + column)][activations];
+        QVERIFY(std::abs(share - (row == column ? 20 * 0.1 * 0.1 / 4 : 0)) < 1e-6);
+      }
+    QCOMPARE(buffer_at(arena, 17, 64 * 17 + 5), 17);
+    QCOMPARE(buffer_at(arena, 17, 64 * 18 + 5), -1);
+  }
+
+  void an_axis_of_bytes_has_one_unit_and_round_marks_inside_it() {
+    const double gib = 1073741824;
+    const ByteAxis axis = byte_axis(0, 1.7 * gib, 6);
+    QCOMPARE(QString::fromStdString(axis.unit), QString("GiB"));
+    QStringList labels;
+    for (const ByteAxis::Mark& mark : axis.marks) labels << QString::fromStdString(mark.label);
+    QCOMPARE(labels, QStringList({"0.0", "0.5", "1.0", "1.5"}));
+    QCOMPARE(axis.marks[1].bytes, gib / 2);
+    std::mt19937 random(12);
+    std::uniform_real_distribution<double> power(2, 13), unit(0, 1);
+    for (int round = 0; round < 1000; ++round) {
+      const double high = std::pow(10, power(random)), low = round % 2 ? 0 : high * unit(random) * 0.99;
+      const ByteAxis any = byte_axis(low, high, 6);
+      QVERIFY(!any.marks.empty() && any.marks.size() <= 6);
+      QVERIFY(QString::fromStdString(bytes_text(high)).endsWith(QString::fromStdString(any.unit)));
+      for (const ByteAxis::Mark& mark : any.marks) {
+        QVERIFY(mark.bytes >= low - 1e-6 * high && mark.bytes <= high * (1 + 1e-6));
+        QVERIFY(std::abs(QString::fromStdString(mark.label).toDouble() * byte_unit(high).bytes - mark.bytes) <=
+                1e-6 * high);
       }
     }
   }

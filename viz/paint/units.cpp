@@ -15,13 +15,21 @@ std::string three_digits(double value) {
   return fmt::format("{:.2f}", value);
 }
 
-template <size_t n>
-std::string scaled(double value, double base, const std::array<const char*, n>& units) {
+constexpr std::array byte_units = {"B", "KiB", "MiB", "GiB", "TiB"};
+
+// How often `base` goes into the value, as far as there are units: brings the value below it.
+size_t take_unit(double& value, double base, size_t units) {
   size_t unit = 0;
-  while (std::abs(value) >= base * 0.9995 && unit + 1 < n) {
+  while (std::abs(value) >= base * 0.9995 && unit + 1 < units) {
     value /= base;
     ++unit;
   }
+  return unit;
+}
+
+template <size_t n>
+std::string scaled(double value, double base, const std::array<const char*, n>& units) {
+  const size_t unit = take_unit(value, base, n);
   const bool whole = unit == 0 && value == std::round(value);
   const std::string number = whole ? fmt::format("{:.0f}", value) : three_digits(value);
   return *units[unit] ? number + " " + units[unit] : number;
@@ -29,7 +37,12 @@ std::string scaled(double value, double base, const std::array<const char*, n>& 
 
 }  // namespace
 
-std::string bytes_text(double bytes) { return scaled<5>(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}); }
+std::string bytes_text(double bytes) { return scaled(bytes, 1024, byte_units); }
+
+ByteUnit byte_unit(double bytes) {
+  const size_t unit = take_unit(bytes, 1024, byte_units.size());
+  return {std::pow(1024.0, double(unit)), byte_units[unit]};
+}
 
 std::string seconds_text(double seconds) {
   const double size = std::abs(seconds);

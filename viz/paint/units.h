@@ -14,6 +14,13 @@ std::string count_text(double count);      // "12.3 M", decimal units
 std::string signed_text(double value, std::string (*format)(double));  // with "+" or a minus sign
 std::string ratio_text(double measured, double predicted);             // "+3.2 %"; "" when predicted is 0
 
+// The unit in which bytes_text writes so many bytes.
+struct ByteUnit {
+  double bytes = 1;
+  std::string name;  // "MiB"
+};
+ByteUnit byte_unit(double bytes);
+
 std::string exact_number(int64_t value);  // "1,234,567"
 std::string exact_bytes(double bytes);    // "1,234,567 B"
 
