@@ -4,128 +4,16 @@
 #include <limits>
 
 #include "engine/shard/placement.h"
-#include "tests/laws/whole_graph.h"
-#include "tests/ops/op_case.h"
+#include "tests/laws/small_op_case.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
 
 namespace {
 
-// An op with operands small enough to split in every way on a 2 x 2 mesh (and unequal, so that mixed-up dimensions
-// show).
-std::vector<OpCase> cases() {
-  const LayerNormAttributes norm{1e-6, 16};
-  const StepKey step_key{key_from_seed(7), 1, 0, 12345};
-  const AttentionAttributes causal{true, {}}, open{false, {}}, dropping{true, {0.3, step_key}};
-  const ScaleAttributes mean{1.0 / 32};
-  const TensorType x = array({4, 8, 16}), row = array({4, 8}), ids = tokens({4, 8}), scalar = array({});
-  const TensorType q = array({4, 8, 4, 12}), k = q, lse = array({4, 4, 8}), logits = array({4, 8, 24});
-  const TensorType two = array({4, 8, 2, 12}), one = array({4, 8, 1, 12}), features = array({16});
-  using Kind = InitialiseAttributes::Kind;
-  std::vector<OpCase> all{
-      {"embedding", {ids, array({24, 16})}, {}, {}},
-      {"embedding_grad", {ids, x}, EmbeddingGradAttributes{24}, {}},
-      {"einsum", {x, array({16, 4, 12})}, equation("bse,ehd->bshd"), {}},
-      {"einsum", {q, array({4, 12, 16})}, equation("bshd,hde->bse"), {}},
-      {"einsum", {q, array({16, 4, 12})}, equation("bshd,ehd->bse"), {}},
-      {"einsum", {x, q}, equation("bse,bshd->ehd"), {}},
-      {"add", {x, features}, equation("bse,e->bse"), {}},
-      {"add", {x, array({8, 16})}, equation("bse,se->bse"), {}},
-      {"add", {x, x}, equation("bse,bse->bse"), {}},
-      {"reduce_sum", {x}, equation("bse->e"), {}},
-      {"reduce_sum", {x}, equation("bse->se"), {}},
-      {"reduce_sum", {q}, equation("bshd->hd"), {}},
-      {"rearrange", {array({4, 8, 48})}, equation("bs(hd)->bshd", {{'h', 4}}), {}},
-      {"rearrange", {array({4, 8, 48})}, equation("bs(hd)->bshd", {{'h', 2}}), {}},
-      {"rearrange", {q}, equation("bshd->bs(hd)"), {}},
-      {"rearrange", {q}, equation("bshd->bhsd"), {}},
-      {"rearrange", {q}, equation("bshd->(bs)(dh)"), {}},
-      {"rearrange", {array({4, 8, 6, 2})}, equation("bhwc->b(hwc)"), {}},
-      {"rearrange", {ids}, equation("bs->sb"), {}},
-      {"rearrange", {half({4, 8, 48})}, equation("bs(hd)->bshd", {{'h', 4}}), {}},
-      {"scale", {x}, ScaleAttributes{-2.5}, {}},
-      {"cast", {x}, CastAttributes{DType::bf16}, {}},
-      {"cast", {half({4, 8, 16})}, CastAttributes{DType::f32}, {}},
-      {"constant", {}, ConstantAttributes{1.5, x}, {}},
-      {"gelu", {x}, {}, {}},
-      {"gelu_grad", {x, x}, {}, {}},
-      {"layer_norm_moments", {x}, {}, {}},
-      {"layer_norm", {x, row, row, features, features}, norm, {}},
-      {"layer_norm_grad_moments", {x, x, row, row, features}, norm, {}},
-      {"layer_norm_grad_input", {x, x, row, row, features, row, row}, norm, {}},
-      {"layer_norm_grad_parameters", {x, x, row, row}, norm, {}},
-      {"dropout", {x}, DropoutAttributes{0.3, step_key}, {}},
-      {"row_max", {logits}, {}, {}},
-      {"cross_entropy_terms", {logits, ids, row}, {}, {}},
-      {"cross_entropy_terms_grad", {logits, ids, row, row, row}, {}, {}},
-      {"cross_entropy", {row, row, row, ids, ids}, mean, {}},
-      {"cross_entropy", {row, row, row, ids, ids, row}, mean, {}},
-      {"cross_entropy_grad", {row, scalar}, mean, {}},
-      {"cross_entropy_grad", {row, scalar, row}, mean, {}},
-      {"squared_error", {x, x}, mean, {}},
-      {"squared_error_grad", {x, x, scalar}, mean, {}},
-      {"adam", {array({8, 16}), array({8, 16}), array({8, 16}), array({8, 16})}, AdamAttributes{}, {}},
-  };
-  for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
-    all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), x}, {}});
-    all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), array({12})}, {}});
-  }
-  // Each key head serves one, two or all four query heads.
-  for (const TensorType& key : {k, two, one}) {
-    for (const AttentionAttributes& attributes : {causal, open, dropping}) {
-      all.push_back({"attention", {q, key, key}, attributes, {}});
-      all.push_back({"attention", {q, key, key, ids, ids}, attributes, {}});
-      all.push_back({"attention_grad", {q, key, key, q, lse, q}, attributes, {}});
-      all.push_back({"attention_grad", {q, key, key, q, lse, q, ids, ids}, attributes, {}});
-    }
-  }
-  return all;
-}
-
 // Results of which every part has the whole's bits.
 bool is_exact(const std::string& op) {
   return op == "constant" || op == "initialise" || op == "rearrange" || op == "cast" || op == "row_max";
-}
-
-// What the operand may hold: sums of squares and of exponentials are positive, log-sum-exps are above the scores.
-std::pair<double, double> range(const std::string& op, size_t operand) {
-  const bool squares = (op.starts_with("layer_norm") && op != "layer_norm_moments" &&
-                        operand == (op.find("grad") != std::string::npos ? 3u : 2u)) ||
-                       (op == "adam" && operand == 3);
-  if (squares) return {8, 16};
-  const bool exponentials = (op == "cross_entropy" && operand == 1) || (op == "cross_entropy_grad" && operand == 0);
-  if (exponentials || (op == "attention_grad" && operand == 4)) return {3, 4};
-  return {-1, 1};
-}
-
-int32_t random_integer(const std::string& op, size_t operand, std::mt19937& random) {
-  if (op.starts_with("attention")) return static_cast<int32_t>(random() % 3);  // 0 is masked
-  if (op == "cross_entropy") return static_cast<int32_t>(random() % 3) * (operand == 3 ? -1 : 1);
-  return static_cast<int32_t>(random() % 24);
-}
-
-std::vector<TestArray> random_operands(const OpCase& c) {
-  std::mt19937 random(11);
-  std::vector<TestArray> arrays;
-  for (size_t i = 0; i < c.operands.size(); ++i) {
-    const TensorType& type = c.operands[i];
-    arrays.emplace_back(type.bytes());
-    const auto [low, high] = range(c.op, i);
-    std::uniform_real_distribution<float> uniform(static_cast<float>(low), static_cast<float>(high));
-    const bool integers = type.dtype == DType::i32;
-    for (int64_t e = 0; e < element_count(type.shape); ++e) {
-      arrays.back().set(type.dtype, e, integers ? random_integer(c.op, i, random) : uniform(random));
-    }
-  }
-  if (c.op == "cross_entropy_terms" || c.op == "cross_entropy_terms_grad") {
-    float* top = arrays[c.op == "cross_entropy_terms" ? 2 : 4].f32();
-    const int64_t columns = c.operands[0].shape.back();
-    for (int64_t row = 0; row < element_count(c.operands[1].shape); ++row) {
-      top[row] = *std::max_element(arrays[0].f32() + row * columns, arrays[0].f32() + (row + 1) * columns);
-    }
-  }
-  return arrays;
 }
 
 // Copies the part `box` of a whole array out of it, or adds the part into it.
@@ -157,7 +45,7 @@ class OpPlacementTest : public QObject {
   void every_op_has_a_case() {
     for (const OpDefinition* definition : all_op_definitions()) {
       bool found = false;
-      for (const OpCase& c : cases()) found |= c.op == definition->name();
+      for (const OpCase& c : small_op_cases()) found |= c.op == definition->name();
       QVERIFY2(found, std::string(definition->name()).c_str());
     }
   }
@@ -166,14 +54,14 @@ class OpPlacementTest : public QObject {
   void parts_reassemble_to_the_whole_data() {
     QTest::addColumn<int>("index");
     int index = 0;
-    for (const OpCase& c : cases()) {
+    for (const OpCase& c : small_op_cases()) {
       QTest::newRow((std::to_string(index) + " " + c.op).c_str()) << index;
       ++index;
     }
   }
   void parts_reassemble_to_the_whole() {
     QFETCH(int, index);
-    const OpCase c = cases()[static_cast<size_t>(index)];
+    const OpCase c = small_op_cases()[static_cast<size_t>(index)];
     const std::vector<TensorType> result_types = c.results();
     std::vector<TestArray> operands = random_operands(c), wholes;
     std::vector<TensorView> inputs, outputs;
