@@ -3,6 +3,7 @@
 #include <new>
 #include <string>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/comm/futex.h"
 
@@ -29,7 +30,7 @@ namespace {
 
 constexpr int64_t groups_per_rank = 256;
 
-constexpr uint64_t align(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+uint64_t align(uint64_t bytes) { return static_cast<uint64_t>(round_up(static_cast<int64_t>(bytes))); }
 
 uint64_t group_bytes(int size) { return align(sizeof(GroupBlock) + static_cast<uint64_t>(size) * sizeof(MemberBlock)); }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/error.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
@@ -20,7 +21,10 @@ class Constant : public LabelledOp {
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
-    const Shape& shape = attributes.as<ConstantAttributes>().type.shape;
+    const auto& [shape, dtype] = attributes.as<ConstantAttributes>().type;
+    if (!is_float(dtype)) {
+      throw Failure(Error{"dtype", "constant of " + std::string(shardscope::name(dtype)), "", "it may be f32 or bf16"});
+    }
     Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
     for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
     return labels;

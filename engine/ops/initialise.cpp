@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/error.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 
@@ -27,7 +28,10 @@ class Initialise : public LabelledOp {
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
-    const Shape& shape = attributes.as<InitialiseAttributes>().type.shape;
+    const auto& [shape, dtype] = attributes.as<InitialiseAttributes>().type;
+    if (dtype != DType::f32) {
+      throw Failure(Error{"dtype", "initialise of " + std::string(shardscope::name(dtype)), "", "it is made in f32"});
+    }
     Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
     for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
     return labels;

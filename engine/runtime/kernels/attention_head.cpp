@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/workspace.h"
@@ -89,7 +90,7 @@ bool AttentionMask::is_uniform(int64_t q) const {
 }
 
 float* WorkspaceCursor::take(int64_t count) {
-  const int64_t bytes = (count * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64;
+  const int64_t bytes = round_up(count * static_cast<int64_t>(sizeof(float)));
   if (bytes > left_) throw Failure(Error{"workspace", "the workspace of attention is too small", "", ""});
   float* piece = reinterpret_cast<float*>(next_);
   next_ += bytes;

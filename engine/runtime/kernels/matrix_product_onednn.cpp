@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/serial_product.h"
@@ -21,8 +22,6 @@ const dnnl::engine& cpu() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
-
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 memory::data_type data_type(DType dtype) {
   return dtype == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
@@ -116,7 +115,7 @@ Slice make_slice(const MatrixProductShape& shape, int64_t k, bool accumulate, bo
         dnnl::reorder(reorder),
         std::vector<std::pair<int, memory::desc>>{
             {DNNL_ARG_FROM, b}, {DNNL_ARG_TO, chosen}, {DNNL_ARG_SCRATCHPAD, reorder.scratchpad_desc()}});
-    slice.packed_bytes = aligned(size_of(chosen));
+    slice.packed_bytes = round_up(size_of(chosen));
     slice.scratch_bytes = std::max(slice.scratch_bytes, size_of(reorder.scratchpad_desc()));
   }
   return slice;
@@ -131,7 +130,7 @@ class OnednnProduct : public SerialProduct {
       int64_t size = shape.transpose_a && sliced ? std::min(shape.k, transposed_slice) : shape.k;
       bool fits = cut(size, true, workspace_bytes);
       while (!fits && size > 64 && sliced) {
-        size = (size / 2 + 63) / 64 * 64;
+        size = round_up(size / 2);
         fits = cut(size, true, workspace_bytes);
       }
       if (fits) return;
