@@ -326,8 +326,8 @@ inline void check_bucketing(Communicator& communicator, std::span<std::byte> are
   require(std::memcmp(sums[0], sums[2], count * length * 4) == 0, "a bucket's sums differ from one array's");
 }
 
-// What reductions promise beyond sums of f32, in calls short and long: NaN wins a maximum whoever has it, bf16 is summed
-// in f32 and rounded once, and what is not of one kind is refused, by every rank for itself.
+// What reductions promise beyond sums of f32, in calls short and long: NaN wins a maximum whoever has it, bf16 is
+// summed in f32 and rounded once, and what is not of one kind is refused, by every rank for itself.
 inline void check_reductions(Communicator& communicator, std::span<std::byte> arena) {
   const int rank = communicator.rank(), size = communicator.size();
   for (int64_t length : {1, 7, 5000}) {

@@ -244,8 +244,9 @@ class OpPlacementTest : public QObject {
       const bool exact = (is_exact(c.op) && placement.partial == 0) || dtype == DType::i32;
       for (size_t e = 0; e < totals[i].size(); ++e) {
         const double whole = wholes[i].get(dtype, static_cast<int64_t>(e)), difference = std::abs(totals[i][e] - whole);
-        QVERIFY2(difference <= (exact ? 0 : rounding * scale),
-                 qPrintable(QString("result %1 element %2: %3 instead of %4").arg(i).arg(e).arg(totals[i][e]).arg(whole)));
+        QVERIFY2(
+            difference <= (exact ? 0 : rounding * scale),
+            qPrintable(QString("result %1 element %2: %3 instead of %4").arg(i).arg(e).arg(totals[i][e]).arg(whole)));
       }
     }
   }

@@ -21,8 +21,9 @@ struct Family {
 Family adam() {
   const AdamAttributes a{};
   [[maybe_unused]] const auto& [rate, b1, b2, eps] = a;
-  return {"adam", {a, AdamAttributes{next(rate), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
-                   AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)}}};
+  return {"adam",
+          {a, AdamAttributes{next(rate), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
+           AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)}}};
 }
 
 std::vector<StepKey> step_keys() {
@@ -76,8 +77,8 @@ Family cast() {
   return family;
 }
 
-const std::vector<TensorType> types{{{}, DType::f32},     {{2}, DType::f32},     {{2, 3}, DType::f32},
-                                    {{3, 2}, DType::f32}, {{23}, DType::f32},    {{2, 3}, DType::bf16},
+const std::vector<TensorType> types{{{}, DType::f32},     {{2}, DType::f32},      {{2, 3}, DType::f32},
+                                    {{3, 2}, DType::f32}, {{23}, DType::f32},     {{2, 3}, DType::bf16},
                                     {{2, 3}, DType::i32}, {{2, 3, 1}, DType::f32}};
 
 Family constant() {

@@ -46,9 +46,7 @@ struct Attention {
   Shape key_shape() const { return {batch, length, key_heads, size}; }
   int64_t served() const { return heads / key_heads; }
   AttentionAttributes attributes() const { return {causal, {rate, {key_from_seed(seed), 1, 0, fold}}}; }
-  int64_t key_at(int64_t b, int64_t s, int64_t h) const {
-    return ((b * length + s) * key_heads + h / served()) * size;
-  }
+  int64_t key_at(int64_t b, int64_t s, int64_t h) const { return ((b * length + s) * key_heads + h / served()) * size; }
 
   std::vector<double> context(const std::vector<double>& q, const std::vector<double>& k, const std::vector<double>& v,
                               std::vector<double>* lse = nullptr) const {

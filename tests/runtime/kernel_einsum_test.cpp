@@ -113,19 +113,19 @@ void KernelEinsumTest::model_equations_equal_their_definition() {
   Random random(3);
   const Sizes sizes{{'b', 5}, {'s', 67}, {'e', 24}, {'h', 3}, {'d', 8}, {'f', 40}, {'v', 33}};
   for (const Product& equation : std::vector<Product>{{"bse", "ehd", "bshd"},
-                                                        {"bshd", "ehd", "bse"},
-                                                        {"bse", "bshd", "ehd"},
-                                                        {"bshd", "hde", "bse"},
-                                                        {"bse", "hde", "bshd"},
-                                                        {"bshd", "bse", "hde"},
-                                                        {"bse", "ef", "bsf"},
-                                                        {"bsf", "ef", "bse"},
-                                                        {"bse", "bsf", "ef"},
-                                                        {"bse", "ve", "bsv"},
-                                                        {"bse", "bsv", "ve"},
-                                                        {"bse", "e", "bs"},
-                                                        {"e", "ehd", "hd"},
-                                                        {"b", "s", "bs"}}) {
+                                                      {"bshd", "ehd", "bse"},
+                                                      {"bse", "bshd", "ehd"},
+                                                      {"bshd", "hde", "bse"},
+                                                      {"bse", "hde", "bshd"},
+                                                      {"bshd", "bse", "hde"},
+                                                      {"bse", "ef", "bsf"},
+                                                      {"bsf", "ef", "bse"},
+                                                      {"bse", "bsf", "ef"},
+                                                      {"bse", "ve", "bsv"},
+                                                      {"bse", "bsv", "ve"},
+                                                      {"bse", "e", "bs"},
+                                                      {"e", "ehd", "hd"},
+                                                      {"b", "s", "bs"}}) {
     compare(equation, sizes, random, 2e-6);
   }
 }
@@ -133,10 +133,10 @@ void KernelEinsumTest::model_equations_equal_their_definition() {
 void KernelEinsumTest::equations_that_are_not_one_product_are_refused() {
   const Sizes sizes{{'b', 2}, {'i', 2}, {'j', 2}, {'k', 2}, {'l', 2}};
   for (const Product& equation : std::vector<Product>{{"bik", "bkj", "bij"},   // batch
-                                                        {"ikj", "kl", "ijl"},    // rows apart
-                                                        {"ikl", "lkj", "ij"},    // contraction in two orders
-                                                        {"ijk", "kl", "jil"},    // rows in two orders
-                                                        {"ikl", "kj", "ij"}}) {  // l is only in one
+                                                      {"ikj", "kl", "ijl"},    // rows apart
+                                                      {"ikl", "lkj", "ij"},    // contraction in two orders
+                                                      {"ijk", "kl", "jil"},    // rows in two orders
+                                                      {"ikl", "kj", "ij"}}) {  // l is only in one
     const std::vector<TensorType> operands{{shape_of(equation.a, sizes), DType::f32},
                                            {shape_of(equation.b, sizes), DType::f32}};
     try {

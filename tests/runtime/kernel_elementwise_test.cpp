@@ -15,9 +15,7 @@ namespace {
 
 double naive_gelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
 
-Attributes dropout_attributes(double rate) {
-  return DropoutAttributes{rate, {key_from_seed(5), 1, 0, 0x89abcdef}};
-}
+Attributes dropout_attributes(double rate) { return DropoutAttributes{rate, {key_from_seed(5), 1, 0, 0x89abcdef}}; }
 
 }  // namespace
 

@@ -20,9 +20,9 @@
 
 namespace shardscope::test {
 
-// A small random network on a random mesh: products, additions, gelus and split heads over arrays (b, s, e) of different
-// widths, then a cross-entropy; differentiated and updated by Adam. Parameters, inputs and some values have random pins that
-// divide.
+// A small random network on a random mesh: products, additions, gelus and split heads over arrays (b, s, e) of
+// different widths, then a cross-entropy; differentiated and updated by Adam. Parameters, inputs and some values have
+// random pins that divide.
 struct RandomGraph {
   Graph graph;
   Mesh mesh;
