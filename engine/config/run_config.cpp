@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/config/name_pattern.h"
+#include "engine/config/parameter_specs.h"
 #include "engine/config/place.h"
 
 namespace shardscope {
@@ -31,16 +31,7 @@ std::string joined_path(const std::vector<std::string>& path) {
 }
 
 const ParameterSpec* find_parameter_spec(const ShardingConfig& sharding, const std::vector<std::string>& path) {
-  const std::string name = joined_path(path);
-  NamePatterns patterns;
-  for (size_t i = 0; i < sharding.parameters.size(); ++i) {
-    const std::string pattern = joined_path(sharding.parameters[i].path);
-    if (pattern == name) return &sharding.parameters[i];
-    if (is_pattern(pattern)) patterns.add(pattern, static_cast<int>(i));
-  }
-  std::vector<int> found;
-  patterns.match(name, found);
-  return found.empty() ? nullptr : &sharding.parameters[static_cast<size_t>(found.front())];
+  return ParameterSpecs(sharding).find(path);
 }
 
 void set_parameter_spec(ShardingConfig& sharding, const std::vector<std::string>& path, PartitionSpec spec) {

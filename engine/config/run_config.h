@@ -69,7 +69,7 @@ std::string rule_place(size_t index);                           // "sharding.rul
 std::string constraint_place(const Constraint& constraint);
 
 // What `sharding.parameters` says of a parameter: under its exact name, else in the first pattern that matches. Null
-// where nothing does.
+// where nothing does. Of many parameters ParameterSpecs tells it.
 const ParameterSpec* find_parameter_spec(const ShardingConfig& sharding, const std::vector<std::string>& path);
 
 // Gives a parameter its spec: changed where the file names it, else added behind its nearest relatives, so that

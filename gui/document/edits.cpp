@@ -16,17 +16,6 @@ QString dim_text(const std::vector<std::string>& axes) {
 
 QString short_name(const ArrayRef& array) { return name_of(array).section('/', -2); }
 
-// For a config to change and for one to read alike.
-template <class Config>
-auto find_spec(Config& config, const ArrayRef& array) -> decltype(&config.sharding.in) {
-  if (std::holds_alternative<InputRef>(array)) return &config.sharding.in;
-  if (std::holds_alternative<OutputRef>(array)) return &config.sharding.out;
-  const auto* parameter = std::get_if<ParameterRef>(&array);
-  if (!parameter) return nullptr;
-  const auto found = std::ranges::find(config.sharding.parameters, parameter->path, &ParameterSpec::path);
-  return found == config.sharding.parameters.end() ? nullptr : &found->spec;
-}
-
 QString option_text(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<int64_t>(&value)) return QString::number(*whole);
@@ -61,25 +50,23 @@ void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, 
   }
   spec.dims.at(dim) = axes;
   RunConfig config = document.config();
-  if (PartitionSpec* found = find_spec(config, array)) {
-    *found = std::move(spec);
+  if (std::holds_alternative<InputRef>(array)) {
+    config.sharding.in = std::move(spec);
+  } else if (std::holds_alternative<OutputRef>(array)) {
+    config.sharding.out = std::move(spec);
   } else {
-    config.sharding.parameters.push_back({std::get<ParameterRef>(array).path, std::move(spec)});
+    set_parameter_spec(config.sharding, std::get<ParameterRef>(array).path, std::move(spec));
   }
   document.edit(std::move(config),
                 Document::tr("%1 dimension %2 = %3").arg(short_name(array)).arg(dim).arg(dim_text(axes)));
 }
 
 PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array) {
-  if (const PartitionSpec* found = find_spec(config, array)) return *found;
+  if (std::holds_alternative<InputRef>(array)) return config.sharding.in;
+  if (std::holds_alternative<OutputRef>(array)) return config.sharding.out;
   const auto* parameter = std::get_if<ParameterRef>(&array);
-  const ParameterSpec* matching = parameter ? find_parameter_spec(config.sharding, parameter->path) : nullptr;
-  return matching ? matching->spec : PartitionSpec{};
-}
-
-bool is_named(const RunConfig& config, const ArrayRef& array) {
-  const auto* parameter = std::get_if<ParameterRef>(&array);
-  return find_spec(config, array) || (parameter && find_parameter_spec(config.sharding, parameter->path));
+  const ParameterSpec* named = parameter ? find_parameter_spec(config.sharding, parameter->path) : nullptr;
+  return named ? named->spec : PartitionSpec{};
 }
 
 QString place_of(const ArrayRef& array) {

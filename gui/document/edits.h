@@ -18,7 +18,6 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes);  // device o
 void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes);
 // The spec of the array as the config says it; empty where it is not named.
 PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array);
-bool is_named(const RunConfig& config, const ArrayRef& array);
 // The place of that spec in the run file, as errors name it; empty where the array has none.
 QString place_of(const ArrayRef& array);
 

@@ -9,7 +9,6 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
-#include "gui/pages/collectives_model.h"
 #include "gui/pages/flow_delegate.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"

@@ -1,6 +1,7 @@
 #include "gui/panels/parameter_model.h"
 
 #include <algorithm>
+#include <map>
 
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
@@ -60,13 +61,14 @@ void ParameterModel::refresh() {
   announce(announce, {});
 }
 
-ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, const ArrayRef& array) const {
+ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, const ParameterSpecs& specs,
+                                          const ArrayRef& array) const {
   auto node = std::make_unique<Node>();
   node->segment = segment;
   node->array = array;
   node->parent = &parent;
   node->row = static_cast<int>(parent.children.size());
-  if (std::optional<ArrayFacts> facts = array_facts(workspace_, array)) node->facts = std::move(*facts);
+  if (std::optional<ArrayFacts> facts = array_facts(workspace_, specs, array)) node->facts = std::move(*facts);
   parent.children.push_back(std::move(node));
   return parent.children.back().get();
 }
@@ -74,23 +76,22 @@ ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, 
 std::unique_ptr<ParameterModel::Node> ParameterModel::build() const {
   auto root = std::make_unique<Node>();
   if (workspace_.planner.parameters().empty()) return root;
-  add(*root, title_of(InputRef{}), InputRef{});
-  add(*root, title_of(OutputRef{}), OutputRef{});
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const ParameterSpecs specs(workspace_.document.config().sharding);
+  std::map<std::pair<const Node*, std::string>, Node*> groups;
+  add(*root, title_of(InputRef{}), specs, InputRef{});
+  add(*root, title_of(OutputRef{}), specs, OutputRef{});
   for (const ParameterInfo& info : workspace_.planner.parameters()) {
     Node* at = root.get();
     const size_t first = info.path.size() > 1 && info.path.front() == "params" ? 1 : 0;
     for (size_t i = first; i + 1 < info.path.size(); ++i) {
-      const QString segment = qt(info.path[i]);
-      const auto found = std::ranges::find_if(
-          at->children, [&](const auto& child) { return !is_array(child->array) && child->segment == segment; });
-      at = found == at->children.end() ? add(*at, segment, {}) : found->get();
+      Node*& group = groups[{at, info.path[i]}];
+      if (!group) group = add(*at, qt(info.path[i]), specs, {});
+      at = group;
     }
-    Node* leaf = add(*at, qt(info.path.back()), ParameterRef{info.path});
-    if (!shows_state_ || !plan) continue;
-    const auto planned = std::ranges::find(plan->parameters, info.path, &ParameterPlan::path);
-    if (planned == plan->parameters.end()) continue;
-    for (const std::string& state : planned->state_names) add(*leaf, qt(state), StateRef{state, info.path});
+    Node* leaf = add(*at, qt(info.path.back()), specs, ParameterRef{info.path});
+    const ParameterPlan* planned = shows_state_ ? workspace_.planner.find_planned(info.path) : nullptr;
+    if (!planned) continue;
+    for (const std::string& state : planned->state_names) add(*leaf, qt(state), specs, StateRef{state, info.path});
   }
   for (auto& child : root->children) count(*child);
   return root;

@@ -50,7 +50,7 @@ class ParameterModel : public QAbstractItemModel {
 
   void refresh();
   std::unique_ptr<Node> build() const;
-  Node* add(Node& parent, const QString& segment, const ArrayRef& array) const;
+  Node* add(Node& parent, const QString& segment, const ParameterSpecs& specs, const ArrayRef& array) const;
   void count(Node& node) const;
   static bool same_tree(const Node& a, const Node& b);
   const Node& node_of(const QModelIndex& index) const;

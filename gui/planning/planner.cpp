@@ -1,6 +1,17 @@
 #include "gui/planning/planner.h"
 
 namespace shardscope {
+namespace {
+
+template <class T>
+const T* find_by_path(const std::vector<T>& all, const std::unordered_map<std::string, size_t>* index,
+                      const std::vector<std::string>& path) {
+  if (!index) return nullptr;
+  const auto found = index->find(joined_path(path));
+  return found == index->end() ? nullptr : &all[found->second];
+}
+
+}  // namespace
 
 PlanSource compiled_plans() {
   return {[](const RunConfig& config, std::stop_token stop) { return compile(config, host_profile(), stop); },
@@ -63,28 +74,44 @@ Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::sto
     outcome.plan = std::make_shared<const Plan>(source_.plan(config, stop));
     for (const ParameterPlan& parameter : outcome.plan->parameters)
       outcome.parameters.push_back({parameter.path, {parameter.shape, parameter.dtype}});
-    return outcome;
   } catch (const Failure& failure) {
     outcome.errors = failure.errors();
   } catch (const std::exception& fault) {
     outcome.errors.push_back({"internal", fault.what(), "", "this is a fault of the program, not of the run file"});
   }
-  try {
-    outcome.parameters = source_.parameters(config);
-  } catch (const std::exception&) {
-    // The model itself is at fault; its errors are those reported already.
+  if (!outcome.plan) {
+    try {
+      outcome.parameters = source_.parameters(config);
+    } catch (const std::exception&) {
+      // The model itself is at fault; its errors are those reported already.
+    }
   }
+  std::unordered_map<std::string, size_t> index;
+  for (size_t i = 0; i < outcome.parameters.size(); ++i) index.emplace(joined_path(outcome.parameters[i].path), i);
+  outcome.index = std::make_shared<const std::unordered_map<std::string, size_t>>(std::move(index));
   return outcome;
+}
+
+const ParameterInfo* Planner::find_parameter(const std::vector<std::string>& path) const {
+  return find_by_path(parameters_, parameter_index_.get(), path);
+}
+
+const ParameterPlan* Planner::find_planned(const std::vector<std::string>& path) const {
+  return plan_ ? find_by_path(plan_->parameters, planned_index_.get(), path) : nullptr;
 }
 
 void Planner::receive(Outcome outcome) {
   if (outcome.number != requested_) return;
   delivered_ = outcome.number;
   errors_ = std::move(outcome.errors);
-  if (!outcome.parameters.empty()) parameters_ = std::move(outcome.parameters);
   if (outcome.plan) {
     previous_plan_ = std::move(plan_);
     plan_ = std::move(outcome.plan);
+    planned_index_ = outcome.index;
+  }
+  if (!outcome.parameters.empty()) {
+    parameters_ = std::move(outcome.parameters);
+    parameter_index_ = std::move(outcome.index);
   }
   emit delivered();
 }

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/compile/compile.h"
@@ -44,17 +46,23 @@ class Planner : public QObject {
   const std::vector<Error>& errors() const { return errors_; }
   // Parameters of the newest config's model; of the last good one when it has none.
   const std::vector<ParameterInfo>& parameters() const { return parameters_; }
+  // By path; null where parameters(), or plan(), has none.
+  const ParameterInfo* find_parameter(const std::vector<std::string>& path) const;
+  const ParameterPlan* find_planned(const std::vector<std::string>& path) const;
 
  signals:
   void requested();
   void delivered();  // plan, errors or both changed
 
  private:
+  using PathIndex = std::shared_ptr<const std::unordered_map<std::string, size_t>>;  // made in the background
+
   struct Outcome {
     uint64_t number = 0;
     std::shared_ptr<const Plan> plan;
     std::vector<Error> errors;
-    std::vector<ParameterInfo> parameters;
+    std::vector<ParameterInfo> parameters;  // in a plan's order where there is one
+    PathIndex index;
   };
 
   void work(std::stop_token stop);
@@ -65,6 +73,7 @@ class Planner : public QObject {
   std::shared_ptr<const Plan> plan_, previous_plan_;
   std::vector<Error> errors_;
   std::vector<ParameterInfo> parameters_;
+  PathIndex parameter_index_, planned_index_;
   uint64_t requested_ = 0;
   uint64_t delivered_ = 0;
 

@@ -22,7 +22,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   auto* collectives = new CollectivesPage(workspace);
   comparison_ = collectives->comparison();
   add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array lies on the devices."));
-  add_page(new FlowPage(workspace), tr("&Flow"),
+  add_page(new FlowPage(workspace), tr("Flo&w"),
            tr("The steps of the program, with the layout of what each computes and every reshard."));
   add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
   add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));

@@ -28,7 +28,7 @@ void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
 }
 
 void add_theme_menu(QMenu& view) {
-  QMenu* menu = view.addMenu(tr("&Theme"));
+  QMenu* menu = view.addMenu(tr("Th&eme"));
   auto* group = new QActionGroup(menu);
   const std::pair<QString, ThemeChoice> choices[] = {
       {tr("&System"), ThemeChoice::system}, {tr("&Light"), ThemeChoice::light}, {tr("&Dark"), ThemeChoice::dark}};
@@ -63,7 +63,7 @@ void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Ce
                   [&document] { set_mode(document, LayoutMode::cheapest); });
   menu->addAction(tr("Layout mode: as &written"), QKeySequence("Ctrl+Shift+2"), &document,
                   [&document] { set_mode(document, LayoutMode::as_written); });
-  menu->addAction(tr("&Compare layout modes"), QKeySequence("Ctrl+Shift+L"), &centre,
+  menu->addAction(tr("Compare &layout modes"), QKeySequence("Ctrl+Shift+L"), &centre,
                   [&centre] { centre.show_page("collectives"); });
   menu->addSeparator();
   menu->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+P"), &docks, [&docks] {

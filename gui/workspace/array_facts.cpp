@@ -9,12 +9,6 @@
 namespace shardscope {
 namespace {
 
-const ParameterPlan* find_parameter(const Plan* plan, const std::vector<std::string>& path) {
-  if (!plan) return nullptr;
-  const auto found = std::ranges::find(plan->parameters, path, &ParameterPlan::path);
-  return found == plan->parameters.end() ? nullptr : &*found;
-}
-
 const ValueLayout* find_layout(const Plan& plan, ValueId value) {
   const auto found = std::ranges::find(plan.layouts, value, &ValueLayout::value);
   return found == plan.layouts.end() ? nullptr : &*found;
@@ -43,6 +37,7 @@ void add_layout(ArrayFacts& facts, const Plan& plan, const ValueLayout& layout) 
 // Adds what is known of each kind of array; false where the model has no such array.
 struct Adder {
   const Workspace& workspace;
+  const ParameterSpecs& specs;
   std::shared_ptr<const Plan> plan;
   ArrayFacts& facts;
 
@@ -50,17 +45,29 @@ struct Adder {
 
   bool operator()(const ParameterRef& parameter) {
     facts.kind = QObject::tr("parameter");
-    facts.named = is_named(workspace.document.config(), parameter);
-    facts.spec = spec_of(workspace.document.config(), parameter);
-    facts.why = facts.named ? QObject::tr("you set it in the run file")
-                            : QObject::tr("the run file does not name it, so every device holds all of it");
+    const ParameterSpec* named = specs.find(parameter.path);
+    facts.named = named;
+    if (named) facts.spec = named->spec;
+    const ParameterPlan* planned = workspace.planner.find_planned(parameter.path);
+    facts.why = named ? QObject::tr("you set it in the run file")
+                : planned && planned->named
+                    ? QObject::tr("a rule of the run file decides it")
+                    : QObject::tr("the run file does not name it, so every device holds all of it");
     return add_parameter(parameter.path);
   }
 
   bool operator()(const StateRef& state) {
     facts.kind = QObject::tr("optimizer state %1").arg(qt(state.state));
     facts.why = QObject::tr("as its parameter: state lies where the parameter lies");
-    return add_parameter(state.path);
+    if (!add_parameter(state.path)) return false;
+    const ParameterPlan* planned = workspace.planner.find_planned(state.path);
+    if (!planned) return true;
+    const auto kept = std::ranges::find(planned->state_names, state.state) - planned->state_names.begin();
+    if (kept == std::ssize(planned->state_names)) return true;
+    const Sharding& own = plan->program.values[planned->state_values[kept]].sharding;
+    if (own != planned->sharding) facts.why = QObject::tr("the run file gives it a layout of its own");
+    facts.sharding = own;
+    return true;
   }
 
   bool operator()(InputRef) { return add_end(plan && plan->graph ? &plan->graph->inputs : nullptr, "tokens"); }
@@ -76,12 +83,11 @@ struct Adder {
   }
 
   bool add_parameter(const std::vector<std::string>& path) {
-    const auto& known = workspace.planner.parameters();
-    const auto found = std::ranges::find(known, path, &ParameterInfo::path);
-    if (found == known.end()) return false;
-    facts.shape = found->type.shape;
-    facts.dtype = found->type.dtype;
-    if (const ParameterPlan* planned = find_parameter(plan.get(), path)) {
+    const ParameterInfo* known = workspace.planner.find_parameter(path);
+    if (!known) return false;
+    facts.shape = known->type.shape;
+    facts.dtype = known->type.dtype;
+    if (const ParameterPlan* planned = workspace.planner.find_planned(path)) {
       facts.sharding = planned->sharding;
       add_graph_values(facts, *plan, *planned);
     }
@@ -102,11 +108,15 @@ struct Adder {
 }  // namespace
 
 std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ArrayRef& array) {
+  return array_facts(workspace, ParameterSpecs(workspace.document.config().sharding), array);
+}
+
+std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ParameterSpecs& specs, const ArrayRef& array) {
   ArrayFacts facts;
   facts.array = array;
   facts.title = title_of(array);
   facts.editable = has_spec(array);
-  const bool exists = std::visit(Adder{workspace, workspace.planner.plan(), facts}, array);
+  const bool exists = std::visit(Adder{workspace, specs, workspace.planner.plan(), facts}, array);
   return exists ? std::optional(std::move(facts)) : std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/config/parameter_specs.h"
 #include "gui/workspace/step_facts.h"
 #include "gui/workspace/workspace.h"
 
@@ -26,6 +27,8 @@ struct ArrayFacts {
 
 // Nothing for no array, and for one that the model does not have.
 std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ArrayRef& array);
+// For many arrays; `specs` are the document's.
+std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ParameterSpecs& specs, const ArrayRef& array);
 
 // The array of the model that goes by a name (see name_of), or by its title.
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name);

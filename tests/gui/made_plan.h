@@ -110,7 +110,7 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
     const ParameterRef array{info.path};
     const std::string name = name_of(array).toStdString();
     parameter.spec = spec_of(config, array);
-    parameter.named = is_named(config, array);
+    parameter.named = find_parameter_spec(config.sharding, info.path);
     parameter.sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(info.type.shape.size()));
     const ValueId value = add_state(*graph, info, "params", name, no_id);
     parameter.state = graph->values[value].state;

@@ -66,6 +66,29 @@ class PlannerTest : public QObject {
     QVERIFY(planner.errors().empty());
   }
 
+  void every_parameter_is_found_by_its_path_in_the_newest_model_and_in_the_last_good_plan() {
+    PlanSource growing = made::source();
+    growing.parameters = [](const RunConfig&) {
+      std::vector<ParameterInfo> parameters = made::parameters();
+      parameters.insert(parameters.begin(), {{"params", "Dense_1", "bias"}, {{7}, DType::f32}});
+      return parameters;
+    };
+    Planner planner(growing);
+    QVERIFY(!planner.find_parameter({"params", "Dense_0", "bias"}) && !planner.find_planned({"params"}));
+    RunConfig config = made::config();
+    for (const int size : {4, 3}) {  // three devices: no plan, but a larger model
+      config.mesh_axes[0].size = size;
+      planner.request(config);
+      QTRY_VERIFY_WITH_TIMEOUT(!planner.is_busy(), 60000);
+      QCOMPARE(planner.parameters().size(), made::parameters().size() + (size == 3));
+      for (const ParameterInfo& info : planner.parameters()) QCOMPARE(planner.find_parameter(info.path), &info);
+      for (const ParameterPlan& parameter : planner.plan()->parameters)
+        QCOMPARE(planner.find_planned(parameter.path), &parameter);
+      QVERIFY(!planner.find_planned({"params", "Dense_1", "bias"}));
+      QVERIFY(!planner.find_parameter({"params", "Dense_0"}));
+    }
+  }
+
   void a_fault_of_the_program_is_an_error_too() {
     PlanSource faulty = made::source();
     faulty.plan = [](const RunConfig&, std::stop_token) -> Plan { throw std::runtime_error("out of luck"); };

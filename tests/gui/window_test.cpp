@@ -1,5 +1,6 @@
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenuBar>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
@@ -305,6 +306,29 @@ class WindowTest : public QObject {
       if (line->placeholderText() == "Filter by name") QTest::keyClicks(line, "embed");
     QCOMPARE(count("mu"), 1);
     QCOMPARE(count("bias"), 0);
+  }
+
+  void no_two_entries_of_a_menu_and_nothing_in_the_window_share_a_mnemonic() {
+    const auto check = [](const QStringList& texts) {
+      QMap<QString, QString> taken;
+      for (const QString& text : texts) {
+        const QString key = QKeySequence::mnemonic(text).toString();
+        if (key.isEmpty()) continue;
+        QVERIFY2(!taken.contains(key), qPrintable(taken[key] + " and " + text));
+        taken[key] = text;
+      }
+    };
+    const auto texts_of = [](const QWidget* menu) {
+      QStringList texts;
+      for (const QAction* action : menu->actions()) texts << action->text();
+      return texts;
+    };
+    const auto* pages = window_->findChild<QTabWidget*>("pages");
+    QStringList window = texts_of(window_->menuBar());
+    for (int i = 0; i < pages->count(); ++i) window << pages->tabText(i);
+    QVERIFY(window.size() >= 11);
+    check(window);
+    for (const QMenu* menu : window_->findChildren<QMenu*>()) check(texts_of(menu));
   }
 
   void every_page_and_theme_paints() {
