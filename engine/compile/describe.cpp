@@ -93,6 +93,16 @@ std::vector<Error> warnings(const Plan& plan) {
                                 plan.profile.memory_bytes >> 20),
                     "mesh", "split more, or use a smaller batch"});
   }
+  if (const std::optional<int64_t> limit = plan.config.sharding.memory_limit_mib) {
+    const int64_t needed = plan.totals.memory_total;
+    if (needed > *limit << 20) {
+      list.push_back(
+          {"memory",
+           fmt::format("a device needs {} MiB, {} MiB more than the limit; no layout was found that keeps it",
+                       (needed + (1 << 20) - 1) >> 20, ((needed + (1 << 20) - 1) >> 20) - *limit),
+           "sharding.memory_limit_mib", "split more, use a smaller batch, or raise the limit"});
+    }
+  }
   return list;
 }
 

@@ -102,6 +102,21 @@ class LayoutModesTest : public QObject {
     }
     QVERIFY2(smaller > 10 && fitting > 0, (std::to_string(smaller) + " " + std::to_string(fitting)).c_str());
   }
+
+  void a_limit_of_the_run_file_is_kept_or_told() {
+    RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::cheapest);
+    const int64_t free = compile(config, DeviceProfile{}).totals.memory_total;
+    auto told = [](const Plan& plan) {
+      return std::any_of(plan.warnings.begin(), plan.warnings.end(),
+                         [](const Error& warning) { return warning.where == "sharding.memory_limit_mib"; });
+    };
+    config.sharding.memory_limit_mib = (free >> 20) * 19 / 20;
+    const Plan kept = compile(config, DeviceProfile{});
+    QVERIFY(kept.totals.memory_total <= *config.sharding.memory_limit_mib << 20);
+    QVERIFY(!told(kept));
+    config.sharding.memory_limit_mib = 1;
+    QVERIFY(told(compile(config, DeviceProfile{})));
+  }
 };
 
 QTEST_APPLESS_MAIN(LayoutModesTest)
