@@ -47,12 +47,13 @@ void compare_with_serial(const ThreadTraining& parallel, const ThreadTraining& a
   for (const auto& [name, values] : alone.parameters) {
     const std::vector<float>& others = parallel.parameters.at(name);
     QCOMPARE(others.size(), values.size());
-    // The gradient of a key's bias is zero but for rounding, which Adam turns into steps.
+    // The gradient of a key's bias, and of no other parameter, is zero but for rounding, which Adam turns into steps of
+    // either sign, of the learning rate at most.
     bool key_bias = name.ends_with("/key/bias");
     std::vector<float> difference(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
       difference[i] = others[i] - values[i];
-      if (key_bias) QVERIFY2(std::abs(others[i]) < learning_rate * steps / 10, name.c_str());
+      if (key_bias) QVERIFY2(std::abs(others[i]) < learning_rate * steps, name.c_str());
     }
     if (!key_bias) {
       QVERIFY2(norm(difference) <= 1e-4 * norm(values) + 1e-7,
