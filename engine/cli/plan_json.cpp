@@ -61,6 +61,7 @@ Json parameters(const Plan& plan) {
                     {"shape", parameter.shape},
                     {"dtype", text_of(name(parameter.dtype))},
                     {"spec", spec_json(parameter.spec)},
+                    {"why", parameter.origin.text},
                     {"local_shape", local},
                     {"bytes_per_device", element_count(local) * byte_size(parameter.dtype)}});
   }

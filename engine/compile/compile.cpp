@@ -88,7 +88,8 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   });
   plan.arena = std::move(laid_out.arena);
   plan.step_seconds = std::move(laid_out.step_seconds);
-  plan.parameters = pass("parameters", [&] { return describe_parameters(graph, plan.mesh, resolved.states, lowered); });
+  plan.parameters =
+      pass("parameters", [&] { return describe_parameters(graph, plan.mesh, resolved.states, pins.origins, lowered); });
   plan.layouts = pass("layouts", [&] {
     return describe_layouts(problem, as_written ? written.origins : pins.origins, mode, laid_out);
   });

@@ -22,7 +22,8 @@ Origin cost_origin(const LayoutProblem& problem, LayoutMode mode, const LaidOut&
 }  // namespace
 
 std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& mesh,
-                                               const std::vector<ResolvedSpec>& specs, const Lowered& lowered) {
+                                               const std::vector<ResolvedSpec>& specs,
+                                               const std::vector<Origin>& origins, const Lowered& lowered) {
   std::vector<ParameterPlan> plans;
   std::vector<int> plan_of(graph.states.size(), -1);
   for (size_t i = 0; i < graph.states.size(); ++i) {
@@ -37,6 +38,7 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
                        specs[i].spec,
                        !specs[i].place.empty(),
                        to_sharding(specs[i].spec, mesh, static_cast<int>(type.shape.size())),
+                       origins[state.before],
                        static_cast<StateId>(i),
                        stored,
                        {},

@@ -11,9 +11,10 @@ namespace shardscope {
 
 // What a plan tells of its arrays.
 
-// `specs` are the states'.
+// `specs` are the states', `origins` the values'.
 std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& mesh,
-                                               const std::vector<ResolvedSpec>& specs, const Lowered& lowered);
+                                               const std::vector<ResolvedSpec>& specs,
+                                               const std::vector<Origin>& origins, const Lowered& lowered);
 
 // Inputs and forward results, each with the reason of its layout.
 std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,

@@ -28,9 +28,10 @@ struct ParameterPlan {
   std::vector<std::string> path;
   Shape shape;
   DType dtype = DType::f32;
-  PartitionSpec spec;  // as the file says, or empty when not named
-  bool named = false;  // the file names it
+  PartitionSpec spec;  // by the run file's table of rules
+  bool named = false;  // a rule of it decided
   Sharding sharding;
+  Origin origin;          // of that spec: the rule that decided it
   StateId state = no_id;  // in the graph
   int value = -1;         // program value that stores it
   std::vector<std::string> state_names;

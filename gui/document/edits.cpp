@@ -43,7 +43,11 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes) {
 }
 
 void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes) {
-  PartitionSpec spec = spec_of(document.config(), array);
+  set_spec_dim(document, array, spec_of(document.config(), array), rank, dim, axes);
+}
+
+void set_spec_dim(Document& document, const ArrayRef& array, PartitionSpec spec, int rank, int dim,
+                  const std::vector<std::string>& axes) {
   if (static_cast<int>(spec.dims.size()) <= dim) {
     if (axes.empty()) return;
     spec.dims.resize(rank);

@@ -16,6 +16,9 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes);  // device o
 // The axes that split dimension `dim` of an array that has a spec (see array_ref.h), major to minor. A parameter that
 // the file did not name is added to it.
 void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes);
+// The same for an array whose other dimensions are as `before` says, by a rule perhaps.
+void set_spec_dim(Document& document, const ArrayRef& array, PartitionSpec before, int rank, int dim,
+                  const std::vector<std::string>& axes);
 // The spec of the array as the config says it; empty where it is not named.
 PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array);
 // The place of that spec in the run file, as errors name it; empty where the array has none.

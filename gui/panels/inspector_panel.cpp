@@ -80,7 +80,8 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   layout->addStretch();
 
   connect(spec_, &SpecEditor::dimChosen, this, [this](int dim, const std::vector<std::string>& axes) {
-    set_spec_dim(workspace_.document, workspace_.selection.array(), spec_->rank(), dim, axes);
+    const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+    if (facts) set_spec_dim(workspace_.document, facts->array, facts->spec, spec_->rank(), dim, axes);
   });
   connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
     if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).value<StepRef>());

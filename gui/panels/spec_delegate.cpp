@@ -19,7 +19,8 @@ QWidget* SpecDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&
   editor->setAutoFillBackground(true);
   const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
   connect(editor, &SpecEditor::dimChosen, this, [this, editor, array](int dim, const std::vector<std::string>& axes) {
-    set_spec_dim(workspace_.document, array, editor->rank(), dim, axes);
+    const std::optional<ArrayFacts> facts = array_facts(workspace_, array);
+    if (facts) set_spec_dim(workspace_.document, array, facts->spec, editor->rank(), dim, axes);
   });
   return editor;
 }

@@ -47,11 +47,11 @@ struct Adder {
     facts.kind = QObject::tr("parameter");
     const ParameterSpec* named = specs.find(parameter.path);
     facts.named = named;
-    if (named) facts.spec = named->spec;
     const ParameterPlan* planned = workspace.planner.find_planned(parameter.path);
+    if (named || planned) facts.spec = named ? named->spec : planned->spec;
     facts.why = named ? QObject::tr("you set it in the run file")
                 : planned && planned->named
-                    ? QObject::tr("a rule of the run file decides it")
+                    ? qt(planned->origin.text)
                     : QObject::tr("the run file does not name it, so every device holds all of it");
     return add_parameter(parameter.path);
   }
