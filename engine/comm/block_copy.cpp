@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <vector>
 
+#include "engine/base/bfloat16.h"
 #include "engine/base/vector_clones.h"
 
 namespace shardscope {
@@ -106,24 +106,11 @@ void ordered_max(T* destination, std::span<const std::byte* const> sources, int6
   }
 }
 
-float widened(const std::byte* values, int64_t i) {
-  uint16_t half;
-  std::memcpy(&half, values + 2 * i, sizeof(half));
-  return std::bit_cast<float>(static_cast<uint32_t>(half) << 16);
-}
-
-void store_rounded(std::byte* values, int64_t i, float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t rounded = value != value ? bits | 0x400000u : bits + 0x7fffu + ((bits >> 16) & 1u);
-  const uint16_t half = static_cast<uint16_t>(rounded >> 16);
-  std::memcpy(values + 2 * i, &half, sizeof(half));
-}
-
-void ordered_bf16_sum(std::byte* destination, std::span<const std::byte* const> sources, int64_t count) {
+void ordered_bf16_sum(BFloat16* destination, std::span<const std::byte* const> sources, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
-    float sum = widened(sources[0], i);
-    for (size_t s = 1; s < sources.size(); ++s) sum += widened(sources[s], i);
-    store_rounded(destination, i, sum);
+    float sum = to_float(reinterpret_cast<const BFloat16*>(sources[0])[i]);
+    for (size_t s = 1; s < sources.size(); ++s) sum += to_float(reinterpret_cast<const BFloat16*>(sources[s])[i]);
+    destination[i] = to_bfloat16(sum);
   }
 }
 
@@ -135,7 +122,7 @@ void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, st
     if (dtype == DType::i32) return ordered_max(reinterpret_cast<int32_t*>(destination), sources, count);
     return ordered_max(reinterpret_cast<float*>(destination), sources, count);
   }
-  if (dtype == DType::bf16) return ordered_bf16_sum(destination, sources, count);
+  if (dtype == DType::bf16) return ordered_bf16_sum(reinterpret_cast<BFloat16*>(destination), sources, count);
   thread_local std::vector<const float*> summands;
   summands.resize(sources.size());
   for (size_t s = 0; s < sources.size(); ++s) summands[s] = reinterpret_cast<const float*>(sources[s]);

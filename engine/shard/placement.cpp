@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/mesh/reshard.h"
+
 namespace shardscope {
 
 namespace {
 
 constexpr size_t max_placements = 4096;
-
-int64_t parts_of(const AxisList& axes, const Mesh& mesh) {
-  int64_t parts = 1;
-  for (AxisIndex axis : axes) parts *= mesh.axis_size(axis);
-  return parts;
-}
 
 Sharding project(const std::vector<DimensionFactors>& dims, const Placement& placement) {
   Sharding sharding = Sharding::replicated(static_cast<int>(dims.size()));
@@ -49,7 +45,7 @@ bool is_contiguous(const FactorRule& rule, const Placement& placement, const Mes
       if (dimension.size() < 2) continue;
       bool whole = true;
       for (int factor : dimension) {
-        const int64_t parts = parts_of(placement.factors[factor], mesh);
+        const int64_t parts = group_size(placement.factors[factor], mesh);
         if (parts > 1 && !whole) return false;
         whole &= parts == rule.factors[factor].size;
       }
