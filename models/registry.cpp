@@ -1,11 +1,12 @@
 #include "models/registry.h"
 
 #include "models/decoder_only_transformer.h"
+#include "models/tiny_lm.h"
 
 namespace shardscope {
 
 const std::vector<ModelDefinition>& all_models() {
-  static const std::vector<ModelDefinition> models{decoder_only_transformer()};
+  static const std::vector<ModelDefinition> models{decoder_only_transformer(), tiny_lm()};
   return models;
 }
 

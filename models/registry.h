@@ -21,7 +21,7 @@ struct ModelDefinition {
   std::vector<OptionDefinition> options;
   // Faults between hyperparameters ("embed_dim is not a multiple of num_heads"), with places "model.embed_dim".
   std::vector<Error> (*check)(const OptionList& options);
-  // Forward graph: inputs "tokens" and "labels" with their limits, outputs "logits" and the metrics: every output that
+  // Forward graph: inputs ("tokens", "labels") with their limits, outputs "logits" and the metrics: every output that
   // is an f32 scalar, "loss" among them.
   Graph (*build)(const OptionList& options, const ModelContext& context);
   // Parameters whose layouts are shown when training starts, as caption and path, in order.
