@@ -18,13 +18,6 @@ namespace shardscope {
 
 namespace {
 
-std::vector<FactorRule> factor_rules(const Graph& graph) {
-  std::vector<FactorRule> rules;
-  rules.reserve(graph.ops.size());
-  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) rules.push_back(graph.rule(op));
-  return rules;
-}
-
 std::vector<Metric> metrics(const Graph& graph, const Lowered& lowered) {
   std::vector<Metric> list;
   for (const std::string& name : metric_outputs(graph)) list.push_back({name, lowered.outputs.at(name)});
@@ -64,13 +57,12 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const int threads = profile.threads_per_rank(ranks);
   const CostRates rates = cost_rates(profile, ranks);
 
-  const std::vector<FactorRule> rules = pass("rules", [&] { return factor_rules(graph); });
   const ResolvedPins resolved =
       pass("resolve", [&] { return pin_specs(config.sharding, graph, plan.mesh, training.cotangents); });
   const Pins& pins = resolved.pins;
   PlacedAsWritten written =
-      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, rules, training.cotangents, stop); });
-  LayoutProblem problem{graph, plan.mesh, rules, pins.layouts, rates, std::move(written.placements)};
+      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, training.cotangents, stop); });
+  LayoutProblem problem{graph, plan.mesh, pins.layouts, rates, std::move(written.placements)};
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);

@@ -68,7 +68,7 @@ Shape local_shape(const Sharding& sharding, const Mesh& mesh, const Shape& shape
 }
 
 Box shard_box(const Sharding& sharding, const Mesh& mesh, const Shape& shape, int device) {
-  Box box{std::vector<int64_t>(sharding.rank), local_shape(sharding, mesh, shape)};
+  Box box{Shape(sharding.rank), local_shape(sharding, mesh, shape)};
   for (int dim = 0; dim < sharding.rank; ++dim) {
     box.start[dim] = shard_index(sharding.dims[dim], mesh, device) * box.size[dim];
   }

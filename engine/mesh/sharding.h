@@ -48,7 +48,7 @@ struct Sharding {
 };
 
 struct Box {
-  std::vector<int64_t> start, size;
+  Shape start, size;
   bool operator==(const Box&) const = default;
 };
 

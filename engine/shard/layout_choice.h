@@ -16,7 +16,6 @@ namespace shardscope {
 struct LayoutProblem {
   const Graph& graph;
   const Mesh& mesh;
-  const std::vector<FactorRule>& rules;              // per op
   const std::vector<std::optional<Sharding>>& pins;  // per value: where it lies when it is defined
   CostRates rates;
   // Where a second search starts (as written); or nothing. The better result counts.

@@ -100,9 +100,11 @@ class Lowering {
 
   void lower_op(OpId id) {
     const Op& op = graph_.ops[id];
-    const FactorRule& rule = problem_.rules[id];
+    const FactorRule& rule = graph_.rule(id);
     const Placement& placement = choices_[id].placement;
     std::vector<int> inputs, outputs;
+    inputs.reserve(op.inputs.size());
+    outputs.reserve(op.outputs.size());
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id));
     }
@@ -113,22 +115,22 @@ class Lowering {
     for (ValueId output : op.outputs) pin(output, id);
   }
 
-  Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) const {
+  Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) {
     const Op& op = graph_.ops[id];
     Step step;
     step.phase = op.phase;
     step.op = id;
-    std::vector<TensorType> operands, results;
     auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
+      types.clear();
       for (int value : ids) {
         const ProgramValue& lies = lowered_.program.values[value];
         types.push_back({lies.local_shape, lies.dtype});
         step.bytes_touched += static_cast<double>(lies.bytes());
       }
     };
-    localise(inputs, operands);
-    localise(outputs, results);
-    step.flops = op.definition->flops(op.attributes, operands, results);
+    localise(inputs, operands_);
+    localise(outputs, results_);
+    step.flops = op.definition->flops(op.attributes, operands_, results_);
     step.inputs = std::move(inputs);
     step.outputs = std::move(outputs);
     return step;
@@ -147,7 +149,7 @@ class Lowering {
     for (ValueId output : graph_.ops[op].outputs) {
       if (bucketed_[output]) continue;
       for (const Use& use : updates_of_[output]) {
-        Sharding wanted = operand_sharding(problem_.rules[use.op], choices_[use.op].placement, use.operand);
+        Sharding wanted = operand_sharding(graph_.rule(use.op), choices_[use.op].placement, use.operand);
         const ProgramValue& made = lowered_.program.values[lowered_.defined[output]];
         if (split_by(wanted) >= split_by(made.sharding)) version(output, wanted, use.op);
       }
@@ -317,6 +319,7 @@ class Lowering {
   Phase phase_ = Phase::forward;
   StagedSteps opening_, closing_;
   std::vector<Step> main_;
+  std::vector<TensorType> operands_, results_;  // of the step at hand, on one device
 };
 
 }  // namespace
