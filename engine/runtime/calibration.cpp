@@ -27,7 +27,7 @@ class FloatArray {
   explicit FloatArray(Shape shape) : shape_(std::move(shape)), lines_(element_count(shape_) / 16 + 1) {
     for (Line& line : lines_) std::fill_n(line.values, 16, 0.5f);
   }
-  TensorView view() { return {lines_.data(), DType::f32, shape_, shape_, std::vector<int64_t>(shape_.size())}; }
+  TensorView view() { return {lines_.data(), DType::f32, shape_, shape_, Shape(shape_.size())}; }
 
  private:
   Shape shape_;
