@@ -20,12 +20,11 @@ double sinusoid(const InitialiseAttributes& a, uint64_t index) {
 }
 
 double element(const InitialiseAttributes& a, uint64_t index) {
-  const float bound = static_cast<float>(a.scale);
   switch (a.kind) {
     case Kind::constant: return a.scale;
     case Kind::normal: return a.scale * normal(a.key, index);
     case Kind::truncated_normal: return a.scale * truncated_normal(a.key, index, -2, 2);
-    case Kind::uniform: return uniform(a.key, index, -bound, bound);
+    case Kind::uniform: return a.scale * uniform(a.key, index, -1, 1);
     case Kind::sinusoidal: return sinusoid(a, index);
   }
   return 0;

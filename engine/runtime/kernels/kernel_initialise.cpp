@@ -45,9 +45,10 @@ class InitialiseKernel : public Kernel {
   void fill(uint64_t first, std::span<float> out) const {
     const float scale = static_cast<float>(attributes_.scale);
     if (attributes_.kind == Kind::sinusoidal) return fill_sinusoidal(first, out);
-    if (attributes_.kind == Kind::uniform) return fill_uniform(attributes_.key, first, -scale, scale, out);
     if (attributes_.kind == Kind::truncated_normal) {
       fill_truncated_normal(attributes_.key, first, -2, 2, out);
+    } else if (attributes_.kind == Kind::uniform) {
+      fill_uniform(attributes_.key, first, -1, 1, out);
     } else {
       fill_normal(attributes_.key, first, out);
     }
