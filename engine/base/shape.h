@@ -14,7 +14,7 @@ namespace shardscope {
 // is, but a plain value: plans hold many thousands. Throws Failure (code rank) beyond max_rank dimensions.
 class Shape {
  public:
-  static constexpr size_t max_rank = 8;
+  static constexpr size_t max_rank = 6;
   using value_type = int64_t;
   using iterator = int64_t*;
   using const_iterator = const int64_t*;

@@ -1,6 +1,8 @@
 #include "engine/compile/compile.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "engine/compile/describe.h"
 #include "engine/compile/metric_outputs.h"
@@ -36,6 +38,12 @@ std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
   return values;
 }
 
+std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
+  std::vector<Error> specs = check_specs(config, forward);
+  std::ranges::move(specs, std::back_inserter(forward.errors));
+  return std::move(forward.errors);
+}
+
 }  // namespace
 
 Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop) {
@@ -46,7 +54,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   plan.profile = profile;
 
   ForwardGraph forward = pass("build", [&] { return build_forward(config); });
-  if (!forward.errors.empty()) throw Failure(forward.errors);
+  if (!forward.errors.empty()) throw Failure(all_errors(config, std::move(forward)));
   plan.mesh = *forward.mesh;
   TrainingGraph training = pass("differentiate", [&] { return build_training(config, std::move(*forward.graph)); });
   plan.graph = std::make_shared<const Graph>(std::move(training.graph));
@@ -98,7 +106,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   return plan;
 }
 
-std::vector<Error> validate(const RunConfig& config) { return build_forward(config).errors; }
+std::vector<Error> validate(const RunConfig& config) { return all_errors(config, build_forward(config)); }
 
 std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);

@@ -151,15 +151,9 @@ class Lowering {
       for (const Use& use : updates_of_[output]) {
         Sharding wanted = operand_sharding(graph_.rule(use.op), choices_[use.op].placement, use.operand);
         const ProgramValue& made = lowered_.program.values[lowered_.defined[output]];
-        if (split_by(wanted) >= split_by(made.sharding)) version(output, wanted, use.op);
+        if (shard_count(wanted, mesh_) >= shard_count(made.sharding, mesh_)) version(output, wanted, use.op);
       }
     }
-  }
-
-  int64_t split_by(const Sharding& sharding) const {
-    int64_t shards = 1;
-    for (int d = 0; d < sharding.rank; ++d) shards *= shard_count(sharding, mesh_, d);
-    return shards;
   }
 
   void finish_scalars() {
@@ -173,15 +167,16 @@ class Lowering {
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
   int version(ValueId value, const Sharding& target, OpId user) {
-    std::vector<int> candidates, layouts;
+    candidates_.clear();
+    layouts_.clear();
     for (int candidate : lowered_.versions[value]) {
       if (!is_kept(value, candidate)) continue;
       if (lowered_.program.values[candidate].sharding == target) return candidate;
-      candidates.push_back(candidate);
-      layouts.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
+      candidates_.push_back(candidate);
+      layouts_.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
     }
     const int type = costs_.type_id(graph_.type(value));
-    const int source = candidates[costs_.cheapest_source(type, layouts, costs_.layout_id(target)).position];
+    const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
     bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
     return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
   }
@@ -320,6 +315,7 @@ class Lowering {
   StagedSteps opening_, closing_;
   std::vector<Step> main_;
   std::vector<TensorType> operands_, results_;  // of the step at hand, on one device
+  std::vector<int> candidates_, layouts_;       // versions of the value at hand
 };
 
 }  // namespace

@@ -218,13 +218,17 @@ class WrittenRule {
 
   const Placement& answer(OpId id) {
     const Op& op = graph_.ops[id];
-    Question question{kinds_.of_op[id], take_partial(id), {}, {}};
+    Question& question = question_;
+    question.kind = kinds_.of_op[id];
+    question.partial = take_partial(id);
+    question.operands.clear();
+    question.results.clear();
     for (ValueId value : op.inputs) question.operands.push_back({types_[value], lies_[value], state_[value]});
     for (ValueId value : op.outputs) {
       const std::optional<Sharding>& aim = layouts_.aims[value];
       question.results.push_back({types_[value], aim ? costs_.layout_id(*aim) : -1, state_[value]});
     }
-    auto [known, added] = answers_.try_emplace(std::move(question));
+    auto [known, added] = answers_.try_emplace(question);
     if (added) {
       known->second = OpRule(mesh_, costs_, graph_.rule(id), op.definition->is_matrix_product(), known->first).best();
     }
@@ -241,6 +245,7 @@ class WrittenRule {
   std::vector<int> types_;
   std::vector<int> made_;  // per result: the layout that its op gives it
   std::vector<int> lies_;  // per value: the layout that its readers find
+  Question question_;      // about the op at hand
   std::map<Question, Placement> answers_;
   WrittenPlacements result_;
 };
