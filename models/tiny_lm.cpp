@@ -71,7 +71,8 @@ ModelDefinition tiny_lm() {
            {"d_ff", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"}},
           check,
           build,
-          captions};
+          captions,
+          {"[jax-dp] step {step:04d}  loss {loss:.4f}", 10, true}};
 }
 
 }  // namespace shardscope
