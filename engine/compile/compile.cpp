@@ -97,6 +97,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   plan.metrics = metrics(graph, lowered);
   plan.program = std::move(lowered.program);
   plan.totals = total(plan.program, plan.arena, plan.step_seconds);
+  plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
   for (Error& warning : warnings(plan)) plan.warnings.push_back(std::move(warning));
   plan.hash = pass("hash", [&] { return plan_hash(plan); });

@@ -36,9 +36,7 @@ class Initialise : public LabelledOp {
     if (made.kind == InitialiseAttributes::Kind::sinusoidal && shape.size() != 2) {
       throw Failure(Error{"rank", "a sinusoidal array of shape " + to_string(shape), "", "it is (length, features)"});
     }
-    Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
-    for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
-    return labels;
+    return source_labels(shape);
   }
   double flops_per_element() const override { return 50; }
   DType result_dtype(int, const Attributes& attributes, std::span<const TensorType>) const override {

@@ -8,6 +8,7 @@
 
 #include "engine/base/align.h"
 #include "engine/base/error.h"
+#include "engine/compile/training_graph.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/plan.h"
@@ -109,9 +110,10 @@ class PlanCheck {
     require(!is_collective(step.kind) || step.group_size > 1, step, "a collective of one device");
   }
 
-  // Parameters and what follows them, inputs, logits and the logits' cotangent are defined where their specs say; a
-  // state is updated where it is stored.
+  // States, inputs, logits and the logits' cotangent are defined where their specs say; a state is updated where it is
+  // stored.
   void pinned_values() const {
+    const std::map<ValueId, PartitionSpec> specs = resolved_specs();
     for (const ParameterPlan& parameter : plan_.parameters) {
       const std::vector<StateId> states = with_followers(parameter.state);
       std::vector<int> stored{parameter.value};
@@ -119,9 +121,10 @@ class PlanCheck {
       require(stored.size() == states.size(), parameter.path.back(), "state is missing");
       for (size_t i = 0; i < stored.size(); ++i) {
         require(stored[i] == stored_value(states[i]), parameter.path.back(), "another state than the graph's");
-        lies_as(stored[i], parameter.spec);
+        const PartitionSpec& spec = specs.at(graph_.states[states[i]].before);
+        lies_as(stored[i], spec);
         const ValueId after = graph_.states[states[i]].after;
-        if (after != no_id) lies_as(only_version(after), parameter.spec);
+        if (after != no_id) lies_as(updated(states[i]), spec);
       }
     }
     for (StateId id = 0; id < state_count(); ++id) {
@@ -129,8 +132,7 @@ class PlanCheck {
       require(!graph_.states[id].trainable || (after != no_id) == plan_.trains(), name(id),
               "is not updated by training, or is updated without");
       if (after == no_id) continue;
-      const int result = only_version(after);
-      require(&buffer(result) == &buffer(stored_value(id)), name(id), "is not updated in place");
+      require(&buffer(updated(id)) == &buffer(stored_value(id)), name(id), "is not updated in place");
     }
     for (int value : plan_.input_values) lies_as(value, plan_.config.sharding.in);
     const ValueId logits = graph_.outputs.at("logits");
@@ -139,6 +141,14 @@ class PlanCheck {
       if (op.definition->name() == "cross_entropy_terms_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
     }
     for (const auto& [name, value] : plan_.metrics) lies_as(value, {});
+  }
+
+  std::map<ValueId, PartitionSpec> resolved_specs() const {
+    const SpecTargets arrays = spec_targets(graph_);
+    const ResolvedSpecs resolved = resolve_specs(plan_.config.sharding, mesh_, arrays.targets);
+    std::map<ValueId, PartitionSpec> specs;
+    for (size_t i = 0; i < arrays.values.size(); ++i) specs[arrays.values[i]] = resolved.specs[i].spec;
+    return specs;
   }
 
   // In every sequence: nobody reads what somebody else has overwritten; a result overwrites an operand of its own step
@@ -296,14 +306,14 @@ class PlanCheck {
   std::vector<int> left_by(Purpose purpose) const {
     std::vector<int> left;
     if (purpose == Purpose::initialise) {
-      for (const State& state : graph_.states) left.push_back(only_version(state.initial));
+      for (const State& state : graph_.states) left.push_back(last_version(state.initial));
       return left;
     }
     left = plan_.input_values;
     for (const Metric& metric : plan_.metrics) left.push_back(metric.value);
     for (StateId id = 0; id < state_count(); ++id) {
-      const bool updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;
-      left.push_back(updated ? only_version(graph_.states[id].after) : stored_value(id));
+      const bool is_updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;
+      left.push_back(is_updated ? updated(id) : stored_value(id));
     }
     return left;
   }
@@ -324,7 +334,8 @@ class PlanCheck {
       for (AxisIndex axis : step.axes) expected.dims[dim].push_back(axis);
     };
     switch (step.kind) {
-      case StepKind::compute: return;
+      case StepKind::compute:
+      case StepKind::barrier: return;
       case StepKind::slice:
         require((from.used_axes() & group) == 0, step, "slices along an axis in use");
         for (int d = 0; d < to.rank; ++d) require(to.dims[d].starts_with(from.dims[d]), step, "a slice that joins");
@@ -390,12 +401,13 @@ class PlanCheck {
             graph_.values[value].name, "is never as it is pinned");
   }
 
-  int only_version(ValueId value) const {
+  // A state's new value as it is stored: other layouts come before it.
+  int updated(StateId id) const { return last_version(graph_.states[id].after); }
+
+  int last_version(ValueId value) const {
     int found = -1;
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      if (program_.values[v].graph_value != value) continue;
-      require(found < 0, graph_.values[value].name, "has two versions");
-      found = static_cast<int>(v);
+      if (program_.values[v].graph_value == value) found = static_cast<int>(v);
     }
     require(found >= 0, graph_.values[value].name, "is never made");
     return found;
