@@ -36,8 +36,7 @@ Groups device_groups(const Sharding& sharding, const Mesh& mesh, const Shape& sh
   const std::vector<AxisIndex> partial = partial_axes(sharding, mesh);
   Groups groups;
   for (int device = 0; device < mesh.device_count(); ++device) {
-    const Shape start = shard_box(sharding, mesh, shape, device).start;
-    groups[{{start.begin(), start.end()}, mesh.group_index(device, partial)}].push_back(device);
+    groups[{shard_box(sharding, mesh, shape, device).start, mesh.group_index(device, partial)}].push_back(device);
   }
   return groups;
 }
