@@ -1,5 +1,6 @@
 #include "engine/cli/training_lines.h"
 
+#include <fmt/args.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,6 +40,26 @@ std::string epoch_line(const StepMessage& step) {
     separator = ", ";
   }
   return text + '\n';
+}
+
+std::string ProgressText::after(const StepMessage& step) {
+  std::string text;
+  const bool is_last = step.step + 1 == steps_;
+  if (step.step > 0) milliseconds_ += step.step_ms;
+  if (step.step % lines_.every == 0 || (is_last && lines_.last)) {
+    fmt::dynamic_format_arg_store<fmt::format_context> values;
+    values.push_back(fmt::arg("step", step.step));
+    values.push_back(fmt::arg("number", step.step + 1));
+    for (const auto& [name, value] : step.metrics) {
+      values.push_back(fmt::arg(name.c_str(), static_cast<float>(value)));
+    }
+    text = lines_.step.empty() ? epoch_line(step) : fmt::vformat(lines_.step, values) + '\n';
+  }
+  if (is_last && steps_ > 1 && !lines_.end.empty()) {
+    const double seconds = milliseconds_ / 1000 / static_cast<double>(steps_ - 1);
+    text += fmt::format(fmt::runtime(lines_.end), fmt::arg("seconds", seconds)) + '\n';
+  }
+  return text;
 }
 
 std::string json_line(const StepMessage& step) {

@@ -146,4 +146,9 @@ std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(co
   return model->captions(options);
 }
 
+ProgressLines progress_lines(const RunConfig& config) {
+  const ModelDefinition* model = find_model(config.model.name);
+  return model ? model->progress : ProgressLines{};
+}
+
 }  // namespace shardscope

@@ -8,6 +8,7 @@
 #include "engine/config/run_config.h"
 #include "engine/plan/device_profile.h"
 #include "engine/plan/plan.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -34,5 +35,7 @@ std::vector<std::string> settable_paths(const RunConfig& config);
 
 // The drawings that a training run prints first, as caption and parameter path. Empty for an unknown model.
 std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
+// What it prints while it trains; the defaults for an unknown model.
+ProgressLines progress_lines(const RunConfig& config);
 
 }  // namespace shardscope

@@ -46,6 +46,7 @@ inline std::vector<OpCase> op_cases() {
   const LayerNormAttributes norm{1e-6, 24};
   const ScaleAttributes mean{0.5};
   const InitialiseAttributes normal{InitialiseAttributes::Kind::normal, 0.02, {0, 1}, {{12, 24}, DType::f32}};
+  const InitialiseAttributes sinusoidal{InitialiseAttributes::Kind::sinusoidal, 1e4, {}, {{12, 24}, DType::f32}};
   return {{"embedding", {tokens({12, 6}), array({36, 24})}, {}, {1}},
           {"embedding", {tokens({12, 6}), half({36, 24})}, {}, {1}},
           {"embedding_grad", {tokens({12, 6}), x}, EmbeddingGradAttributes{36}, {}},
@@ -65,6 +66,7 @@ inline std::vector<OpCase> op_cases() {
           {"rearrange", {query}, equation("bshd->bs(hd)"), {0}},
           {"rearrange", {query}, equation("bshd->(bs)(dh)"), {0}},
           {"rearrange", {tokens({12, 6})}, equation("bs->sb"), {}},
+          {"next_token", {tokens({12, 6})}, {}, {}},
           {"scale", {x}, ScaleAttributes{3}, {0}},
           {"scale", {scalar}, ScaleAttributes{3}, {0}},
           {"cast", {x}, CastAttributes{DType::bf16}, {0}},
@@ -72,6 +74,7 @@ inline std::vector<OpCase> op_cases() {
           {"constant", {}, ConstantAttributes{1, scalar}, {}},
           {"constant", {}, ConstantAttributes{2.5, x}, {}},
           {"initialise", {}, normal, {}},
+          {"initialise", {}, sinusoidal, {}},
           {"gelu", {x}, {}, {0}},
           {"gelu", {array({6, 12})}, {}, {0}},
           {"gelu_grad", {x, x}, {}, {}},

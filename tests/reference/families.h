@@ -34,6 +34,7 @@ std::vector<NamedReference> embedding_references();
 std::vector<NamedReference> equation_references();
 std::vector<NamedReference> initialise_references();
 std::vector<NamedReference> layer_norm_references();
+std::vector<NamedReference> next_token_references();
 std::vector<NamedReference> squared_error_references();
 
 // An operand as a table whose columns are its last dimension.
