@@ -5,7 +5,8 @@
 
 namespace shardscope {
 
-inline constexpr int exit_ok = 0, exit_failed_run = 1, exit_bad_input = 2, exit_interrupted = 130;
+// exit_by_signal + the signal: 130 after Ctrl-C, 143 after SIGTERM.
+inline constexpr int exit_ok = 0, exit_failed_run = 1, exit_bad_input = 2, exit_by_signal = 128;
 
 // What main was called with, and what the subcommand found in it will do. The action returns the exit code, or throws
 // Failure for bad input.

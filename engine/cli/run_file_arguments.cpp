@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "engine/compile/compile.h"
@@ -42,6 +43,56 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
+// A file's config with assignments.
+class Assigned {
+ public:
+  Assigned(const RunConfig& file, const std::vector<std::string>& assignments)
+      : file_(file),
+        assignments_(assignments),
+        known_(assignments.empty() ? std::vector<std::string>() : known_paths(file, assignments)) {}
+
+  RunConfig config() const { return with_first(assignments_.size()); }
+
+  // Takes those errors away that the file alone does not have, and says each of the assignment that brought it.
+  std::vector<Error> take_blame(std::vector<Error>& errors) const {
+    std::vector<Error> blamed;
+    if (assignments_.empty()) return blamed;
+    const auto is_older = std::stable_partition(
+        errors.begin(), errors.end(),
+        [own = validate(file_)](const Error& error) { return std::ranges::find(own, error) != own.end(); });
+    for (auto error = is_older; error != errors.end(); ++error) {
+      error->where = "--set " + cause_of(*error) + (error->where.empty() ? "" : ": " + error->where);
+      blamed.push_back(std::move(*error));
+    }
+    errors.erase(is_older, errors.end());
+    return blamed;
+  }
+
+ private:
+  RunConfig with_first(size_t count) const {
+    if (count == 0) return file_;
+    return apply_overrides(file_, {assignments_.begin(), assignments_.begin() + static_cast<std::ptrdiff_t>(count)},
+                           known_);
+  }
+
+  // The first assignment with which the error is there.
+  std::string cause_of(const Error& error) const {
+    for (size_t count = 1; count < assignments_.size(); ++count) {
+      try {
+        const std::vector<Error> errors = validate(with_first(count));
+        if (std::ranges::find(errors, error) != errors.end()) return assignments_[count - 1];
+      } catch (const Failure&) {
+        continue;  // it needs those behind it
+      }
+    }
+    return assignments_.back();
+  }
+
+  const RunConfig& file_;
+  const std::vector<std::string>& assignments_;
+  std::vector<std::string> known_;
+};
+
 }  // namespace
 
 void RunFileArguments::add_to(CLI::App& command, bool file_required) {
@@ -54,10 +105,12 @@ void RunFileArguments::add_to(CLI::App& command, bool file_required) {
 RunConfig RunFileArguments::load() const {
   ReadRunFile read = read_run_file(file);
   if (!read.errors.empty()) throw Failure(all_faults(read, file));
-  RunConfig config = std::move(read.config);
-  if (!assignments.empty()) config = apply_overrides(config, assignments, known_paths(config, assignments));
+  const Assigned assigned(read.config, assignments);
+  RunConfig config = assigned.config();
   if (std::vector<Error> errors = validate(config); !errors.empty()) {
-    throw Failure(locate_errors(std::move(errors), text_of(file), file));
+    std::vector<Error> faults = assigned.take_blame(errors);
+    std::ranges::move(locate_errors(std::move(errors), text_of(file), file), std::back_inserter(faults));
+    throw Failure(faults);
   }
   return config;
 }

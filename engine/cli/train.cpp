@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -27,11 +28,25 @@ struct TrainArguments {
   RunFileArguments run_file;
   std::string jsonl;
   std::string socket;
+  bool append = false;
+  bool force = false;
+
+  TrainingOutput open_training_output() const {
+    if (jsonl.empty()) return {"", nullptr};
+    const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
+    return {jsonl, open_output(jsonl, existing, {run_file.file, profile_path().string()})};
+  }
 };
 
 std::atomic<RunProcess*> current_run = nullptr;
+std::atomic<int> first_signal = 0;
 
-void interrupt_run(int) {
+void interrupt_run(int signal) {
+  static constexpr std::string_view note = "stopping after this step; interrupt again to end at once\n";
+  int none = 0;
+  if (first_signal.compare_exchange_strong(none, signal)) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, note.data(), note.size());
+  }
   if (RunProcess* run = current_run.load()) run->interrupt();
 }
 
@@ -100,11 +115,11 @@ Failure with_hint(const Failure& failure) {
 
 int exit_code(RunEnd end) {
   if (end == RunEnd::failed) return exit_failed_run;
-  return end == RunEnd::interrupted ? exit_interrupted : exit_ok;
+  return end == RunEnd::interrupted ? exit_by_signal + first_signal : exit_ok;
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
-  TrainingOutput output(arguments.jsonl);
+  TrainingOutput output = arguments.open_training_output();
   RunLog log;
   try {
     RunProcess run(run_options(plan, arguments.socket));
@@ -131,15 +146,17 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
 // Under a person's own mpirun this process is one of the ranks.
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
+  bool writable = true;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = host_profile();
   options.on_plan = [&](const Plan& plan) {
-    output = std::make_unique<TrainingOutput>(arguments.jsonl);
-    output->begin(plan);
+    output = std::make_unique<TrainingOutput>(arguments.open_training_output());
+    writable = output->begin(plan);
   };
-  options.on_step = [&](const StepReport& report) { output->step(to_message(report)); };
-  return run_rank(line.argc, line.argv, options);
+  options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
+  const int code = run_rank(line.argc, line.argv, options);
+  return code == exit_ok && !writable ? exit_failed_run : code;
 }
 
 int train_command(const CommandLine& line, const TrainArguments& arguments) {
@@ -162,7 +179,11 @@ void add_train(CLI::App& app, CommandLine& line) {
   command->add_option_function<std::string>(
       "--steps", [arguments](const std::string& steps) { arguments->run_file.assignments.push_back("steps=" + steps); },
       "instead of the run file's");
-  command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this file");
+  auto* jsonl = command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this new file");
+  auto* append = command->add_flag("--append", arguments->append, "add to the --jsonl file where it exists");
+  auto* force = command->add_flag("--force", arguments->force, "lose what is in the --jsonl file where it exists");
+  append->needs(jsonl);
+  force->needs(jsonl)->excludes(append);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

@@ -5,17 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/base/error.h"
-
 namespace shardscope {
-
-TrainingOutput::TrainingOutput(const std::string& jsonl_path) : jsonl_path_(jsonl_path) {
-  if (jsonl_path.empty()) return;
-  jsonl_.reset(std::fopen(jsonl_path.c_str(), "we"));
-  if (!jsonl_) {
-    throw Failure(Error{"unwritable_file", fmt::format("cannot write: {}", std::strerror(errno)), jsonl_path, ""});
-  }
-}
 
 bool TrainingOutput::begin(const Plan& plan) {
   for (const Error& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", to_string(warning));

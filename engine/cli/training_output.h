@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
+#include "engine/cli/output_file.h"
 #include "engine/cli/training_lines.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"
@@ -14,8 +14,9 @@ namespace shardscope {
 // Everything is flushed at once.
 class TrainingOutput {
  public:
-  // `jsonl_path` may be empty. Throws Failure (code unwritable_file).
-  explicit TrainingOutput(const std::string& jsonl_path);
+  // `jsonl_path` may be empty, and is then not written; `jsonl` is that file, opened.
+  TrainingOutput(std::string jsonl_path, OutputFile jsonl)
+      : jsonl_path_(std::move(jsonl_path)), jsonl_(std::move(jsonl)) {}
 
   // False when something could not be written (a closed pipe, a full disk), which is said once on standard error.
   bool begin(const Plan& plan);
@@ -24,11 +25,8 @@ class TrainingOutput {
  private:
   bool put(std::FILE* file, const std::string& text, const std::string& where);
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   std::string jsonl_path_;
-  std::unique_ptr<std::FILE, Close> jsonl_;
+  OutputFile jsonl_;
   ProgressText progress_{{}, 0};
   bool broken_ = false;
 };

@@ -31,6 +31,7 @@ LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
 
 LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token stop) {
   constexpr int attempts = 3;
+  constexpr double estimate_slack = 1.5;
   const double limit = static_cast<double>(problem.memory_limit_bytes);
   LaidOut best = lay_out(problem, choose_layouts(problem, stop), false, threads);
   if (best.choice.empty()) return best;
@@ -50,7 +51,7 @@ LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token sto
     keep_better(std::move(next));
   }
   const double doubt = 0.005 * start_seconds + 16 * problem.rates.seconds_per_collective;
-  const bool only_fit = over(best) > 0 && start_bytes <= limit;
+  const bool only_fit = over(best) > 0 && start_bytes <= estimate_slack * limit;
   if (only_fit || best.choice.traded || gain < doubt) keep_better(lay_out_as_written(problem, threads));
   return best;
 }

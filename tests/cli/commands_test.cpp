@@ -39,6 +39,7 @@ class CommandsTest : public QObject {
  private slots:
   void a_right_file_is_validated_in_silence();
   void every_fault_of_a_file_is_a_line_that_names_its_place();
+  void what_an_assignment_breaks_is_blamed_on_it();
   void faults_of_form_and_of_meaning_are_told_together();
   void bad_input_is_exit_code_2_with_a_reason_data();
   void bad_input_is_exit_code_2_with_a_reason();
@@ -76,6 +77,23 @@ void CommandsTest::every_fault_of_a_file_is_a_line_that_names_its_place() {
   QVERIFY(result.errors.contains("num_head"));
 }
 
+void CommandsTest::what_an_assignment_breaks_is_blamed_on_it() {
+  const ProgramResult result = shardrun({"plan", decoder, "--set", "steps=7", "--set", "mesh.data=3"});
+  QCOMPARE(result.code, 2);
+  QVERIFY(!result.error_lines().isEmpty());
+  for (const QString& line : result.error_lines()) {
+    QVERIFY2(line.startsWith("--set mesh.data=3: sharding."), qPrintable(line));
+  }
+  // What the file itself has wrong stays the file's.
+  QTemporaryDir directory;
+  QString text = decoder_text();
+  const QString path = write_file(directory, text.replace("\"Embed_0\"", "\"Embed_7\""));
+  const ProgramResult both = shardrun({"plan", path, "--set", "mesh.data=3"});
+  QCOMPARE(both.code, 2);
+  QCOMPARE(both.error_lines().filter("Embed_7").filter(path + ":").size(), 1);
+  QVERIFY2(!both.error_lines().filter("--set mesh.data=3: ").isEmpty(), qPrintable(both.errors));
+}
+
 void CommandsTest::faults_of_form_and_of_meaning_are_told_together() {
   QTemporaryDir directory;
   QString text = decoder_text();
@@ -105,6 +123,9 @@ void CommandsTest::bad_input_is_exit_code_2_with_a_reason_data() {
   add("mesh of size 0", {"plan", decoder, "--set", "mesh.data=0"}, "mesh");
   add("steps without number", {"train", decoder, "--steps", "x"}, "steps");
   add("file that cannot be written", {"train", decoder, "--jsonl", "/no/such/dir"}, "/no/such/dir");
+  add("steps written over the run file", {"train", decoder, "--force", "--jsonl", decoder}, "destroy");
+  add("steps written over a file", {"train", decoder, "--jsonl", SHARDSCOPE_SOURCE_DIR "/LICENSE"}, "--append");
+  add("steps both added and written over", {"train", decoder, "--jsonl", "x", "--append", "--force"}, "excludes");
   add("show without parameter", {"show", decoder}, "PARAM");
   add("show with half a layout", {"show", "--mesh", "data=4"}, "--spec");
   add("show with both", layout + QStringList{"[]", decoder}, "exclude");

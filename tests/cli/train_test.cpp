@@ -54,8 +54,10 @@ class TrainTest : public QObject {
   void it_prints_the_documents_lines();
   void each_step_is_a_json_object_that_agrees_with_the_plan();
   void ones_own_mpirun_gives_the_same_training();
+  void steps_that_cannot_be_written_end_it_with_a_code_under_any_starter();
   void a_world_that_does_not_fit_the_mesh_is_refused();
-  void an_interrupt_ends_it_with_code_130_and_leaves_nothing();
+  void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
+  void a_signal_ends_it_with_its_code_and_leaves_nothing();
   void a_killed_rank_is_a_failed_run_that_leaves_nothing();
   void a_reader_that_goes_away_ends_the_run();
 };
@@ -136,6 +138,18 @@ void TrainTest::ones_own_mpirun_gives_the_same_training() {
   QCOMPARE(steps[1]["ranks"].toArray().size(), 2);
 }
 
+void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starter() {
+  const QStringList to_full_disk = small + QStringList{"--steps", "2", "--jsonl", "/dev/full"};
+  const ProgramResult started = shardrun(QStringList{"train"} + to_full_disk);
+  QVERIFY(started.code != 0 && started.errors.contains("/dev/full: cannot write"));
+  QProcess process;
+  QStringList arguments = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath(), "train"};
+  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
+  process.start("mpirun", arguments + to_full_disk);
+  const ProgramResult own = finish(process);
+  QVERIFY(own.code != 0 && own.errors.contains("/dev/full: cannot write"));
+}
+
 void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
   QProcess process;
   QStringList arguments = {"--oversubscribe", "-n", "3", QCoreApplication::applicationFilePath(), "train"};
@@ -147,7 +161,15 @@ void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
   QVERIFY2(result.errors.contains("2 ranks"), qPrintable(result.errors));
 }
 
-void TrainTest::an_interrupt_ends_it_with_code_130_and_leaves_nothing() {
+void TrainTest::a_signal_ends_it_with_its_code_and_leaves_nothing_data() {
+  QTest::addColumn<int>("signal");
+  QTest::newRow("Ctrl-C") << SIGINT;
+  QTest::newRow("SIGTERM") << SIGTERM;
+  QTest::newRow("SIGHUP") << SIGHUP;
+}
+
+void TrainTest::a_signal_ends_it_with_its_code_and_leaves_nothing() {
+  QFETCH(int, signal);
   Scratch scratch;
   QProcess process;
   process.start(QCoreApplication::applicationFilePath(),
@@ -156,8 +178,10 @@ void TrainTest::an_interrupt_ends_it_with_code_130_and_leaves_nothing() {
   while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
   std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
   QVERIFY(started.size() >= 3);
-  ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-  QCOMPARE(finish(process).code, 130);
+  ::kill(static_cast<pid_t>(process.processId()), signal);
+  const ProgramResult result = finish(process);
+  QCOMPARE(result.code, 128 + signal);
+  QVERIFY2(result.errors.contains("interrupt again to end at once"), qPrintable(result.errors));
   for (const ProcessId& one : started) QVERIFY(!is_alive(one));
   QCOMPARE(scratch.left(), QStringList());
 }

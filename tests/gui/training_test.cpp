@@ -251,10 +251,13 @@ class TrainingTest : public QObject {
 
   void every_mesh_and_mode_of_the_presets_can_be_planned_from_the_window() {
     for (const QString& preset : preset_names())
-      for (const auto& [data, model] : {std::pair{4, 2}, std::pair{2, 4}, std::pair{1, 8}, std::pair{1, 1}})
+      for (const std::array<int64_t, 2>& sizes : {std::array<int64_t, 2>{4, 2}, {2, 4}, {1, 8}, {1, 1}})
         for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
           RunConfig config = load_preset(preset);
-          config.mesh_axes = {{"data", data}, {"model", model}};
+          config.mesh_devices.clear();
+          for (size_t axis = 0; axis < std::min(sizes.size(), config.mesh_axes.size()); ++axis) {
+            config.mesh_axes[axis].size = sizes[axis];
+          }
           config.sharding.mode = mode;
           open(config);
           QVERIFY(window_->verdict()->text().startsWith("plan ok"));

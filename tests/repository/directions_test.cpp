@@ -124,6 +124,7 @@ QSet<QString> model_names() {
     names.insert(run["model"].toObject()["name"].toString());
     collect_names(run["sharding"].toObject()["parameters"].toObject(), names);
   }
+  names.removeIf([](const QString& name) { return name.contains('*'); });
   return names;
 }
 

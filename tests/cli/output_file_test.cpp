@@ -1,0 +1,103 @@
+#include "engine/cli/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/base/error.h"
+
+using namespace shardscope;
+
+// Nothing that exists is lost unasked.
+class OutputFileTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  std::string path(const char* name) { return folder_.filePath(name).toStdString(); }
+  static std::string text(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  static void put(const OutputFile& file, const char* text) { std::fputs(text, file.get()); }
+  static std::string code(const std::string& path, Existing existing, const std::vector<std::string>& inputs = {}) {
+    try {
+      open_output(path, existing, inputs);
+    } catch (const Failure& failure) {
+      return failure.errors().front().where == path ? failure.errors().front().code : "elsewhere";
+    }
+    return "";
+  }
+
+ private slots:
+  void a_new_file_is_made() {
+    put(open_output(path("new"), Existing::refuse, {}), "a\n");
+    QCOMPARE(text(path("new")), std::string("a\n"));
+  }
+
+  void an_existing_file_is_refused_appended_to_or_emptied_as_asked() {
+    write(path("old"), "old\n");
+    QCOMPARE(code(path("old"), Existing::refuse), std::string("file_exists"));
+    QCOMPARE(text(path("old")), std::string("old\n"));
+    put(open_output(path("old"), Existing::append, {}), "more\n");
+    QCOMPARE(text(path("old")), std::string("old\nmore\n"));
+    put(open_output(path("old"), Existing::overwrite, {}), "new\n");
+    QCOMPARE(text(path("old")), std::string("new\n"));
+  }
+
+  void an_input_is_never_written_to_under_any_name() {
+    write(path("run.json"), "{}");
+    std::filesystem::create_symlink(path("run.json"), path("link"));
+    std::filesystem::create_hard_link(path("run.json"), path("twin"));
+    const std::string dotted = folder_.path().toStdString() + "/./run.json";
+    for (Existing existing : {Existing::refuse, Existing::append, Existing::overwrite}) {
+      for (const std::string& name : {path("run.json"), path("link"), path("twin"), dotted}) {
+        QCOMPARE(code(name, existing, {path("run.json")}), std::string("output_is_input"));
+      }
+    }
+    QCOMPARE(text(path("run.json")), std::string("{}"));
+  }
+
+  void symbolic_links_to_files_are_not_followed() {
+    write(path("target"), "kept");
+    std::filesystem::create_symlink(path("target"), path("to_target"));
+    std::filesystem::create_symlink(path("nowhere"), path("dangling"));
+    for (Existing existing : {Existing::refuse, Existing::append, Existing::overwrite}) {
+      QCOMPARE(code(path("to_target"), existing), std::string("file_exists"));
+      QCOMPARE(code(path("dangling"), existing), std::string("file_exists"));
+    }
+    QCOMPARE(text(path("target")), std::string("kept"));
+    QVERIFY(!std::filesystem::exists(path("nowhere")));
+  }
+
+  void pipes_and_devices_are_written_to_as_they_are() {
+    QCOMPARE(code("/dev/null", Existing::refuse), std::string());
+    QCOMPARE(::mkfifo(path("pipe").c_str(), 0600), 0);
+    const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+    QCOMPARE(code(path("pipe"), Existing::refuse), std::string());
+    ::close(reader);
+  }
+
+  void a_place_that_cannot_be_written_is_named() {
+    QCOMPARE(code(path("no/such/folder"), Existing::refuse), std::string("unwritable_file"));
+    QCOMPARE(code(folder_.path().toStdString(), Existing::overwrite), std::string("unwritable_file"));
+  }
+
+  void the_file_never_takes_the_place_of_a_closed_standard_stream() {
+    const int kept = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    const OutputFile file = open_output(path("apart"), Existing::refuse, {});
+    const int descriptor = ::fileno(file.get());
+    ::dup2(kept, STDIN_FILENO);
+    ::close(kept);
+    QVERIFY(descriptor > STDERR_FILENO);
+  }
+};
+
+QTEST_APPLESS_MAIN(OutputFileTest)
+#include "output_file_test.moc"
