@@ -24,7 +24,7 @@ Family adam() {
   return {"adam",
           {a, AdamAttributes{next(rate), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
            AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)},
-           AdamAttributes{rate, b1, b2, eps, next(decay)}}};
+           AdamAttributes{rate, b1, b2, eps, decay + 1e-4}}};
 }
 
 std::vector<StepKey> step_keys() {

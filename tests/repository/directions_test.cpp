@@ -110,7 +110,7 @@ QString without_comments(const QString& text) {
 
 void collect_names(const QJsonObject& tree, QSet<QString>& names) {
   for (auto entry = tree.begin(); entry != tree.end(); ++entry) {
-    names.insert(entry.key());
+    if (!entry.key().contains('*')) names.insert(entry.key());
     collect_names(entry.value().toObject(), names);
   }
 }
