@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QPixmap>
 #include <QWidget>
 #include <optional>
 
@@ -27,6 +28,7 @@ class LayoutPage : public QWidget {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 
@@ -43,6 +45,8 @@ class LayoutPage : public QWidget {
 
   void rebuild();
   void arrange();
+  void draw();
+  void paint_marks(QPainter& painter);
   std::optional<int> device_under(const QPointF& point) const;
   std::vector<int> lit_devices() const;
   void paint_heading(QPainter& painter) const;
@@ -53,6 +57,7 @@ class LayoutPage : public QWidget {
 
   Workspace& workspace_;
   std::optional<Scene> scene_;
+  QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
 };
 
 }  // namespace shardscope
