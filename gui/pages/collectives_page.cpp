@@ -4,30 +4,13 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "gui/look/appearance.h"
-#include "gui/look/fitted_name.h"
+#include "gui/look/name_delegate.h"
 
 namespace shardscope {
-namespace {
-
-class NameDelegate : public QStyledItemDelegate {
- public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-
- protected:
-  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
-    QStyledItemDelegate::initStyleOption(option, index);
-    const int margin = option->widget->style()->pixelMetric(QStyle::PM_FocusFrameHMargin, option, option->widget) + 1;
-    option->text = fitted_name(option->text, QFontMetricsF(option->font), option->rect.width() - 2 * margin - 6);
-  }
-};
-
-}  // namespace
-
 CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),

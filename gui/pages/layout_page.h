@@ -17,7 +17,7 @@ class LayoutPage : public QWidget {
  public:
   explicit LayoutPage(Workspace& workspace, QWidget* parent = nullptr);
 
-  QSize minimumSizeHint() const override { return {360, 240}; }
+  QSize minimumSizeHint() const override { return {280, 150}; }
   // Where things are drawn, in widget coordinates; empty when nothing is.
   QRectF device_rect(int device) const;
   QRectF shard_rect(int device) const;

@@ -36,7 +36,7 @@ class MemoryBars : public QWidget {
  public:
   explicit MemoryBars(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {300, 120}; }
+  QSize minimumSizeHint() const override { return {280, 60}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -58,7 +58,7 @@ class MemoryLife : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryLife(Workspace& workspace, QWidget* parent = nullptr);
-  QSize minimumSizeHint() const override { return {300, 160}; }
+  QSize minimumSizeHint() const override { return {280, 80}; }
   QRectF body() const;  // where buffers are drawn, in widget coordinates
 
  protected:

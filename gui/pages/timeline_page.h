@@ -14,7 +14,7 @@ class TimelinePage : public QWidget {
   Q_OBJECT
  public:
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
-  QSize minimumSizeHint() const override { return {320, 220}; }
+  QSize minimumSizeHint() const override { return {280, 150}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -16,6 +16,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_outputs = 3;
+constexpr int narrowest = 190;
 
 // A layout or a path that may break between its dimensions or segments.
 QString breakable(QString text) { return text.replace("][", "] [").replace("/", "/" + QString(QChar(0x200b))); }
@@ -43,6 +44,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(area);
+  setMinimumWidth(narrowest);
 
   title_->setProperty("heading", true);
   title_->setWordWrap(true);

@@ -10,6 +10,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/name_delegate.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -45,6 +46,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->setObjectName("parameterTree");
   tree_->setModel(model_);
   tree_->setItemDelegateForColumn(ParameterModel::spec_column, delegate_);
+  tree_->setItemDelegateForColumn(ParameterModel::name_column, new NameDelegate(tree_));
   tree_->setUniformRowHeights(true);
   tree_->setIndentation(14);
   tree_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |

@@ -13,10 +13,13 @@ class Notice : public QLabel {
   explicit Notice(QWidget* parent = nullptr);
 
   void say(const QString& what);
+  // Beside the menus of a window of this width.
+  void fit_to(int width);
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {0, 0}; }
 
  private:
+  int room_ = 0;
   QTimer end_;
 };
 

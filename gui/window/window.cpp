@@ -155,6 +155,7 @@ void MainWindow::showEvent(QShowEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   tool_bar_->fit_to(width());
+  notice_->fit_to(width());
   docks_.take_share();
 }
 

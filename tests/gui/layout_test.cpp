@@ -167,6 +167,18 @@ class LayoutTest : public QObject {
     }
   }
 
+  void the_window_fits_a_screen_of_800_by_500_with_every_page_and_its_status_line() {
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
+      window_->show_page(page);
+      window_->resize(800, 500);
+      QTRY_COMPARE(window_->size(), QSize(800, 500));
+      QWidget* bar = window_->findChild<QLabel*>("verdict0");
+      QTRY_VERIFY(bar->mapTo(window_.get(), QPoint(0, bar->height())).y() <= 500);
+      const auto* inspector = window_->inspector()->findChild<QScrollArea*>();
+      QTRY_VERIFY(inspector->widget()->width() <= inspector->viewport()->width());
+    }
+  }
+
   void what_does_not_fit_in_the_tool_bar_is_behind_a_visible_button() {
     set_mesh_axes(document(), {{"data", 2}, {"model", 2}, {"expert", 2}, {"stage", 1}});
     window_->resize(900, 600);
