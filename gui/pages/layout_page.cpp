@@ -12,6 +12,7 @@
 #include "gui/look/empty_state.h"
 #include "gui/look/fitted_name.h"
 #include "gui/pages/no_plan.h"
+#include "gui/planning/disposal.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -43,7 +44,7 @@ void LayoutPage::showEvent(QShowEvent*) { rebuild(); }
 
 // A page that is not seen lets its plan go and takes the newest when it is shown.
 void LayoutPage::rebuild() {
-  const std::optional<Scene> before = std::exchange(scene_, std::nullopt);
+  const std::shared_ptr<const Scene> before = std::exchange(scene_, nullptr);
   drawn_ = QPixmap();
   update();
   const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
@@ -54,8 +55,8 @@ void LayoutPage::rebuild() {
   scene.plan = plan;
   scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh);
   scene.facts = std::move(*facts);
-  scene.mesh = before && before->plan->mesh == plan->mesh ? before->mesh : lay_out(plan->mesh);
-  scene_ = std::move(scene);
+  scene.mesh = before && before->plan->mesh == plan->mesh ? before->mesh : share(lay_out(plan->mesh));
+  scene_ = share(std::move(scene));
   arrange();
 }
 
@@ -64,40 +65,39 @@ void LayoutPage::arrange() {
   const QRectF body(margin, heading_height, width() - 2 * margin, height() - heading_height - legend_height - margin);
   const double mesh_label = label_space + 8;
   const double mesh_width =
-      std::clamp(scene_->mesh.width * largest_cell + mesh_label, 90.0, std::max(120.0, body.width() * 0.4));
+      std::clamp(scene_->mesh->width * largest_cell + mesh_label, 90.0, std::max(120.0, body.width() * 0.4));
   const QRectF mesh_place(body.right() - mesh_width + mesh_label, body.top() + label_space, mesh_width - mesh_label,
                           body.height() - label_space);
-  scene_->mesh_cell = mesh_cell_pixels(scene_->mesh, mesh_place, largest_cell);
-  scene_->mesh_origin = {mesh_place.right() - scene_->mesh.width * scene_->mesh_cell, mesh_place.top()};
+  mesh_cell_ = mesh_cell_pixels(*scene_->mesh, mesh_place, largest_cell);
+  mesh_origin_ = {mesh_place.right() - scene_->mesh->width * mesh_cell_, mesh_place.top()};
   const double gap = 36;
   const PictureRect room{body.left() + label_space, body.top() + label_space,
-                         std::max(40.0, scene_->mesh_origin.x() - mesh_label - gap - body.left() - label_space),
+                         std::max(40.0, mesh_origin_.x() - mesh_label - gap - body.left() - label_space),
                          std::max(40.0, body.height() - label_space)};
   const PictureRect place = fit(scene_->array.aspect, room);
-  scene_->array_place = QRectF(place.x, place.y, place.width, place.height);
-  scene_->mesh_origin.setX(
-      std::min(scene_->mesh_origin.x(),
-               std::max(scene_->array_place.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
+  array_place_ = QRectF(place.x, place.y, place.width, place.height);
+  mesh_origin_.setX(std::min(
+      mesh_origin_.x(), std::max(array_place_.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
 }
 
 QRectF LayoutPage::device_rect(int device) const {
   if (scene_)
-    for (const MeshCell& cell : scene_->mesh.cells)
-      if (cell.device == device) return cell_place(scene_->mesh_origin, scene_->mesh_cell, cell);
+    for (const MeshCell& cell : scene_->mesh->cells)
+      if (cell.device == device) return cell_place(mesh_origin_, mesh_cell_, cell);
   return {};
 }
 
 QRectF LayoutPage::shard_rect(int device) const {
   if (!scene_) return {};
   const std::optional<int> cell = cell_of_device(scene_->array, device);
-  return cell ? cell_place(scene_->array_place, scene_->array.cells[*cell]) : QRectF();
+  return cell ? cell_place(array_place_, scene_->array.cells[*cell]) : QRectF();
 }
 
 std::optional<int> LayoutPage::device_under(const QPointF& point) const {
   if (!scene_) return std::nullopt;
-  const QPointF on_mesh = (point - scene_->mesh_origin) / scene_->mesh_cell;
-  if (const std::optional<int> device = device_at(scene_->mesh, on_mesh.x(), on_mesh.y())) return device;
-  const QRectF& at = scene_->array_place;
+  const QPointF on_mesh = (point - mesh_origin_) / mesh_cell_;
+  if (const std::optional<int> device = device_at(*scene_->mesh, on_mesh.x(), on_mesh.y())) return device;
+  const QRectF& at = array_place_;
   const std::optional<int> cell =
       cell_at(scene_->array, (point.x() - at.x()) / at.width(), (point.y() - at.y()) / at.height());
   return cell ? std::optional(scene_->array.cells[*cell].devices.front()) : std::nullopt;
@@ -109,8 +109,8 @@ void LayoutPage::draw() {
   drawn_.fill(Qt::transparent);
   QPainter painter(&drawn_);
   painter.setFont(small_font());
-  paint_array(painter, scene_->array_place, scene_->array, *scene_->facts.sharding, scene_->plan->mesh, theme());
-  paint_mesh(painter, scene_->mesh_origin, scene_->mesh_cell, scene_->mesh, scene_->plan->mesh, theme());
+  paint_array(painter, array_place_, scene_->array, *scene_->facts.sharding, scene_->plan->mesh, theme());
+  paint_mesh(painter, mesh_origin_, mesh_cell_, *scene_->mesh, scene_->plan->mesh, theme());
 }
 
 // What is hovered stands out from the rest, what is chosen has a ring.
@@ -123,13 +123,13 @@ void LayoutPage::paint_marks(QPainter& painter) {
   painter.drawPixmap(0, 0, drawn_);
   painter.setOpacity(opacity);
   if (lit) {
-    paint_cell(painter, scene_->array_place, scene_->array, *lit, *scene_->facts.sharding, mesh, theme());
-    paint_ring(painter, cell_place(scene_->array_place, scene_->array.cells[*lit]), theme().text, 2);
-    for (const MeshCell& cell : scene_->mesh.cells) {
+    paint_cell(painter, array_place_, scene_->array, *lit, *scene_->facts.sharding, mesh, theme());
+    paint_ring(painter, cell_place(array_place_, scene_->array.cells[*lit]), theme().text, 2);
+    for (const MeshCell& cell : scene_->mesh->cells) {
       if (scene_->array.cell_of[cell.device] != *lit) continue;
-      const QRectF place = cell_place(scene_->mesh_origin, scene_->mesh_cell, cell);
+      const QRectF place = cell_place(mesh_origin_, mesh_cell_, cell);
       paint_cell(painter, place, cell, mesh, theme());
-      paint_ring(painter, place.adjusted(1.5, 1.5, -1.5, -1.5), theme().text, scene_->mesh_cell < 12 ? 1 : 2);
+      paint_ring(painter, place.adjusted(1.5, 1.5, -1.5, -1.5), theme().text, mesh_cell_ < 12 ? 1 : 2);
     }
   }
   const std::optional<int> chosen = workspace_.selection.device();
@@ -179,7 +179,7 @@ void LayoutPage::paint_heading(QPainter& painter) const {
 
 void LayoutPage::paint_array_labels(QPainter& painter) const {
   const ArrayFacts& facts = scene_->facts;
-  const QRectF& at = scene_->array_place;
+  const QRectF& at = array_place_;
   painter.setFont(small_font());
   painter.setPen(theme().muted);
   const auto label = [&](const std::vector<int>& dims) {
@@ -220,15 +220,15 @@ void LayoutPage::paint_mesh_labels(QPainter& painter) const {
       x += metrics.horizontalAdvance(part);
     }
   };
-  const QPointF& at = scene_->mesh_origin;
-  const QSizeF size(scene_->mesh.width * scene_->mesh_cell, scene_->mesh.height * scene_->mesh_cell);
-  if (!scene_->mesh.column_axes.empty())
-    draw_axes(scene_->mesh.column_axes, QRectF(at.x(), at.y() - label_space, 200, label_space - 4), false);
-  if (scene_->mesh.row_axes.empty()) return;
+  const QPointF& at = mesh_origin_;
+  const QSizeF size(scene_->mesh->width * mesh_cell_, scene_->mesh->height * mesh_cell_);
+  if (!scene_->mesh->column_axes.empty())
+    draw_axes(scene_->mesh->column_axes, QRectF(at.x(), at.y() - label_space, 200, label_space - 4), false);
+  if (scene_->mesh->row_axes.empty()) return;
   painter.save();
   painter.translate(at.x() - label_space, at.y() + size.height());
   painter.rotate(-90);
-  draw_axes(scene_->mesh.row_axes, QRectF(0, 0, std::max(size.height(), 0.0), label_space - 6), true);
+  draw_axes(scene_->mesh->row_axes, QRectF(0, 0, std::max(size.height(), 0.0), label_space - 6), true);
   painter.restore();
 }
 
@@ -327,8 +327,8 @@ void LayoutPage::keyPressEvent(QKeyEvent* event) {
   const QRectF from = device_rect(*workspace_.selection.device());
   std::optional<int> best;
   double nearest = 0;
-  for (const MeshCell& cell : scene_->mesh.cells) {
-    const QPointF delta = cell_place(scene_->mesh_origin, scene_->mesh_cell, cell).center() - from.center();
+  for (const MeshCell& cell : scene_->mesh->cells) {
+    const QPointF delta = cell_place(mesh_origin_, mesh_cell_, cell).center() - from.center();
     const double along = sign * (across ? delta.x() : delta.y()), aside = across ? delta.y() : delta.x();
     if (along <= 1 || std::abs(aside) > 1) continue;
     if (!best || along < nearest) {

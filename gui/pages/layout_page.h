@@ -37,10 +37,7 @@ class LayoutPage : public QWidget {
     std::shared_ptr<const Plan> plan;
     ArrayFacts facts;
     LayoutPicture array;
-    MeshPicture mesh;
-    QRectF array_place;
-    QPointF mesh_origin;
-    double mesh_cell = 0;
+    std::shared_ptr<const MeshPicture> mesh;
   };
 
   void rebuild();
@@ -56,7 +53,10 @@ class LayoutPage : public QWidget {
   QString tip_at(const QPointF& point) const;
 
   Workspace& workspace_;
-  std::optional<Scene> scene_;
+  std::shared_ptr<const Scene> scene_;
+  QRectF array_place_;
+  QPointF mesh_origin_;
+  double mesh_cell_ = 0;
   QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
 };
 

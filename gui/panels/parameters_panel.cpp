@@ -16,6 +16,7 @@
 namespace shardscope {
 namespace {
 
+constexpr int narrowest_panel = 220;
 constexpr int narrowest_name = 124;
 constexpr int most_unfolded = 400;  // rows
 
@@ -84,6 +85,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
 
   summary_->setFont(small_font());
   summary_->setContentsMargins(8, 3, 8, 4);
+  setMinimumWidth(narrowest_panel);
   auto* top = new QHBoxLayout;
   top->setContentsMargins(6, 6, 6, 4);
   top->addWidget(filter_, 1);
