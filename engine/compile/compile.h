@@ -26,6 +26,7 @@ struct Cancelled {};
 struct ParameterInfo {
   std::vector<std::string> path;
   TensorType type;
+  bool operator==(const ParameterInfo&) const = default;
 };
 std::vector<ParameterInfo> list_parameters(const RunConfig& config);
 

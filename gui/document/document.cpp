@@ -12,8 +12,8 @@ class ConfigEdit : public QUndoCommand {
   ConfigEdit(Document& document, RunConfig after, const QString& text, const QString& merge_key)
       : QUndoCommand(text),
         document_(document),
-        before_(document.config()),
-        after_(std::move(after)),
+        before_(document.config_),
+        after_(std::make_shared<const RunConfig>(std::move(after))),
         merge_key_(merge_key),
         number_(document.open_edit_) {}
 
@@ -24,7 +24,7 @@ class ConfigEdit : public QUndoCommand {
     if (next->merge_key_ != merge_key_ || next->number_ != number_) return false;
     after_ = next->after_;
     setText(next->text());
-    setObsolete(after_ == before_);
+    setObsolete(*after_ == *before_);
     return true;
   }
 
@@ -39,7 +39,7 @@ class ConfigEdit : public QUndoCommand {
 
  private:
   Document& document_;
-  RunConfig before_, after_;
+  std::shared_ptr<const RunConfig> before_, after_;
   QString merge_key_;
   int number_;
   bool done_ = false;  // and may be done again
@@ -55,7 +55,7 @@ Document::Document(std::chrono::milliseconds pause) {
 QString Document::title() const { return path_.isEmpty() ? draft_name_ : QFileInfo(path_).fileName(); }
 
 void Document::edit(RunConfig after, const QString& text, const QString& merge_key) {
-  if (after == config_) return;
+  if (after == *config_) return;
   undo_.push(new ConfigEdit(*this, std::move(after), text, merge_key));
   pause_.start();
 }
@@ -69,7 +69,8 @@ void Document::reset(RunConfig config, const QString& path, const QString& draft
   undo_.clear();
   path_ = path;
   draft_name_ = draft_name.isEmpty() ? tr("untitled") : draft_name;
-  set_config(config);
+  emit replaced();
+  set_config(std::make_shared<const RunConfig>(std::move(config)));
   emit titleChanged();
 }
 
@@ -80,14 +81,14 @@ void Document::load(const QString& path) {
 }
 
 void Document::save(const QString& path) {
-  save_run_config(config_, path.toStdString());
+  save_run_config(*config_, path.toStdString());
   path_ = path;
   undo_.setClean();
   emit titleChanged();
 }
 
-void Document::set_config(const RunConfig& config) {
-  config_ = config;
+void Document::set_config(std::shared_ptr<const RunConfig> config) {
+  config_ = std::move(config);
   emit configChanged();
 }
 

@@ -5,6 +5,7 @@
 #include <QTimer>
 #include <QUndoStack>
 #include <chrono>
+#include <memory>
 
 #include "engine/config/run_config.h"
 
@@ -18,7 +19,8 @@ class Document : public QObject {
   // `pause`: how long after an edit another one is not taken for a step of the same.
   explicit Document(std::chrono::milliseconds pause = std::chrono::seconds(4));
 
-  const RunConfig& config() const { return config_; }
+  const RunConfig& config() const { return *config_; }
+  std::shared_ptr<const RunConfig> shared_config() const { return config_; }
   const QString& path() const { return path_; }  // empty: never saved
   QString title() const;                         // file name, or what a draft is called
   bool is_modified() const { return !undo_.isClean(); }
@@ -28,6 +30,8 @@ class Document : public QObject {
   // same non-empty `merge_key` are one edit (the steps of a spin box) while it is open: until a pause, close_edit(),
   // undo or redo. Without a difference nothing happens.
   void edit(RunConfig after, const QString& text, const QString& merge_key = {});
+
+  void tell(const QString& what) { emit told(what); }
 
   void close_edit();
   bool is_edit_open() const { return pause_.isActive(); }
@@ -40,14 +44,16 @@ class Document : public QObject {
   void save(const QString& path);
 
  signals:
+  void replaced();  // by another file: what is known of the old one is nothing of this; configChanged() follows
   void configChanged();
-  void titleChanged();  // path or modified state
+  void titleChanged();             // path or modified state
+  void told(const QString& what);  // that an edit did more than it was asked for
 
  private:
   friend class ConfigEdit;
-  void set_config(const RunConfig& config);
+  void set_config(std::shared_ptr<const RunConfig> config);
 
-  RunConfig config_;
+  std::shared_ptr<const RunConfig> config_ = std::make_shared<const RunConfig>();
   QString path_;
   QString draft_name_ = tr("untitled");
   QUndoStack undo_;

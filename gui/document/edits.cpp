@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/config/rename_axis.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -23,23 +24,54 @@ QString option_text(const OptionValue& value) {
   return qt(std::get<std::string>(value));
 }
 
+// Gives the mesh other axes; true where the order of its devices had to go.
+bool put_axes(RunConfig& config, std::vector<MeshAxis> axes) {
+  const bool loses_order = loses_device_order(config, axes);
+  if (loses_order) config.mesh_devices.clear();
+  config.mesh_axes = std::move(axes);
+  return loses_order;
+}
+
+QString order_lost() {
+  return Document::tr(
+      "The order of the devices was for another number of them: it is 0, 1, 2\u2026 again (undo brings it back)");
+}
+
 }  // namespace
 
 void set_axis_size(Document& document, int axis, int64_t size) {
   RunConfig config = document.config();
-  config.mesh_axes.at(axis).size = size;
-  config.mesh_devices.clear();
-  const QString name = qt(config.mesh_axes[axis].name);
+  std::vector<MeshAxis> axes = config.mesh_axes;
+  axes.at(axis).size = size;
+  const QString name = qt(axes[axis].name);
+  const bool loses_order = put_axes(config, std::move(axes));
   document.edit(std::move(config), Document::tr("mesh axis %1 = %2").arg(name).arg(size), "mesh/" + name);
+  if (loses_order) document.tell(order_lost());
 }
 
-void set_mesh_axes(Document& document, std::vector<MeshAxis> axes) {
+void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before) {
   RunConfig config = document.config();
-  config.mesh_axes = std::move(axes);
-  config.mesh_devices.clear();
+  // By way of names that no file has, so that two axes can change theirs.
+  const auto passing = [](size_t axis) { return "\x01" + std::to_string(axis); };
+  QStringList renamed;
+  for (size_t i = 0; i < before.size(); ++i)
+    if (!before[i].empty() && before[i] != axes[i].name) {
+      config = rename_axis(config, before[i], passing(i));
+      renamed << Document::tr("%1 is %2").arg(qt(before[i]), qt(axes[i].name));
+    }
+  for (size_t i = 0; i < before.size(); ++i) config = rename_axis(config, passing(i), axes[i].name);
+  const bool loses_order = put_axes(config, std::move(axes));
   QStringList sizes;
   for (const MeshAxis& axis : config.mesh_axes) sizes << QString("%1=%2").arg(qt(axis.name)).arg(axis.size);
-  document.edit(std::move(config), Document::tr("mesh %1").arg(sizes.join(", ")));
+  document.edit(std::move(config), renamed.isEmpty() ? Document::tr("mesh %1").arg(sizes.join(", "))
+                                                     : Document::tr("mesh axis %1").arg(renamed.join(", ")));
+  if (loses_order) document.tell(order_lost());
+}
+
+bool loses_device_order(const RunConfig& config, const std::vector<MeshAxis>& axes) {
+  int64_t devices = 1;
+  for (const MeshAxis& axis : axes) devices *= axis.size;
+  return !config.mesh_devices.empty() && devices != std::ssize(config.mesh_devices);
 }
 
 void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes) {

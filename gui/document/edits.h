@@ -10,8 +10,13 @@ namespace shardscope {
 // The edits of the window, each one undoable step with a readable name. An edit that would change nothing leaves no
 // trace. Illegal values are let through: planning names what is wrong, at the field.
 
-void set_axis_size(Document& document, int axis, int64_t size);      // successive ones of an axis merge
-void set_mesh_axes(Document& document, std::vector<MeshAxis> axes);  // device order goes back to 0..n-1
+void set_axis_size(Document& document, int axis, int64_t size);  // successive ones of an axis merge
+// `before`: by what name each axis went until now, empty for a new one; left out, all keep theirs. Specs, constraints
+// and rules follow an axis to its new name.
+void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before = {});
+// Whether the config orders its devices in a way that a mesh of these axes cannot keep: both edits keep the order while
+// the number of devices stays, else it goes back to 0..n-1 and the document tells so.
+bool loses_device_order(const RunConfig& config, const std::vector<MeshAxis>& axes);
 
 // The axes that split dimension `dim` of an array that has a spec (see array_ref.h), major to minor. A parameter that
 // the file did not name is added to it.

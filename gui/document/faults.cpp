@@ -29,4 +29,10 @@ QString errors_text(const std::vector<Error>& errors) {
   return lines.join('\n');
 }
 
+std::vector<Error> memory_excess(const Plan& plan) {
+  std::vector<Error> excess = plan.warnings;
+  std::erase_if(excess, [](const Error& warning) { return warning.code != "memory"; });
+  return excess;
+}
+
 }  // namespace shardscope

@@ -3,7 +3,7 @@
 #include <QString>
 #include <vector>
 
-#include "engine/base/error.h"
+#include "engine/plan/plan.h"
 
 namespace shardscope {
 
@@ -13,5 +13,8 @@ bool is_at(const QString& where, const QString& place);
 std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place);
 // Message and hint of errors, one a line; empty without errors.
 QString errors_text(const std::vector<Error>& errors);
+
+// That the plan needs more memory than the host, or the limit of a device, has: it cannot run. Empty where it fits.
+std::vector<Error> memory_excess(const Plan& plan);
 
 }  // namespace shardscope

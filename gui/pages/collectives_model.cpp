@@ -44,8 +44,46 @@ void CollectivesModel::take_plan() {
   }
   beginResetModel();
   plan_ = workspace_.planner.plan();
-  steps_ = collectives_of(*plan_);
+  steps_ = workspace_.planner.index().collectives;
+  causes_.clear();
+  arrange();
   endResetModel();
+}
+
+void CollectivesModel::sort(int column, Qt::SortOrder order) {
+  sorted_by_ = column;
+  order_ = order;
+  emit layoutAboutToBeChanged({}, VerticalSortHint);
+  const QModelIndexList from = persistentIndexList();
+  std::vector<StepRef> kept;
+  for (const QModelIndex& index : from) kept.push_back(steps_[index.row()]);
+  arrange();
+  QModelIndexList to;
+  for (qsizetype i = 0; i < from.size(); ++i) to << index(row_of_step(kept[i]), from[i].column());
+  changePersistentIndexList(from, to);
+  emit layoutChanged({}, VerticalSortHint);
+}
+
+void CollectivesModel::arrange() {
+  if (!plan_) return;
+  std::ranges::sort(steps_);
+  const auto order_by = [this](const auto& key_of) {
+    using Key = std::decay_t<decltype(key_of(StepRef()))>;
+    std::vector<std::pair<Key, StepRef>> keyed;
+    keyed.reserve(steps_.size());
+    for (const StepRef id : steps_) keyed.emplace_back(key_of(id), id);
+    const auto key = &std::pair<Key, StepRef>::first;
+    order_ == Qt::AscendingOrder ? std::ranges::stable_sort(keyed, std::ranges::less(), key)
+                                 : std::ranges::stable_sort(keyed, std::ranges::greater(), key);
+    std::ranges::transform(keyed, steps_.begin(), &std::pair<Key, StepRef>::second);
+  };
+  if (sorted_by_ == phase_column) {
+    if (order_ == Qt::DescendingOrder) std::ranges::reverse(steps_);
+  } else if (sorted_by_ >= payload_column && sorted_by_ <= measured_column) {
+    order_by([this](StepRef id) { return number(id, sorted_by_).toDouble(); });
+  } else {
+    order_by([this](StepRef id) { return text(id, sorted_by_); });
+  }
 }
 
 int CollectivesModel::rowCount(const QModelIndex& parent) const {
@@ -68,13 +106,8 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
   const StepRef id = steps_[index.row()];
   const int column = index.column();
   const Step& step = this->step(id);
-  const QVariant value = number(id, column);
   switch (role) {
     case step_role: return QVariant::fromValue(id);
-    case sort_role:
-      if (value.isValid()) return value;
-      if (column == phase_column) return *position_of(*plan_, id);
-      return data(index, Qt::DisplayRole);
     case Qt::TextAlignmentRole:
       if (column >= payload_column && column <= measured_column) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
       return {};
@@ -82,9 +115,13 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
       return column == phase_column || column == predicted_column ? QVariant(theme().muted) : QVariant();
     case Qt::DecorationRole: return column == kind_column ? QVariant(kind_mark(step.kind)) : QVariant();
     case Qt::ToolTipRole: return exact_text(index.row(), column);
-    case Qt::DisplayRole: break;
+    case Qt::DisplayRole: return text(id, column);
     default: return {};
   }
+}
+
+QString CollectivesModel::text(StepRef id, int column) const {
+  const Step& step = this->step(id);
   switch (column) {
     case kind_column: return qt(name(step.kind));
     case axes_column: return axes_text(plan_->mesh, step.axes);
@@ -92,10 +129,19 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     case wire_column: return qt(bytes_text(step.wire_bytes));
     case phase_column: return qt(name(step.phase));
     case predicted_column: return qt(seconds_text(plan_->step_seconds[id]));
-    case measured_column: return value.isValid() ? qt(seconds_text(value.toDouble())) : QString("\u2013");
+    case measured_column: {
+      const std::optional<double> seconds = workspace_.measured_seconds(id);
+      return seconds ? qt(seconds_text(*seconds)) : QString("\u2013");
+    }
     case op_column: return op_text(*plan_, step);
-    default: return short_cause(qt(plan_->cause(step)));
+    default: return cause_text(id);
   }
+}
+
+QString CollectivesModel::cause_text(StepRef id) const {
+  QString& text = causes_[id];
+  if (text.isNull()) text = short_cause(qt(plan_->cause(step(id)))) + "";
+  return text;
 }
 
 QString CollectivesModel::exact_text(int row, int column) const {
@@ -131,9 +177,8 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
 }
 
 int CollectivesModel::row_of_step(std::optional<StepRef> step) const {
-  if (!step) return -1;
-  const auto found = std::ranges::lower_bound(steps_, *step);
-  return found != steps_.end() && *found == *step ? static_cast<int>(found - steps_.begin()) : -1;
+  const auto found = step ? std::ranges::find(steps_, *step) : steps_.end();
+  return found == steps_.end() ? -1 : static_cast<int>(found - steps_.begin());
 }
 
 QString CollectivesModel::totals_text() const {

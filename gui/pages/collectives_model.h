@@ -1,14 +1,15 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <map>
 #include <vector>
 
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
-// The plan's collectives, one a row, in program order; the measured time beside the predicted where a run of this very
-// plan is known. Sorting goes by sort_role (numbers as numbers).
+// The plan's collectives, one a row; the measured time beside the predicted where a run of this very plan is known.
+// Sorts by any column, numbers as numbers; equal ones stand in program order.
 class CollectivesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
@@ -24,7 +25,7 @@ class CollectivesModel : public QAbstractTableModel {
     cause_column,
     columns
   };
-  enum Role { step_role = Qt::UserRole, sort_role };
+  enum Role { step_role = Qt::UserRole };
 
   explicit CollectivesModel(Workspace& workspace, QObject* parent = nullptr);
 
@@ -32,6 +33,7 @@ class CollectivesModel : public QAbstractTableModel {
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  void sort(int column, Qt::SortOrder order) override;
 
   int row_of_step(std::optional<StepRef> step) const;
   // "37 collectives, ...": counts, payload, wire bytes and times of all rows.
@@ -43,10 +45,16 @@ class CollectivesModel : public QAbstractTableModel {
   void take_plan();
   const Step& step(StepRef id) const { return *find_step(*plan_, id); }
   QVariant number(StepRef id, int column) const;
+  QString text(StepRef id, int column) const;
+  QString cause_text(StepRef id) const;
+  void arrange();
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<StepRef> steps_;
+  std::vector<StepRef> steps_;                 // by row
+  mutable std::map<StepRef, QString> causes_;  // of rows that were shown: long to tell
+  int sorted_by_ = wire_column;
+  Qt::SortOrder order_ = Qt::DescendingOrder;
 };
 
 }  // namespace shardscope

@@ -8,30 +8,27 @@
 #include <algorithm>
 
 #include "gui/look/appearance.h"
+#include "gui/look/name_delegate.h"
 
 namespace shardscope {
-
 CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
       comparison_(new ModeComparison(workspace, this)),
       model_(new CollectivesModel(workspace, this)),
-      proxy_(new QSortFilterProxyModel(this)),
       table_(new QTableView(this)),
       totals_(new QLabel(this)),
       empty_(new QLabel(this)) {
-  proxy_->setSourceModel(model_);
-  proxy_->setSortRole(CollectivesModel::sort_role);
   table_->setObjectName("collectives");
-  table_->setModel(proxy_);
+  table_->setModel(model_);
+  table_->horizontalHeader()->setSortIndicator(CollectivesModel::wire_column, Qt::DescendingOrder);
   table_->setSortingEnabled(true);
-  table_->sortByColumn(CollectivesModel::wire_column, Qt::DescendingOrder);
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setFrameShape(QFrame::NoFrame);
   table_->setShowGrid(false);
   table_->setAlternatingRowColors(true);
   table_->setWordWrap(false);
-  table_->setTextElideMode(Qt::ElideMiddle);
+  table_->setItemDelegateForColumn(CollectivesModel::op_column, new NameDelegate(table_));
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(24);
   table_->horizontalHeader()->setHighlightSections(false);
@@ -77,7 +74,7 @@ void CollectivesPage::follow_step() {
     table_->clearSelection();
     return;
   }
-  const QModelIndex index = proxy_->mapFromSource(model_->index(row, 0));
+  const QModelIndex index = model_->index(row, 0);
   if (table_->currentIndex().row() != index.row()) table_->setCurrentIndex(index);
   table_->scrollTo(index);
 }
@@ -90,11 +87,11 @@ QString CollectivesPage::copied_text() const {
   QModelIndexList rows = table_->selectionModel()->selectedRows();
   std::ranges::sort(rows, {}, &QModelIndex::row);
   if (rows.isEmpty())
-    for (int row = 0; row < proxy_->rowCount(); ++row) rows << proxy_->index(row, 0);
+    for (int row = 0; row < model_->rowCount(); ++row) rows << model_->index(row, 0);
   for (const QModelIndex& index : rows) {
     QStringList cells;
     for (int column = 0; column < CollectivesModel::columns; ++column)
-      cells << model_->exact_text(proxy_->mapToSource(index).row(), column).replace('\n', "; ");
+      cells << model_->exact_text(index.row(), column).replace('\n', "; ");
     lines << cells.join('\t');
   }
   lines << model_->totals_text();

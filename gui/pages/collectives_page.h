@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QLabel>
-#include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QWidget>
 
@@ -31,7 +30,6 @@ class CollectivesPage : public QWidget {
   Workspace& workspace_;
   ModeComparison* comparison_;
   CollectivesModel* model_;
-  QSortFilterProxyModel* proxy_;
   QTableView* table_;
   QLabel* totals_;
   QLabel* empty_;

@@ -3,6 +3,7 @@
 #include <QPainter>
 
 #include "gui/look/appearance.h"
+#include "gui/look/fitted_name.h"
 #include "gui/pages/flow_page.h"
 
 namespace shardscope {
@@ -43,22 +44,25 @@ void FlowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
 
   const int room = row.width() - text_x - 16;
   const int name_width = room * 46 / 100, layout_width = room * 36 / 100;
-  const auto cell = [&](int x, int width, const QString& text, const QColor& color, Qt::Alignment side,
-                        Qt::TextElideMode elide) {
+  const auto cell = [&](int x, int width, const QString& text, const QColor& color, Qt::Alignment side) {
     painter->setPen(color);
-    painter->drawText(QRect(row.left() + x, row.top(), width, row.height()), side | Qt::AlignVCenter,
-                      painter->fontMetrics().elidedText(text, elide, width));
+    painter->drawText(QRect(row.left() + x, row.top(), width, row.height()), side | Qt::AlignVCenter, text);
+  };
+  const auto cut = [&](const QString& text, int width) {
+    return painter->fontMetrics().elidedText(text, Qt::ElideRight, width);
   };
   QFont font = option.font;
   font.setBold(reshard);
   painter->setFont(font);
-  cell(text_x, name_width - 12, index.data(Qt::DisplayRole).toString(), colors.text, Qt::AlignLeft, Qt::ElideLeft);
+  cell(text_x, name_width - 12, fitted_name(index.data().toString(), painter->fontMetrics(), name_width - 12),
+       colors.text, Qt::AlignLeft);
   painter->setFont(option.font);
-  cell(text_x + name_width, layout_width - 12, index.data(FlowModel::layout_role).toString(),
-       reshard ? colors.text : colors.muted, Qt::AlignLeft, Qt::ElideRight);
-  cell(text_x + name_width + layout_width, room - name_width - layout_width,
-       index.data(FlowModel::cost_role).toString(), reshard ? colors.text : colors.muted, Qt::AlignRight,
-       Qt::ElideRight);
+  const QColor ink = reshard ? colors.text : colors.muted;
+  cell(text_x + name_width, layout_width - 12, cut(index.data(FlowModel::layout_role).toString(), layout_width - 12),
+       ink, Qt::AlignLeft);
+  const int cost_width = room - name_width - layout_width;
+  cell(text_x + name_width + layout_width, cost_width, cut(index.data(FlowModel::cost_role).toString(), cost_width),
+       ink, Qt::AlignRight);
   painter->restore();
 }
 

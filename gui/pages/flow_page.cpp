@@ -10,7 +10,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/pages/flow_delegate.h"
-#include "gui/workspace/step_facts.h"
+#include "gui/workspace/array_facts.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -42,20 +42,21 @@ void FlowModel::take_plan() {
   beginResetModel();
   plan_ = workspace_.planner.plan();
   steps_.clear();
-  if (plan_) steps_ = steps_of(*plan_);
-  std::erase_if(steps_, [this](StepRef id) {
-    const Step& step = *find_step(*plan_, id);
-    return step.phase != phase_ || (only_reshards_ && step.kind == StepKind::compute);
-  });
+  int position = 0;
+  if (plan_)
+    for (const Step& step : plan_->steps()) {
+      const int at = position++;
+      if (step.phase == phase_ && !(only_reshards_ && step.kind == StepKind::compute))
+        steps_.push_back(step_at(*plan_, at));
+    }
   endResetModel();
 }
 
 // The forward value that a step computes or lays out anew.
 ArrayRef FlowModel::result_of(const Step& step) const {
   if (step.outputs.empty()) return {};
-  const ValueId value = plan_->program.values[step.outputs.front()].graph_value;
-  const auto found = std::ranges::find(plan_->layouts, value, &ValueLayout::value);
-  return value == no_id || found == plan_->layouts.end() ? ArrayRef() : ValueRef{found->name};
+  const ValueLayout* layout = layout_of(workspace_.planner, plan_->program.values[step.outputs.front()].graph_value);
+  return layout ? ArrayRef(ValueRef{layout->name}) : ArrayRef();
 }
 
 int FlowModel::row_of_step(std::optional<StepRef> step) const {

@@ -10,6 +10,9 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/look/fitted_name.h"
+#include "gui/pages/no_plan.h"
+#include "gui/planning/disposal.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -31,16 +34,20 @@ LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : QWidget(parent),
   setAccessibleName(tr("Layout of the selected array on the mesh"));
   connect(&workspace.planner, &Planner::delivered, this, &LayoutPage::rebuild);
   connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
-  connect(&workspace.document, &Document::configChanged, this, &LayoutPage::rebuild);
   connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutPage::rebuild);
   connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
   rebuild();
 }
 
+void LayoutPage::showEvent(QShowEvent*) { rebuild(); }
+
+// A page that is not seen lets its plan go and takes the newest when it is shown.
 void LayoutPage::rebuild() {
-  scene_.reset();
+  const std::shared_ptr<const Scene> before = std::exchange(scene_, nullptr);
+  drawn_ = QPixmap();
   update();
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
   if (!plan) return;
   std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   if (!facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape)) return;
@@ -48,8 +55,8 @@ void LayoutPage::rebuild() {
   scene.plan = plan;
   scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh);
   scene.facts = std::move(*facts);
-  scene.mesh = lay_out(plan->mesh);
-  scene_ = std::move(scene);
+  scene.mesh = before && before->plan->mesh == plan->mesh ? before->mesh : share(lay_out(plan->mesh));
+  scene_ = share(std::move(scene));
   arrange();
 }
 
@@ -58,82 +65,90 @@ void LayoutPage::arrange() {
   const QRectF body(margin, heading_height, width() - 2 * margin, height() - heading_height - legend_height - margin);
   const double mesh_label = label_space + 8;
   const double mesh_width =
-      std::clamp(scene_->mesh.width * largest_cell + mesh_label, 90.0, std::max(120.0, body.width() * 0.4));
+      std::clamp(scene_->mesh->width * largest_cell + mesh_label, 90.0, std::max(120.0, body.width() * 0.4));
   const QRectF mesh_place(body.right() - mesh_width + mesh_label, body.top() + label_space, mesh_width - mesh_label,
                           body.height() - label_space);
-  scene_->mesh_cell = mesh_cell_pixels(scene_->mesh, mesh_place, largest_cell);
-  scene_->mesh_origin = {mesh_place.right() - scene_->mesh.width * scene_->mesh_cell, mesh_place.top()};
+  mesh_cell_ = mesh_cell_pixels(*scene_->mesh, mesh_place, largest_cell);
+  mesh_origin_ = {mesh_place.right() - scene_->mesh->width * mesh_cell_, mesh_place.top()};
   const double gap = 36;
   const PictureRect room{body.left() + label_space, body.top() + label_space,
-                         std::max(40.0, scene_->mesh_origin.x() - mesh_label - gap - body.left() - label_space),
+                         std::max(40.0, mesh_origin_.x() - mesh_label - gap - body.left() - label_space),
                          std::max(40.0, body.height() - label_space)};
   const PictureRect place = fit(scene_->array.aspect, room);
-  scene_->array_place = QRectF(place.x, place.y, place.width, place.height);
-  scene_->mesh_origin.setX(
-      std::min(scene_->mesh_origin.x(),
-               std::max(scene_->array_place.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
+  array_place_ = QRectF(place.x, place.y, place.width, place.height);
+  mesh_origin_.setX(std::min(
+      mesh_origin_.x(), std::max(array_place_.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
 }
 
 QRectF LayoutPage::device_rect(int device) const {
   if (scene_)
-    for (const MeshCell& cell : scene_->mesh.cells)
-      if (cell.device == device)
-        return {scene_->mesh_origin + QPointF(cell.place.x, cell.place.y) * scene_->mesh_cell,
-                QSizeF(scene_->mesh_cell, scene_->mesh_cell)};
+    for (const MeshCell& cell : scene_->mesh->cells)
+      if (cell.device == device) return cell_place(mesh_origin_, mesh_cell_, cell);
   return {};
 }
 
 QRectF LayoutPage::shard_rect(int device) const {
   if (!scene_) return {};
   const std::optional<int> cell = cell_of_device(scene_->array, device);
-  if (!cell) return {};
-  const QRectF& at = scene_->array_place;
-  const PictureRect rect = place_in(scene_->array.cells[*cell].place, {at.x(), at.y(), at.width(), at.height()});
-  return {rect.x, rect.y, rect.width, rect.height};
+  return cell ? cell_place(array_place_, scene_->array.cells[*cell]) : QRectF();
 }
 
 std::optional<int> LayoutPage::device_under(const QPointF& point) const {
   if (!scene_) return std::nullopt;
-  const QPointF on_mesh = (point - scene_->mesh_origin) / scene_->mesh_cell;
-  if (const std::optional<int> device = device_at(scene_->mesh, on_mesh.x(), on_mesh.y())) return device;
-  const QRectF& at = scene_->array_place;
+  const QPointF on_mesh = (point - mesh_origin_) / mesh_cell_;
+  if (const std::optional<int> device = device_at(*scene_->mesh, on_mesh.x(), on_mesh.y())) return device;
+  const QRectF& at = array_place_;
   const std::optional<int> cell =
       cell_at(scene_->array, (point.x() - at.x()) / at.width(), (point.y() - at.y()) / at.height());
   return cell ? std::optional(scene_->array.cells[*cell].devices.front()) : std::nullopt;
 }
 
-std::vector<int> LayoutPage::lit_devices() const {
+void LayoutPage::draw() {
+  drawn_ = QPixmap(size() * devicePixelRatioF());
+  drawn_.setDevicePixelRatio(devicePixelRatioF());
+  drawn_.fill(Qt::transparent);
+  QPainter painter(&drawn_);
+  painter.setFont(small_font());
+  paint_array(painter, array_place_, scene_->array, *scene_->facts.sharding, scene_->plan->mesh, theme());
+  paint_mesh(painter, mesh_origin_, mesh_cell_, *scene_->mesh, scene_->plan->mesh, theme());
+}
+
+// What is hovered stands out from the rest, what is chosen has a ring.
+void LayoutPage::paint_marks(QPainter& painter) {
+  const Mesh& mesh = scene_->plan->mesh;
   const std::optional<int> hovered = workspace_.selection.hovered_device();
-  const std::optional<int> cell = scene_ && hovered ? cell_of_device(scene_->array, *hovered) : std::nullopt;
-  return cell ? scene_->array.cells[*cell].devices : std::vector<int>{};
+  const std::optional<int> lit = hovered ? cell_of_device(scene_->array, *hovered) : std::nullopt;
+  const double opacity = painter.opacity();
+  if (lit) painter.setOpacity(0.45 * opacity);
+  painter.drawPixmap(0, 0, drawn_);
+  painter.setOpacity(opacity);
+  if (lit) {
+    paint_cell(painter, array_place_, scene_->array, *lit, *scene_->facts.sharding, mesh, theme());
+    paint_ring(painter, cell_place(array_place_, scene_->array.cells[*lit]), theme().text, 2);
+    for (const MeshCell& cell : scene_->mesh->cells) {
+      if (scene_->array.cell_of[cell.device] != *lit) continue;
+      const QRectF place = cell_place(mesh_origin_, mesh_cell_, cell);
+      paint_cell(painter, place, cell, mesh, theme());
+      paint_ring(painter, place.adjusted(1.5, 1.5, -1.5, -1.5), theme().text, mesh_cell_ < 12 ? 1 : 2);
+    }
+  }
+  const std::optional<int> chosen = workspace_.selection.device();
+  if (!chosen || *chosen >= mesh.device_count()) return;
+  paint_ring(painter, shard_rect(*chosen), theme().accent, 3);
+  paint_ring(painter, device_rect(*chosen).adjusted(1.5, 1.5, -1.5, -1.5), theme().accent, 3);
 }
 
 void LayoutPage::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (!scene_) {
-    const bool has_plan = workspace_.planner.plan() != nullptr;
-    paint_empty_state(painter, rect(), has_plan ? tr("Select an array") : tr("No plan yet"),
-                      has_plan ? tr("Choose a parameter on the left to see how it lies on the mesh.")
-                               : tr("The run file has problems; mend what the Problems panel lists."));
-    return;
-  }
+  if (!workspace_.planner.plan()) return paint_no_plan(painter, rect(), workspace_.planner);
+  if (!scene_)
+    return paint_empty_state(painter, rect(), tr("Select an array"),
+                             tr("Choose a parameter on the left to see how it lies on the mesh."));
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
-  const double opacity = painter.opacity();
   paint_heading(painter);
-  const DeviceMarks marks{lit_devices(), workspace_.selection.device().value_or(-1)};
-  painter.setFont(small_font());
-  QPixmap array(size() * devicePixelRatioF());
-  array.setDevicePixelRatio(devicePixelRatioF());
-  array.fill(Qt::transparent);
-  {
-    QPainter onto(&array);
-    onto.setFont(small_font());
-    paint_array(onto, scene_->array_place, scene_->array, *scene_->facts.sharding, scene_->plan->mesh, marks, theme());
-    paint_mesh(onto, scene_->mesh_origin, scene_->mesh_cell, scene_->mesh, scene_->plan->mesh, marks, theme());
-  }
-  painter.drawPixmap(0, 0, array);
-  painter.setOpacity(opacity);
+  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF()) draw();
+  paint_marks(painter);
   paint_array_labels(painter);
   paint_mesh_labels(painter);
   paint_legend(painter);
@@ -149,7 +164,7 @@ void LayoutPage::paint_heading(QPainter& painter) const {
   painter.setPen(theme().text);
   const int wide = width() - 2 * static_cast<int>(margin);
   painter.drawText(QRect(int(margin), 12, wide, 24), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(facts.title, Qt::ElideMiddle, wide));
+                   fitted_name(facts.title, painter.fontMetrics(), wide));
   painter.setFont(this->font());
   painter.setPen(theme().muted);
   const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
@@ -164,7 +179,7 @@ void LayoutPage::paint_heading(QPainter& painter) const {
 
 void LayoutPage::paint_array_labels(QPainter& painter) const {
   const ArrayFacts& facts = scene_->facts;
-  const QRectF& at = scene_->array_place;
+  const QRectF& at = array_place_;
   painter.setFont(small_font());
   painter.setPen(theme().muted);
   const auto label = [&](const std::vector<int>& dims) {
@@ -188,33 +203,32 @@ void LayoutPage::paint_array_labels(QPainter& painter) const {
 void LayoutPage::paint_mesh_labels(QPainter& painter) const {
   const Mesh& mesh = scene_->plan->mesh;
   painter.setFont(small_font());
-  const auto draw_axes = [&](const std::vector<AxisIndex>& axes, const QRectF& place, Qt::Alignment alignment) {
-    QString text;
-    double x = 0;
+  // Along the rows the text is turned, so that it reads upwards: there the arrow that points back points down, as
+  // coordinates grow.
+  const auto draw_axes = [&](const std::vector<AxisIndex>& axes, const QRectF& place, bool turned) {
     const QFontMetricsF metrics(painter.font());
-    for (AxisIndex axis : axes)
-      text += (text.isEmpty() ? "" : ", ") + qt(mesh.axes()[axis].name) + QString(" %1").arg(mesh.axes()[axis].size);
-    text += QString(" \u2192");
-    x = alignment & Qt::AlignRight ? place.right() - metrics.horizontalAdvance(text) : place.left();
+    QStringList parts;
+    for (size_t i = 0; i < axes.size(); ++i)
+      parts << (i ? ", " : "") + qt(mesh.axes()[axes[i]].name) + QString(" %1").arg(mesh.axes()[axes[i]].size);
+    turned ? parts.front().prepend(QString("\u2190 ")) : parts.back().append(QString(" \u2192"));
+    double x = turned ? place.right() - metrics.horizontalAdvance(parts.join("")) : place.left();
     for (size_t i = 0; i < axes.size(); ++i) {
-      const QString part = (i ? ", " : "") + qt(mesh.axes()[axes[i]].name) +
-                           QString(" %1").arg(mesh.axes()[axes[i]].size) +
-                           (i + 1 == axes.size() ? QString(" \u2192") : QString());
+      const QString& part = parts[static_cast<qsizetype>(i)];
       painter.setPen(axis_color(axes[i], theme()));
       painter.drawText(QRectF(x, place.top(), metrics.horizontalAdvance(part) + 4, place.height()),
                        Qt::AlignLeft | Qt::AlignBottom, part);
       x += metrics.horizontalAdvance(part);
     }
   };
-  const QPointF& at = scene_->mesh_origin;
-  const QSizeF size(scene_->mesh.width * scene_->mesh_cell, scene_->mesh.height * scene_->mesh_cell);
-  if (!scene_->mesh.column_axes.empty())
-    draw_axes(scene_->mesh.column_axes, QRectF(at.x(), at.y() - label_space, 200, label_space - 4), Qt::AlignLeft);
-  if (scene_->mesh.row_axes.empty()) return;
+  const QPointF& at = mesh_origin_;
+  const QSizeF size(scene_->mesh->width * mesh_cell_, scene_->mesh->height * mesh_cell_);
+  if (!scene_->mesh->column_axes.empty())
+    draw_axes(scene_->mesh->column_axes, QRectF(at.x(), at.y() - label_space, 200, label_space - 4), false);
+  if (scene_->mesh->row_axes.empty()) return;
   painter.save();
   painter.translate(at.x() - label_space, at.y() + size.height());
   painter.rotate(-90);
-  draw_axes(scene_->mesh.row_axes, QRectF(0, 0, std::max(size.height(), 0.0), label_space - 6), Qt::AlignRight);
+  draw_axes(scene_->mesh->row_axes, QRectF(0, 0, std::max(size.height(), 0.0), label_space - 6), true);
   painter.restore();
 }
 
@@ -283,7 +297,10 @@ bool LayoutPage::event(QEvent* event) {
   return QWidget::event(event);
 }
 
-void LayoutPage::resizeEvent(QResizeEvent*) { arrange(); }
+void LayoutPage::resizeEvent(QResizeEvent*) {
+  arrange();
+  drawn_ = QPixmap();
+}
 
 void LayoutPage::mouseMoveEvent(QMouseEvent* event) {
   workspace_.selection.hover_device(device_under(event->position()));
@@ -310,8 +327,8 @@ void LayoutPage::keyPressEvent(QKeyEvent* event) {
   const QRectF from = device_rect(*workspace_.selection.device());
   std::optional<int> best;
   double nearest = 0;
-  for (const MeshCell& cell : scene_->mesh.cells) {
-    const QPointF delta = device_rect(cell.device).center() - from.center();
+  for (const MeshCell& cell : scene_->mesh->cells) {
+    const QPointF delta = cell_place(mesh_origin_, mesh_cell_, cell).center() - from.center();
     const double along = sign * (across ? delta.x() : delta.y()), aside = across ? delta.y() : delta.x();
     if (along <= 1 || std::abs(aside) > 1) continue;
     if (!best || along < nearest) {

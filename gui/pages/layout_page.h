@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QPixmap>
 #include <QWidget>
 #include <optional>
 
@@ -16,7 +17,7 @@ class LayoutPage : public QWidget {
  public:
   explicit LayoutPage(Workspace& workspace, QWidget* parent = nullptr);
 
-  QSize minimumSizeHint() const override { return {360, 240}; }
+  QSize minimumSizeHint() const override { return {280, 150}; }
   // Where things are drawn, in widget coordinates; empty when nothing is.
   QRectF device_rect(int device) const;
   QRectF shard_rect(int device) const;
@@ -27,6 +28,7 @@ class LayoutPage : public QWidget {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 
@@ -35,14 +37,13 @@ class LayoutPage : public QWidget {
     std::shared_ptr<const Plan> plan;
     ArrayFacts facts;
     LayoutPicture array;
-    MeshPicture mesh;
-    QRectF array_place;
-    QPointF mesh_origin;
-    double mesh_cell = 0;
+    std::shared_ptr<const MeshPicture> mesh;
   };
 
   void rebuild();
   void arrange();
+  void draw();
+  void paint_marks(QPainter& painter);
   std::optional<int> device_under(const QPointF& point) const;
   std::vector<int> lit_devices() const;
   void paint_heading(QPainter& painter) const;
@@ -52,7 +53,11 @@ class LayoutPage : public QWidget {
   QString tip_at(const QPointF& point) const;
 
   Workspace& workspace_;
-  std::optional<Scene> scene_;
+  std::shared_ptr<const Scene> scene_;
+  QRectF array_place_;
+  QPointF mesh_origin_;
+  double mesh_cell_ = 0;
+  QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
 };
 
 }  // namespace shardscope

@@ -6,8 +6,8 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/look/empty_state.h"
 #include "gui/pages/memory_page.h"
+#include "gui/pages/no_plan.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -41,7 +41,7 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent),
 
 QSize MemoryBars::sizeHint() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return {500, top + (plan ? std::min(plan->mesh.device_count(), most_rows) : 4) * row_height + 46};
+  return {500, top + (plan ? std::min(plan->mesh.device_count(), most_rows) : 4) * row_height + 8};
 }
 
 QRectF MemoryBars::bar_place(int row) const {
@@ -56,29 +56,58 @@ double MemoryBars::widest_bytes() const {
   return widest;
 }
 
-void MemoryBars::paint_legend(QPainter& painter, const Plan& plan) const {
-  double x = left;
-  const QFontMetricsF metrics(painter.font());
-  double y = top + std::min(plan.mesh.device_count(), most_rows) * row_height + 6;
+MemoryLegend::MemoryLegend(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+  setObjectName("memoryLegend");
+  setFont(small_font());
+  connect(&workspace.planner, &Planner::delivered, this, [this] {
+    setFixedHeight(heightForWidth(width()));
+    update();
+  });
+}
+
+template <class Each>
+int MemoryLegend::arrange(int width, const Each& each) const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan) return 0;
+  constexpr int line = 18;
+  const QFontMetrics metrics(small_font());
+  int x = left, y = 2;
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
-    const QString text = qt(name(category)) + " " + qt(bytes_text(double(plan.totals.memory[static_cast<size_t>(i)])));
-    if (x > left && x + 20 + metrics.horizontalAdvance(text) > width()) {
+    const QString text = qt(name(category)) + " " + qt(bytes_text(double(plan->totals.memory[static_cast<size_t>(i)])));
+    const int wide = metrics.horizontalAdvance(text) + 20;
+    if (x > left && x + wide > width) {
       x = left;
-      y += 18;
+      y += line;
     }
-    painter.fillRect(QRectF(x, y + 4, 10, 10), category_color(category, theme()));
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(x + 15, y - 2, metrics.horizontalAdvance(text) + 4, 22), Qt::AlignVCenter, text);
-    x += metrics.horizontalAdvance(text) + 32;
+    each(category, QRect(x, y, wide, line), text);
+    x += wide + 14;
   }
+  return y + line + 4;
+}
+
+int MemoryLegend::heightForWidth(int width) const {
+  return arrange(width, [](MemoryCategory, const QRect&, const QString&) {});
+}
+
+void MemoryLegend::resizeEvent(QResizeEvent*) { setFixedHeight(heightForWidth(width())); }
+
+void MemoryLegend::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  painter.setFont(small_font());
+  arrange(width(), [&painter](MemoryCategory category, const QRect& place, const QString& text) {
+    painter.fillRect(place.x(), place.y() + 4, 10, 10, category_color(category, theme()));
+    painter.setPen(theme().muted);
+    painter.drawText(place.adjusted(15, 0, 4, 0), Qt::AlignVCenter, text);
+  });
 }
 
 void MemoryBars::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (!plan) return paint_empty_state(painter, rect(), tr("No plan yet"), tr("Mend the problems listed below."));
+  if (!plan) return paint_no_plan(painter, rect(), workspace_.planner);
   painter.setRenderHint(QPainter::Antialiasing);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
@@ -131,7 +160,6 @@ void MemoryBars::paintEvent(QPaintEvent*) {
       painter.drawLine(QPointF(at, place.y() - 2), QPointF(at, place.bottom() + 2));
     }
   }
-  paint_legend(painter, *plan);
 }
 
 QString MemoryBars::tip_at(const QPointF& point) const {

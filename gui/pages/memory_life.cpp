@@ -10,6 +10,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/fitted_name.h"
 #include "gui/pages/memory_page.h"
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/units.h"
@@ -29,23 +30,29 @@ MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : QWidget(parent),
   setAccessibleName(tr("Buffers of the arena over the steps of the program"));
   connect(&workspace.planner, &Planner::delivered, this, &MemoryLife::take_plan);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
+  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
   take_plan();
 }
 
 QRectF MemoryLife::body() const { return QRectF(56, 34, std::max(20, width() - 76), std::max(20, height() - 64)); }
 
+// A page that is not seen lets its plan go and takes the newest when it is shown.
 void MemoryLife::take_plan() {
-  if (plan_ != workspace_.planner.plan()) {
-    plan_ = workspace_.planner.plan();
-    window_ = whole_life(plan_->arena);
-    live_ = live_bytes(plan_->arena);
+  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
+  if (plan_ != plan) {
+    plan_ = plan;
+    window_ = plan_ ? whole_life(plan_->arena) : MemoryWindow();
+    live_ = plan_ ? live_bytes(plan_->arena) : std::vector<CategoryBytes>();
     rebuild();
   }
   update();
 }
 
+void MemoryLife::showEvent(QShowEvent*) { take_plan(); }
+
 void MemoryLife::rebuild() {
   picture_ = plan_ ? lay_out(plan_->arena, window_, body().width(), body().height()) : MemoryPicture();
+  drawn_ = QPixmap();
   update();
 }
 
@@ -113,19 +120,18 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   }
 }
 
-void MemoryLife::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.fillRect(rect(), theme().base);
-  if (!plan_) return;
-  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
-  const QRectF at = body();
-  paint_axes(painter);
-  painter.setClipRect(at);
+void MemoryLife::draw_buffers() {
+  const QRectF at(QPointF(), body().size());
+  drawn_ = QPixmap((at.size() * devicePixelRatioF()).toSize());
+  drawn_.setDevicePixelRatio(devicePixelRatioF());
+  drawn_.fill(Qt::transparent);
+  QPainter painter(&drawn_);
+  painter.setFont(small_font());
   paint_grain(painter, at, picture_.grain, theme());
   for (const BufferRect& rect : picture_.rects) {
     const Buffer& buffer = plan_->arena.buffers[rect.buffer];
     const QColor fill = category_color(buffer.category, theme());
-    const QRectF place(at.x() + rect.place.x, at.bottom() - rect.place.bottom(), rect.place.width, rect.place.height);
+    const QRectF place(rect.place.x, at.bottom() - rect.place.bottom(), rect.place.width, rect.place.height);
     painter.fillRect(place, fill);
     if (place.width() > 3 && place.height() > 3) {
       painter.setPen(QPen(mix(fill, theme().base, 0.55), 1));
@@ -134,11 +140,22 @@ void MemoryLife::paintEvent(QPaintEvent*) {
     }
     if (place.width() > 70 && place.height() > 15) {
       painter.setPen(text_on(fill));
-      const QString title = qt(plan_->buffer_name(buffer));
       painter.drawText(place.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                       painter.fontMetrics().elidedText(title, Qt::ElideMiddle, int(place.width()) - 10));
+                       fitted_name(qt(plan_->buffer_name(buffer)), painter.fontMetrics(), int(place.width()) - 10));
     }
   }
+}
+
+void MemoryLife::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!plan_) return;
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  const QRectF at = body();
+  paint_axes(painter);
+  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF()) draw_buffers();
+  painter.drawPixmap(at.topLeft(), drawn_);
+  painter.setClipRect(at);
   const std::optional<int> step = position_of(*plan_, workspace_.selection.step());
   if (step && *step >= window_.first_step && *step <= window_.last_step) {
     const double x =

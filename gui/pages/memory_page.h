@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QPixmap>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QWidget>
@@ -9,13 +10,33 @@
 
 namespace shardscope {
 
+// What the colours of the categories mean, and how much each takes.
+class MemoryLegend : public QWidget {
+  Q_OBJECT
+ public:
+  explicit MemoryLegend(Workspace& workspace, QWidget* parent = nullptr);
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  // Calls `each` with every category's place and text; gives the height of all.
+  template <class Each>
+  int arrange(int width, const Each& each) const;
+
+  Workspace& workspace_;
+};
+
 // Memory of each device by category as stacked bars, with the measured size where a run of this plan is known.
 class MemoryBars : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryBars(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {300, 120}; }
+  QSize minimumSizeHint() const override { return {280, 60}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -26,7 +47,6 @@ class MemoryBars : public QWidget {
   QRectF bar_place(int row) const;
   QString tip_at(const QPointF& point) const;
   double widest_bytes() const;
-  void paint_legend(QPainter& painter, const Plan& plan) const;
 
   Workspace& workspace_;
 };
@@ -38,12 +58,13 @@ class MemoryLife : public QWidget {
   Q_OBJECT
  public:
   explicit MemoryLife(Workspace& workspace, QWidget* parent = nullptr);
-  QSize minimumSizeHint() const override { return {300, 160}; }
+  QSize minimumSizeHint() const override { return {280, 80}; }
   QRectF body() const;  // where buffers are drawn, in widget coordinates
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
@@ -63,18 +84,20 @@ class MemoryLife : public QWidget {
   double bytes_under(double y) const;
   QString tip_at(const QPointF& point) const;
   void paint_axes(QPainter& painter) const;
+  void draw_buffers();
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   MemoryWindow window_;
   MemoryPicture picture_;
+  QPixmap drawn_;  // the picture; null: to be drawn anew
   std::vector<CategoryBytes> live_;
   QPointF dragged_from_;
   MemoryWindow dragged_window_;
 };
 
-// Both, one above the other; the bars get the height they need, up to half of the page, until a person moves the
-// border between them.
+// All of it, one above the other; the bars scroll under their legend and get the height they need, up to half of the
+// page, until a person moves the border between them.
 class MemoryPage : public QWidget {
   Q_OBJECT
  public:
@@ -87,6 +110,7 @@ class MemoryPage : public QWidget {
   void arrange();
 
   MemoryBars* bars_;
+  MemoryLegend* legend_;
   QScrollArea* area_;
   QSplitter* splitter_;
   bool is_moved_ = false;

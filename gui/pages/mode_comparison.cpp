@@ -1,7 +1,5 @@
 #include "gui/pages/mode_comparison.h"
 
-#include <algorithm>
-
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -16,16 +14,14 @@ struct Quantity {
   QString text, exact;
 };
 
-std::array<Quantity, 4> quantities_of(const Plan& plan) {
-  const PlanTotals& totals = plan.totals;
-  const SequenceSteps steps = plan.steps();
-  const auto count =
-      std::count_if(steps.begin(), steps.end(), [](const Step& step) { return is_collective(step.kind); });
+// `collectives`: how many the plan has.
+std::array<Quantity, 4> quantities_of(const PlanTotals& totals, size_t collectives) {
   const auto bytes = [](double value) { return Quantity{value, qt(bytes_text(value)), qt(exact_bytes(value))}; };
   return {bytes(double(totals.memory_total)), bytes(totals.wire_bytes_per_device),
           Quantity{totals.seconds_per_step, qt(seconds_text(totals.seconds_per_step)),
                    QString::number(totals.seconds_per_step, 'f', 6) + " s"},
-          Quantity{double(count), QString::number(count), ModeComparison::tr("%1 collectives").arg(count)}};
+          Quantity{double(collectives), QString::number(collectives),
+                   ModeComparison::tr("%1 collectives").arg(collectives)}};
 }
 
 LayoutMode opposite(LayoutMode mode) {
@@ -71,6 +67,10 @@ ModeComparison::ModeComparison(Workspace& workspace, QWidget* parent)
     connect(rows_[i].choice, &QRadioButton::clicked, this,
             [this, i] { set_mode(workspace_.document, static_cast<LayoutMode>(i)); });
   }
+  connect(&workspace.document, &Document::replaced, this, [this] {
+    requested_ = false;
+    other_.forget();
+  });
   connect(&workspace.planner, &Planner::requested, this, &ModeComparison::refresh);
   connect(&workspace.planner, &Planner::delivered, this, &ModeComparison::request);
   connect(&other_, &Planner::delivered, this, &ModeComparison::refresh);
@@ -108,27 +108,32 @@ void ModeComparison::refresh() {
   const LayoutMode now = workspace_.document.config().sharding.mode;
   for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
     rows_[static_cast<size_t>(mode)].choice->setChecked(mode == now);
-    show_row(mode, plan_of(mode).get(), plan_of(opposite(mode)).get());
+    show_row(mode);
   }
 }
 
-void ModeComparison::show_row(LayoutMode mode, const Plan* plan, const Plan* other) {
+void ModeComparison::show_row(LayoutMode mode) {
   const Row& row = rows_[static_cast<size_t>(mode)];
+  const std::shared_ptr<const Plan> plan = plan_of(mode), other = plan_of(opposite(mode));
   const bool failed = !plan && requested_ && !other_.is_busy() && !other_.errors().empty() &&
                       workspace_.document.config().sharding.mode != mode;
   if (!plan && !failed && (other_.is_busy() || workspace_.planner.is_busy())) return;  // soon
+  const auto of = [&](const Plan& one) {
+    return quantities_of(
+        one.totals, (&one == workspace_.planner.plan().get() ? workspace_.planner : other_).index().collectives.size());
+  };
   for (int i = 0; i < quantities; ++i) {
     QLabel* label = row.values[i];
     label->setText(failed ? tr("cannot be planned") : QString(QChar(0x2026)));
     label->setToolTip(failed ? errors_text(other_.errors()) : QString());
     QFont font = this->font();
     if (plan) {
-      const Quantity here = quantities_of(*plan)[i];
+      const Quantity here = of(*plan)[i];
       label->setText(here.text);
       label->setToolTip(here.exact);
-      font.setBold(other && here.value < quantities_of(*other)[i].value * (1 - 1e-9));
+      font.setBold(other && here.value < of(*other)[i].value * (1 - 1e-9));
     }
-    label->setFont(font);
+    if (label->font() != font) label->setFont(font);
   }
 }
 

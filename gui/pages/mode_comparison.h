@@ -19,7 +19,7 @@ class ModeComparison : public QWidget {
 
   // The plan of a mode for the config that is shown; none while it is being planned or has errors.
   std::shared_ptr<const Plan> plan_of(LayoutMode mode) const;
-  bool is_busy() const { return other_.is_busy(); }
+  bool is_busy() const { return requested_ && other_.is_busy(); }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -33,7 +33,7 @@ class ModeComparison : public QWidget {
 
   void request();
   void refresh();
-  void show_row(LayoutMode mode, const Plan* plan, const Plan* other);
+  void show_row(LayoutMode mode);
 
   Workspace& workspace_;
   Planner other_;

@@ -11,7 +11,8 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/look/empty_state.h"
+#include "gui/look/fitted_name.h"
+#include "gui/pages/no_plan.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
@@ -36,19 +37,27 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : QWidget(pare
   take_plan();
 }
 
+// A page that is not seen lets its plan go and takes the newest when it is shown.
 void TimelinePage::take_plan() {
-  if (plan_ != workspace_.planner.plan()) {
-    plan_ = workspace_.planner.plan();
-    PredictedTimeline predicted = predict(*plan_);
-    predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
+  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
+  if (plan_ != plan) {
+    plan_ = plan;
     lanes_.clear();
-    lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
-    lanes_.push_back({tr("collectives"), std::move(predicted.collectives), false});
-    begin_ = 0;
-    end_ = seconds_;
+    phases_.clear();
+    if (plan_) {
+      PredictedTimeline predicted = predict(*plan_);
+      predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
+      lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
+      lanes_.push_back({tr("collectives"), std::move(predicted.collectives), false});
+      phases_ = std::move(predicted.phases);
+      begin_ = 0;
+      end_ = seconds_;
+    }
   }
   take_measurements();
 }
+
+void TimelinePage::showEvent(QShowEvent*) { take_plan(); }
 
 void TimelinePage::take_measurements() {
   lanes_.resize(std::min<size_t>(lanes_.size(), 2));
@@ -56,11 +65,11 @@ void TimelinePage::take_measurements() {
   if (!plan_ || !workspace_.measured_seconds(step_at(*plan_, 0))) return;
   Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true};
   double at = 0;
-  const SequenceSteps steps = plan_->steps();
-  for (int position = 0; position < steps.size(); ++position) {
-    const double seconds = workspace_.measured_seconds(steps.id(position)).value_or(0);
-    Lane& lane = is_collective(steps[position].kind) ? collectives : compute;
-    lane.slices.slices.push_back({at, at + seconds, position});
+  int position = 0;
+  const RunRecord& run = *workspace_.matching_run();
+  for (const Step& step : plan_->steps()) {
+    const double seconds = run.plan_step_ms(position).value_or(0) / 1000;
+    (is_collective(step.kind) ? collectives : compute).slices.add(at, at + seconds, position++);
     at += seconds;
   }
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
@@ -96,7 +105,7 @@ void TimelinePage::zoom(double factor, double about) {
 void TimelinePage::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (!plan_) return paint_empty_state(painter, rect(), tr("No plan yet"), tr("Mend the problems listed below."));
+  if (!plan_) return paint_no_plan(painter, rect(), workspace_.planner);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
   paint_ruler(painter);
@@ -133,14 +142,9 @@ void TimelinePage::paint_phases(QPainter& painter) const {
   const double scale = lane.width() / (end_ - begin_);
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, top - 30, left - 14, 16), Qt::AlignRight | Qt::AlignVCenter, tr("predicted phases"));
-  const SequenceSteps steps = plan_->steps();
-  double at = 0;
-  for (int first = 0; first < steps.size();) {
-    const Phase phase = steps[first].phase;
-    const double start = at;
-    for (; first < steps.size() && steps[first].phase == phase; ++first) at += plan_->seconds(first);
+  for (const auto& [phase, start, end] : phases_) {
     const double a = std::clamp((start - begin_) * scale, 0.0, lane.width());
-    const double b = std::clamp((at - begin_) * scale, 0.0, lane.width());
+    const double b = std::clamp((end - begin_) * scale, 0.0, lane.width());
     if (b - a < 0.5) continue;
     const QColor fill = phase_color(phase, theme());
     const QRectF place(lane.x() + a, top - 30, b - a, 16);
@@ -159,10 +163,8 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
   painter.setPen(theme().text);
   painter.drawText(QRectF(0, place.y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignBottom, lane.title);
   painter.setPen(theme().muted);
-  double total = 0;
-  for (const TimelineSlice& slice : lane.slices.slices) total += slice.end - slice.start;
   painter.drawText(QRectF(0, place.center().y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignTop,
-                   (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(total))));
+                   (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(lane.slices.seconds))));
   const std::optional<int> selected = position_of(*plan_, workspace_.selection.step());
   for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin_, end_, place.width())) {
     const int first = lane.slices.slices[bar.first].step;
@@ -173,9 +175,9 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : qt(plan_->step_name(step)).section('/', -2);
+      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                       painter.fontMetrics().elidedText(text, Qt::ElideRight, int(rect.width()) - 10));
+                       fitted_name(text, painter.fontMetrics(), rect.width() - 10));
     }
     if (selected >= first && selected <= lane.slices.slices[bar.last].step) {
       painter.setPen(QPen(theme().accent, 2));
@@ -220,6 +222,7 @@ QString TimelinePage::tip_at(const QPointF& point) const {
 }
 
 void TimelinePage::wheelEvent(QWheelEvent* event) {
+  if (!plan_) return event->ignore();
   zoom(std::pow(0.998, event->angleDelta().y()), seconds_at(std::max(left, event->position().x())));
   event->accept();
 }
@@ -247,9 +250,12 @@ void TimelinePage::mouseReleaseEvent(QMouseEvent* event) {
                                            : std::nullopt);
 }
 
-void TimelinePage::mouseDoubleClickEvent(QMouseEvent*) { show_window(0, seconds_); }
+void TimelinePage::mouseDoubleClickEvent(QMouseEvent*) {
+  if (plan_) show_window(0, seconds_);
+}
 
 void TimelinePage::keyPressEvent(QKeyEvent* event) {
+  if (!plan_) return QWidget::keyPressEvent(event);
   const double span = end_ - begin_;
   switch (event->key()) {
     case Qt::Key_Left: return show_window(begin_ - span / 8, end_ - span / 8);

@@ -14,7 +14,7 @@ class TimelinePage : public QWidget {
   Q_OBJECT
  public:
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
-  QSize minimumSizeHint() const override { return {320, 220}; }
+  QSize minimumSizeHint() const override { return {280, 150}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -25,6 +25,7 @@ class TimelinePage : public QWidget {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
   struct Lane {
@@ -52,6 +53,7 @@ class TimelinePage : public QWidget {
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   std::vector<Lane> lanes_;
+  std::vector<PhaseSpan> phases_;
   double seconds_ = 0;            // of the longest lane
   double predicted_seconds_ = 0;  // of a step
   double begin_ = 0, end_ = 0;

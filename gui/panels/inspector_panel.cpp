@@ -16,6 +16,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_outputs = 3;
+constexpr int narrowest = 190;
 
 // A layout or a path that may break between its dimensions or segments.
 QString breakable(QString text) { return text.replace("][", "] [").replace("/", "/" + QString(QChar(0x200b))); }
@@ -43,6 +44,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(area);
+  setMinimumWidth(narrowest);
 
   title_->setProperty("heading", true);
   title_->setWordWrap(true);
@@ -171,7 +173,7 @@ void InspectorPanel::show_array() {
   if (plan && facts->sharding) {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
-    const size_t copies = replicas(*facts->sharding, plan->mesh, facts->shape, 0).size();
+    const int64_t copies = copies_of(*facts->sharding, plan->mesh);
     rows = {{tr("Layout"), breakable(qt(to_string(*facts->sharding, plan->mesh)))},
             {tr("Local shape"), qt(to_string(local))},
             {tr("Per device"), qt(bytes_text(double(bytes)))},
@@ -191,7 +193,7 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   const QSignalBlocker block(costs_);
   costs_->clear();
   double wire = 0;
-  for (const StepRef id : collectives_of(*plan, facts)) {
+  for (const StepRef id : collectives_of(workspace_.planner, facts)) {
     const Step& step = *find_step(*plan, id);
     const double share = wire_share(*plan, step, facts);
     wire += share;
@@ -268,8 +270,8 @@ void InspectorPanel::show_step() {
     row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
         qt(plan->value_name(step.outputs[i])));
     if (step.kind != StepKind::compute) continue;
-    const auto layout = std::ranges::find(plan->layouts, lies.graph_value, &ValueLayout::value);
-    if (layout != plan->layouts.end() && lies.graph_value != no_id && !layout->origin.text.empty())
+    const ValueLayout* layout = layout_of(workspace_.planner, lies.graph_value);
+    if (layout && !layout->origin.text.empty())
       row(tr("Why"), breakable(qt(layout->origin.text)), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));

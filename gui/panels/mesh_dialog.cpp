@@ -7,14 +7,16 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 
 namespace shardscope {
 
-MeshDialog::MeshDialog(const std::vector<MeshAxis>& axes, QWidget* parent)
+MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
     : QDialog(parent),
+      config_(config),
       table_(new QTableWidget(0, 2, this)),
       verdict_(new QLabel(this)),
       buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
@@ -23,7 +25,7 @@ MeshDialog::MeshDialog(const std::vector<MeshAxis>& axes, QWidget* parent)
   table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   table_->verticalHeader()->hide();
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  for (const MeshAxis& axis : axes) add_row(axis);
+  for (const MeshAxis& axis : config.mesh_axes) add_row(axis, axis.name);
   connect(table_, &QTableWidget::itemChanged, this, &MeshDialog::check);
 
   auto* side = new QVBoxLayout;
@@ -33,7 +35,7 @@ MeshDialog::MeshDialog(const std::vector<MeshAxis>& axes, QWidget* parent)
     side->addWidget(made);
   };
   button(tr("&Add"), [this] {
-    add_row({"axis" + std::to_string(table_->rowCount()), 1});
+    add_row({"axis" + std::to_string(table_->rowCount()), 1}, {});
     check();
   });
   button(tr("&Remove"), [this] {
@@ -51,7 +53,7 @@ MeshDialog::MeshDialog(const std::vector<MeshAxis>& axes, QWidget* parent)
   connect(buttons_, &QDialogButtonBox::accepted, this, &QDialog::accept);
   connect(buttons_, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* layout = new QVBoxLayout(this);
-  layout->addWidget(new QLabel(tr("Outermost axis first. Specs name these axes."), this));
+  layout->addWidget(new QLabel(tr("Outermost axis first. Specs and rules follow an axis to its new name."), this));
   layout->addLayout(body, 1);
   layout->addWidget(verdict_);
   layout->addWidget(buttons_);
@@ -69,10 +71,19 @@ std::vector<MeshAxis> MeshDialog::axes() const {
   return axes;
 }
 
-void MeshDialog::add_row(const MeshAxis& axis) {
+std::vector<std::string> MeshDialog::names_before() const {
+  std::vector<std::string> names;
+  for (int row = 0; row < table_->rowCount(); ++row)
+    names.push_back(table_->item(row, 0)->data(Qt::UserRole).toString().toStdString());
+  return names;
+}
+
+void MeshDialog::add_row(const MeshAxis& axis, const std::string& before) {
   const int row = table_->rowCount();
   table_->insertRow(row);
-  table_->setItem(row, 0, new QTableWidgetItem(qt(axis.name)));
+  auto* name = new QTableWidgetItem(qt(axis.name));
+  name->setData(Qt::UserRole, qt(before));
+  table_->setItem(row, 0, name);
   auto* size = new QTableWidgetItem(QString::number(axis.size));
   size->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
   table_->setItem(row, 1, size);
@@ -95,6 +106,9 @@ void MeshDialog::check() {
   try {
     const Mesh mesh(axes());
     text = mesh.device_count() == 1 ? tr("1 device") : tr("%1 devices").arg(mesh.device_count());
+    if (loses_device_order(config_, axes()))
+      text += tr("<br>The order of the devices goes back to 0, 1, 2\u2026: it was for %1 of them.")
+                  .arg(config_.mesh_devices.size());
   } catch (const Failure& failure) {
     legal = false;
     text = QString("<span style='color:%1'>%2</span>")

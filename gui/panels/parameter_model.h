@@ -1,7 +1,9 @@
 #pragma once
 
 #include <QAbstractItemModel>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "gui/workspace/array_facts.h"
@@ -10,6 +12,8 @@ namespace shardscope {
 
 // The arrays that have a spec, as a tree of path segments: the model's input and output, then its parameters, with
 // their optimizer state below them on demand. Specs are the config's (the newest), bytes those of the last good plan.
+// An edit costs what it changes: rows are added and removed by difference, and what stands in a row is looked up when
+// it is shown; of the rows shown last those that changed are announced.
 class ParameterModel : public QAbstractItemModel {
   Q_OBJECT
  public:
@@ -22,11 +26,14 @@ class ParameterModel : public QAbstractItemModel {
     dtype_column,
     columns
   };
-  enum Role { array_role = Qt::UserRole, filter_role };
+  enum Role { array_role = Qt::UserRole };
 
   explicit ParameterModel(Workspace& workspace, QObject* parent = nullptr);
 
   void set_shows_state(bool shows);
+  // Shows only arrays whose name contains the text, upper or lower case alike.
+  void set_filter(const QString& text);
+  int count() const { return count_; }  // rows at all levels
   QModelIndex index_of(const ArrayRef& array) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -38,29 +45,49 @@ class ParameterModel : public QAbstractItemModel {
   Qt::ItemFlags flags(const QModelIndex& index) const override;
 
  private:
+  // What stands in a row.
+  struct Row {
+    ArrayFacts facts;
+    int64_t total_bytes = 0, device_bytes = 0;
+    QString errors;
+    bool operator==(const Row&) const = default;
+  };
   struct Node {
     QString segment;
     ArrayRef array;  // none: a group
     Node* parent = nullptr;
     int row = 0;
     std::vector<std::unique_ptr<Node>> children;
-    int64_t total_bytes = 0, device_bytes = 0;
-    ArrayFacts facts;
+    std::optional<Row> shown;
   };
 
   void refresh();
-  std::unique_ptr<Node> build() const;
-  Node* add(Node& parent, const QString& segment, const ParameterSpecs& specs, const ArrayRef& array) const;
-  void count(Node& node) const;
-  static bool same_tree(const Node& a, const Node& b);
-  const Node& node_of(const QModelIndex& index) const;
-  QVariant text(const Node& node, int column) const;
-  QVariant tip(const Node& node, int column) const;
+  void take_config();
+  void rebuild();
+  bool has_same_arrays() const;
+  std::unique_ptr<Node> build();
+  Node* add(Node& parent, const QString& segment, const ArrayRef& array);
+  void merge(Node& mine, Node& fresh);
+  void forget_shown();
+  void announce_changes();
+  Row look_up(const Node& node) const;
+  std::pair<int64_t, int64_t> bytes_of(const Node& group) const;  // in all, on a device
+  const Row& shown(const QModelIndex& index) const;
+  Node& node_of(const QModelIndex& index) const;
+  QModelIndex index_of(const Node& node, int column = 0) const;
+  QVariant text(const Node& node, const Row& row, int column) const;
+  QVariant tip(const Node& node, const Row& row, int column) const;
   const Node* find(const Node& node, const ArrayRef& array) const;
 
   Workspace& workspace_;
-  bool shows_state_ = false;
+  bool shows_state_ = false, has_state_ = false;
+  QString filter_;
+  std::shared_ptr<const ModelIndex> arrays_;  // that the tree was made of
   std::unique_ptr<Node> root_;
+  int count_ = 0;
+  std::shared_ptr<const RunConfig> config_;  // that specs_ reads
+  std::optional<ParameterSpecs> specs_;
+  mutable std::deque<Node*> shown_;  // the rows shown last
 };
 
 }  // namespace shardscope

@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -9,13 +10,15 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/panels/spec_delegate.h"
+#include "gui/look/name_delegate.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {
 
+constexpr int narrowest_panel = 220;
 constexpr int narrowest_name = 124;
+constexpr int most_unfolded = 400;  // rows
 
 }  // namespace
 
@@ -23,32 +26,28 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
       model_(new ParameterModel(workspace, this)),
-      proxy_(new QSortFilterProxyModel(this)),
       filter_(new QLineEdit(this)),
       state_(new QCheckBox(tr("Optimizer state"), this)),
       tree_(new QTreeView(this)),
+      delegate_(new SpecDelegate(workspace, tree_)),
+      nothing_(new QLabel(tree_->viewport())),
       summary_(new QLabel(this)) {
-  proxy_->setSourceModel(model_);
-  proxy_->setRecursiveFilteringEnabled(true);
-  proxy_->setFilterRole(ParameterModel::filter_role);
-  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
-  proxy_->setFilterKeyColumn(ParameterModel::name_column);
-
+  filter_->setObjectName("filter");
+  state_->setObjectName("showsState");
   filter_->setPlaceholderText(tr("Filter by name"));
   filter_->setClearButtonEnabled(true);
-  filter_->setToolTip(tr("Shows the parameters whose path contains this text (Ctrl+F)."));
-  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
-    proxy_->setFilterFixedString(text);
-    tree_->expandAll();
-  });
+  filter_->setToolTip(tr("Shows the parameters whose path contains this text (Ctrl+F); Escape shows all."));
+  filter_->installEventFilter(this);
+  connect(filter_, &QLineEdit::textChanged, this, &ParametersPanel::filter_by);
   state_->setToolTip(
       tr("Optimizer state: what the optimizer remembers of each parameter between steps, such as "
          "Adam's running means."));
   connect(state_, &QCheckBox::toggled, this, [this](bool on) { model_->set_shows_state(on); });
 
   tree_->setObjectName("parameterTree");
-  tree_->setModel(proxy_);
-  tree_->setItemDelegateForColumn(ParameterModel::spec_column, new SpecDelegate(workspace, tree_));
+  tree_->setModel(model_);
+  tree_->setItemDelegateForColumn(ParameterModel::spec_column, delegate_);
+  tree_->setItemDelegateForColumn(ParameterModel::name_column, new NameDelegate(tree_));
   tree_->setUniformRowHeights(true);
   tree_->setIndentation(14);
   tree_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
@@ -56,26 +55,37 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->header()->setStretchLastSection(false);
   tree_->header()->setMinimumSectionSize(44);
-  tree_->expandAll();
-  tree_->header()->setResizeContentsPrecision(-1);
+  tree_->header()->setResizeContentsPrecision(0);  // what is seen
   tree_->header()->moveSection(ParameterModel::spec_column, 1);
   tree_->viewport()->installEventFilter(this);
+  tree_->installEventFilter(this);
+  nothing_->setObjectName("noMatch");
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setWordWrap(true);
+  nothing_->setProperty("muted", true);
+  nothing_->hide();
   for (const int column : {ParameterModel::device_bytes_column, ParameterModel::total_bytes_column})
     tree_->setColumnWidth(column, 78);
   tree_->setColumnWidth(ParameterModel::dtype_column, 48);
   connect(tree_->header(), &QHeaderView::sectionResized, this, [this] { by_hand_ |= !fitting_; });
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ParametersPanel::take_selection);
-  connect(proxy_, &QAbstractItemModel::modelReset, this, [this] {
-    tree_->expandAll();
+  connect(model_, &QAbstractItemModel::modelReset, this, [this] {
+    unfold();
     follow_selection();
     fit_columns();
   });
+  connect(model_, &QAbstractItemModel::rowsInserted, this, [this](const QModelIndex& parent, int first, int last) {
+    if (model_->count() > most_unfolded) return;
+    for (int row = first; row <= last; ++row) tree_->expandRecursively(model_->index(row, 0, parent));
+  });
+  connect(delegate_, &SpecDelegate::closed, this, &ParametersPanel::fit_columns, Qt::QueuedConnection);
   connect(&workspace.selection, &Selection::arrayChanged, this, &ParametersPanel::follow_selection);
   connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::show_facts);
   connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::fit_columns);
 
   summary_->setFont(small_font());
   summary_->setContentsMargins(8, 3, 8, 4);
+  setMinimumWidth(narrowest_panel);
   auto* top = new QHBoxLayout;
   top->setContentsMargins(6, 6, 6, 4);
   top->addWidget(filter_, 1);
@@ -90,12 +100,36 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
 }
 
 bool ParametersPanel::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == tree_->viewport() && event->type() == QEvent::Resize) fit_columns();
+  if (watched == tree_->viewport() && event->type() == QEvent::Resize) {
+    nothing_->setGeometry(tree_->viewport()->rect().adjusted(12, 0, -12, 0));
+    fit_columns();
+  }
+  if (event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (watched == tree_ && key == Qt::Key_F2) {
+      edit_spec(workspace_.selection.array());
+      return true;
+    }
+    if (key == Qt::Key_Escape && !filter_->text().isEmpty() && (watched == filter_ || watched == tree_)) {
+      filter_->clear();
+      return true;
+    }
+  }
   return QWidget::eventFilter(watched, event);
 }
 
+void ParametersPanel::filter_by(const QString& text) {
+  model_->set_filter(text);
+  nothing_->setText(tr("No array's name contains \u201c%1\u201d. Escape shows all.").arg(text));
+  nothing_->setVisible(!text.isEmpty() && model_->count() == 0);
+}
+
+void ParametersPanel::unfold() {
+  if (model_->count() <= most_unfolded) tree_->expandAll();
+}
+
 void ParametersPanel::fit_columns() {
-  if (by_hand_ || fitting_) return;
+  if (by_hand_ || fitting_ || delegate_->is_open()) return;
   fitting_ = true;
   const auto wanted = [this](int column, int least, int most) {
     return std::clamp(static_cast<const QAbstractItemView*>(tree_)->sizeHintForColumn(column) + 10, least, most);
@@ -123,9 +157,9 @@ bool ParametersPanel::focus_place(const QString& place) {
 }
 
 void ParametersPanel::edit_spec(const ArrayRef& array) {
-  filter_->clear();
   workspace_.selection.select_array(array);
-  const QModelIndex index = proxy_->mapFromSource(model_->index_of(array));
+  if (!model_->index_of(array).isValid()) filter_->clear();
+  const QModelIndex index = model_->index_of(array);
   if (!index.isValid()) return;
   const QModelIndex spec = index.siblingAtColumn(ParameterModel::spec_column);
   tree_->setFocus(Qt::OtherFocusReason);
@@ -134,7 +168,7 @@ void ParametersPanel::edit_spec(const ArrayRef& array) {
 }
 
 void ParametersPanel::follow_selection() {
-  const QModelIndex index = proxy_->mapFromSource(model_->index_of(workspace_.selection.array()));
+  const QModelIndex index = model_->index_of(workspace_.selection.array());
   if (!index.isValid()) {
     tree_->clearSelection();
     return;
@@ -145,21 +179,20 @@ void ParametersPanel::follow_selection() {
 }
 
 void ParametersPanel::take_selection(const QModelIndex& index) {
+  delegate_->close_unless(index);
   const auto array = index.siblingAtColumn(0).data(ParameterModel::array_role).value<ArrayRef>();
   if (is_array(array)) workspace_.selection.select_array(array);
 }
 
 void ParametersPanel::show_facts() {
-  int64_t elements = 0, bytes = 0;
-  for (const ParameterInfo& info : workspace_.planner.parameters()) {
-    elements += element_count(info.type.shape);
-    bytes += info.type.bytes();
-  }
-  const auto count = workspace_.planner.parameters().size();
-  summary_->setText(count == 0 ? tr("No parameters: the model could not be built.")
-                               : tr("%1 arrays, %2 elements, %3")
-                                     .arg(count)
-                                     .arg(qt(count_text(double(elements))), qt(bytes_text(double(bytes)))));
+  const std::shared_ptr<const ModelIndex> model = workspace_.planner.model();
+  const auto [elements, bytes] = std::pair(model->elements, model->bytes);
+  const size_t count = model->parameters.size();
+  summary_->setText(count == 0
+                        ? workspace_.planner.is_busy() ? QString() : tr("No parameters: the model could not be built.")
+                        : tr("%1 arrays, %2 elements, %3")
+                              .arg(count)
+                              .arg(qt(count_text(double(elements))), qt(bytes_text(double(bytes)))));
   summary_->setToolTip(tr("%1 elements, %2").arg(qt(exact_number(elements)), qt(exact_bytes(double(bytes)))));
 }
 

@@ -3,15 +3,16 @@
 #include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
-#include <QSortFilterProxyModel>
 #include <QTreeView>
 #include <QWidget>
 
 #include "gui/panels/parameter_model.h"
+#include "gui/panels/spec_delegate.h"
 
 namespace shardscope {
 
-// The parameter tree, the specs beside the names, with its filter line and the switch for optimizer state.
+// The parameter tree, the specs beside the names, with its filter line and the switch for optimizer state. F2 edits the
+// spec of the chosen row, Escape clears the filter. A tree of many rows is folded.
 class ParametersPanel : public QWidget {
   Q_OBJECT
  public:
@@ -27,17 +28,20 @@ class ParametersPanel : public QWidget {
 
  private:
   void edit_spec(const ArrayRef& array);
-  void fit_columns();  // until the person has set a width by hand
+  void filter_by(const QString& text);
+  void unfold();
+  void fit_columns();  // until the person has set a width by hand, and not under an open editor
   void follow_selection();
   void take_selection(const QModelIndex& index);
   void show_facts();
 
   Workspace& workspace_;
   ParameterModel* model_;
-  QSortFilterProxyModel* proxy_;
   QLineEdit* filter_;
   QCheckBox* state_;
   QTreeView* tree_;
+  SpecDelegate* delegate_;
+  QLabel* nothing_;
   QLabel* summary_;
   bool fitting_ = false;
   bool by_hand_ = false;

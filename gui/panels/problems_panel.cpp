@@ -28,7 +28,13 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(1)); });
   connect(&workspace.planner, &Planner::delivered, this, &ProblemsPanel::refresh);
   connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
-  connect(&look(), &Look::changed, this, &ProblemsPanel::refresh);
+  connect(&look(), &Look::changed, this, &ProblemsPanel::take_look);
+  take_look();
+}
+
+void ProblemsPanel::take_look() {
+  error_icon_ = themed_icon("error");
+  warning_icon_ = themed_icon("warning");
   refresh();
 }
 
@@ -39,7 +45,7 @@ void ProblemsPanel::show_file_errors(const std::vector<Error>& errors) {
 
 void ProblemsPanel::add(const Error& error, bool is_error) {
   auto* item = new QTreeWidgetItem(list_, {qt(error.message), qt(error.where), qt(error.hint)});
-  item->setIcon(0, themed_icon(is_error ? "error" : "warning"));
+  item->setIcon(0, is_error ? error_icon_ : warning_icon_);
   item->setForeground(0, is_error ? theme().error : theme().warning);
   for (int column = 0; column < 3; ++column) item->setToolTip(column, item->text(column));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QIcon>
 #include <QLabel>
 #include <QTreeWidget>
 #include <QWidget>
@@ -24,6 +25,7 @@ class ProblemsPanel : public QWidget {
   void countChanged(int errors, int warnings);
 
  private:
+  void take_look();
   void refresh();
   void add(const Error& error, bool is_error);
 
@@ -31,6 +33,7 @@ class ProblemsPanel : public QWidget {
   std::vector<Error> file_errors_;
   QTreeWidget* list_;
   QLabel* empty_;
+  QIcon error_icon_, warning_icon_;
 };
 
 }  // namespace shardscope

@@ -1,5 +1,6 @@
 #include "gui/panels/spec_delegate.h"
 
+#include <QApplication>
 #include <QPainter>
 
 #include "gui/document/edits.h"
@@ -11,12 +12,31 @@
 
 namespace shardscope {
 
-SpecDelegate::SpecDelegate(Workspace& workspace, QObject* parent)
-    : QStyledItemDelegate(parent), workspace_(workspace) {}
+SpecDelegate::SpecDelegate(Workspace& workspace, QObject* parent) : QStyledItemDelegate(parent), workspace_(workspace) {
+  connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) {
+    if (now && editor_ && now != editor_ && !editor_->isAncestorOf(now) && now->window() == editor_->window()) close();
+  });
+}
+
+void SpecDelegate::close() {
+  if (editor_) emit closeEditor(editor_, NoHint);
+}
+
+void SpecDelegate::destroyEditor(QWidget* editor, const QModelIndex& index) const {
+  QStyledItemDelegate::destroyEditor(editor, index);
+  if (editor == editor_) editor_ = nullptr;
+  emit closed();
+}
+
+void SpecDelegate::close_unless(const QModelIndex& current) {
+  if (editor_ && current.siblingAtColumn(0) != edited_.sibling(edited_.row(), 0)) close();
+}
 
 QWidget* SpecDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex& index) const {
   auto* editor = new SpecEditor(SpecEditor::Form::compact, parent);
   editor->setAutoFillBackground(true);
+  editor_ = editor;
+  edited_ = index;
   const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
   connect(editor, &SpecEditor::dimChosen, this, [this, editor, array](int dim, const std::vector<std::string>& axes) {
     const std::optional<ArrayFacts> facts = array_facts(workspace_, array);

@@ -14,6 +14,8 @@
 namespace shardscope {
 namespace {
 
+constexpr int labelled_in_a_row = 2;  // fits the narrowest inspector
+
 void extend(const std::vector<MeshAxis>& axes, size_t length, std::vector<std::string>& prefix,
             std::vector<std::vector<std::string>>& choices) {
   if (prefix.size() == length) {
@@ -89,8 +91,9 @@ void SpecEditor::make_fields(int rank) {
       field.label = new QLabel(this);
       field.label->setFont(small_font());
       field.label->setBuddy(field.box);
-      grid->addWidget(field.label, 2 * (dim / 3), dim % 3);
-      grid->addWidget(field.box, 2 * (dim / 3) + 1, dim % 3);
+      const int row = dim / labelled_in_a_row * 2, column = dim % labelled_in_a_row;
+      grid->addWidget(field.label, row, column);
+      grid->addWidget(field.box, row + 1, column);
     } else {
       grid->addWidget(field.box, 0, dim);
     }
@@ -123,6 +126,7 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
   for (size_t i = 0; i < field.choices.size(); ++i) {
     const QString why = fault(field.choices[i], dim, axes, shape, spec);
     const int row = static_cast<int>(i);
+    static_cast<QStandardItemModel*>(field.box->model())->item(row)->setEnabled(why.isEmpty());
     field.box->setItemData(row, why.isEmpty() ? QVariant() : QVariant(theme().muted), Qt::ForegroundRole);
     field.box->setItemData(row, why.isEmpty() ? QVariant() : QVariant(why), Qt::ToolTipRole);
   }

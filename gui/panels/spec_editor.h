@@ -17,7 +17,7 @@ std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& 
 QString choice_text(const std::vector<std::string>& axes);
 
 // One drop-down per dimension of an array. Choices that would be illegal (axis used by another dimension, size that
-// does not divide) can be chosen, but say so. A field with an error has a red frame and the error as its tool tip.
+// does not divide) are grey and say why. A field with an error has a red frame and the error as its tool tip.
 class SpecEditor : public QWidget {
   Q_OBJECT
  public:

@@ -1,16 +1,16 @@
 #include "gui/planning/planner.h"
 
 #include "engine/base/path.h"
+#include "gui/planning/disposal.h"
 
 namespace shardscope {
 namespace {
 
 template <class T>
-const T* find_by_path(const std::vector<T>& all, const std::unordered_map<std::string, size_t>* index,
+const T* find_by_path(const std::vector<T>& all, const std::unordered_map<std::string, int>& index,
                       const std::vector<std::string>& path) {
-  if (!index) return nullptr;
-  const auto found = index->find(join_path(path));
-  return found == index->end() ? nullptr : &all[found->second];
+  const auto found = index.find(join_path(path));
+  return found == index.end() ? nullptr : &all[found->second];
 }
 
 }  // namespace
@@ -33,11 +33,11 @@ Planner::~Planner() {
   thread_.join();
 }
 
-void Planner::request(const RunConfig& config) {
+void Planner::request(std::shared_ptr<const RunConfig> config) {
   ++requested_;
   {
     const std::lock_guard lock(mutex_);
-    waiting_ = config;
+    waiting_ = std::move(config);
     waiting_number_ = requested_;
     running_.request_stop();
   }
@@ -45,23 +45,32 @@ void Planner::request(const RunConfig& config) {
   emit requested();
 }
 
+void Planner::forget() {
+  ++requested_;  // what is still on its way is not taken
+  plan_.reset();
+  index_ = std::make_shared<const PlanIndex>();
+  previous_totals_.reset();
+  errors_.clear();
+  model_ = std::make_shared<const ModelIndex>();
+  emit delivered();
+}
+
 void Planner::work(std::stop_token stop) {
   while (true) {
-    RunConfig config;
+    std::shared_ptr<const RunConfig> config;
     uint64_t number = 0;
     std::stop_token cancel;
     {
       std::unique_lock lock(mutex_);
-      if (!wake_.wait(lock, stop, [this] { return waiting_.has_value(); })) return;
-      config = std::move(*waiting_);
-      waiting_.reset();
+      if (!wake_.wait(lock, stop, [this] { return waiting_ != nullptr; })) return;
+      config = std::move(waiting_);
       number = waiting_number_;
       running_ = std::stop_source();
       if (stop.stop_requested()) return;
       cancel = running_.get_token();
     }
     try {
-      auto outcome = std::make_shared<Outcome>(run(number, config, cancel));
+      auto outcome = std::make_shared<Outcome>(run(number, *config, cancel));
       QMetaObject::invokeMethod(
           this, [this, outcome] { receive(std::move(*outcome)); }, Qt::QueuedConnection);
     } catch (const Cancelled&) {
@@ -69,13 +78,15 @@ void Planner::work(std::stop_token stop) {
   }
 }
 
-Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::stop_token stop) const {
+Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::stop_token stop) {
   Outcome outcome;
+  std::vector<ParameterInfo> parameters;  // in a plan's order where there is one
   outcome.number = number;
   try {
-    outcome.plan = std::make_shared<const Plan>(source_.plan(config, stop));
+    outcome.plan = share(source_.plan(config, stop));
+    outcome.index = share(PlanIndex(*outcome.plan));
     for (const ParameterPlan& parameter : outcome.plan->parameters)
-      outcome.parameters.push_back({parameter.path, {parameter.shape, parameter.dtype}});
+      parameters.push_back({parameter.path, {parameter.shape, parameter.dtype}});
   } catch (const Failure& failure) {
     outcome.errors = failure.errors();
   } catch (const std::exception& fault) {
@@ -83,23 +94,23 @@ Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::sto
   }
   if (!outcome.plan) {
     try {
-      outcome.parameters = source_.parameters(config);
+      parameters = source_.parameters(config);
     } catch (const std::exception&) {
       // The model itself is at fault; its errors are those reported already.
     }
   }
-  std::unordered_map<std::string, size_t> index;
-  for (size_t i = 0; i < outcome.parameters.size(); ++i) index.emplace(join_path(outcome.parameters[i].path), i);
-  outcome.index = std::make_shared<const std::unordered_map<std::string, size_t>>(std::move(index));
+  if (parameters.empty()) return outcome;
+  if (!last_model_ || last_model_->parameters != parameters) last_model_ = share(ModelIndex(std::move(parameters)));
+  outcome.model = last_model_;
   return outcome;
 }
 
 const ParameterInfo* Planner::find_parameter(const std::vector<std::string>& path) const {
-  return find_by_path(parameters_, parameter_index_.get(), path);
+  return find_by_path(model_->parameters, model_->parameter_at, path);
 }
 
 const ParameterPlan* Planner::find_planned(const std::vector<std::string>& path) const {
-  return plan_ ? find_by_path(plan_->parameters, planned_index_.get(), path) : nullptr;
+  return plan_ ? find_by_path(plan_->parameters, index_->parameter_at, path) : nullptr;
 }
 
 void Planner::receive(Outcome outcome) {
@@ -107,14 +118,11 @@ void Planner::receive(Outcome outcome) {
   delivered_ = outcome.number;
   errors_ = std::move(outcome.errors);
   if (outcome.plan) {
-    previous_plan_ = std::move(plan_);
+    previous_totals_ = plan_ ? std::optional(plan_->totals) : std::nullopt;
     plan_ = std::move(outcome.plan);
-    planned_index_ = outcome.index;
+    index_ = std::move(outcome.index);
   }
-  if (!outcome.parameters.empty()) {
-    parameters_ = std::move(outcome.parameters);
-    parameter_index_ = std::move(outcome.index);
-  }
+  if (outcome.model) model_ = std::move(outcome.model);
   emit delivered();
 }
 

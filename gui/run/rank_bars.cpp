@@ -20,8 +20,6 @@ constexpr int row_height = 22;
 constexpr int left = 132;
 constexpr int right = 300;
 
-QString state_word(RankState state) { return qt(name(state)); }
-
 double total_ms(const RankMeasurement& rank) {
   double ms = 0;
   for (size_t i = 0; i < 3; ++i) ms += rank.busy_ms[i] + rank.wait_ms[i];
@@ -81,11 +79,11 @@ void RankBars::paintEvent(QPaintEvent*) {
       painter.fillRect(QRectF(0, y, width(), row_height), mix(theme().base, theme().accent, 0.14));
     if (run_.plan() && rank < run_.plan()->mesh.device_count())
       paint_tones(painter, QRectF(34, y + 5, 12, 12), device_tones(run_.plan()->mesh, rank), theme());
-    const RankState state = rank < static_cast<int>(run.ranks.size()) ? run.ranks[rank].state : RankState::starting;
+    const bool failed = run.failure && run.failure->rank == rank;
     painter.setPen(theme().text);
     column(8, y, 24, QString::number(rank), Qt::AlignLeft);
-    painter.setPen(state == RankState::failed ? theme().error : theme().muted);
-    column(60, y, 64, state_word(state), Qt::AlignLeft);
+    painter.setPen(failed ? theme().error : theme().muted);
+    column(60, y, 70, qt(run.state_of(rank)), Qt::AlignLeft);
     const RankMeasurement* measured = measurement(rank);
     if (!measured) continue;
     double x = left;
@@ -112,7 +110,7 @@ QString RankBars::tip_at(const QPointF& point) const {
   QStringList lines{tr("Rank %1").arg(rank)};
   const auto& ranks = run_.record().ranks;
   if (rank < static_cast<int>(ranks.size()))
-    lines << tr("process %1, %2").arg(ranks[rank].pid).arg(state_word(ranks[rank].state));
+    lines << tr("process %1, %2").arg(ranks[rank].pid).arg(qt(run_.record().state_of(rank)));
   for (size_t phase = 0; phase < 3; ++phase)
     lines << tr("%1: %2 ms work, %3 ms waiting")
                  .arg(qt(name(static_cast<Phase>(phase))))

@@ -30,11 +30,10 @@ double stored_bytes(const Plan& plan, bool of_state) {
   return bytes;
 }
 
-double phase_seconds(const Plan& plan, Phase phase) {
-  double seconds = 0;
-  const SequenceSteps steps = plan.steps();
-  for (int i = 0; i < steps.size(); ++i)
-    if (steps[i].phase == phase) seconds += plan.seconds(i);
+std::array<double, 3> phase_seconds(const Plan& plan) {
+  std::array<double, 3> seconds{};
+  int position = 0;
+  for (const Step& step : plan.steps()) seconds[static_cast<size_t>(step.phase)] += plan.seconds(position++);
   return seconds;
 }
 
@@ -66,10 +65,11 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
     time.is_measured = true;
   }
   std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
+  const std::array<double, 3> predicted = phase_seconds(plan);
   for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
     Comparison row{QtText::tr("Time in the %1 phase").arg(qt(name(phase))),
                    QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."),
-                   phase_seconds(plan, phase), 0, seconds_text};
+                   predicted[static_cast<size_t>(phase)], 0, seconds_text};
     for (const RankMeasurement& rank : run.measurements()) {
       const auto i = static_cast<size_t>(phase);
       row.measured = std::max(row.measured, (rank.busy_ms[i] + rank.wait_ms[i]) / 1000);
@@ -101,7 +101,13 @@ RunComparison::RunComparison(RunControl& run, Planner& planner, QWidget* parent)
   connect(&planner, &Planner::delivered, this, &RunComparison::refresh);
 }
 
+void RunComparison::showEvent(QShowEvent* event) {
+  QTableWidget::showEvent(event);
+  refresh();
+}
+
 void RunComparison::refresh() {
+  if (!isVisible()) return;
   const std::shared_ptr<const Plan> plan = run_.plan() ? run_.plan() : planner_.plan();
   if (!plan) return;
   const std::vector<Comparison> rows = compare(*plan, run_.record());

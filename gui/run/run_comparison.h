@@ -23,8 +23,11 @@ class RunComparison : public QTableWidget {
  public:
   RunComparison(RunControl& run, Planner& planner, QWidget* parent = nullptr);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
-  void refresh();
+  void refresh();  // while it is seen
   RunControl& run_;
   Planner& planner_;
 };

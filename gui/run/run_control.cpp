@@ -30,6 +30,7 @@ RunControl::RunControl(QString program, QObject* parent) : QObject(parent), prog
   connect(&kill_timer_, &QTimer::timeout, this, &RunControl::stop);
   connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
   connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
+  connect(&socket_, &QLocalSocket::disconnected, this, &RunControl::socket_closed);
   connect(&process_, &QProcess::readyReadStandardOutput, this, &RunControl::read_output);
   connect(&process_, &QProcess::finished, this, &RunControl::process_ended);
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -47,11 +48,11 @@ RunControl::~RunControl() {
 
 bool RunControl::is_active() const {
   return state_ == State::starting || state_ == State::running || state_ == State::stopping ||
-         process_.state() != QProcess::NotRunning;
+         process_.state() != QProcess::NotRunning || process_ended_;
 }
 
 QString RunControl::state_text() const {
-  const auto done = static_cast<qint64>(record_.steps.size());
+  const auto done = static_cast<qint64>(record_.completed());
   const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : 0);
   switch (state_) {
     case State::idle: return tr("not started");
@@ -95,7 +96,7 @@ void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
   record_ = {};
   decoder_ = {};
   output_.clear();
-  stop_requested_ = false;
+  stop_requested_ = process_ended_ = false;
   set_state(State::starting);
   emit received();
 }
@@ -192,10 +193,25 @@ void RunControl::read_output() {
   output_.remove(0, last + 1);
 }
 
-void RunControl::process_ended() {
+// While the run goes on a watcher that fell behind is sent away and comes again: it is told all it has missed.
+void RunControl::socket_closed() {
   read_socket();
+  decoder_ = {};
+  if (process_ended_) return finish();
+  if (process_.state() == QProcess::Running) connect_timer_.start();
+}
+
+void RunControl::process_ended() {
+  process_ended_ = true;
+  connect_timer_.stop();
+  if (socket_.state() == QLocalSocket::UnconnectedState) finish();  // else what it has sent is read to its end
+}
+
+void RunControl::finish() {
+  process_ended_ = false;
   read_output();
   close_run();
+  record_.is_over = true;
   if (!is_active()) {
     emit stateChanged();
     emit received();
@@ -222,6 +238,7 @@ void RunControl::process_ended() {
 
 void RunControl::fail(const QString& message) {
   connect_timer_.stop();
+  record_.is_over = true;
   if (!record_.failure) record_.failure = FailureMessage{-1, "", "", message.toStdString()};
   record_.add(LogMessage{-1, message.toStdString()});
   set_state(State::failed);
@@ -231,7 +248,7 @@ void RunControl::fail(const QString& message) {
 void RunControl::close_run() {
   connect_timer_.stop();
   kill_timer_.stop();
-  socket_.abort();
+  if (socket_.state() != QLocalSocket::UnconnectedState) socket_.abort();
   directory_.reset();
 }
 

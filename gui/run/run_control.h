@@ -53,7 +53,9 @@ class RunControl : public QObject {
   void connect_socket();
   void read_socket();
   void read_output();
+  void socket_closed();
   void process_ended();
+  void finish();
   void fail(const QString& message);
   void close_run();
 
@@ -71,6 +73,7 @@ class RunControl : public QObject {
   QTimer announce_timer_;
   QByteArray output_;
   bool stop_requested_ = false;
+  bool process_ended_ = false;  // of this run; its last messages may still be on the way
 };
 
 }  // namespace shardscope

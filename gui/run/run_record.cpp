@@ -15,19 +15,50 @@ constexpr size_t log_capacity = 5000;
 }  // namespace
 
 void RunRecord::add(const Message& message) {
-  std::visit(
-      Visitor{[this](const HelloMessage& m) { hello = m; },
-              [this](const SnapshotMessage& m) {
-                for (const StepMessage& step : m.steps) add_step(step);
-                for (const RankStateMessage& rank : m.ranks) set_rank(rank);
-                log.insert(log.end(), m.log.begin(), m.log.end());
-                if (m.failure) failure = m.failure;
-              },
-              [this](const StepMessage& m) { add_step(m); }, [this](const RankStateMessage& m) { set_rank(m); },
-              [this](const LogMessage& m) { log.push_back(m); }, [this](const FailureMessage& m) { failure = m; },
-              [this](const FinishedMessage& m) { finished = m; }},
-      message);
+  std::visit(Visitor{[this](const HelloMessage& m) { hello = m; },
+                     [this](const SnapshotMessage& m) {
+                       for (const StepMessage& step : m.steps)
+                         if (steps.empty() || step.step > steps.back().step) add_step(step);
+                       for (const RankStateMessage& rank : m.ranks) set_rank(rank);
+                       add_unknown_log(m.log);
+                       if (m.failure) failure = m.failure;
+                     },
+                     [this](const StepMessage& m) { add_step(m); }, [this](const RankStateMessage& m) { set_rank(m); },
+                     [this](const LogMessage& m) {
+                       log.push_back(m);
+                       last_told_ = m;
+                     },
+                     [this](const FailureMessage& m) { failure = m; },
+                     [this](const FinishedMessage& m) {
+                       finished = m;
+                       is_over = true;
+                     }},
+             message);
   if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
+}
+
+// Behind the last line that was told.
+void RunRecord::add_unknown_log(const std::vector<LogMessage>& told) {
+  auto first = told.begin();
+  if (last_told_) {
+    const auto known = std::find(told.rbegin(), told.rend(), *last_told_);
+    if (known != told.rend()) first = known.base();
+  }
+  log.insert(log.end(), first, told.end());
+  if (!told.empty()) last_told_ = told.back();
+}
+
+int64_t RunRecord::completed() const {
+  return std::max(finished ? finished->steps : 0, steps.empty() ? 0 : steps.back().step + 1);
+}
+
+std::string RunRecord::state_of(int rank) const {
+  const auto found = std::ranges::find(ranks, rank, &RankStateMessage::rank);
+  const RankState state = found == ranks.end() ? RankState::starting : found->state;
+  if (failure && failure->rank == rank)
+    return failure->signal.empty() ? std::string(name(RankState::failed)) : failure->signal;
+  const bool was_alive = state == RankState::starting || state == RankState::running;
+  return is_over && was_alive ? "ended" : std::string(name(state));
 }
 
 void RunRecord::add_step(const StepMessage& step) {

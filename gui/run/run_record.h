@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/plan/plan.h"
@@ -16,8 +17,15 @@ struct RunRecord {
   std::vector<LogMessage> log;
   std::optional<FailureMessage> failure;
   std::optional<FinishedMessage> finished;
+  bool is_over = false;  // nothing of it runs any more
 
+  // A snapshot adds what is not known yet, so a watcher may come again.
   void add(const Message& message);
+
+  // Training steps that all ranks have done; `steps` may lack some that came too fast to be read.
+  int64_t completed() const;
+  // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
+  std::string state_of(int rank) const;
 
   // Mean milliseconds of plan step `id` over the steps that tell them (the first, which warms up, left out where
   // there are others); nothing when none does.
@@ -32,10 +40,12 @@ struct RunRecord {
  private:
   void add_step(const StepMessage& step);
   void set_rank(const RankStateMessage& rank);
+  void add_unknown_log(const std::vector<LogMessage>& told);
 
   std::vector<double> first_plan_step_ms_;
   std::vector<double> plan_step_sums_;  // without the first
   int plan_step_count_ = 0;
+  std::optional<LogMessage> last_told_;
 };
 
 }  // namespace shardscope

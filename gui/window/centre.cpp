@@ -11,6 +11,11 @@
 #include "gui/pages/timeline_page.h"
 
 namespace shardscope {
+namespace {
+
+constexpr int narrowest = 280;  // whatever the fonts
+
+}  // namespace
 
 Centre::Centre(Workspace& workspace, QWidget* parent)
     : QWidget(parent), planner_(workspace.planner), banner_(new QLabel(this)), pages_(new QTabWidget(this)) {
@@ -18,6 +23,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   banner_->setWordWrap(true);
   pages_->setObjectName("pages");
   pages_->setDocumentMode(true);
+  pages_->setMinimumWidth(narrowest);
   pages_->tabBar()->setExpanding(false);
   auto* collectives = new CollectivesPage(workspace);
   comparison_ = collectives->comparison();

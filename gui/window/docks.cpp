@@ -70,7 +70,7 @@ void Docks::take_share() {
   window_.resizeDocks({left_, right_},
                       {std::clamp(room.width() * 29 / 100, 230, 380), std::clamp(room.width() / 5, 190, 320)},
                       Qt::Horizontal);
-  window_.resizeDocks({bottom_}, {std::clamp(room.height() / 4, 150, 260)}, Qt::Vertical);
+  window_.resizeDocks({bottom_}, {std::clamp(room.height() / 4, 120, 260)}, Qt::Vertical);
 }
 
 bool Docks::eventFilter(QObject* watched, QEvent* event) {

@@ -34,7 +34,8 @@ class Docks : public QObject {
 
   // For a window that has another size than before.
   void take_share();
-  // The sizes that the window has restored stay.
+  // Whether a person has sized them; then the sizes stay, also those that a window has restored.
+  bool keeps_sizes() const { return keeps_sizes_; }
   void keep_sizes() { keeps_sizes_ = true; }
 
  protected:

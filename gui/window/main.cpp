@@ -6,6 +6,7 @@
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
+#include <QScreen>
 #include <QSocketNotifier>
 #include <QTimer>
 #include <cstdio>
@@ -38,6 +39,36 @@ int fail(const QString& message) {
 }
 
 QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePath("shardrun"); }
+
+void name_program() {
+  QCoreApplication::setApplicationName("shardscope");
+  QCoreApplication::setOrganizationName("shardscope");
+  QCoreApplication::setApplicationVersion("0.1.0");
+}
+
+void add_options(QCommandLineParser& parser) {
+  parser.setApplicationDescription("Design, see and train how a neural network is split over a device mesh.");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
+  parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
+                     {"size", "Window size.", "WxH", "1280x800"},
+                     {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
+                     {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
+                     {"train", "Start training; with --screenshot the picture is taken at the end of the run."},
+                     {"theme", "light or dark; the last choice when left out.", "NAME"}});
+}
+
+// What needs no display: --help and --version end the process here.
+void answer_without_display(int count, char** arguments) {
+  QCoreApplication application(count, arguments);
+  name_program();
+  QCommandLineParser parser;
+  add_options(parser);
+  if (parser.parse(QCoreApplication::arguments()) &&
+      (parser.isSet("help") || parser.isSet("help-all") || parser.isSet("version")))
+    parser.process(application);
+}
 
 // Renders the window once its first plan (or its errors) are there, or at the end of the training run that it starts.
 void take_screenshot(MainWindow& window, const QString& file, bool train) {
@@ -97,6 +128,7 @@ void end_on_signals(MainWindow& window) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  answer_without_display(count, arguments);
   if (!has_display(count, arguments)) {
     std::fprintf(
         stderr,
@@ -105,22 +137,11 @@ int main(int count, char** arguments) {
     return no_display;
   }
   QApplication application(count, arguments);
-  QApplication::setApplicationName("shardscope");
+  name_program();
   QApplication::setApplicationDisplayName("Shardscope");
-  QApplication::setOrganizationName("shardscope");
-  QApplication::setApplicationVersion("0.1.0");
 
   QCommandLineParser parser;
-  parser.setApplicationDescription("Design, see and train how a neural network is split over a device mesh.");
-  parser.addHelpOption();
-  parser.addVersionOption();
-  parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
-  parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
-                     {"size", "Window size.", "WxH", "1280x800"},
-                     {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
-                     {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
-                     {"train", "Start training; with --screenshot the picture is taken at the end of the run."},
-                     {"theme", "light or dark; the last choice when left out.", "NAME"}});
+  add_options(parser);
   parser.process(application);
 
   const QString look = parser.value("theme");
@@ -135,7 +156,9 @@ int main(int count, char** arguments) {
   const QStringList size = parser.value("size").split('x');
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1)
     return fail("--size is WIDTHxHEIGHT, such as 1280x800");
-  window.resize(size[0].toInt(), size[1].toInt());
+  QSize wanted(size[0].toInt(), size[1].toInt());
+  if (!screenshot && !parser.isSet("size")) wanted = wanted.boundedTo(window.screen()->availableSize());
+  window.resize(wanted);
   if (!screenshot && !parser.isSet("size")) window.remember_arrangement();
   if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
     return fail("--page is layout, flow, memory, collectives or timeline");

@@ -15,10 +15,6 @@ constexpr int largest_axis = 4096;
 
 QString axis_place(size_t axis) { return QString("mesh.axes[%1]").arg(axis); }
 
-bool mentions(const Error& error, const std::string& axis) {
-  return error.message.find("'" + axis + "'") != std::string::npos;
-}
-
 }  // namespace
 
 MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
@@ -33,6 +29,8 @@ MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
   layout_->addWidget(title_);
   layout_->addWidget(total_);
   connect(&workspace.document, &Document::configChanged, this, &MeshBar::show_config);
+  connect(&workspace.document, &Document::configChanged, this,
+          [this] { edited_axis_ = std::exchange(editing_axis_, -1); });
   connect(&workspace.planner, &Planner::delivered, this, &MeshBar::show_errors);
   connect(&look(), &Look::changed, this, &MeshBar::name_axes);
   show_config();
@@ -82,8 +80,9 @@ void MeshBar::make_fields() {
     parts_.push_back(box);
     fields_.push_back(box);
     connect(box, &QSpinBox::valueChanged, this, [this, axis](int size) {
-      edited_axis_ = axis;
+      editing_axis_ = axis;
       set_axis_size(workspace_.document, axis, size);
+      editing_axis_ = -1;
     });
   }
   int at = 1;
@@ -122,13 +121,9 @@ void MeshBar::show_config() {
 
 void MeshBar::show_errors() {
   const std::vector<Error>& errors = workspace_.planner.errors();
-  if (errors.empty() && !workspace_.planner.is_busy()) edited_axis_ = -1;
   for (size_t i = 0; i < fields_.size(); ++i) {
     std::vector<Error> here = errors_at(errors, axis_place(i));
     if (here.empty() && edited_axis_ == static_cast<int>(i) && !workspace_.planner.is_busy()) here = errors;
-    if (here.empty())
-      for (const Error& error : errors)
-        if (error.code == "indivisible" && mentions(error, names_[i])) here.push_back(error);
     const bool invalid = !here.empty();
     if (here.size() > 4) here.resize(4);
     mark_invalid(fields_[i], invalid);

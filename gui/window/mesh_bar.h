@@ -10,7 +10,8 @@
 
 namespace shardscope {
 
-// The mesh as fields: "data [4] x model [2] = 8 devices". A size that cannot be planned has a red frame and says why.
+// The mesh as fields: "data [4] x model [2] = 8 devices". A size that is wrong has a red frame and says why, and so has
+// the one that the last edit changed while that cannot be planned.
 class MeshBar : public QWidget {
   Q_OBJECT
  public:
@@ -38,7 +39,8 @@ class MeshBar : public QWidget {
   std::vector<QSpinBox*> fields_;
   std::vector<QLabel*> labels_;
   std::vector<QWidget*> parts_;  // all widgets of the fields
-  int edited_axis_ = -1;         // the one that the person changed last
+  int editing_axis_ = -1;        // the one that the next edit is of
+  int edited_axis_ = -1;         // the one that the last edit was of
 };
 
 }  // namespace shardscope

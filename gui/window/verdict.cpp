@@ -50,7 +50,8 @@ void Verdict::show_number(int field, double now, double before, bool with_differ
 
 void Verdict::refresh(bool with_difference) {
   const Planner& planner = workspace_.planner;
-  const std::shared_ptr<const Plan> plan = planner.plan(), before = planner.previous_plan();
+  const std::shared_ptr<const Plan> plan = planner.plan();
+  const std::optional<PlanTotals>& before = planner.previous_totals();
   QLabel* state = fields_[state_field];
   if (planner.is_busy()) {
     state->setText(QString("<span style='color:%1'>planning\u2026</span>").arg(theme().muted.name()));
@@ -60,6 +61,10 @@ void Verdict::refresh(bool with_difference) {
                        .arg(theme().error.name(), count == 1 ? tr("1 problem") : tr("%1 problems").arg(count),
                             plan ? tr(" \u2014 showing the last good plan") : QString()));
     state->setToolTip(errors_text(planner.errors()));
+  } else if (const std::vector<Error> excess = plan ? memory_excess(*plan) : std::vector<Error>(); !excess.empty()) {
+    state->setText(
+        QString("<span style='color:%1'><b>%2</b></span>").arg(theme().error.name(), tr("does not fit into memory")));
+    state->setToolTip(errors_text(excess));
   } else if (plan) {
     state->setText(QString("<span style='color:%1'><b>plan ok</b></span>").arg(theme().good.name()));
     state->setToolTip(tr("Every spec is legal, and the plan fits the mesh."));
@@ -70,7 +75,7 @@ void Verdict::refresh(bool with_difference) {
   }
   const bool difference = with_difference && before && planner.errors().empty();
   const PlanTotals& now = plan->totals;
-  const PlanTotals& old = difference ? before->totals : now;
+  const PlanTotals& old = difference ? *before : now;
   show_number(memory_field, double(now.memory_total), double(old.memory_total), difference, bytes_text,
               tr("%1 on the heaviest device"), qt(exact_bytes(double(now.memory_total))));
   show_number(moved_field, now.wire_bytes_per_device, old.wire_bytes_per_device, difference, bytes_text,

@@ -6,10 +6,12 @@
 #include <QDragEnterEvent>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSettings>
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
+#include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/panels/mesh_dialog.h"
 #include "gui/window/menus.h"
@@ -18,7 +20,7 @@
 namespace shardscope {
 namespace {
 
-const QString geometry_key = "window/geometry", docks_key = "window/docks";
+const QString geometry_key = "window/geometry", docks_key = "window/docks", sized_key = "window/docksSized";
 
 }  // namespace
 
@@ -30,12 +32,14 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       centre_(new Centre(*workspace_, this)),
       docks_(*this, *workspace_),
       tool_bar_(new ToolBar(actions_, *workspace_, this)),
-      verdict_(new Verdict(*workspace_, statusBar())) {
+      verdict_(new Verdict(*workspace_, statusBar())),
+      notice_(new Notice(this)) {
   setObjectName("mainWindow");
   setAcceptDrops(true);
   setCentralWidget(centre_);
   addToolBar(tool_bar_);
   make_menus(*menuBar(), actions_, workspace_->document, files_, *centre_, docks_);
+  menuBar()->setCornerWidget(notice_);
   statusBar()->setSizeGripEnabled(false);
   connect_actions();
   connect_workspace();
@@ -68,8 +72,8 @@ void MainWindow::connect_actions() {
 
 void MainWindow::connect_workspace() {
   connect(&files_, &Files::unreadable, this, &MainWindow::show_unreadable);
-  connect(&files_, &Files::saved, this,
-          [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(path), 4000); });
+  connect(&files_, &Files::saved, this, [this](const QString& path) { notice_->say(tr("Saved %1").arg(path)); });
+  connect(&workspace_->document, &Document::told, notice_, &Notice::say);
   connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::refresh_title);
   connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
   connect(&workspace_->planner, &Planner::delivered, this, [this] {
@@ -90,21 +94,34 @@ void MainWindow::choose_first_array() {
 void MainWindow::show_unreadable(const QString& name, const std::vector<Error>& errors) {
   docks_.problems()->show_file_errors(errors);
   docks_.show(docks_.problems());
-  statusBar()->showMessage(tr("%1 could not be read").arg(name), 8000);
+  notice_->say(tr("%1 could not be read").arg(name));
 }
 
 void MainWindow::train() {
   if (!workspace_->planner.is_current()) {
-    statusBar()->showMessage(tr("The plan has problems; training needs a legal plan."), 6000);
+    notice_->say(tr("The plan has problems; training needs a legal plan."));
     return;
   }
+  if (!may_exceed_memory()) return;
   docks_.show(docks_.run());
   workspace_->run.start(workspace_->planner.plan());
 }
 
+// Asks where the ranks would need more memory than there is.
+bool MainWindow::may_exceed_memory() {
+  const std::vector<Error> excess = memory_excess(*workspace_->planner.plan());
+  if (excess.empty()) return true;
+  QMessageBox box(QMessageBox::Warning, tr("Too large"), errors_text(excess), QMessageBox::NoButton, this);
+  box.setInformativeText(tr("Training it can make this machine swap, or end in ranks that are killed."));
+  const QPushButton* anyway = box.addButton(tr("&Train anyway"), QMessageBox::AcceptRole);
+  box.setDefaultButton(box.addButton(QMessageBox::Cancel));
+  box.exec();
+  return box.clickedButton() == anyway;
+}
+
 void MainWindow::editMesh() {
-  MeshDialog dialog(workspace_->document.config().mesh_axes, this);
-  if (dialog.exec() == QDialog::Accepted) set_mesh_axes(workspace_->document, dialog.axes());
+  MeshDialog dialog(workspace_->document.config(), this);
+  if (dialog.exec() == QDialog::Accepted) set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before());
 }
 
 void MainWindow::copy_plan() {
@@ -138,6 +155,7 @@ void MainWindow::showEvent(QShowEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   tool_bar_->fit_to(width());
+  notice_->fit_to(width());
   docks_.take_share();
 }
 
@@ -151,7 +169,7 @@ void MainWindow::remember_arrangement() {
   remembers_ = true;
   const QSettings settings;
   restoreGeometry(settings.value(geometry_key).toByteArray());
-  if (restoreState(settings.value(docks_key).toByteArray())) docks_.keep_sizes();
+  if (restoreState(settings.value(docks_key).toByteArray()) && settings.value(sized_key).toBool()) docks_.keep_sizes();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -167,6 +185,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings settings;
     settings.setValue(geometry_key, saveGeometry());
     settings.setValue(docks_key, saveState());
+    settings.setValue(sized_key, docks_.keeps_sizes());
   }
   event->accept();
 }

@@ -6,6 +6,7 @@
 #include "gui/window/centre.h"
 #include "gui/window/docks.h"
 #include "gui/window/files.h"
+#include "gui/window/notice.h"
 #include "gui/window/tool_bar.h"
 #include "gui/window/verdict.h"
 
@@ -52,6 +53,7 @@ class MainWindow : public QMainWindow {
   void show_unreadable(const QString& name, const std::vector<Error>& errors);
   void focus_place(const QString& place);
   void copy_plan();
+  bool may_exceed_memory();
   void choose_first_array();
 
   std::unique_ptr<Workspace> workspace_;
@@ -61,6 +63,7 @@ class MainWindow : public QMainWindow {
   Docks docks_;
   ToolBar* tool_bar_;
   Verdict* verdict_;
+  Notice* notice_;
   bool remembers_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
@@ -9,9 +10,10 @@
 namespace shardscope {
 namespace {
 
-const ValueLayout* find_layout(const Plan& plan, ValueId value) {
-  const auto found = std::ranges::find(plan.layouts, value, &ValueLayout::value);
-  return found == plan.layouts.end() ? nullptr : &*found;
+template <class Key>
+const ValueLayout* find_layout(const Plan& plan, const std::unordered_map<Key, int>& index, const Key& key) {
+  const auto found = index.find(key);
+  return found == index.end() ? nullptr : &plan.layouts[found->second];
 }
 
 // A parameter and what the optimizer keeps of it: their values before and after a step, and its gradient.
@@ -74,9 +76,8 @@ struct Adder {
   bool operator()(OutputRef) { return add_end(plan && plan->graph ? &plan->graph->outputs : nullptr, "logits"); }
 
   bool operator()(const ValueRef& value) {
-    if (!plan) return false;
-    const auto found = std::ranges::find(plan->layouts, value.name, &ValueLayout::name);
-    if (found == plan->layouts.end()) return false;
+    const ValueLayout* found = plan ? find_layout(*plan, workspace.planner.index().layout_named, value.name) : nullptr;
+    if (!found) return false;
     facts.kind = QObject::tr("forward value");
     add_layout(facts, *plan, *found);
     return true;
@@ -100,7 +101,8 @@ struct Adder {
     facts.spec = spec_of(workspace.document.config(), facts.array);
     facts.shape = Shape(std::max<size_t>(facts.spec.dims.size(), 1));
     if (!ends || !ends->contains(name)) return true;
-    if (const ValueLayout* layout = find_layout(*plan, ends->at(name))) add_layout(facts, *plan, *layout);
+    if (const ValueLayout* layout = find_layout(*plan, workspace.planner.index().layout_of, ends->at(name)))
+      add_layout(facts, *plan, *layout);
     return true;
   }
 };
@@ -120,6 +122,16 @@ std::optional<ArrayFacts> array_facts(const Workspace& workspace, const Paramete
   return exists ? std::optional(std::move(facts)) : std::nullopt;
 }
 
+const ValueLayout* layout_of(const Planner& planner, ValueId value) {
+  return planner.plan() && value != no_id ? find_layout(*planner.plan(), planner.index().layout_of, value) : nullptr;
+}
+
+int64_t copies_of(const Sharding& sharding, const Mesh& mesh) {
+  int64_t copies = mesh.device_count();
+  for (int dim = 0; dim < sharding.rank; ++dim) copies /= shard_count(sharding, mesh, dim);
+  return copies;
+}
+
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) {
   std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
   for (const ParameterInfo& info : planner.parameters()) arrays.push_back(ParameterRef{info.path});
@@ -135,16 +147,12 @@ std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) 
   return std::nullopt;
 }
 
-std::vector<StepRef> collectives_of(const Plan& plan, const ArrayFacts& facts) {
-  const auto concerns = [&](int value) {
-    return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
-  };
-  std::vector<StepRef> steps = collectives_of(plan);
-  std::erase_if(steps, [&](StepRef id) {
-    const Step& step = *find_step(plan, id);
-    return std::ranges::none_of(step.inputs, concerns) && std::ranges::none_of(step.outputs, concerns);
-  });
-  return steps;
+std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& facts) {
+  std::set<StepRef> steps;
+  for (const ValueId value : facts.graph_values)
+    if (const auto found = planner.index().moved_by.find(value); found != planner.index().moved_by.end())
+      for (const int number : found->second) steps.insert(planner.index().collectives[number]);
+  return {steps.begin(), steps.end()};
 }
 
 double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts) {

@@ -23,6 +23,8 @@ struct ArrayFacts {
   std::optional<Sharding> sharding;   // in the plan
   QString why;                        // where the layout came from
   std::vector<ValueId> graph_values;  // it and what belongs to it: gradient, state, updated value
+
+  bool operator==(const ArrayFacts&) const = default;
 };
 
 // Nothing for no array, and for one that the model does not have.
@@ -30,11 +32,16 @@ std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ArrayRef
 // For many arrays; `specs` are the document's.
 std::optional<ArrayFacts> array_facts(const Workspace& workspace, const ParameterSpecs& specs, const ArrayRef& array);
 
+// Where the forward value is laid out; null for one that is not of the forward pass.
+const ValueLayout* layout_of(const Planner& planner, ValueId value);
+// How many devices hold each shard.
+int64_t copies_of(const Sharding& sharding, const Mesh& mesh);
+
 // The array of the model that goes by a name (see name_of), or by its title.
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name);
 
-// Steps of the program that communicate one of the array's values, in program order.
-std::vector<StepRef> collectives_of(const Plan& plan, const ArrayFacts& facts);
+// Steps of the plan that communicate one of the array's values, in program order.
+std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& facts);
 
 // What of the bytes that a device sends in `step` is for the array: its share of a bucket of several arrays.
 double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts);

@@ -6,27 +6,6 @@
 #include "gui/document/text.h"
 
 namespace shardscope {
-namespace {
-
-template <class Wanted>
-std::vector<StepRef> steps_where(const Plan& plan, Wanted wanted) {
-  std::vector<StepRef> found;
-  const SequenceSteps steps = plan.steps();
-  for (int position = 0; position < steps.size(); ++position)
-    if (wanted(steps[position])) found.push_back(steps.id(position));
-  return found;
-}
-
-}  // namespace
-
-std::vector<StepRef> steps_of(const Plan& plan) {
-  return steps_where(plan, [](const Step&) { return true; });
-}
-
-std::vector<StepRef> collectives_of(const Plan& plan) {
-  return steps_where(plan, [](const Step& step) { return is_collective(step.kind); });
-}
-
 StepRef step_at(const Plan& plan, int position) { return plan.steps().id(position); }
 
 std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step) {

@@ -9,10 +9,8 @@
 
 namespace shardscope {
 
-// The steps of a plan's main sequence in program order, and the position of each in it. What a person reads of a step
-// (Plan::step_name, Plan::cause) is made when it is shown: a deep model has tens of thousands of steps.
-std::vector<StepRef> steps_of(const Plan& plan);
-std::vector<StepRef> collectives_of(const Plan& plan);
+// The steps of a plan's main sequence, by position and back. What a person reads of a step (Plan::step_name,
+// Plan::cause) is made when it is shown: a deep model has tens of thousands of steps.
 StepRef step_at(const Plan& plan, int position);
 // Nothing where the main sequence has no such step.
 std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step);

@@ -11,7 +11,9 @@ namespace shardscope {
 // What all views of one window share.
 struct Workspace {
   explicit Workspace(PlanSource source, const QString& shardrun) : planner(std::move(source)), run(shardrun) {
-    QObject::connect(&document, &Document::configChanged, &planner, [this] { planner.request(document.config()); });
+    QObject::connect(&document, &Document::replaced, &planner, &Planner::forget);
+    QObject::connect(&document, &Document::configChanged, &planner,
+                     [this] { planner.request(document.shared_config()); });
   }
 
   Document document;

@@ -142,6 +142,71 @@ class FieldsTest : public QObject {
     QCOMPARE(document().config().steps, int64_t{7});
   }
 
+  void choices_that_are_illegal_cannot_be_reached_with_the_keyboard() {
+    QComboBox* rows = window_->inspector()->spec_editor()->field(0);
+    QCOMPARE(rows->currentText(), QString("data"));
+    rows->setFocus();
+    QSet<QString> reached;
+    for (const Qt::Key key : {Qt::Key_Down, Qt::Key_Down, Qt::Key_End, Qt::Key_Home, Qt::Key_Up, Qt::Key_Down}) {
+      QTest::keyClick(rows, key);
+      reached << rows->currentText();
+    }
+    QTest::keyClicks(rows, "model");
+    reached << rows->currentText();
+    QCOMPARE(reached, QSet<QString>({"None", "data"}));  // the other dimension has "model"
+    QVERIFY(!rows->itemData(rows->findText("model"), Qt::ToolTipRole).toString().isEmpty());
+  }
+
+  void an_editor_closes_when_another_row_is_chosen_or_the_keyboard_goes_elsewhere() {
+    const auto editor = [this] { return tree()->findChild<SpecEditor*>(); };
+    const auto open = [&] {
+      tree()->setFocus();
+      QTest::keyClick(tree(), Qt::Key_F2);
+      QVERIFY(editor() && editor()->isVisible());
+    };
+    open();
+    window_->workspace().selection.select_array(ParameterRef{{"params", "Dense_0", "bias"}});
+    QTRY_VERIFY(!editor());
+    open();
+    window_->mesh_bar()->field(0)->setFocus();
+    QTRY_VERIFY(!editor());
+  }
+
+  void f2_edits_the_spec_from_any_column_and_its_width_stays_meanwhile() {
+    const QModelIndex row = tree()->currentIndex();
+    for (const int column : {ParameterModel::name_column, ParameterModel::shape_column, ParameterModel::spec_column}) {
+      tree()->setFocus();
+      tree()->setCurrentIndex(row.siblingAtColumn(column));
+      QTest::keyClick(tree(), Qt::Key_F2);
+      auto* editor = tree()->findChild<SpecEditor*>();
+      QVERIFY(editor);
+      const int width = tree()->columnWidth(ParameterModel::spec_column);
+      QTest::keyClick(editor->field(0), column == ParameterModel::shape_column ? Qt::Key_Down : Qt::Key_Up);
+      QTRY_VERIFY_WITH_TIMEOUT(window_->workspace().planner.is_current(), patience);
+      QCOMPARE(tree()->columnWidth(ParameterModel::spec_column), width);
+      tree()->setFocus();
+      QTRY_VERIFY(!tree()->findChild<SpecEditor*>());
+    }
+  }
+
+  void escape_clears_the_filter_and_no_match_is_said() {
+    auto* filter = window_->findChild<QLineEdit*>("filter");
+    auto* nothing = window_->findChild<QLabel*>("noMatch");
+    for (QWidget* taken : {static_cast<QWidget*>(filter), static_cast<QWidget*>(tree())}) {
+      QTest::keySequence(window_.get(), QKeySequence::Find);
+      QTRY_VERIFY(filter->hasFocus());
+      QTest::keyClicks(filter, "nowhere");
+      QCOMPARE(tree()->model()->rowCount(), 0);
+      QVERIFY(nothing->isVisible() && nothing->text().contains("nowhere"));
+      taken->setFocus();
+      QTest::keyClick(taken, Qt::Key_Escape);
+      QVERIFY(filter->text().isEmpty());
+      QVERIFY(!nothing->isVisible());
+      QCOMPARE(tree()->model()->rowCount(), 5);
+      QVERIFY(tree()->currentIndex().isValid());
+    }
+  }
+
   void a_click_on_an_empty_place_takes_the_keyboard_from_a_field() {
     show_settings();
     QWidget* form = settings()->findChild<QScrollArea*>()->widget();

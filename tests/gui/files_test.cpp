@@ -4,6 +4,8 @@
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QSettings>
+#include <QStatusBar>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -116,21 +118,78 @@ class FilesTest : public QObject {
     QVERIFY(!window_->files().open_file("/nowhere/run.json"));
   }
 
-  void a_file_whose_values_cannot_be_planned_is_opened_to_be_mended() {
-    RunConfig config = document().config();
-    const std::shared_ptr<const Plan> good = planner().plan();
-    const QString path = folder_.filePath("indivisible.json");
-    set_axis_size(document(), 0, 3);
-    document().save(path);
-    document().reset(config, {});
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  // Opens a config from a file by the dialog.
+  void open(const RunConfig& config, const QString& name) {
+    const QString path = folder_.filePath(name);
+    save_run_config(config, path.toStdString());
     QCOMPARE(answer({choose(path)}, [&] { window_->files().choose_file(); }), 1);
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+  }
+
+  void a_file_that_cannot_be_planned_shows_nothing_of_the_one_before_and_can_be_mended() {
+    RunConfig config = document().config();
+    config.mesh_axes[0].size = 3;
+    open(config, "indivisible.json");
     QVERIFY(!planner().errors().empty());
-    QCOMPARE(planner().plan()->hash, good->hash);
-    QVERIFY(window_->mesh_bar()->field(0)->property("invalid").toBool());
+    QVERIFY(!planner().plan());
+    const QString verdict = window_->verdict()->text();
+    QVERIFY2(verdict.contains("problem") && !verdict.contains("last good") && !verdict.contains('|'),
+             qPrintable(verdict));
+    QVERIFY(!window_->findChild<QLabel*>("banner")->text().contains("last good"));
+    for (const QLabel* label : window_->inspector()->findChildren<QLabel*>())
+      QVERIFY2(!label->isVisible() || !label->text().contains("Per device"), qPrintable(label->text()));
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
+      QVERIFY(window_->show_page(page));
+      QVERIFY(!window_->grab().isNull());
+    }
+    QCOMPARE(window_->findChild<QTableView*>("collectives")->model()->rowCount(), 0);
     set_axis_size(document(), 0, 4);
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  void a_misspelt_axis_marks_the_spec_that_names_it_and_no_field_of_the_mesh() {
+    QSpinBox* data = window_->mesh_bar()->field(0);
+    data->setFocus();
+    data->stepUp();  // an error of the mesh before it
+    QTRY_VERIFY_WITH_TIMEOUT(data->property("invalid").toBool(), patience);
+    document().undo_stack().setClean();
+    const ParameterRef embedding{{"params", "Embed_0", "embedding"}};
+    RunConfig config = document().config();
+    config.mesh_axes[0].size = 4;
+    set_parameter_spec(config.sharding, embedding.path, {{{"dta"}, {"model"}}});
+    open(config, "misspelt.json");
+    QVERIFY(!planner().errors().empty());
+    for (int axis = 0; axis < window_->mesh_bar()->field_count(); ++axis)
+      QVERIFY(!window_->mesh_bar()->field(axis)->property("invalid").toBool());
+    window_->workspace().selection.select_array(embedding);
+    QVERIFY(window_->inspector()->spec_editor()->field(0)->property("invalid").toBool());
+    QVERIFY(!window_->inspector()->spec_editor()->field(1)->property("invalid").toBool());
+  }
+
+  void the_verdict_compares_a_plan_with_the_one_before_of_the_same_file_alone() {
+    RunConfig config = document().config();
+    config.mesh_axes[0].size = 2;
+    open(config, "smaller.json");
+    QVERIFY(planner().is_current());
+    QVERIFY2(!window_->verdict()->text().contains('('), qPrintable(window_->verdict()->text()));
+    set_axis_size(document(), 0, 4);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(window_->verdict()->text().contains('('));
+  }
+
+  void messages_have_a_place_of_their_own() {
+    const QString verdict = window_->verdict()->text();
+    QCOMPARE(answer({choose(folder_.filePath("message.json"))}, [&] { QVERIFY(window_->files().save_as()); }), 1);
+    const auto* notice = window_->findChild<QLabel*>("notice");
+    QVERIFY(notice->isVisible() && notice->toolTip().contains("message.json"));
+    QVERIFY(window_->statusBar()->currentMessage().isEmpty());
+    QCOMPARE(window_->verdict()->text(), verdict);
+    set_steps(document(), 9);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(notice->toolTip().contains("message.json"));
+    const QRect place(notice->mapToGlobal(QPoint()), notice->size());
+    for (const QLabel* label : window_->statusBar()->findChildren<QLabel*>())
+      QVERIFY(!place.intersects(QRect(label->mapToGlobal(QPoint()), label->size())));
   }
 
   void a_file_without_optimizer_is_shown_forward_alone() {

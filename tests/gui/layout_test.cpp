@@ -118,6 +118,17 @@ class LayoutTest : public QObject {
     return {least, most};
   }
 
+  void drag_inspector_edge(int by) {
+    auto* dock = window_->findChild<QDockWidget*>("inspector");
+    const int width = dock->width();
+    const QPoint edge(dock->x() - 2, dock->y() + 100), to = edge + QPoint(by, 0);
+    QTest::mousePress(window_.get(), Qt::LeftButton, {}, edge);
+    QMouseEvent drag(QEvent::MouseMove, to, window_->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
+    QApplication::sendEvent(window_.get(), &drag);
+    QTRY_VERIFY(dock->width() != width);
+    QTest::mouseRelease(window_.get(), Qt::LeftButton, {}, to);
+  }
+
   static QValueAxis* vertical(RunCurve* curve) {
     return static_cast<QValueAxis*>(curve->chart()->axes(Qt::Vertical).first());
   }
@@ -153,6 +164,18 @@ class LayoutTest : public QObject {
         QTRY_VERIFY2(box->isVisible(), name);
         QTRY_VERIFY2(inside.contains(QRect(box->mapTo(window_.get(), QPoint()), box->size())), name);
       }
+    }
+  }
+
+  void the_window_fits_a_screen_of_800_by_500_with_every_page_and_its_status_line() {
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
+      window_->show_page(page);
+      window_->resize(800, 500);
+      QTRY_COMPARE(window_->size(), QSize(800, 500));
+      QWidget* bar = window_->findChild<QLabel*>("verdict0");
+      QTRY_VERIFY(bar->mapTo(window_.get(), QPoint(0, bar->height())).y() <= 500);
+      const auto* inspector = window_->inspector()->findChild<QScrollArea*>();
+      QTRY_VERIFY(inspector->widget()->width() <= inspector->viewport()->width());
     }
   }
 
@@ -219,13 +242,8 @@ class LayoutTest : public QObject {
     QTRY_VERIFY(dock->width() <= 200);
     window_->resize(1600, 1000);
     QTRY_VERIFY(dock->width() >= 300);
-    const QPoint edge(dock->x() - 2, dock->y() + 100);
-    QTest::mousePress(window_.get(), Qt::LeftButton, {}, edge);
-    QMouseEvent drag(QEvent::MouseMove, edge + QPoint(40, 0), window_->mapToGlobal(edge + QPoint(40, 0)), Qt::NoButton,
-                     Qt::LeftButton, {});
-    QApplication::sendEvent(window_.get(), &drag);
+    drag_inspector_edge(40);
     QTRY_VERIFY(dock->width() < 290);
-    QTest::mouseRelease(window_.get(), Qt::LeftButton, {}, edge + QPoint(40, 0));
     const int chosen = dock->width();
     window_->resize(1400, 900);
     window_->resize(1600, 1000);
@@ -435,8 +453,8 @@ class LayoutTest : public QObject {
     window_->remember_arrangement();
     auto* dock = window_->findChild<QDockWidget*>("inspector");
     window_->resize(1300, 820);
-    window_->resizeDocks({dock}, {277}, Qt::Horizontal);
-    QTRY_COMPARE(dock->width(), 277);
+    drag_inspector_edge(-23);
+    const int chosen = dock->width();
     window_->findChild<QDockWidget*>("run")->hide();
     for (QAction* action : window_->findChildren<QAction*>())
       if (action->text() == "&Dark") action->trigger();
@@ -450,8 +468,20 @@ class LayoutTest : public QObject {
     next.remember_arrangement();
     next.show();
     QVERIFY(QTest::qWaitForWindowExposed(&next));
-    QTRY_COMPARE(next.findChild<QDockWidget*>("inspector")->width(), 277);
+    QTRY_COMPARE(next.findChild<QDockWidget*>("inspector")->width(), chosen);
     QVERIFY(next.findChild<QDockWidget*>("run")->isHidden());
+  }
+
+  void docks_that_no_person_has_sized_take_their_share_of_a_larger_window_the_next_time() {
+    window_->remember_arrangement();
+    window_->resize(900, 600);
+    QTRY_VERIFY(window_->findChild<QDockWidget*>("inspector")->width() < 230);
+    window_->close();
+    MainWindow next(made::source(), "/nowhere/shardrun");
+    next.remember_arrangement();
+    next.show();
+    next.resize(1600, 1000);
+    QTRY_VERIFY(next.findChild<QDockWidget*>("inspector")->width() >= 300);
   }
 
   void a_change_of_theme_repaints_and_never_plans() {

@@ -239,7 +239,7 @@ class TrainingTest : public QObject {
     for (const ParameterPlan& parameter : plan.parameters) {
       const std::optional<ArrayFacts> facts = array_facts(window_->workspace(), ParameterRef{parameter.path});
       QVERIFY(facts);
-      for (const StepRef step : collectives_of(plan, *facts))
+      for (const StepRef step : collectives_of(planner(), *facts))
         shares[step] += wire_share(plan, *find_step(plan, step), *facts);
     }
     QVERIFY(!shares.empty());

@@ -1,11 +1,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTableWidget>
 #include <QTest>
+#include <QTimer>
 #include <QTreeView>
 
 #include "gui/look/appearance.h"
@@ -82,6 +84,37 @@ class WindowTest : public QObject {
     const QString text = window_->verdict()->text();
     QVERIFY2(text.contains(QString::fromStdString(signed_text(change, bytes_text))), qPrintable(text));
     QVERIFY(text.startsWith("plan ok"));
+  }
+
+  void memory_that_is_not_there_is_the_verdict_and_train_asks() {
+    PlanSource large = made::source();
+    large.plan = [](const RunConfig& config, std::stop_token stop) {
+      Plan plan = made::plan(config, stop);
+      plan.warnings = {{"memory", "the ranks need 40960 MiB together, the host has 16384 MiB", "mesh", "split more"}};
+      return plan;
+    };
+    MainWindow window(large, "/nowhere/shardrun");
+    window.workspace().document.reset(made::config(), {});
+    window.show();
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), 60000);
+    QVERIFY2(window.verdict()->text().startsWith("does not fit"), qPrintable(window.verdict()->text()));
+    RunControl& run = window.workspace().run;
+    for (const bool anyway : {false, true}) {
+      int asked = 0;
+      QTimer timer;
+      connect(&timer, &QTimer::timeout, [&] {
+        auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+        if (!box || asked++) return;
+        QVERIFY(box->text().contains("40960 MiB"));
+        for (QAbstractButton* button : box->buttons())
+          if ((box->buttonRole(button) == QMessageBox::AcceptRole) == anyway) button->click();
+      });
+      timer.start(5);
+      window.findChild<QAction*>("train")->trigger();
+      QCOMPARE(asked, 1);
+      if (!anyway) QCOMPARE(run.state(), RunControl::State::idle);
+    }
+    QTRY_COMPARE_WITH_TIMEOUT(run.state(), RunControl::State::failed, 60000);  // there is no shardrun
   }
 
   void a_spec_chosen_in_the_drop_down_is_in_config_plan_and_tree() {
@@ -242,6 +275,8 @@ class WindowTest : public QObject {
     QCOMPARE(run.state(), RunControl::State::running);
 
     auto* table = window_->findChild<QTableWidget*>("comparison");
+    for (auto* tabs : window_->findChildren<QTabWidget*>())
+      if (tabs->indexOf(table) >= 0) tabs->setCurrentWidget(table);
     QStringList shown, tips;
     for (int row = 0; row < table->rowCount(); ++row)
       for (int column = 0; column < table->columnCount(); ++column) {

@@ -1,5 +1,6 @@
 #include <QTest>
 #include <cmath>
+#include <limits>
 
 #include "tests/ops/op_case.h"
 

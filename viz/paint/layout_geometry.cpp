@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 namespace shardscope {
@@ -35,18 +34,18 @@ int rows_of(const Shape& shape) {
   return best;
 }
 
-struct Run {
-  double start, size;
-};
+int64_t shards_along(const std::vector<int>& dims, const Sharding& sharding, const Mesh& mesh) {
+  int64_t count = 1;
+  for (const int d : dims) count *= shard_count(sharding, mesh, d);
+  return count;
+}
 
-Run run_of(const Box& box, const std::vector<int>& dims, const Sharding& sharding, const Mesh& mesh) {
-  int64_t index = 0, count = 1;
-  for (int d : dims) {
-    const int64_t shards = shard_count(sharding, mesh, d);
-    index = index * shards + (box.size[d] > 0 ? box.start[d] / box.size[d] : 0);
-    count *= shards;
-  }
-  return {static_cast<double>(index) / count, 1.0 / count};
+// Which of the shards along some dimensions, flattened, a device holds.
+int64_t shard_along(const std::vector<int>& dims, const Sharding& sharding, const Mesh& mesh, int device) {
+  int64_t index = 0;
+  for (const int d : dims)
+    for (const AxisIndex axis : sharding.dims[d]) index = index * mesh.axis_size(axis) + mesh.coordinate(device, axis);
+  return index;
 }
 
 }  // namespace
@@ -63,17 +62,21 @@ LayoutPicture lay_out(const Shape& shape, const Sharding& sharding, const Mesh& 
   picture.aspect = std::clamp(aspect, 1 / LayoutPicture::widest, LayoutPicture::widest);
   picture.to_scale = picture.aspect == aspect;
 
-  std::map<std::pair<double, double>, ShardCell> cells;
+  const int64_t down = shards_along(picture.row_dims, sharding, mesh);
+  const int64_t across = shards_along(picture.column_dims, sharding, mesh);
+  picture.cells.resize(static_cast<size_t>(down * across));
   for (int device = 0; device < mesh.device_count(); ++device) {
-    Box box = shard_box(sharding, mesh, shape, device);
-    const Run rows = run_of(box, picture.row_dims, sharding, mesh);
-    const Run columns = run_of(box, picture.column_dims, sharding, mesh);
-    ShardCell& cell = cells[{rows.start, columns.start}];
-    cell.box = std::move(box);
-    cell.place = {columns.start, rows.start, columns.size, rows.size};
+    const int64_t row = shard_along(picture.row_dims, sharding, mesh, device);
+    const int64_t column = shard_along(picture.column_dims, sharding, mesh, device);
+    picture.cell_of.push_back(static_cast<int>(row * across + column));
+    ShardCell& cell = picture.cells[picture.cell_of.back()];
+    if (cell.devices.empty()) {
+      cell.box = shard_box(sharding, mesh, shape, device);
+      cell.place = {double(column) / double(across), double(row) / double(down), 1.0 / double(across),
+                    1.0 / double(down)};
+    }
     cell.devices.push_back(device);
   }
-  for (auto& [place, cell] : cells) picture.cells.push_back(std::move(cell));
   return picture;
 }
 
@@ -84,9 +87,8 @@ std::optional<int> cell_at(const LayoutPicture& picture, double x, double y) {
 }
 
 std::optional<int> cell_of_device(const LayoutPicture& picture, int device) {
-  for (size_t i = 0; i < picture.cells.size(); ++i)
-    if (std::ranges::binary_search(picture.cells[i].devices, device)) return static_cast<int>(i);
-  return std::nullopt;
+  if (device < 0 || device >= static_cast<int>(picture.cell_of.size())) return std::nullopt;
+  return picture.cell_of[device];
 }
 
 std::string dimension_text(const Shape& shape, const std::vector<int>& dims) {

@@ -31,6 +31,7 @@ struct LayoutPicture {
   double aspect = 1;              // width / height of the drawing, within [1 / widest, widest]
   bool to_scale = true;           // false where the true aspect lies outside
   std::vector<ShardCell> cells;   // row-major by place
+  std::vector<int> cell_of;       // by device
 
   static constexpr double widest = 8;
 };

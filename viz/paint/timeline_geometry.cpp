@@ -4,14 +4,21 @@
 
 namespace shardscope {
 
+void TimelineLane::add(double start, double end, int step) {
+  slices.push_back({start, end, step});
+  seconds += end - start;
+}
+
 PredictedTimeline predict(const Plan& plan) {
   PredictedTimeline timeline;
-  const SequenceSteps steps = plan.steps();
-  for (int position = 0; position < steps.size(); ++position) {
-    const double seconds = plan.seconds(position);
-    TimelineLane& lane = is_collective(steps[position].kind) ? timeline.collectives : timeline.compute;
-    lane.slices.push_back({timeline.seconds, timeline.seconds + seconds, position});
-    timeline.seconds += seconds;
+  int position = 0;
+  for (const Step& step : plan.steps()) {
+    const double end = timeline.seconds + plan.seconds(position);
+    TimelineLane& lane = is_collective(step.kind) ? timeline.collectives : timeline.compute;
+    lane.add(timeline.seconds, end, position++);
+    std::vector<PhaseSpan>& phases = timeline.phases;
+    if (phases.empty() || phases.back().phase != step.phase) phases.push_back({step.phase, timeline.seconds, end});
+    phases.back().end = timeline.seconds = end;
   }
   return timeline;
 }

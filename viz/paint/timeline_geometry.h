@@ -16,6 +16,15 @@ struct TimelineSlice {
 // Slices in order of start that do not overlap.
 struct TimelineLane {
   std::vector<TimelineSlice> slices;
+  double seconds = 0;  // of all of them
+
+  void add(double start, double end, int step);
+};
+
+// Neighbouring steps of one phase.
+struct PhaseSpan {
+  Phase phase = Phase::forward;
+  double start = 0, end = 0;
 };
 
 // The predicted run of a plan's main sequence: its steps one after the other; local work and collectives on lanes of
@@ -23,6 +32,7 @@ struct TimelineLane {
 struct PredictedTimeline {
   TimelineLane compute;
   TimelineLane collectives;
+  std::vector<PhaseSpan> phases;
   double seconds = 0;
 };
 PredictedTimeline predict(const Plan& plan);

@@ -1,0 +1,157 @@
+// window_benchmark [FILE] [SIZE]: the CPU time that the window's thread spends in each turn of its event loop, at
+// 1600x1000, while a person opens a file, edits and changes pages: networks of 2 to 200 layers, meshes of 8 to 16,384
+// devices. A turn is one call of processEvents(): from an event that arrives to the next wait, painting included,
+// without what the planner's thread does. One row a size and kind of act: how many turns there were and the longest
+// three. SIZE: only those whose title has this text, such as "200 layers".
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QElapsedTimer>
+#include <QLineEdit>
+#include <QTimer>
+#include <algorithm>
+#include <functional>
+
+#include "engine/config/parse.h"
+#include "gui/document/edits.h"
+#include "gui/look/appearance.h"
+#include "gui/window/window.h"
+
+namespace {
+
+using namespace shardscope;
+
+constexpr double limit_ms = 16;
+constexpr int quiet_ms = 120;  // without work after an act: its consequences are over
+
+double thread_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
+}
+
+class Session {
+ public:
+  Session(std::string title, const RunConfig& config) : title_(std::move(title)) {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), QString());
+    window_->resize(1600, 1000);
+    window_->show();
+    settle();
+    act("open", [&] { document().reset(config, {}); });
+  }
+
+  // Acts, then lets the event loop turn until nothing is left to do; the act itself is a turn.
+  void act(const char* name, const std::function<void()>& doing) {
+    turns_.clear();
+    QTimer::singleShot(0, window_.get(), doing);
+    settle();
+    std::ranges::sort(turns_, std::greater());
+    longest_ = std::max(longest_, turns_.front());
+    fmt::print("{:<30} {:<22} {:>5}", title_, name, turns_.size());
+    for (size_t i = 0; i < std::min<size_t>(3, turns_.size()); ++i) fmt::print(" {:>8.2f}", turns_[i]);
+    fmt::print("{}\n", turns_.front() > limit_ms ? "  over" : "");
+    std::fflush(stdout);
+  }
+
+  void finish() {
+    act("close", [&] { document().reset({}, {}); });
+    turns_.clear();
+    window_.reset();
+  }
+
+  Document& document() { return window_->workspace().document; }
+  MainWindow& window() { return *window_; }
+  double longest() const { return longest_; }
+
+ private:
+  void turn() {
+    const double before = thread_ms();
+    QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    turns_.push_back(thread_ms() - before);
+  }
+
+  void settle() {
+    QTimer tick;
+    tick.start(10);
+    QElapsedTimer quiet;
+    quiet.start();
+    while (quiet.elapsed() < quiet_ms) {
+      turn();
+      if (!window_->is_settled() || turns_.back() > 1) quiet.restart();
+    }
+  }
+
+  std::string title_;
+  std::unique_ptr<MainWindow> window_;
+  std::vector<double> turns_;
+  double longest_ = 0;
+};
+
+RunConfig sized(RunConfig config, int64_t layers, const std::vector<int64_t>& mesh) {
+  for (auto& [name, value] : config.model.options)
+    if (name == "num_layers") value = layers;
+  config.mesh_axes = {{"data", mesh[0]}, {"model", mesh[1]}};
+  for (size_t axis = 2; axis < mesh.size(); ++axis)
+    config.mesh_axes.push_back({fmt::format("axis_{}", axis), mesh[axis]});
+  return config;
+}
+
+double measure(const std::string& title, const RunConfig& config) {
+  Session session(title, config);
+  Document& document = session.document();
+  const ParameterRef embedding{{"params", "Embed_0", "embedding"}};
+  const int64_t data = config.mesh_axes[0].size, layers = std::get<int64_t>(*config.model.find("num_layers"));
+  for (const char* page : {"flow", "memory", "collectives", "timeline", "layout"}) {
+    session.act(fmt::format("page {}", page).c_str(), [&] { session.window().show_page(page); });
+    session.act("  mesh size", [&] { set_axis_size(document, 0, data / 2); });
+    session.act("  undo", [&] { document.undo_stack().undo(); });
+    session.act("  spec", [&] { set_spec_dim(document, embedding, 2, 1, {}); });
+    session.act("  undo", [&] { document.undo_stack().undo(); });
+    session.act("  mode", [&] { set_mode(document, LayoutMode::as_written); });
+    session.act("  undo", [&] { document.undo_stack().undo(); });
+  }
+  session.act("one layer more", [&] { set_option(document, OptionGroup::model, "num_layers", layers + 1); });
+  session.act("undo", [&] { document.undo_stack().undo(); });
+  session.act("an illegal size", [&] { set_axis_size(document, 0, 3); });
+  session.act("undo", [&] { document.undo_stack().undo(); });
+  session.act("select", [&] { session.window().workspace().selection.select_array(embedding); });
+  auto* state = session.window().findChild<QCheckBox*>("showsState");
+  if (state) session.act("optimizer state", [&] { state->click(); });
+  auto* filter = session.window().findChild<QLineEdit*>("filter");
+  if (filter) {
+    session.act("filter", [&] { filter->setText("kernel"); });
+    session.act("no filter", [&] { filter->clear(); });
+  }
+  session.finish();
+  return session.longest();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QApplication application(argc, argv);
+  try {
+    apply_theme(application, ThemeChoice::light);
+    const RunConfig config = load_run_config(argc > 1 ? argv[1] : "presets/parallax_decoder.json");
+    fmt::print("{:<30} {:<22} {:>5}  milliseconds of the longest turns\n", "size", "act", "turns");
+    double longest = 0;
+    const std::string wanted = argc > 2 ? argv[2] : "";
+    const auto run = [&](const RunConfig& one) {
+      const std::string title = fmt::format("{} layers, {} devices", std::get<int64_t>(*one.model.find("num_layers")),
+                                            Mesh(one.mesh_axes).device_count());
+      if (title.find(wanted) != std::string::npos) longest = std::max(longest, measure(title, one));
+    };
+    for (int64_t layers : {2, 12, 50, 200}) run(sized(config, layers, {4, 2}));
+    const std::vector<std::vector<int64_t>> meshes{{8, 8}, {32, 16}, {4, 2, 8, 64}, {64, 256}, {4, 4, 4, 4, 4, 4, 4}};
+    for (const std::vector<int64_t>& mesh : meshes) run(sized(config, 12, mesh));
+    fmt::print("the longest turn of all: {:.2f} ms\n", longest);
+    return 0;
+  } catch (const Failure& failure) {
+    fmt::print(stderr, "{}\n", failure.what());
+    return 2;
+  }
+}

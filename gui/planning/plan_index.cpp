@@ -1,0 +1,37 @@
+#include "gui/planning/plan_index.h"
+
+namespace shardscope {
+
+PlanIndex::PlanIndex(const Plan& plan) {
+  const SequenceSteps steps = plan.steps();
+  int position = 0;
+  for (const Step& step : steps) {
+    const int at = position++;
+    if (!is_collective(step.kind)) continue;
+    const int number = static_cast<int>(collectives.size());
+    collectives.push_back(steps.id(at));
+    for (const std::vector<int>* values : {&step.inputs, &step.outputs})
+      for (const int value : *values) {
+        const ValueId graph_value = plan.program.values[value].graph_value;
+        if (graph_value == no_id) continue;
+        std::vector<int>& moved = moved_by[graph_value];
+        if (moved.empty() || moved.back() != number) moved.push_back(number);
+      }
+  }
+  for (size_t i = 0; i < plan.layouts.size(); ++i) {
+    layout_of.emplace(plan.layouts[i].value, static_cast<int>(i));
+    layout_named.emplace(plan.layouts[i].name, static_cast<int>(i));
+  }
+  for (size_t i = 0; i < plan.parameters.size(); ++i)
+    parameter_at.emplace(joined_path(plan.parameters[i].path), static_cast<int>(i));
+}
+
+ModelIndex::ModelIndex(std::vector<ParameterInfo> all) : parameters(std::move(all)) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    parameter_at.emplace(joined_path(parameters[i].path), static_cast<int>(i));
+    elements += element_count(parameters[i].type.shape);
+    bytes += parameters[i].type.bytes();
+  }
+}
+
+}  // namespace shardscope

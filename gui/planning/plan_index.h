@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/compile/compile.h"
+
+namespace shardscope {
+
+// What views look up in a plan, made in the background with it: nothing that is shown needs a walk over all steps.
+struct PlanIndex {
+  PlanIndex() = default;
+  explicit PlanIndex(const Plan& plan);
+
+  std::vector<StepId> collectives;                         // of the main sequence, in program order
+  std::unordered_map<ValueId, std::vector<int>> moved_by;  // those that have a graph value in or out, ascending
+  std::unordered_map<ValueId, int> layout_of;              // of a graph value in Plan::layouts
+  std::unordered_map<std::string, int> layout_named;
+  std::unordered_map<std::string, int> parameter_at;  // by joined path
+};
+
+// The parameters of a model, and where each is.
+struct ModelIndex {
+  ModelIndex() = default;
+  explicit ModelIndex(std::vector<ParameterInfo> parameters);
+
+  std::vector<ParameterInfo> parameters;
+  std::unordered_map<std::string, int> parameter_at;  // by joined path
+  int64_t elements = 0, bytes = 0;
+};
+
+}  // namespace shardscope

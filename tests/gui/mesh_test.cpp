@@ -1,0 +1,186 @@
+#include <QDialogButtonBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTableWidget>
+#include <QTest>
+#include <QTimer>
+
+#include "gui/look/appearance.h"
+#include "gui/panels/mesh_dialog.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
+
+using namespace shardscope;
+
+// The mesh edited in its dialog, with the real planner.
+class MeshTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Planner& planner() { return window_->workspace().planner; }
+  Document& document() { return window_->workspace().document; }
+
+  static RunConfig config_with_rules() {
+    RunConfig config = load_preset(default_preset);
+    config.mesh_devices = {0, 2, 4, 6, 1, 3, 5, 7};
+    config.sharding.constraints = {{"**/gelu", {{{"data"}, {}, {"model"}}}}};
+    config.sharding.rules = {{.placement = LogicalAxes{{{"mlp", {"model"}}, {"embed", {}}}}},
+                             {.placement = LargestDimension{{"data"}, 65536}}};
+    return config;
+  }
+
+  // Opens the dialog by its action; `edit` acts on its table, then it is accepted. Gives what the dialog said.
+  QString edit_mesh(const std::function<void(QTableWidget*)>& edit) {
+    QString said;
+    QTimer timer;
+    connect(&timer, &QTimer::timeout, [&] {
+      auto* dialog = qobject_cast<MeshDialog*>(QApplication::activeModalWidget());
+      if (!dialog) return;
+      timer.stop();
+      edit(dialog->findChild<QTableWidget*>());
+      for (const QLabel* label : dialog->findChildren<QLabel*>()) said += label->text() + "\n";
+      dialog->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok)->click();
+    });
+    timer.start(5);
+    window_->findChild<QAction*>("meshAxes")->trigger();
+    return said;
+  }
+
+  static void type(QTableWidget* table, int row, int column, const QString& text) {
+    table->setCurrentCell(row, column);
+    table->editItem(table->item(row, column));
+    auto* line = table->findChild<QLineEdit*>();
+    QVERIFY(line);
+    line->selectAll();
+    QTest::keyClicks(line, text);
+    QTest::keyClick(line, Qt::Key_Return);
+    QTRY_VERIFY(!table->findChild<QLineEdit*>());  // the table takes it in a later turn
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    document().reset(config_with_rules(), {});
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY2(planner().is_current(), qPrintable(window_->verdict()->text()));
+  }
+
+  void cleanup() { window_.reset(); }
+
+  void a_renamed_axis_is_renamed_in_specs_constraints_and_rules() {
+    const RunConfig before = document().config();
+    edit_mesh([](QTableWidget* table) {
+      type(table, 0, 0, "batch");
+      type(table, 1, 0, "data");  // the name that the other one had
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY2(planner().is_current(), qPrintable(window_->verdict()->text()));
+    const RunConfig& after = document().config();
+    QCOMPARE(after.mesh_axes[0].name, std::string("batch"));
+    QCOMPARE(after.mesh_axes[1].name, std::string("data"));
+    QVERIFY(after.mesh_devices == before.mesh_devices);
+    QVERIFY(after.sharding.in == (PartitionSpec{{{"batch"}, {}}}));
+    QVERIFY(after.sharding.parameters.front().spec == (PartitionSpec{{{"batch"}, {"data"}}}));
+    QVERIFY(after.sharding.constraints.front().spec == (PartitionSpec{{{"batch"}, {}, {"data"}}}));
+    QVERIFY(std::get<LogicalAxes>(after.sharding.rules[0].placement).axes.front().second ==
+            std::vector<std::string>{"data"});
+    QVERIFY(std::get<LargestDimension>(after.sharding.rules[1].placement).axes == std::vector<std::string>{"batch"});
+    for (size_t i = 0; i < planner().plan()->parameters.size(); ++i)
+      QVERIFY(planner().plan()->parameters[i].sharding.rank >= 0);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+    QVERIFY(!document().undo_stack().canUndo());
+  }
+
+  void axes_that_change_places_keep_their_specs() {
+    const RunConfig before = document().config();
+    edit_mesh([](QTableWidget* table) {
+      table->setCurrentCell(1, 0);
+      for (auto* button : table->window()->findChildren<QPushButton*>())
+        if (button->text() == "Move &up") button->click();
+    });
+    QCOMPARE(document().config().mesh_axes[0].name, std::string("model"));
+    QVERIFY(document().config().sharding == before.sharding);
+    QVERIFY(document().config().mesh_devices == before.mesh_devices);
+  }
+
+  void an_order_of_devices_that_is_lost_is_said_where_the_mesh_is_edited() {
+    const auto* notice = window_->findChild<QLabel*>("notice");
+    const QString said = edit_mesh([](QTableWidget* table) { type(table, 0, 1, "2"); });
+    QVERIFY2(said.contains("order of the devices"), qPrintable(said));
+    QVERIFY(document().config().mesh_devices.empty());
+    QVERIFY2(notice->toolTip().contains("order of the devices"), qPrintable(notice->toolTip()));
+    document().undo_stack().undo();
+    QVERIFY(!document().config().mesh_devices.empty());
+    QSpinBox* data = window_->mesh_bar()->field(0);
+    data->setFocus();
+    data->selectAll();
+    QTest::keyClicks(data, "2");
+    QVERIFY(document().config().mesh_devices.empty());
+    QVERIFY(notice->isVisible() && notice->text().contains("order of the devices"));
+  }
+
+  void every_parameter_tells_the_rule_that_decided_it_and_an_edit_starts_from_what_the_rule_gave() {
+    RunConfig config = document().config();
+    config.mesh_devices.clear();
+    config.sharding.parameters.clear();
+    config.sharding.constraints.clear();
+    config.sharding.rules = {{.names = "params/**/embedding", .placement = PartitionSpec{{{"data"}, {"model"}}}},
+                             {.placement = LargestDimension{{"model"}, 0}}};
+    document().reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY2(planner().is_current(), qPrintable(window_->verdict()->text()));
+    auto* tree = window_->findChild<QTreeView*>("parameterTree");
+    const ParameterRef embedding{{"params", "Embed_0", "embedding"}};
+    const auto row_of = [&](const ArrayRef& array) {
+      const QModelIndexList found =
+          tree->model()->match(tree->model()->index(0, 0), ParameterModel::array_role, QVariant::fromValue(array), 1,
+                               Qt::MatchRecursive | Qt::MatchExactly);
+      return found.value(0);
+    };
+    const auto inspector_says = [&](const QString& text) {
+      for (const QLabel* label : window_->inspector()->findChildren<QLabel*>())
+        if (label->isVisible() && label->text().contains(text)) return true;
+      return false;
+    };
+    int of_first = 0, of_second = 0;
+    for (const ParameterPlan& parameter : planner().plan()->parameters) {
+      QVERIFY(parameter.named);
+      const QString why = QString::fromStdString(parameter.origin.text);
+      (parameter.path.back() == "embedding" ? of_first : of_second) += 1;
+      window_->workspace().selection.select_array(ParameterRef{parameter.path});
+      QVERIFY2(inspector_says(why.toHtmlEscaped()), qPrintable(why));
+      QVERIFY(why.contains(parameter.path.back() == "embedding" ? "rules[0]" : "rules[1]"));
+    }
+    QVERIFY(of_first == 1 && of_second > 10);
+
+    window_->workspace().selection.select_array(embedding);
+    QCOMPARE(row_of(embedding).siblingAtColumn(ParameterModel::spec_column).data().toString(), QString("data, model"));
+    QComboBox* rows = window_->inspector()->spec_editor()->field(0);
+    QCOMPARE(rows->currentText(), QString("data"));
+    rows->setFocus();
+    QTest::keyClick(rows, Qt::Key_Up);
+    QCOMPARE(rows->currentText(), QString("None"));
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const ParameterSpec* named = find_parameter_spec(document().config().sharding, embedding.path);
+    QVERIFY(named && named->spec == (PartitionSpec{{{}, {"model"}}}));
+    QVERIFY(document().config().sharding.rules == config.sharding.rules);
+    QVERIFY(inspector_says("you set it"));
+    document().undo_stack().undo();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(inspector_says("rules[0]"));
+  }
+};
+
+QTEST_MAIN(MeshTest)
+#include "mesh_test.moc"

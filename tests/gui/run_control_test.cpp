@@ -1,0 +1,131 @@
+#include <QDir>
+#include <QFile>
+#include <QLocalServer>
+#include <QLocalSocket>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "gui/run/run_control.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+// What a run tells, and what of it arrives. In the place of shardrun stands a script that ends when it is told to; what
+// shardrun would send comes from a socket of the test.
+class RunControlTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<QTemporaryDir> folder_;
+  std::unique_ptr<QLocalServer> server_;
+  std::unique_ptr<RunControl> run_;
+  std::shared_ptr<const Plan> plan_;
+
+  QString path(const char* name) { return folder_->filePath(name); }
+  void end_process() { QFile::remove(path("running")); }
+
+  // The next watcher's connection.
+  QLocalSocket* accept() {
+    if (!QTest::qWaitFor([this] { return server_->hasPendingConnections(); }, patience)) return nullptr;
+    return server_->nextPendingConnection();
+  }
+
+  static void send(QLocalSocket* watcher, const Message& message) {
+    watcher->write(QByteArray::fromStdString(to_json_line(message)));
+  }
+
+  static StepMessage step(int64_t number) {
+    StepMessage message;
+    message.step = number;
+    message.metrics = {{"loss", 1.0}};
+    return message;
+  }
+
+  static SnapshotMessage snapshot(int64_t steps) {
+    SnapshotMessage message;
+    for (int64_t i = 0; i < steps; ++i) message.steps.push_back(step(i));
+    message.ranks = {{0, RankState::running, 1}, {1, RankState::running, 2}};
+    message.log = {{-1, "first"}};
+    if (steps > 3) message.log.push_back({0, "second"});
+    return message;
+  }
+
+ private slots:
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    server_ = std::make_unique<QLocalServer>();
+    QVERIFY(server_->listen(path("socket")));
+    QFile running(path("running")), script(path("shardrun"));
+    QVERIFY(running.open(QIODevice::WriteOnly) && script.open(QIODevice::WriteOnly));
+    const QString text = "#!/bin/sh\nln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
+    script.write(text.arg(path("socket"), path("running")).toUtf8());
+    script.close();
+    script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    run_ = std::make_unique<RunControl>(path("shardrun"));
+    plan_ = std::make_shared<const Plan>(made::plan(made::config()));
+    run_->start(plan_);
+  }
+
+  void cleanup() {
+    end_process();
+    run_.reset();
+  }
+
+  void what_is_on_its_way_when_the_run_ends_arrives() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(watcher, snapshot(0));
+    constexpr int64_t many = 20000;
+    for (int64_t i = 0; i < many; ++i) send(watcher, step(i));
+    send(watcher, FinishedMessage{RunEnd::finished, many});
+    end_process();
+    connect(watcher, &QLocalSocket::bytesWritten, watcher, [watcher] {
+      if (watcher->bytesToWrite() == 0) watcher->disconnectFromServer();
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QCOMPARE(run_->record().steps.size(), size_t{many});
+    QCOMPARE(run_->state(), RunControl::State::finished);
+    QCOMPARE(run_->state_text(), QString("finished: 20000 steps"));
+  }
+
+  void a_watcher_that_was_sent_away_comes_again_and_misses_nothing() {
+    for (const int64_t steps : {3, 7}) {
+      QLocalSocket* watcher = accept();
+      QVERIFY(watcher);
+      send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+      send(watcher, snapshot(steps));
+      QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps.size(), size_t(steps), patience);
+      if (steps == 7) send(watcher, FinishedMessage{RunEnd::finished, 7});
+      watcher->disconnectFromServer();
+    }
+    for (size_t i = 0; i < 7; ++i) QCOMPARE(run_->record().steps[i].step, int64_t(i));
+    end_process();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QCOMPARE(run_->state_text(), QString("finished: 7 steps"));
+    QCOMPARE(run_->record().log.size(), size_t{2});
+  }
+
+  void steps_that_came_too_fast_to_be_read_are_counted() {
+    run_->receive(step(41));
+    QVERIFY(run_->state_text().contains("step 42 of"));
+    run_->receive(FinishedMessage{RunEnd::finished, 100});
+    QCOMPARE(run_->state_text(), QString("finished: 100 steps"));
+  }
+
+  void no_rank_is_shown_as_running_when_the_run_has_ended() {
+    for (int rank = 0; rank < 3; ++rank) run_->receive(RankStateMessage{rank, RankState::running, 100 + rank});
+    run_->receive(RankStateMessage{2, RankState::finished, 102});
+    QCOMPARE(run_->record().state_of(1), std::string("running"));
+    run_->receive(FailureMessage{1, "SIGKILL", "", "rank 1 was killed"});
+    QCOMPARE(run_->record().state_of(1), std::string("SIGKILL"));
+    QCOMPARE(run_->record().state_of(0), std::string("running"));
+    run_->receive(FinishedMessage{RunEnd::failed, 0});
+    QCOMPARE(run_->record().state_of(0), std::string("ended"));
+    QCOMPARE(run_->record().state_of(1), std::string("SIGKILL"));
+    QCOMPARE(run_->record().state_of(2), std::string("finished"));
+  }
+};
+
+QTEST_MAIN(RunControlTest)
+#include "run_control_test.moc"
