@@ -1,5 +1,7 @@
 #include "gui/planning/plan_index.h"
 
+#include "engine/base/path.h"
+
 namespace shardscope {
 
 PlanIndex::PlanIndex(const Plan& plan) {
@@ -23,12 +25,12 @@ PlanIndex::PlanIndex(const Plan& plan) {
     layout_named.emplace(plan.layouts[i].name, static_cast<int>(i));
   }
   for (size_t i = 0; i < plan.parameters.size(); ++i)
-    parameter_at.emplace(joined_path(plan.parameters[i].path), static_cast<int>(i));
+    parameter_at.emplace(join_path(plan.parameters[i].path), static_cast<int>(i));
 }
 
 ModelIndex::ModelIndex(std::vector<ParameterInfo> all) : parameters(std::move(all)) {
   for (size_t i = 0; i < parameters.size(); ++i) {
-    parameter_at.emplace(joined_path(parameters[i].path), static_cast<int>(i));
+    parameter_at.emplace(join_path(parameters[i].path), static_cast<int>(i));
     elements += element_count(parameters[i].type.shape);
     bytes += parameters[i].type.bytes();
   }
