@@ -1,11 +1,18 @@
 #include "models/registry.h"
 
 #include "models/decoder_only_transformer.h"
+#include "models/logical_dot_relu_dot.h"
+#include "models/mintext_mlp.h"
+#include "models/mintext_transformer.h"
+#include "models/tensor_parallel_mlp.h"
+#include "models/workshop_transformer.h"
 
 namespace shardscope {
 
 const std::vector<ModelDefinition>& all_models() {
-  static const std::vector<ModelDefinition> models{decoder_only_transformer()};
+  static const std::vector<ModelDefinition> models{
+      decoder_only_transformer(), logical_dot_relu_dot(), mintext_mlp(),
+      mintext_transformer(),      tensor_parallel_mlp(),  workshop_transformer()};
   return models;
 }
 

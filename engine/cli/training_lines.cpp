@@ -1,11 +1,13 @@
 #include "engine/cli/training_lines.h"
 
+#include <fmt/args.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/cli/stored_arrays.h"
 #include "engine/compile/compile.h"
 #include "viz/text/metric_text.h"
 #include "viz/text/visualize.h"
@@ -14,10 +16,11 @@ namespace shardscope {
 
 std::string opening_lines(const Plan& plan) {
   std::string text;
+  const std::vector<StoredArray> arrays = stored_arrays(plan);
   for (const auto& [caption, path] : layout_captions(plan.config)) {
-    auto found = std::find_if(plan.parameters.begin(), plan.parameters.end(),
-                              [&path = path](const ParameterPlan& parameter) { return parameter.path == path; });
-    if (found == plan.parameters.end()) continue;
+    auto found = std::find_if(arrays.begin(), arrays.end(),
+                              [&path = path](const StoredArray& array) { return array.name == join_path(path); });
+    if (found == arrays.end()) continue;
     text += fmt::format("Parameter sharding: {}\n{}", caption,
                         visualize_sharding(found->sharding, plan.mesh, found->shape));
   }
@@ -39,6 +42,26 @@ std::string epoch_line(const StepMessage& step) {
     separator = ", ";
   }
   return text + '\n';
+}
+
+std::string ProgressText::after(const StepMessage& step) {
+  std::string text;
+  const bool is_last = step.step + 1 == steps_;
+  if (step.step > 0) milliseconds_ += step.step_ms;
+  if (step.step % lines_.every == 0 || (is_last && lines_.last)) {
+    fmt::dynamic_format_arg_store<fmt::format_context> values;
+    values.push_back(fmt::arg("step", step.step));
+    values.push_back(fmt::arg("number", step.step + 1));
+    for (const auto& [name, value] : step.metrics) {
+      values.push_back(fmt::arg(name.c_str(), static_cast<float>(value)));
+    }
+    text = lines_.step.empty() ? epoch_line(step) : fmt::vformat(lines_.step, values) + '\n';
+  }
+  if (is_last && steps_ > 1 && !lines_.end.empty()) {
+    const double seconds = milliseconds_ / 1000 / static_cast<double>(steps_ - 1);
+    text += fmt::format(fmt::runtime(lines_.end), fmt::arg("seconds", seconds)) + '\n';
+  }
+  return text;
 }
 
 std::string json_line(const StepMessage& step) {

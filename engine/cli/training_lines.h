@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/compile/compile.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"
 #include "engine/worker/worker.h"
@@ -15,6 +16,18 @@ std::string opening_lines(const Plan& plan);
 
 // Each metric under its label (viz/text/metric_text.h): "Epoch 0: Loss = 7.5672, Accuracy = 0.12%".
 std::string epoch_line(const StepMessage& step);
+
+// What the model's original prints of each step and at the end (models/registry.h); nothing for steps between.
+class ProgressText {
+ public:
+  ProgressText(ProgressLines lines, int64_t steps) : lines_(std::move(lines)), steps_(steps) {}
+  std::string after(const StepMessage& step);
+
+ private:
+  ProgressLines lines_;
+  int64_t steps_;
+  double milliseconds_ = 0;  // of all steps but the first
+};
 
 // One JSON object: step, each metric under its own name (loss, accuracy), step_ms, and ranks: rank, arena_bytes,
 // heap_bytes, wire_bytes_sent (in this step), parameter_bytes, optimizer_bytes. A number that is not finite is null.

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "engine/base/error.h"
-#include "engine/cli/training_lines.h"
 
 namespace shardscope {
 
@@ -20,11 +19,12 @@ TrainingOutput::TrainingOutput(const std::string& jsonl_path) : jsonl_path_(json
 
 bool TrainingOutput::begin(const Plan& plan) {
   for (const Error& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", to_string(warning));
+  progress_ = ProgressText(progress_lines(plan.config), plan.config.steps);
   return put(stdout, opening_lines(plan), "standard output");
 }
 
 bool TrainingOutput::step(const StepMessage& step) {
-  bool printed = put(stdout, epoch_line(step), "standard output");
+  bool printed = put(stdout, progress_.after(step), "standard output");
   bool written = !jsonl_ || put(jsonl_.get(), json_line(step), jsonl_path_);
   return printed && written;
 }

@@ -4,13 +4,14 @@
 #include <memory>
 #include <string>
 
+#include "engine/cli/training_lines.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
 
-// Where a training prints: the document's lines to standard output, and one JSON object a step to a file. Everything is
-// flushed at once.
+// Where a training prints: the original program's lines to standard output, and one JSON object a step to a file.
+// Everything is flushed at once.
 class TrainingOutput {
  public:
   // `jsonl_path` may be empty. Throws Failure (code unwritable_file).
@@ -28,6 +29,7 @@ class TrainingOutput {
   };
   std::string jsonl_path_;
   std::unique_ptr<std::FILE, Close> jsonl_;
+  ProgressText progress_{{}, 0};
   bool broken_ = false;
 };
 

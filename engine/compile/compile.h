@@ -8,6 +8,7 @@
 #include "engine/config/run_config.h"
 #include "engine/plan/device_profile.h"
 #include "engine/plan/plan.h"
+#include "models/registry.h"
 
 namespace shardscope {
 
@@ -18,6 +19,10 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
 
 // All errors of the config that compile() would throw, without planning. Empty when it is legal.
 std::vector<Error> validate(const RunConfig& config);
+// What a person should know of a legal config before it is planned: rules that match nothing or do not divide, and
+// where the model is not what its original's program would compute. The plan has these warnings too. Empty for one that
+// is not legal.
+std::vector<Error> config_warnings(const RunConfig& config);
 
 struct Cancelled {};
 
@@ -34,5 +39,7 @@ std::vector<std::string> settable_paths(const RunConfig& config);
 
 // The drawings that a training run prints first, as caption and parameter path. Empty for an unknown model.
 std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
+// What it prints while it trains; the defaults for an unknown model.
+ProgressLines progress_lines(const RunConfig& config);
 
 }  // namespace shardscope

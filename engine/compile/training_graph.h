@@ -20,8 +20,8 @@ struct ForwardGraph {
 };
 ForwardGraph build_forward(const RunConfig& config);
 
-// The arrays of a graph that may be given specs, and the value of each: inputs, "logits", the results of forward ops,
-// parameters and the optimizer's state (which follows its parameter).
+// The arrays of a graph that may be given specs, and the value of each: inputs, outputs but for metrics, the results of
+// forward ops, parameters and the optimizer's state (which follows its parameter).
 struct SpecTargets {
   std::vector<SpecTarget> targets;
   std::vector<ValueId> values;

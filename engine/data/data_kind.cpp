@@ -43,7 +43,8 @@ const DataInput* DataRequest::find(const std::string& name) const {
 }
 
 const std::vector<DataKind>& all_data_kinds() {
-  static const std::vector<DataKind> kinds = {synthetic_lm_data(), random_rolled_data(), normal_data()};
+  static const std::vector<DataKind> kinds = {synthetic_lm_data(), random_rolled_data(), zeros_data(), quadratic_data(),
+                                              normal_data()};
   return kinds;
 }
 

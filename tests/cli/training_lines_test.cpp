@@ -65,6 +65,20 @@ class TrainingLinesTest : public QObject {
              std::string("Epoch 3: Loss = 1.0000, Z loss = 0.2500, Top5 accuracy = 50.00%\n"));
     QCOMPARE(epoch_line(to_message(report_of({}))), std::string("Epoch 3:\n"));
   }
+
+  void the_steps_that_the_original_tells_of_are_told_in_its_words() {
+    StepMessage message = to_message(report_of({{"loss", 0.1f}}));
+    std::string text;
+    ProgressText progress({"Step {number}, at {step:04}: {loss}", 4, true, "Mean {seconds:.4f} s"}, 7);
+    for (message.step = 0; message.step < 7; ++message.step) {
+      message.step_ms = message.step == 0 ? 1e9 : 100;
+      text += progress.after(message);
+    }
+    QCOMPARE(text, std::string("Step 1, at 0000: 0.1\nStep 5, at 0004: 0.1\nStep 7, at 0006: 0.1\nMean 0.1000 s\n"));
+    message.step = 3;
+    QCOMPARE(ProgressText({}, 7).after(message), epoch_line(message));
+    QCOMPARE(ProgressText({"{step}", 2, false, ""}, 4).after(message), std::string());
+  }
 };
 
 QTEST_APPLESS_MAIN(TrainingLinesTest)

@@ -8,6 +8,7 @@
 
 #include "engine/base/align.h"
 #include "engine/base/error.h"
+#include "engine/compile/training_graph.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/plan.h"
@@ -132,11 +133,19 @@ class PlanCheck {
       const int result = only_version(after);
       require(&buffer(result) == &buffer(stored_value(id)), name(id), "is not updated in place");
     }
-    for (int value : plan_.input_values) lies_as(value, plan_.config.sharding.in);
-    const ValueId logits = graph_.outputs.at("logits");
-    defined_as(logits, plan_.config.sharding.out);
-    for (const Op& op : graph_.ops) {
-      if (op.definition->name() == "cross_entropy_terms_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
+    const SpecTargets arrays = spec_targets(graph_);
+    const std::vector<ResolvedSpec> specs = resolve_specs(plan_.config.sharding, mesh_, arrays.targets).specs;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const ValueId value = arrays.values[i];
+      const SpecKind kind = arrays.targets[i].kind;
+      if (kind == SpecKind::input) lies_as(only_source(value), specs[i].spec);
+      if (kind == SpecKind::output || (kind == SpecKind::activation && specs[i].pinned)) {
+        defined_as(value, specs[i].spec);
+      }
+      if (arrays.targets[i].name != "logits") continue;
+      for (const Op& op : graph_.ops) {
+        if (op.definition->name() == "cross_entropy_terms_grad") defined_as(op.outputs[0], specs[i].spec);
+      }
     }
     for (const auto& [name, value] : plan_.metrics) lies_as(value, {});
   }
@@ -388,6 +397,13 @@ class PlanCheck {
     }
     require(std::any_of(pinned.begin(), pinned.end(), [](const auto& entry) { return entry.second; }),
             graph_.values[value].name, "is never as it is pinned");
+  }
+
+  int only_source(ValueId input) const {
+    for (int value : plan_.input_values) {
+      if (program_.values[value].graph_value == input) return value;
+    }
+    throw Failure(Error{"plan", "an input is not stored", graph_.values[input].name, ""});
   }
 
   int only_version(ValueId value) const {

@@ -1,0 +1,71 @@
+#include "models/module.h"
+
+#include "engine/ops/cast.h"
+#include "engine/ops/registry.h"
+
+namespace shardscope {
+
+Module Module::child(const std::string& name) const {
+  Module module = *this;
+  module.path_.push_back(name);
+  return module;
+}
+
+std::string Module::label(const std::string& leaf) const {
+  return path_.empty() ? leaf : join_path(path_) + "/" + leaf;
+}
+
+ValueId Module::parameter(const std::string& name, InitialiseAttributes initialiser,
+                          std::vector<std::string> logical) const {
+  std::vector<std::string> path{"params"};
+  path.insert(path.end(), path_.begin(), path_.end());
+  path.push_back(name);
+  State& state =
+      graph_->states[graph_->add_state(op_definition("initialise"), std::move(initialiser), "params", std::move(path))];
+  state.trainable = true;
+  graph_->values[state.before].logical = std::move(logical);
+  return state.before;
+}
+
+std::vector<ValueId> Module::append_all(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
+                                        const std::string& leaf) const {
+  const std::vector<std::string> logical = graph_->values[inputs[0]].logical;
+  const OpId id = graph_->add_op(op_definition(op), label(leaf.empty() ? op : leaf), Phase::forward, std::move(inputs),
+                                 std::move(attributes));
+  for (ValueId output : graph_->ops[id].outputs) {
+    if (graph_->type(output).shape.size() == logical.size()) graph_->values[output].logical = logical;
+  }
+  return graph_->ops[id].outputs;
+}
+
+ValueId Module::append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
+                       const std::string& leaf) const {
+  return append_all(op, std::move(inputs), std::move(attributes), leaf)[0];
+}
+
+ValueId Module::product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf) const {
+  const ValueId result = append("einsum", {cast(x, compute_, leaf + "/cast"), cast(kernel, compute_, leaf + "/cast")},
+                                EquationAttributes{equation}, leaf);
+  std::vector<std::string> logical;
+  for (char label : equation.result) {
+    const size_t at = equation.operands[0].find(label);
+    const std::vector<std::string>& names = graph_->values[at == std::string::npos ? kernel : x].logical;
+    const size_t dim = at == std::string::npos ? equation.operands[1].find(label) : at;
+    logical.push_back(dim < names.size() ? names[dim] : "");
+  }
+  graph_->values[result].logical = std::move(logical);
+  return result;
+}
+
+ValueId Module::add(ValueId x, ValueId y, const std::string& leaf) const {
+  const TensorType type = graph_->type(x);
+  const std::string all = std::string("abcdefgh").substr(0, type.shape.size());
+  const std::string last = all.substr(all.size() - graph_->type(y).shape.size());
+  return append("add", {x, cast(y, type.dtype, leaf + "/cast")}, EquationAttributes{Equation({all, last}, all)}, leaf);
+}
+
+ValueId Module::cast(ValueId x, DType to, const std::string& leaf) const {
+  return graph_->type(x).dtype == to ? x : append("cast", {x}, CastAttributes{to}, leaf);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/ops/equation.h"
+#include "engine/ops/initialise.h"
+
+namespace shardscope {
+
+// A module of a network under construction: appends parameters and ops under its path to a graph. Children extend the
+// path. Knows no convention of random keys: initialisers come with their keys.
+//
+// Products are made in the compute type: operands of another one are cast, and results stay in it.
+//
+// Example: Module mlp = Module(graph).child("mlp"); mlp.product(x, mlp.parameter("w1", ...), "bse,ef->bsf") makes
+// params/mlp/w1 and op mlp/w1/einsum.
+class Module {
+ public:
+  explicit Module(Graph& graph, DType compute = DType::f32) : graph_(&graph), compute_(compute) {}
+  Module child(const std::string& name) const;
+  Graph& graph() const { return *graph_; }
+
+  // params/<path>/<name>; `logical` names its dimensions.
+  ValueId parameter(const std::string& name, InitialiseAttributes initialiser, std::vector<std::string> logical) const;
+
+  // Ops, named <path>/<leaf>, or as the op where there is no leaf. Dimensions of results are called as those of the
+  // first operand, where they are as many.
+  std::vector<ValueId> append_all(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {},
+                                  const std::string& leaf = "") const;
+  ValueId append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {},
+                 const std::string& leaf = "") const;
+  // An einsum of two operands; dimensions of the result are called as in the operand that they stem from.
+  ValueId product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf = "einsum") const;
+  // x + y, where y has the last dimensions of x: a bias, or all of them: a residual. Of x's type.
+  ValueId add(ValueId x, ValueId y, const std::string& leaf = "add") const;
+  ValueId cast(ValueId x, DType to, const std::string& leaf = "cast") const;
+
+ private:
+  std::string label(const std::string& leaf) const;
+
+  Graph* graph_;
+  DType compute_;
+  std::vector<std::string> path_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/compile/compile.h"
+#include "engine/config/override.h"
+#include "engine/config/parse.h"
+
+namespace shardscope::test {
+
+// A preset, at a size that trains in milliseconds and divides on every mesh of up to eight devices.
+struct SystemPreset {
+  std::string name;
+  std::vector<std::string> small;
+  int mesh_axes = 2;
+};
+
+inline const std::vector<SystemPreset>& system_presets() {
+  static const std::vector<SystemPreset> presets{
+      {"mintext_mlp", {"data.batch_size=16"}},
+      {"mintext_transformer",
+       {"model.vocab_size=32", "model.seq_len=8", "model.d_model=16", "model.num_heads=8", "model.kv_heads=8",
+        "model.key_dim=4", "data.kind=random_rolled"}},
+      {"logical_dot_relu_dot", {"model.embed_dim=16", "model.hidden_dim=32", "data.batch_size=16"}},
+      {"tensor_parallel_mlp", {"model.d_model=16", "model.d_ff=32", "data.batch_size=16"}, 1},
+      {"workshop_tp",
+       {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "model.ffn_hidden_size=64",
+        "data.batch_size=8"}},
+      {"workshop_sequence", {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "data.batch_size=8"}, 3},
+      {"workshop_sequence_megatron",
+       {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "model.ffn_hidden_size=64",
+        "data.batch_size=8"},
+       3},
+  };
+  return presets;
+}
+
+// Three machines with little in common.
+inline std::vector<DeviceProfile> unlike_profiles() {
+  DeviceProfile slow_network;
+  slow_network.collective_bytes_per_core = 1e7;
+  slow_network.collective_latency = 1e-2;
+  slow_network.matrix_flops_per_core = 50e12;
+  DeviceProfile slow_products;
+  slow_products.collective_bytes_per_core = 900e9;
+  slow_products.collective_latency = 1e-9;
+  slow_products.matrix_flops_per_core = 1e8;
+  slow_products.memory_bytes_per_core = 1e7;
+  slow_products.step_latency = 1e-9;
+  return {DeviceProfile{}, slow_network, slow_products};
+}
+
+// Steps, axes, layouts and bytes, in words.
+inline std::string program_of(const Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps()) {
+    text += std::string(name(step.kind)) + " " + plan.step_name(step) + " " + std::to_string(step.wire_bytes);
+    for (AxisIndex axis : step.axes) text += " over " + std::to_string(axis);
+    for (int value : step.inputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    text += '\n';
+  }
+  for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";
+  return text;
+}
+
+// All meshes of this many axes with 1, 2, 4 or 8 devices.
+inline std::vector<std::vector<int64_t>> meshes_of(int axes, int64_t devices = 8) {
+  if (axes == 0) return {{}};
+  std::vector<std::vector<int64_t>> meshes;
+  for (int64_t size = 1; size <= devices; size *= 2) {
+    for (std::vector<int64_t> rest : meshes_of(axes - 1, devices / size)) {
+      rest.insert(rest.begin(), size);
+      meshes.push_back(std::move(rest));
+    }
+  }
+  return meshes;
+}
+
+inline RunConfig system_run(const std::string& name, const std::vector<std::string>& settings,
+                            const std::vector<int64_t>& mesh = {}) {
+  RunConfig config = load_run_config(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"));
+  config = apply_overrides(config, settings, settable_paths(config));
+  for (size_t i = 0; i < mesh.size(); ++i) config.mesh_axes[i].size = mesh[i];
+  return config;
+}
+
+inline std::string text_of(const std::string& name, const std::vector<int64_t>& mesh, LayoutMode mode) {
+  std::string text = name;
+  for (size_t i = 0; i < mesh.size(); ++i) text += (i == 0 ? " " : "x") + std::to_string(mesh[i]);
+  return text + (mode == LayoutMode::cheapest ? " cheapest" : " as written");
+}
+
+}  // namespace shardscope::test

@@ -1,0 +1,64 @@
+#include <QtTest>
+#include <map>
+
+#include "tests/compile/system_preset.h"
+#include "tests/laws/training_agreement.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int64_t steps = 3;
+
+const ThreadTraining& serial(const SystemPreset& preset) {
+  static std::map<std::string, ThreadTraining> cache;
+  auto [entry, added] = cache.try_emplace(preset.name);
+  if (added) {
+    const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
+    entry->second = train_in_threads(compile(system_run(preset.name, preset.small, alone), DeviceProfile{}), steps);
+  }
+  return entry->second;
+}
+
+// The keys' part of a fused (3, heads, size) bias is its second third.
+bool is_key_bias(const std::string& name, size_t index, size_t count) {
+  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
+}
+
+}  // namespace
+
+class SystemPresetsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_mesh_and_mode_trains_as_one_device_data() {
+    QTest::addColumn<int>("index");
+    QTest::addColumn<QList<qint64>>("sizes");
+    QTest::addColumn<bool>("as_written");
+    for (size_t i = 0; i < system_presets().size(); ++i) {
+      const SystemPreset& preset = system_presets()[i];
+      for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
+        for (LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+          QTest::newRow(text_of(preset.name, mesh, mode).c_str())
+              << static_cast<int>(i) << QList<qint64>(mesh.begin(), mesh.end()) << (mode == LayoutMode::as_written);
+        }
+      }
+    }
+  }
+  void every_mesh_and_mode_trains_as_one_device() {
+    QFETCH(int, index);
+    QFETCH(QList<qint64>, sizes);
+    QFETCH(bool, as_written);
+    const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
+    RunConfig config = system_run(preset.name, preset.small, {sizes.begin(), sizes.end()});
+    config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
+    const Plan plan = compile(config, DeviceProfile{});
+    const ThreadTraining training = train_in_threads(plan, steps);
+    compare_with_serial(training, serial(preset), 1e-3, is_key_bias);
+    compare_with_prediction(training, plan);
+  }
+};
+
+QTEST_APPLESS_MAIN(SystemPresetsTest)
+#include "system_presets_test.moc"
