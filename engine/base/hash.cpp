@@ -22,8 +22,14 @@ Hasher::Hasher(Hasher&&) noexcept = default;
 Hasher& Hasher::operator=(Hasher&&) noexcept = default;
 
 Hasher& Hasher::add_bytes(std::span<const std::byte> bytes) {
+  flush();
   XXH3_64bits_update(&state_->xxh, bytes.data(), bytes.size());
   return *this;
+}
+
+void Hasher::flush() {
+  XXH3_64bits_update(&state_->xxh, buffer_.data(), held_);
+  held_ = 0;
 }
 
 Hasher& Hasher::add(std::string_view text) {
@@ -31,6 +37,9 @@ Hasher& Hasher::add(std::string_view text) {
   return add_bytes(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-uint64_t Hasher::digest() const { return XXH3_64bits_digest(&state_->xxh); }
+uint64_t Hasher::digest() {
+  flush();
+  return XXH3_64bits_digest(&state_->xxh);
+}
 
 }  // namespace shardscope

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -27,14 +29,21 @@ class Hasher {
   Hasher& add(std::string_view text);
   template <class T>
   requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) Hasher& add(T value) {
-    return add_bytes(std::as_bytes(std::span(&value, 1)));
+    if (held_ + sizeof value > buffer_.size()) flush();
+    std::memcpy(buffer_.data() + held_, &value, sizeof value);
+    held_ += sizeof value;
+    return *this;
   }
   // Hash of everything added so far; more may follow.
-  uint64_t digest() const;
+  uint64_t digest();
 
  private:
   struct State;
+  void flush();
+
   std::unique_ptr<State> state_;
+  std::array<std::byte, 512> buffer_;  // what `state_` has not seen yet
+  size_t held_ = 0;
 };
 
 }  // namespace shardscope

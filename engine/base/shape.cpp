@@ -1,6 +1,13 @@
 #include "engine/base/shape.h"
 
+#include "engine/base/error.h"
+
 namespace shardscope {
+
+void Shape::too_many(size_t rank) {
+  throw Failure(
+      Error{"rank", "an array has " + std::to_string(rank) + " dimensions", "", "at most " + std::to_string(max_rank)});
+}
 
 int64_t element_count(const Shape& shape) {
   int64_t count = 1;

@@ -1,14 +1,77 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace shardscope {
 
-// Sizes of an array's dimensions, major first (row-major storage). A scalar has an empty shape.
-using Shape = std::vector<int64_t>;
+// Sizes of an array's dimensions, major first (row-major storage); a scalar has an empty shape. Used as a std::vector
+// is, but a plain value: plans hold many thousands. Throws Failure (code rank) beyond max_rank dimensions.
+class Shape {
+ public:
+  static constexpr size_t max_rank = 6;
+  using value_type = int64_t;
+  using iterator = int64_t*;
+  using const_iterator = const int64_t*;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> sizes) : Shape(sizes.begin(), sizes.end()) {}
+  explicit Shape(size_t rank, int64_t size = 0) { resize(rank, size); }
+  template <std::forward_iterator Iterator>
+  Shape(Iterator first, Iterator last) {
+    resize(static_cast<size_t>(std::distance(first, last)));
+    std::copy(first, last, begin());
+  }
+
+  size_t size() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  int64_t* data() { return sizes_.data(); }
+  const int64_t* data() const { return sizes_.data(); }
+  iterator begin() { return data(); }
+  iterator end() { return data() + rank_; }
+  const_iterator begin() const { return data(); }
+  const_iterator end() const { return data() + rank_; }
+  int64_t& operator[](size_t dim) { return sizes_[dim]; }
+  int64_t operator[](size_t dim) const { return sizes_[dim]; }
+  int64_t& front() { return sizes_[0]; }
+  int64_t front() const { return sizes_[0]; }
+  int64_t& back() { return sizes_[rank_ - 1]; }
+  int64_t back() const { return sizes_[rank_ - 1]; }
+
+  void push_back(int64_t size) { resize(rank_ + 1, size); }
+  void pop_back() { resize(rank_ - 1); }
+  void clear() { resize(0); }
+  // New dimensions have `size`.
+  void resize(size_t rank, int64_t size = 0) {
+    if (rank > max_rank) too_many(rank);
+    for (size_t dim = rank; dim < rank_; ++dim) sizes_[dim] = 0;
+    for (size_t dim = rank_; dim < rank; ++dim) sizes_[dim] = size;
+    rank_ = rank;
+  }
+  void insert(iterator before, int64_t size) {
+    const auto dim = before - begin();
+    push_back(size);
+    std::rotate(begin() + dim, end() - 1, end());
+  }
+  void erase(iterator dim) {
+    std::rotate(dim, dim + 1, end());
+    pop_back();
+  }
+
+  // Sizes behind the rank are zeros.
+  bool operator==(const Shape&) const = default;
+
+ private:
+  [[noreturn]] static void too_many(size_t rank);
+
+  size_t rank_ = 0;
+  std::array<int64_t, max_rank> sizes_{};
+};
 
 enum class DType : uint8_t { f32, bf16, i32 };
 

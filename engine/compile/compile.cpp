@@ -1,6 +1,8 @@
 #include "engine/compile/compile.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "engine/compile/describe.h"
 #include "engine/compile/metric_outputs.h"
@@ -17,13 +19,6 @@
 namespace shardscope {
 
 namespace {
-
-std::vector<FactorRule> factor_rules(const Graph& graph) {
-  std::vector<FactorRule> rules;
-  rules.reserve(graph.ops.size());
-  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) rules.push_back(graph.rule(op));
-  return rules;
-}
 
 std::vector<Metric> metrics(const Graph& graph, const Lowered& lowered) {
   std::vector<Metric> list;
@@ -49,6 +44,12 @@ std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
   return values;
 }
 
+std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
+  std::vector<Error> specs = check_specs(config, forward);
+  std::ranges::move(specs, std::back_inserter(forward.errors));
+  return std::move(forward.errors);
+}
+
 }  // namespace
 
 Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_token stop) {
@@ -59,7 +60,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   plan.profile = profile;
 
   ForwardGraph forward = pass("build", [&] { return build_forward(config); });
-  if (!forward.errors.empty()) throw Failure(forward.errors);
+  if (!forward.errors.empty()) throw Failure(all_errors(config, std::move(forward)));
   plan.mesh = *forward.mesh;
   TrainingGraph training = pass("differentiate", [&] { return build_training(config, std::move(*forward.graph)); });
   plan.graph = std::make_shared<const Graph>(std::move(training.graph));
@@ -70,13 +71,12 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const int threads = profile.threads_per_rank(ranks);
   const CostRates rates = cost_rates(profile, ranks);
 
-  const std::vector<FactorRule> rules = pass("rules", [&] { return factor_rules(graph); });
   const ResolvedPins resolved =
       pass("resolve", [&] { return pin_specs(config.sharding, graph, plan.mesh, training.cotangents); });
   const Pins& pins = resolved.pins;
   PlacedAsWritten written =
-      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, rules, training.cotangents, stop); });
-  LayoutProblem problem{graph, plan.mesh, rules, pins.layouts, rates, std::move(written.placements)};
+      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, training.cotangents, stop); });
+  LayoutProblem problem{graph, plan.mesh, pins.layouts, rates, std::move(written.placements)};
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);
@@ -113,7 +113,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   return plan;
 }
 
-std::vector<Error> validate(const RunConfig& config) { return build_forward(config).errors; }
+std::vector<Error> validate(const RunConfig& config) { return all_errors(config, build_forward(config)); }
 
 std::vector<Error> config_warnings(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);

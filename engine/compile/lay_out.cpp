@@ -1,5 +1,7 @@
 #include "engine/compile/lay_out.h"
 
+#include <cmath>
+
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
 
@@ -22,7 +24,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
 }  // namespace
 
 LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
-  LayoutProblem fixed{problem.graph, problem.mesh, problem.rules, problem.start.lies, problem.rates};
+  LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.rates};
   fixed.bucket_bytes = problem.bucket_bytes;
   return lay_out(fixed, fixed_choice(problem.start.placements, problem.graph.values.size()), true, threads);
 }
@@ -40,7 +42,7 @@ LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token sto
   const double start_seconds = best.choice.start_seconds, start_bytes = best.choice.start_memory_bytes;
   const double gain = start_seconds - best.choice.seconds;
   double estimate = best.choice.memory_bytes, excess = over(best);
-  for (int attempt = 0; attempt < attempts && excess > 0 && estimate > excess; ++attempt) {
+  for (int attempt = 0; attempt < attempts && excess > 0 && estimate > excess && std::isfinite(estimate); ++attempt) {
     problem.memory_limit_bytes = static_cast<int64_t>(estimate - excess);
     LaidOut next = lay_out(problem, choose_layouts(problem, stop), false, threads);
     if (next.choice.empty()) return next;

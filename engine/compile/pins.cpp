@@ -55,8 +55,7 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
 }
 
 PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
-                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents,
-                                 std::stop_token stop) {
+                                 const std::vector<ValueId>& cotangents, std::stop_token stop) {
   PlacedAsWritten placed{{}, pins.origins};
   const auto explain = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
     Origin& origin = placed.origins[value];
@@ -64,9 +63,9 @@ PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mes
     origin.text += fmt::format("{}dimension {} took {} through {}", origin.text.empty() ? "" : "; ", dim,
                                mesh.axes()[axis].name, graph.ops[op].name);
   };
-  const std::vector<Sharding> propagated = propagate(graph, mesh, rules, pins.layouts, explain);
-  placed.placements = written_placements(
-      graph, mesh, rules, written_layouts(graph, mesh, rules, pins.layouts, propagated, cotangents), stop);
+  const std::vector<Sharding> propagated = propagate(graph, mesh, pins.layouts, explain);
+  placed.placements =
+      written_placements(graph, mesh, written_layouts(graph, mesh, pins.layouts, propagated, cotangents), stop);
   return placed;
 }
 

@@ -37,7 +37,6 @@ struct PlacedAsWritten {
   std::vector<Origin> origins;
 };
 PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
-                                 const std::vector<FactorRule>& rules, const std::vector<ValueId>& cotangents,
-                                 std::stop_token stop);
+                                 const std::vector<ValueId>& cotangents, std::stop_token stop);
 
 }  // namespace shardscope

@@ -9,23 +9,39 @@ namespace shardscope {
 namespace {
 
 // Ranks of different builds must not run together.
-constexpr std::string_view planner_version = "2";
+constexpr std::string_view planner_version = "3";
 
 template <class T>
 void add_all(Hasher& hasher, const std::vector<T>& values) {
-  hasher.add(values.size()).add_bytes(std::as_bytes(std::span(values)));
+  hasher.add(values.size());
+  for (const T& value : values) hasher.add(value);
+}
+
+void add_axes(Hasher& hasher, const AxisList& axes) {
+  hasher.add(axes.count);
+  for (AxisIndex axis : axes) hasher.add(axis);
 }
 
 void add_sharding(Hasher& hasher, const Sharding& sharding) {
   hasher.add(sharding.rank).add(sharding.partial).add(sharding.reduction);
-  for (int d = 0; d < sharding.rank; ++d) hasher.add_bytes(std::as_bytes(std::span(&sharding.dims[d], 1)));
+  for (int d = 0; d < sharding.rank; ++d) add_axes(hasher, sharding.dims[d]);
+}
+
+// Ops of one signature have equal attributes.
+void add_ops(Hasher& hasher, const Graph& graph) {
+  std::vector<bool> told(graph.signatures.size());
+  for (const Op& op : graph.ops) {
+    hasher.add(op.signature).add(op.phase);
+    if (!told[op.signature]) hasher.add(op.definition->name()).add(op.attributes.text());
+    told[op.signature] = true;
+  }
 }
 
 void add_step(Hasher& hasher, const Step& step) {
   hasher.add(step.kind).add(step.op).add(step.payload_bytes).add(step.reduction).add(step.dtype);
   add_all(hasher, step.inputs);
   add_all(hasher, step.outputs);
-  hasher.add_bytes(std::as_bytes(std::span(&step.axes, 1)));
+  add_axes(hasher, step.axes);
   for (const MovedArray& array : step.moved) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
@@ -38,7 +54,7 @@ uint64_t plan_hash(const Plan& plan) {
   hasher.add(profile.cores).add(profile.matrix_flops_per_core).add(profile.matrix_flops_per_core_bf16);
   hasher.add(profile.memory_bytes_per_core);
   hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
-  for (const Op& op : plan.graph->ops) hasher.add(op.definition->name()).add(op.attributes.text());
+  add_ops(hasher, *plan.graph);
   for (const ProgramValue& value : plan.program.values) {
     hasher.add(value.graph_value).add(value.dtype);
     add_sharding(hasher, value.sharding);

@@ -44,15 +44,6 @@ Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   return Mesh(named);
 }
 
-// Without a graph the shapes are not known, and only names are judged; without the batch size those of parameters are.
-void check_specs(const ShardingConfig& sharding, const Mesh& mesh, const Graph* graph, bool batch_known,
-                 std::vector<Error>& errors) {
-  if (!graph) return append(errors, check_axis_names(sharding, mesh));
-  std::vector<SpecTarget> targets = spec_targets(*graph).targets;
-  if (!batch_known) std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
-  append(errors, resolve_specs(sharding, mesh, targets).errors);
-}
-
 // Beyond this the sums of a plan could leave 64 bits.
 constexpr double largest_array_bytes = 1099511627776.0 * 16;
 
@@ -87,13 +78,12 @@ ForwardGraph build_forward(const RunConfig& config) {
     append(errors, failure.errors());
   }
   ModelContext context{1, config.deterministic, config.seed};
-  bool batch_known = false;
   const DataKind* kind = find_data_kind(config.data.name);
   if (kind) {
     size_t before = errors.size();
     OptionList options = resolve_options(kind->options, config.data.options, "data", errors);
     context.batch_size = integer_option(options, "batch_size");
-    batch_known = as_given(errors, before);
+    result.batch_known = as_given(errors, before);
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
   }
@@ -112,13 +102,21 @@ ForwardGraph build_forward(const RunConfig& config) {
   } else {
     errors.push_back(unknown("model", config.model.name, "model.name", names_of(all_models())));
   }
-  const Mesh mesh = result.mesh ? *result.mesh : mesh_of_names(config.mesh_axes);
-  const Graph* graph = result.graph ? &*result.graph : nullptr;
-  if (graph) check_sizes(*graph, errors);
-  if (graph) append(errors, check_metric_names(metric_outputs(*graph)));
-  if (graph && batch_known) append(errors, check_data(*kind, data_request(*graph)));
-  check_specs(config.sharding, mesh, graph, batch_known, errors);
+  if (!result.graph) return result;
+  check_sizes(*result.graph, errors);
+  append(errors, check_metric_names(metric_outputs(*result.graph)));
+  if (result.batch_known) append(errors, check_data(*kind, data_request(*result.graph)));
   return result;
+}
+
+std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forward) {
+  const Mesh mesh = forward.mesh ? *forward.mesh : mesh_of_names(config.mesh_axes);
+  if (!forward.graph) return check_axis_names(config.sharding, mesh);
+  std::vector<SpecTarget> targets = spec_targets(*forward.graph).targets;
+  if (!forward.batch_known) {
+    std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
+  }
+  return resolve_specs(config.sharding, mesh, targets).errors;
 }
 
 SpecTargets spec_targets(const Graph& graph) {

@@ -11,14 +11,18 @@
 namespace shardscope {
 
 // The forward graph that a config names, and its mesh; with every fault of the config found on the way: unknown model,
-// data kind, optimizer or hyperparameter, faults of the mesh, illegal or unknown specs. `graph` and `mesh` are there
-// where they could be made.
+// data kind, optimizer or hyperparameter, faults of the mesh. `graph` and `mesh` are there where they could be made.
 struct ForwardGraph {
   std::optional<Graph> graph;
   std::optional<Mesh> mesh;
   std::vector<Error> errors;
+  bool batch_known = false;  // the shapes of inputs and activations are those that the file means
 };
 ForwardGraph build_forward(const RunConfig& config);
+
+// Illegal and unknown specs, as far as they can be judged: without a graph the shapes are not known, and only names of
+// axes are; without the batch size specs of parameters are.
+std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forward);
 
 // The arrays of a graph that may be given specs, and the value of each: inputs, outputs but for metrics, the results of
 // forward ops, parameters and the optimizer's state (which follows its parameter).

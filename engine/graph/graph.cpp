@@ -66,16 +66,22 @@ int Graph::sign(const OpDefinition& definition, const std::string& name, const A
   return static_cast<int>(signatures.size()) - 1;
 }
 
+Graph::TakenName* Graph::find_name(std::string_view name) {
+  auto [first, last] = names_.equal_range(hash_bytes(name));
+  while (first != last && ops[first->second.op].name != name) ++first;
+  return first == last ? nullptr : &first->second;
+}
+
 OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
                    Attributes attributes, OpId forward_op) {
   const int signature = sign(definition, name, attributes, inputs);
-  if (int& taken = names_[name]; taken++ > 0) {
+  if (TakenName* taken = find_name(name)) {
     const std::string asked = name;
-    int number = taken - 1;
-    do name = fmt::format("{}_{}", asked, number++);
-    while (!names_.emplace(name, 1).second);
+    do name = fmt::format("{}_{}", asked, taken->asked++);
+    while (find_name(name));
   }
   OpId id = static_cast<OpId>(ops.size());
+  names_.emplace(hash_bytes(name), TakenName{id, 1});
   Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}, signature};
   const std::vector<TensorType>& results = signatures[signature].results;
   for (size_t i = 0; i < results.size(); ++i) {

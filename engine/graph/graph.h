@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -101,7 +102,13 @@ struct Graph {
   int sign(const OpDefinition& definition, const std::string& name, const Attributes& attributes,
            const std::vector<ValueId>& inputs);
 
-  std::unordered_map<std::string, int> names_;          // of ops, with how often each was asked for
+  struct TakenName {
+    OpId op;
+    int asked;  // how often
+  };
+  TakenName* find_name(std::string_view name);
+
+  std::unordered_multimap<uint64_t, TakenName> names_;  // of ops, by their hash
   std::unordered_multimap<uint64_t, OpId> signed_ops_;  // by what they are made of: an op of each signature
 };
 

@@ -47,12 +47,13 @@ int64_t shard_count(const Sharding& sharding, const Mesh& mesh, int dim) {
   return count;
 }
 
-bool fully_replicated(const Sharding& sharding, const Mesh& mesh) {
-  for (int dim = 0; dim < sharding.rank; ++dim) {
-    if (shard_count(sharding, mesh, dim) != 1) return false;
-  }
-  return true;
+int64_t shard_count(const Sharding& sharding, const Mesh& mesh) {
+  int64_t count = 1;
+  for (int dim = 0; dim < sharding.rank; ++dim) count *= shard_count(sharding, mesh, dim);
+  return count;
 }
+
+bool fully_replicated(const Sharding& sharding, const Mesh& mesh) { return shard_count(sharding, mesh) == 1; }
 
 bool divides(const Sharding& sharding, const Mesh& mesh, const Shape& shape) {
   for (int dim = 0; dim < sharding.rank; ++dim) {
@@ -68,7 +69,7 @@ Shape local_shape(const Sharding& sharding, const Mesh& mesh, const Shape& shape
 }
 
 Box shard_box(const Sharding& sharding, const Mesh& mesh, const Shape& shape, int device) {
-  Box box{std::vector<int64_t>(sharding.rank), local_shape(sharding, mesh, shape)};
+  Box box{Shape(sharding.rank), local_shape(sharding, mesh, shape)};
   for (int dim = 0; dim < sharding.rank; ++dim) {
     box.start[dim] = shard_index(sharding.dims[dim], mesh, device) * box.size[dim];
   }

@@ -34,7 +34,7 @@ struct AxisList {
 // Example: mesh data=4, model=2, array (1024, 512), dims [[data],[model]], partial {}: device (d, m) holds rows
 // [256 d, 256 d + 256) and columns [256 m, 256 m + 256).
 struct Sharding {
-  static constexpr int max_rank = 6;
+  static constexpr int max_rank = Shape::max_rank;
 
   uint8_t rank = 0;
   uint8_t partial = 0;
@@ -48,12 +48,14 @@ struct Sharding {
 };
 
 struct Box {
-  std::vector<int64_t> start, size;
+  Shape start, size;
   bool operator==(const Box&) const = default;
 };
 
 // Number of shards of dimension `dim`.
 int64_t shard_count(const Sharding& sharding, const Mesh& mesh, int dim);
+// Number of different parts that the array is in.
+int64_t shard_count(const Sharding& sharding, const Mesh& mesh);
 // True where every device holds the whole array (partial or not).
 bool fully_replicated(const Sharding& sharding, const Mesh& mesh);
 // True where every dimension divides.

@@ -155,12 +155,13 @@ class BufferAssignment {
   void add_workspace(const Step& step, StepId id, int position) {
     if (step.kind != StepKind::compute) return;
     const Op& op = graph_.ops[step.op];
-    auto types = [&](const std::vector<int>& ids) {
-      std::vector<TensorType> list;
-      for (int value : ids) list.push_back({program_.values[value].local_shape, program_.values[value].dtype});
-      return list;
+    auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
+      types.clear();
+      for (int value : ids) types.push_back({program_.values[value].local_shape, program_.values[value].dtype});
     };
-    int64_t bytes = op.definition->workspace_bytes(op.attributes, types(step.inputs), types(step.outputs), threads_);
+    localise(step.inputs, operands_);
+    localise(step.outputs, results_);
+    const int64_t bytes = op.definition->workspace_bytes(op.attributes, operands_, results_, threads_);
     if (bytes == 0) return;
     arena_.workspace[id] = static_cast<int>(arena_.buffers.size());
     arena_.buffers.push_back({-1, MemoryCategory::workspace, bytes, 0, position, position, false});
@@ -174,6 +175,7 @@ class BufferAssignment {
   std::vector<int> last_use_;  // per program value, as a position
   std::vector<bool> gradient_;
   std::vector<int> stored_initially_, stored_before_;  // per graph value: a program value, or -1
+  std::vector<TensorType> operands_, results_;         // of the step at hand, on one device
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory_resource>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -63,14 +64,17 @@ class Gaps {
     by_size_.emplace(bytes, offset);
   }
 
-  std::map<int64_t, int64_t>::iterator remove(std::map<int64_t, int64_t>::iterator gap) {
+  using Gap = std::pmr::map<int64_t, int64_t>::iterator;
+
+  Gap remove(Gap gap) {
     by_size_.erase({gap->second, gap->first});
     return gaps_.erase(gap);
   }
 
   int64_t top_;
-  std::map<int64_t, int64_t> gaps_;  // offset to bytes
-  std::set<std::pair<int64_t, int64_t>> by_size_;
+  std::pmr::unsynchronized_pool_resource nodes_;
+  std::pmr::map<int64_t, int64_t> gaps_{&nodes_};  // offset to bytes
+  std::pmr::set<std::pair<int64_t, int64_t>> by_size_{&nodes_};
 };
 
 // Which of the buffers that come together is placed first.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory_resource>
 
 #include "engine/base/error.h"
 #include "engine/plan/memory_plan.h"
@@ -31,7 +32,8 @@ void verify_memory(const ArenaLayout& arena) {
   goings = comings;
   std::ranges::sort(comings, {}, [&](int i) { return buffers[i].first; });
   std::ranges::sort(goings, {}, [&](int i) { return buffers[i].last; });
-  std::map<int64_t, int> alive;
+  std::pmr::unsynchronized_pool_resource nodes;
+  std::pmr::map<int64_t, int> alive(&nodes);
   auto gone = goings.begin();
   for (int id : comings) {
     const Buffer& buffer = buffers[id];

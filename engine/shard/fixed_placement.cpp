@@ -4,16 +4,6 @@
 
 namespace shardscope {
 
-namespace {
-
-int64_t part_count(const Sharding& sharding, const Mesh& mesh) {
-  int64_t parts = 1;
-  for (int d = 0; d < sharding.rank; ++d) parts *= shard_count(sharding, mesh, d);
-  return parts;
-}
-
-}  // namespace
-
 bool is_fixed(const Op& op) { return op.definition->must_be_in_place() || op.phase == Phase::initialise; }
 
 std::optional<Placement> fixed_placement(const Graph& graph, const Mesh& mesh, const FactorRule& rule, OpId id,
@@ -24,7 +14,7 @@ std::optional<Placement> fixed_placement(const Graph& graph, const Mesh& mesh, c
   int anchor = op.definition->in_place_operand(0);
   for (size_t i = 1; i < op.outputs.size(); ++i) {
     const int operand = op.definition->in_place_operand(static_cast<int>(i));
-    if (part_count(*pins[op.inputs[operand]], mesh) > part_count(*pins[op.inputs[anchor]], mesh)) anchor = operand;
+    if (shard_count(*pins[op.inputs[operand]], mesh) > shard_count(*pins[op.inputs[anchor]], mesh)) anchor = operand;
   }
   return placement_at(rule, rule.operands[anchor], *pins[op.inputs[anchor]], mesh);
 }

@@ -418,7 +418,7 @@ class LayoutSearch {
   std::vector<OpNode>& ops_;
   const std::vector<ValueNode>& values_;
   double price_ = 0;  // seconds a byte held
-  double start_seconds_ = infinity, start_memory_bytes_ = 0;
+  double start_seconds_ = infinity, start_memory_bytes_ = infinity;
   std::vector<ValueCost> costs_;    // as chosen now
   int64_t clock_ = 0;               // counts the moves that were kept
   std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost

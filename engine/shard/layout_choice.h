@@ -16,7 +16,6 @@ namespace shardscope {
 struct LayoutProblem {
   const Graph& graph;
   const Mesh& mesh;
-  const std::vector<FactorRule>& rules;              // per op
   const std::vector<std::optional<Sharding>>& pins;  // per value: where it lies when it is defined
   CostRates rates;
   // Where a second search starts (as written); or nothing. The better result counts.
@@ -41,10 +40,11 @@ struct LayoutChoice {
   // Per value: layouts other than that where it is defined are given up after forward and made again in backward.
   std::vector<bool> regather;
   // Estimates: seconds of a step, where each small array pays an average share of a collective, and bytes of a device
-  // at the end of forward, 0 where there is no limit to keep. The same for `LayoutProblem::start` as mode as_written
-  // lowers it.
-  double seconds = 0, memory_bytes = 0;
-  double start_seconds = std::numeric_limits<double>::infinity(), start_memory_bytes = 0;
+  // at the end of forward, infinite where they are not looked at: without a limit, or where what is stored is more. The
+  // same for `LayoutProblem::start` as mode as_written lowers it.
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  double seconds = 0, memory_bytes = infinity;
+  double start_seconds = infinity, start_memory_bytes = infinity;
   bool traded = false;  // time was given for memory
 
   const OpChoice& operator[](size_t op) const { return distinct[of_op[op]]; }

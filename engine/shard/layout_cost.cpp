@@ -59,9 +59,7 @@ int LayoutCosts::type_id(const TensorType& type, double latency_share) {
 }
 
 double LayoutCosts::local_bytes(int type, int layout) const {
-  double bytes = static_cast<double>(types_[type].type.bytes());
-  for (int d = 0; d < layouts_[layout].rank; ++d) bytes /= static_cast<double>(shard_count(layouts_[layout], mesh_, d));
-  return bytes;
+  return static_cast<double>(types_[type].type.bytes() / shard_count(layouts_[layout], mesh_));
 }
 
 ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, const Sharding& to) const {
@@ -70,9 +68,8 @@ ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, co
   Sharding current = from;
   for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
     if (step.kind == ReshardKind::slice) {
-      double bytes = static_cast<double>(array.type.bytes());
-      for (int d = 0; d < step.result.rank; ++d) bytes /= static_cast<double>(shard_count(step.result, mesh_, d));
-      cost.seconds += local_seconds(rates_, {2 * bytes});
+      const int64_t bytes = array.type.bytes() / shard_count(step.result, mesh_);
+      cost.seconds += local_seconds(rates_, {2 * static_cast<double>(bytes)});
     } else {
       const double moved = shardscope::wire_bytes(step, current, mesh_, array.type);
       cost.wire_bytes += moved;

@@ -71,7 +71,7 @@ void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTabl
     const Op& op = graph.ops[node.op];
     node.phase = op.phase;
     if (std::optional<Placement> placement =
-            fixed_placement(graph, problem.mesh, problem.rules[node.op], node.op, problem.pins)) {
+            fixed_placement(graph, problem.mesh, graph.rule(node.op), node.op, problem.pins)) {
       node.fixed = true;
       node.chosen = tables.tables[node.table].find(*placement);
     }
@@ -158,7 +158,7 @@ std::vector<DimensionClass> dimension_classes(const LayoutProblem& problem, cons
     while (parent[node] != node) node = parent[node] = parent[parent[node]];
     return node;
   };
-  auto rule = [&](int op) -> const FactorRule& { return problem.rules[tables.ops[op].op]; };
+  auto rule = [&](int op) -> const FactorRule& { return problem.graph.rule(tables.ops[op].op); };
   for (const ValueNode& value : tables.values) {
     for (size_t d = 0; d < problem.graph.type(value.value).shape.size(); ++d) {
       int first = -1;
@@ -189,14 +189,14 @@ std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProble
   std::vector<std::vector<std::pair<int, int>>> groups(tables.ops.size());
   std::vector<int> members(tables.ops.size());
   auto label = [&](const std::pair<int, int>& member) {
-    return problem.rules[tables.ops[member.first].op].factors[member.second].label;
+    return problem.graph.rule(tables.ops[member.first].op).factors[member.second].label;
   };
   for (int op = 0; op < static_cast<int>(tables.ops.size()); ++op) {
     if (tables.ops[op].fixed) continue;
     const OpId forward = problem.graph.ops[tables.ops[op].op].forward_op;
     const int group = forward == no_id ? op : tables.classes.of_op[forward];
     ++members[group];
-    for (int f = 0; f < static_cast<int>(problem.rules[tables.ops[op].op].factors.size()); ++f) {
+    for (int f = 0; f < static_cast<int>(problem.graph.rule(tables.ops[op].op).factors.size()); ++f) {
       groups[group].emplace_back(op, f);
     }
   }
@@ -224,7 +224,7 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
 
 PlacementTable::PlacementTable(const LayoutProblem& problem, LayoutCosts& costs, OpId id,
                                const std::vector<std::vector<AxisIndex>>& orders)
-    : problem_(problem), costs_(costs), rule_(problem.rules[id]), orders_(orders) {
+    : problem_(problem), costs_(costs), rule_(problem.graph.rule(id)), orders_(orders) {
   const Op& op = problem.graph.ops[id];
   operands_ = op.inputs.size();
   arrays_ = operands_ + op.outputs.size();
@@ -344,7 +344,7 @@ std::vector<int> PlacementTable::near(const Placement& placement) {
 
 LayoutTables::LayoutTables(const LayoutProblem& problem)
     : costs(problem.mesh, problem.rates), orders(axis_orders(problem)) {
-  const OpKinds kinds = op_kinds(problem.graph, problem.rules);
+  const OpKinds kinds = op_kinds(problem.graph);
   classes = op_classes(problem, kinds);
   tables.reserve(kinds.first.size());
   add_op_nodes(problem, kinds, *this);

@@ -100,9 +100,11 @@ class Lowering {
 
   void lower_op(OpId id) {
     const Op& op = graph_.ops[id];
-    const FactorRule& rule = problem_.rules[id];
+    const FactorRule& rule = graph_.rule(id);
     const Placement& placement = choices_[id].placement;
     std::vector<int> inputs, outputs;
+    inputs.reserve(op.inputs.size());
+    outputs.reserve(op.outputs.size());
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id));
     }
@@ -113,22 +115,22 @@ class Lowering {
     for (ValueId output : op.outputs) pin(output, id);
   }
 
-  Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) const {
+  Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) {
     const Op& op = graph_.ops[id];
     Step step;
     step.phase = op.phase;
     step.op = id;
-    std::vector<TensorType> operands, results;
     auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
+      types.clear();
       for (int value : ids) {
         const ProgramValue& lies = lowered_.program.values[value];
         types.push_back({lies.local_shape, lies.dtype});
         step.bytes_touched += static_cast<double>(lies.bytes());
       }
     };
-    localise(inputs, operands);
-    localise(outputs, results);
-    step.flops = op.definition->flops(op.attributes, operands, results);
+    localise(inputs, operands_);
+    localise(outputs, results_);
+    step.flops = op.definition->flops(op.attributes, operands_, results_);
     step.inputs = std::move(inputs);
     step.outputs = std::move(outputs);
     return step;
@@ -147,17 +149,11 @@ class Lowering {
     for (ValueId output : graph_.ops[op].outputs) {
       if (bucketed_[output]) continue;
       for (const Use& use : updates_of_[output]) {
-        Sharding wanted = operand_sharding(problem_.rules[use.op], choices_[use.op].placement, use.operand);
+        Sharding wanted = operand_sharding(graph_.rule(use.op), choices_[use.op].placement, use.operand);
         const ProgramValue& made = lowered_.program.values[lowered_.defined[output]];
-        if (split_by(wanted) >= split_by(made.sharding)) version(output, wanted, use.op);
+        if (shard_count(wanted, mesh_) >= shard_count(made.sharding, mesh_)) version(output, wanted, use.op);
       }
     }
-  }
-
-  int64_t split_by(const Sharding& sharding) const {
-    int64_t shards = 1;
-    for (int d = 0; d < sharding.rank; ++d) shards *= shard_count(sharding, mesh_, d);
-    return shards;
   }
 
   void finish_scalars() {
@@ -171,15 +167,16 @@ class Lowering {
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
   int version(ValueId value, const Sharding& target, OpId user) {
-    std::vector<int> candidates, layouts;
+    candidates_.clear();
+    layouts_.clear();
     for (int candidate : lowered_.versions[value]) {
       if (!is_kept(value, candidate)) continue;
       if (lowered_.program.values[candidate].sharding == target) return candidate;
-      candidates.push_back(candidate);
-      layouts.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
+      candidates_.push_back(candidate);
+      layouts_.push_back(costs_.layout_id(lowered_.program.values[candidate].sharding));
     }
     const int type = costs_.type_id(graph_.type(value));
-    const int source = candidates[costs_.cheapest_source(type, layouts, costs_.layout_id(target)).position];
+    const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
     bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
     return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
   }
@@ -317,6 +314,8 @@ class Lowering {
   Phase phase_ = Phase::forward;
   StagedSteps opening_, closing_;
   std::vector<Step> main_;
+  std::vector<TensorType> operands_, results_;  // of the step at hand, on one device
+  std::vector<int> candidates_, layouts_;       // versions of the value at hand
 };
 
 }  // namespace

@@ -43,29 +43,35 @@ bool same_rule(const FactorRule& a, const FactorRule& b) {
                       a.reductions == b.reductions && a.factors == b.factors);
 }
 
+bool alike(const Graph& graph, OpId a, OpId b) {
+  const Op &one = graph.ops[a], &other = graph.ops[b];
+  return one.definition == other.definition && one.phase == other.phase &&
+         same_types(graph, one.inputs, other.inputs) && same_types(graph, one.outputs, other.outputs) &&
+         same_rule(graph.rule(a), graph.rule(b));
+}
+
 }  // namespace
 
-OpKinds op_kinds(const Graph& graph, const std::vector<FactorRule>& rules) {
+OpKinds op_kinds(const Graph& graph) {
   OpKinds kinds;
   kinds.of_op.reserve(graph.ops.size());
+  std::unordered_map<uint64_t, int> by_signature;
   std::unordered_multimap<uint64_t, int> known;
   for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
     const Op& op = graph.ops[id];
-    const uint64_t hash = hash_of(graph, op, rules[id]);
-    auto [candidate, end] = known.equal_range(hash);
-    while (candidate != end) {
-      const OpId first = kinds.first[candidate->second];
-      const Op& other = graph.ops[first];
-      if (op.definition == other.definition && op.phase == other.phase && same_types(graph, op.inputs, other.inputs) &&
-          same_types(graph, op.outputs, other.outputs) && same_rule(rules[id], rules[first]))
-        break;
-      ++candidate;
+    const uint64_t signature = static_cast<uint64_t>(op.signature) << 8 | static_cast<uint64_t>(op.phase);
+    const auto [kind, is_new] = by_signature.try_emplace(signature);
+    if (is_new) {
+      const uint64_t hash = hash_of(graph, op, graph.rule(id));
+      auto [candidate, end] = known.equal_range(hash);
+      while (candidate != end && !alike(graph, id, kinds.first[candidate->second])) ++candidate;
+      if (candidate == end) {
+        candidate = known.emplace(hash, static_cast<int>(kinds.first.size()));
+        kinds.first.push_back(id);
+      }
+      kind->second = candidate->second;
     }
-    if (candidate == end) {
-      candidate = known.emplace(hash, static_cast<int>(kinds.first.size()));
-      kinds.first.push_back(id);
-    }
-    kinds.of_op.push_back(candidate->second);
+    kinds.of_op.push_back(kind->second);
   }
   return kinds;
 }

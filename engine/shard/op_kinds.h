@@ -13,6 +13,6 @@ struct OpKinds {
   std::vector<OpId> first;  // per kind: its first op
 };
 
-OpKinds op_kinds(const Graph& graph, const std::vector<FactorRule>& rules);
+OpKinds op_kinds(const Graph& graph);
 
 }  // namespace shardscope

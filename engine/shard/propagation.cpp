@@ -20,11 +20,10 @@ bool only_passes_through(const FactorRule& rule) {
 
 class Propagation {
  public:
-  Propagation(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-              const std::vector<std::optional<Sharding>>& pins, const PropagationObserver& observer)
+  Propagation(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
+              const PropagationObserver& observer)
       : graph_(graph),
         mesh_(mesh),
-        rules_(rules),
         pins_(pins),
         observer_(observer),
         changed_(graph.values.size()),
@@ -36,7 +35,7 @@ class Propagation {
     }
     for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
       if (graph.ops[op].phase == Phase::forward)
-        (only_passes_through(rules[op]) ? passing_ : contracting_).push_back(op);
+        (only_passes_through(graph.rule(op)) ? passing_ : contracting_).push_back(op);
     }
   }
 
@@ -70,7 +69,7 @@ class Propagation {
     for (ValueId value : op.inputs) stale |= changed_[value] > visited_[id];
     for (ValueId value : op.outputs) stale |= changed_[value] > visited_[id];
     if (!stale) return false;
-    const FactorRule& rule = rules_[id];
+    const FactorRule& rule = graph_.rule(id);
     places_.clear();
     for (size_t i = 0; i < op.inputs.size(); ++i) places_.push_back({op.inputs[i], &rule.operands[i]});
     for (size_t i = 0; i < op.outputs.size(); ++i) places_.push_back({op.outputs[i], &rule.results[i]});
@@ -141,7 +140,6 @@ class Propagation {
 
   const Graph& graph_;
   const Mesh& mesh_;
-  const std::vector<FactorRule>& rules_;
   const std::vector<std::optional<Sharding>>& pins_;
   const PropagationObserver& observer_;
   std::vector<Sharding> layouts_;
@@ -154,9 +152,9 @@ class Propagation {
 
 }  // namespace
 
-std::vector<Sharding> propagate(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                                const std::vector<std::optional<Sharding>>& pins, const PropagationObserver& observer) {
-  return Propagation(graph, mesh, rules, pins, observer).run();
+std::vector<Sharding> propagate(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
+                                const PropagationObserver& observer) {
+  return Propagation(graph, mesh, pins, observer).run();
 }
 
 }  // namespace shardscope

@@ -17,9 +17,8 @@ using PropagationObserver = std::function<void(ValueId value, int dim, AxisIndex
 // there and divide. First through ops that only pass dimensions through, then through contractions too; ops in graph
 // order, then in reverse, until nothing changes. Lists only grow, so it terminates; the order is fixed, so it is
 // deterministic. Where two lists disagree the common major part is taken.
-// `rules[op]` are the ops' factor rules. Returns a layout for every value that a forward op touches.
-std::vector<Sharding> propagate(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                                const std::vector<std::optional<Sharding>>& pins,
+// Returns a layout for every value that a forward op touches.
+std::vector<Sharding> propagate(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
                                 const PropagationObserver& observer = {});
 
 }  // namespace shardscope

@@ -21,7 +21,7 @@ constexpr std::array<const char*, kind_count> kind_words = {"parameter",  "optim
 
 // Faults of one kind in many arrays: told once, with the name of the first.
 struct Fault {
-  std::vector<int64_t> key;
+  Shape key;
   std::vector<Error> errors;  // none: seen, and legal
   std::string first;
   bool is_error = true;
@@ -35,7 +35,7 @@ struct Line {
   std::vector<bool> entry_matched;
   std::vector<Fault> faults;
 
-  Fault& fault(std::vector<int64_t> key, bool& is_new) {
+  Fault& fault(Shape key, bool& is_new) {
     auto at = std::find_if(faults.begin(), faults.end(), [&](const Fault& fault) { return fault.key == key; });
     is_new = at == faults.end();
     if (!is_new) return *at;
@@ -201,8 +201,7 @@ class Resolution {
     replicated(line, entry, target, shape, fmt::format("no open dimension of {}", to_string(shape)));
   }
 
-  void replicated(Line& line, const RuleAxes& entry, const SpecTarget& target, std::vector<int64_t> key,
-                  const std::string& what) {
+  void replicated(Line& line, const RuleAxes& entry, const SpecTarget& target, Shape key, const std::string& what) {
     bool is_new = false;
     Fault& fault = line.fault(std::move(key), is_new);
     if (!is_new) {

@@ -161,12 +161,11 @@ class OpRule {
 
 class WrittenRule {
  public:
-  WrittenRule(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules, const WrittenLayouts& layouts)
+  WrittenRule(const Graph& graph, const Mesh& mesh, const WrittenLayouts& layouts)
       : graph_(graph),
         mesh_(mesh),
-        rules_(rules),
         layouts_(layouts),
-        kinds_(op_kinds(graph, rules)),
+        kinds_(op_kinds(graph)),
         state_(state_values(graph)),
         only_reader_(only_readers(graph)),
         costs_(mesh),
@@ -188,7 +187,7 @@ class WrittenRule {
  private:
   void place(OpId id) {
     const Op& op = graph_.ops[id];
-    const FactorRule& rule = rules_[id];
+    const FactorRule& rule = graph_.rule(id);
     const std::optional<Placement> fixed = fixed_placement(graph_, mesh_, rule, id, layouts_.pins);
     result_.placements.push_back(fixed ? *fixed : answer(id));
     for (size_t i = 0; i < op.outputs.size(); ++i) {
@@ -203,7 +202,7 @@ class WrittenRule {
   // The axes over which an op adds up partial sums: where it is linear and the only reader of all its operands, and all
   // are partial over them. These operands then stay as they were made.
   uint8_t take_partial(OpId id) {
-    if (!rules_[id].linear) return 0;
+    if (!graph_.rule(id).linear) return 0;
     const Op& op = graph_.ops[id];
     uint8_t partial = 0xff;
     for (ValueId value : op.inputs) {
@@ -219,22 +218,25 @@ class WrittenRule {
 
   const Placement& answer(OpId id) {
     const Op& op = graph_.ops[id];
-    Question question{kinds_.of_op[id], take_partial(id), {}, {}};
+    Question& question = question_;
+    question.kind = kinds_.of_op[id];
+    question.partial = take_partial(id);
+    question.operands.clear();
+    question.results.clear();
     for (ValueId value : op.inputs) question.operands.push_back({types_[value], lies_[value], state_[value]});
     for (ValueId value : op.outputs) {
       const std::optional<Sharding>& aim = layouts_.aims[value];
       question.results.push_back({types_[value], aim ? costs_.layout_id(*aim) : -1, state_[value]});
     }
-    auto [known, added] = answers_.try_emplace(std::move(question));
+    auto [known, added] = answers_.try_emplace(question);
     if (added) {
-      known->second = OpRule(mesh_, costs_, rules_[id], op.definition->is_matrix_product(), known->first).best();
+      known->second = OpRule(mesh_, costs_, graph_.rule(id), op.definition->is_matrix_product(), known->first).best();
     }
     return known->second;
   }
 
   const Graph& graph_;
   const Mesh& mesh_;
-  const std::vector<FactorRule>& rules_;
   const WrittenLayouts& layouts_;
   OpKinds kinds_;
   std::vector<bool> state_;
@@ -243,14 +245,14 @@ class WrittenRule {
   std::vector<int> types_;
   std::vector<int> made_;  // per result: the layout that its op gives it
   std::vector<int> lies_;  // per value: the layout that its readers find
+  Question question_;      // about the op at hand
   std::map<Question, Placement> answers_;
   WrittenPlacements result_;
 };
 
 }  // namespace
 
-WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                               const std::vector<std::optional<Sharding>>& pins,
+WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
                                const std::vector<Sharding>& propagated, const std::vector<ValueId>& cotangents) {
   WrittenLayouts layouts{pins, pins};
   std::vector<std::optional<Sharding>>& aims = layouts.aims;
@@ -268,19 +270,21 @@ WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::
   }
   for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
     const Op& op = graph.ops[id];
-    if (op.phase != Phase::backward || !rules[id].linear || !aims[op.outputs[0]]) continue;
-    const Placement placement = placement_at(rules[id], rules[id].results[0], *aims[op.outputs[0]], mesh);
-    if (!is_contiguous(rules[id], placement, mesh)) continue;
+    if (op.phase != Phase::backward || !aims[op.outputs[0]]) continue;
+    const FactorRule& rule = graph.rule(id);
+    if (!rule.linear) continue;
+    const Placement placement = placement_at(rule, rule.results[0], *aims[op.outputs[0]], mesh);
+    if (!is_contiguous(rule, placement, mesh)) continue;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (!aims[op.inputs[i]]) aims[op.inputs[i]] = operand_sharding(rules[id], placement, static_cast<int>(i));
+      if (!aims[op.inputs[i]]) aims[op.inputs[i]] = operand_sharding(rule, placement, static_cast<int>(i));
     }
   }
   return layouts;
 }
 
-WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                                     const WrittenLayouts& layouts, std::stop_token stop) {
-  return WrittenRule(graph, mesh, rules, layouts).run(stop);
+WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const WrittenLayouts& layouts,
+                                     std::stop_token stop) {
+  return WrittenRule(graph, mesh, layouts).run(stop);
 }
 
 }  // namespace shardscope

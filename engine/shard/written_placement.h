@@ -19,8 +19,7 @@ struct WrittenLayouts {
 // Aims for `propagated` layouts (see propagate()): a forward array lies where propagation puts it, its cotangent as it,
 // the gradient of a parameter as the parameter, and a summand as the sum that it becomes part of. Scalars, and what
 // neither has a cotangent nor is one, have no aim. `cotangents` are those of differentiate().
-WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                               const std::vector<std::optional<Sharding>>& pins,
+WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
                                const std::vector<Sharding>& propagated, const std::vector<ValueId>& cotangents);
 
 struct WrittenPlacements {
@@ -45,7 +44,7 @@ struct WrittenPlacements {
 // the first kernel's input.
 //
 // Where `stop` is requested, the result is incomplete; the caller asks.
-WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const std::vector<FactorRule>& rules,
-                                     const WrittenLayouts& layouts, std::stop_token stop = {});
+WrittenPlacements written_placements(const Graph& graph, const Mesh& mesh, const WrittenLayouts& layouts,
+                                     std::stop_token stop = {});
 
 }  // namespace shardscope

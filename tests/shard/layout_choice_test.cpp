@@ -15,14 +15,13 @@ namespace {
 
 constexpr int graph_count = 200;
 
-LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.rules, one.pins, CostRates{}}; }
+LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.pins, CostRates{}}; }
 
 LayoutProblem problem_with_start(const RandomGraph& one) {
   LayoutProblem problem = problem_of(one);
-  const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.rules, one.pins);
-  problem.start =
-      written_placements(one.graph, one.mesh, one.rules,
-                         written_layouts(one.graph, one.mesh, one.rules, one.pins, propagated, one.cotangents));
+  const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.pins);
+  problem.start = written_placements(one.graph, one.mesh,
+                                     written_layouts(one.graph, one.mesh, one.pins, propagated, one.cotangents));
   return problem;
 }
 
@@ -41,7 +40,7 @@ class LayoutChoiceTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const RandomGraph one = graphs.next();
       const LayoutProblem problem = problem_with_start(one);
-      const OpKinds kinds = op_kinds(one.graph, one.rules);
+      const OpKinds kinds = op_kinds(one.graph);
       const OpClasses classes = op_classes(problem, kinds);
       std::vector<int> size(classes.first.size());
       for (size_t op = 0; op < one.graph.ops.size(); ++op) {
@@ -62,7 +61,7 @@ class LayoutChoiceTest : public QObject {
       const LayoutChoice choice = choose_layouts(problem_with_start(one));
       QCOMPARE(choice.size(), one.graph.ops.size());
       for (size_t op = 0; op < choice.size(); ++op) {
-        QVERIFY(is_legal(one.rules[op], choice[op].placement, one.mesh));
+        QVERIFY(is_legal(one.graph.rule(op), choice[op].placement, one.mesh));
         if (choice[op].runner_up) QVERIFY(!(*choice[op].runner_up == choice[op].placement));
       }
     }
@@ -136,7 +135,6 @@ class LayoutChoiceTest : public QObject {
     const ValueId x = one.graph.add_input("x", type), w = add_parameter(one.graph, "w", type.shape);
     const OpId product =
         one.graph.add_op(op_definition("einsum"), "product", Phase::forward, {x, w}, EquationAttributes{"ij,jk->ik"});
-    one.add_rules();
     one.pins.resize(one.graph.values.size());
     one.pins[x] = Sharding::replicated(2);
     one.pins[w] = Sharding::replicated(2);
@@ -145,7 +143,7 @@ class LayoutChoiceTest : public QObject {
     LayoutProblem problem = problem_of(one);
     problem.rates.seconds_per_matrix_flop = 1e-6;
     const LayoutChoice choice = choose_layouts(problem);
-    QVERIFY(operand_sharding(one.rules[product], choice[product].placement, 1) == *one.pins[w]);
+    QVERIFY(operand_sharding(one.graph.rule(product), choice[product].placement, 1) == *one.pins[w]);
     const Program program = lower(problem, choice).program;
     for (const Step& step : program.main_steps()) QVERIFY(step.kind == StepKind::compute);
   }

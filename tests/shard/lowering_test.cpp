@@ -15,7 +15,7 @@ namespace {
 
 constexpr int graph_count = 200;
 
-LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.rules, one.pins, CostRates{}}; }
+LayoutProblem problem_of(const RandomGraph& one) { return {one.graph, one.mesh, one.pins, CostRates{}}; }
 
 Lowered lowered(const RandomGraph& one) {
   const LayoutProblem problem = problem_of(one);
@@ -54,7 +54,7 @@ class LoweringTest : public QObject {
             const ProgramValue& operand = program.values[step.inputs[j]];
             QCOMPARE(operand.graph_value, op.inputs[j]);
             QVERIFY(operand.sharding ==
-                    operand_sharding(one.rules[step.op], choices[step.op].placement, static_cast<int>(j)));
+                    operand_sharding(one.graph.rule(step.op), choices[step.op].placement, static_cast<int>(j)));
           }
           for (size_t j = 0; j < op.outputs.size(); ++j) {
             QCOMPARE(program.values[step.outputs[j]].graph_value, op.outputs[j]);
@@ -199,7 +199,7 @@ class LoweringTest : public QObject {
       resized.values.front().local_shape[0] += 1;
       QVERIFY_THROWS_EXCEPTION(Failure, verify(resized, one.graph, one.mesh));
       for (const Step& step : program.main_steps()) {
-        if (step.kind != StepKind::compute || one.rules[step.op].linear || one.mesh.device_count() == 1) continue;
+        if (step.kind != StepKind::compute || one.graph.rule(step.op).linear || one.mesh.device_count() == 1) continue;
         Program partial = program;
         partial.values[step.inputs[0]].sharding.partial = 128;
         QVERIFY_THROWS_EXCEPTION(Failure, verify(partial, one.graph, one.mesh));

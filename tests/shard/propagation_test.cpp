@@ -20,7 +20,7 @@ struct Put {
 };
 
 std::vector<Sharding> layouts_of(const RandomGraph& one, std::vector<Put>* heard = nullptr) {
-  return propagate(one.graph, one.mesh, one.rules, one.pins, [&](ValueId value, int dim, AxisIndex axis, OpId op) {
+  return propagate(one.graph, one.mesh, one.pins, [&](ValueId value, int dim, AxisIndex axis, OpId op) {
     if (heard) heard->push_back({value, dim, axis, op});
   });
 }
@@ -37,7 +37,6 @@ struct Bench {
         .outputs[0];
   }
   RandomGraph done() {
-    one.add_rules();
     one.pins.resize(one.graph.values.size());
     return std::move(one);
   }

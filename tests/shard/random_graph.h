@@ -26,14 +26,10 @@ namespace shardscope::test {
 struct RandomGraph {
   Graph graph;
   Mesh mesh;
-  std::vector<FactorRule> rules;              // per op
   std::vector<std::optional<Sharding>> pins;  // sources and some forward results
   std::vector<ValueId> cotangents;
 
   std::vector<int> kept() const { return {graph.outputs.at("loss"), graph.outputs.at("accuracy")}; }
-  void add_rules() {
-    for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) rules.push_back(graph.rule(op));
-  }
   // What follows a parameter lies as it, and first values as they are stored.
   void pin_states() {
     for (const State& state : graph.states) {
@@ -127,7 +123,6 @@ class RandomGraphs {
     graph.outputs["logits"] = arrays.back();
     const size_t forward_values = graph.values.size();
     result.cotangents = train(graph);
-    result.add_rules();
     add_pins(result, forward_values);
     return result;
   }

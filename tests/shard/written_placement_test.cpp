@@ -21,12 +21,11 @@ struct Written {
 };
 
 Written written(const RandomGraph& one) {
-  const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.rules, one.pins);
+  const std::vector<Sharding> propagated = propagate(one.graph, one.mesh, one.pins);
   Written result;
-  result.placements =
-      written_placements(one.graph, one.mesh, one.rules,
-                         written_layouts(one.graph, one.mesh, one.rules, one.pins, propagated, one.cotangents));
-  const LayoutProblem problem{one.graph, one.mesh, one.rules, result.placements.lies, CostRates{}};
+  result.placements = written_placements(one.graph, one.mesh,
+                                         written_layouts(one.graph, one.mesh, one.pins, propagated, one.cotangents));
+  const LayoutProblem problem{one.graph, one.mesh, result.placements.lies, CostRates{}};
   result.program = lower(problem, fixed_choice(result.placements.placements, one.pins.size())).program;
   return result;
 }
@@ -83,7 +82,6 @@ class Network {
     add_loss(graph, logits, labels_);
     graph.outputs["logits"] = logits;
     one_.cotangents = shardscope::test::train(graph);
-    one_.add_rules();
     one_.pins.resize(graph.values.size());
     for (const auto& [value, sharding] : pins_) one_.pins[value] = sharding;
     one_.pin_states();
@@ -131,7 +129,8 @@ class WrittenPlacementTest : public QObject {
       const RandomGraph one = graphs.next();
       const Written result = written(one);
       for (size_t op = 0; op < one.graph.ops.size(); ++op) {
-        QVERIFY2(is_legal(one.rules[op], result.placements.placements[op], one.mesh), one.graph.ops[op].name.c_str());
+        QVERIFY2(is_legal(one.graph.rule(op), result.placements.placements[op], one.mesh),
+                 one.graph.ops[op].name.c_str());
       }
       verify(result.program, one.graph, one.mesh);
     }
