@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/base/path.h"
 #include "engine/base/random.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/layer_norm.h"

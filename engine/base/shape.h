@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
@@ -49,22 +50,25 @@ class Shape {
   // New dimensions have `size`.
   void resize(size_t rank, int64_t size = 0) {
     if (rank > max_rank) too_many(rank);
-    for (size_t dim = rank; dim < rank_; ++dim) sizes_[dim] = 0;
-    for (size_t dim = rank_; dim < rank; ++dim) sizes_[dim] = size;
+    if (rank > rank_) {
+      std::fill(begin() + rank_, begin() + rank, size);
+    } else {
+      std::fill(sizes_.begin() + rank, sizes_.end(), 0);
+    }
     rank_ = rank;
   }
-  void insert(iterator before, int64_t size) {
-    const auto dim = before - begin();
+  iterator insert(iterator before, int64_t size) {
     push_back(size);
-    std::rotate(begin() + dim, end() - 1, end());
+    std::rotate(before, end() - 1, end());
+    return before;
   }
   void erase(iterator dim) {
     std::rotate(dim, dim + 1, end());
     pop_back();
   }
 
-  // Sizes behind the rank are zeros.
-  bool operator==(const Shape&) const = default;
+  // Sizes behind the rank are zeros. By rank, then by sizes.
+  auto operator<=>(const Shape&) const = default;
 
  private:
   [[noreturn]] static void too_many(size_t rank);

@@ -20,6 +20,8 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
       DeviceProfile profile = calibrate();
       save_profile(profile, profile_path());
       fmt::print("matrix products   {:.0f} GFLOP/s a core\n", profile.matrix_flops_per_core / 1e9);
+      fmt::print("  of bf16         {:.0f} GFLOP/s a core ({})\n", profile.matrix_flops_per_core_bf16 / 1e9,
+                 profile.bf16_products);
       fmt::print("memory            {:.1f} GB/s a core\n", profile.memory_bytes_per_core / 1e9);
       fmt::print("collectives       {:.1f} GB/s a core, {:.0f} us latency\n", profile.collective_bytes_per_core / 1e9,
                  profile.collective_latency * 1e6);

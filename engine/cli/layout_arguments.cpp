@@ -82,14 +82,15 @@ PartitionSpec parse_spec_argument(const std::string& json) {
 Shape parse_shape_argument(const std::string& sizes) {
   Shape shape;
   if (sizes.empty()) return shape;
-  for (const std::string& part : split(sizes, ',')) {
+  const std::vector<std::string> parts = split(sizes, ',');
+  if (parts.size() > Shape::max_rank) {
+    refuse(fmt::format("{} dimensions are too many", parts.size()), "--shape",
+           fmt::format("at most {}", Shape::max_rank));
+  }
+  for (const std::string& part : parts) {
     auto size = integer<int64_t>(part);
     if (!size || *size < 0) refuse(fmt::format("'{}' is no size", part), "--shape", "sizes as in 1024,512");
     shape.push_back(*size);
-  }
-  if (shape.size() > static_cast<size_t>(Sharding::max_rank)) {
-    refuse(fmt::format("{} dimensions are too many", shape.size()), "--shape",
-           fmt::format("at most {}", Sharding::max_rank));
   }
   return shape;
 }

@@ -92,6 +92,7 @@ std::string plan_json(const Plan& plan) {
                {"collectives", collectives(plan)},
                {"parameters", parameters(plan)},
                {"warnings", warnings}};
+  if (!plan.bf16_products.empty()) json["bf16_products"] = plan.bf16_products;
   return json.dump(1) + '\n';
 }
 

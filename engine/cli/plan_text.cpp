@@ -76,6 +76,7 @@ std::string plan_text(const Plan& plan) {
   text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
                       bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,
                       plan.totals.seconds_per_step);
+  if (!plan.bf16_products.empty()) text += fmt::format("bf16 matrix products: {}\n", plan.bf16_products);
   text += fmt::format("Plan {:016x}, made in {:.1f} ms\n", plan.hash, plan.planning_milliseconds);
   for (const Error& warning : plan.warnings) text += fmt::format("warning: {}\n", to_string(warning));
   return text;

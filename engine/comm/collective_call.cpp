@@ -5,22 +5,10 @@
 
 namespace shardscope {
 
-std::string_view name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::barrier: return "barrier";
-    case CollectiveKind::all_gather: return "all_gather";
-    case CollectiveKind::all_reduce: return "all_reduce";
-    case CollectiveKind::reduce_scatter: return "reduce_scatter";
-    case CollectiveKind::all_to_all: return "all_to_all";
-    case CollectiveKind::permute: return "permute";
-  }
-  return "?";
-}
-
 namespace {
 
 struct Place {
-  CollectiveKind kind;
+  StepKind kind;
   int rank;
   size_t part;
 
@@ -32,9 +20,7 @@ struct Place {
   }
 };
 
-bool reduces(CollectiveKind kind) {
-  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
-}
+bool reduces(StepKind kind) { return kind == StepKind::all_reduce || kind == StepKind::reduce_scatter; }
 
 bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
@@ -83,8 +69,8 @@ void merge_runs(CallPart& part) {
 
 CallPart lay_out(const Place& place, const CollectivePart& argument, int size) {
   const Shape& shape = argument.shape;
-  bool splits = place.kind == CollectiveKind::reduce_scatter || place.kind == CollectiveKind::all_to_all;
-  bool concats = place.kind == CollectiveKind::all_gather || place.kind == CollectiveKind::all_to_all;
+  bool splits = place.kind == StepKind::reduce_scatter || place.kind == StepKind::all_to_all;
+  bool concats = place.kind == StepKind::all_gather || place.kind == StepKind::all_to_all;
   if (std::ranges::any_of(shape, [](int64_t n) { return n < 0; })) {
     place.fail("a negative size in " + to_string(shape));
   }
@@ -137,7 +123,7 @@ CallPart lay_out(const Place& place, const CollectivePart& argument, int size) {
 void check_addresses(const Place& place, const CallPart& part) {
   if (part.source_bytes > 0 && part.source == nullptr) place.fail("no source");
   if (part.destination_bytes > 0 && part.destination == nullptr) place.fail("no destination");
-  bool in_place = place.kind == CollectiveKind::all_reduce && part.source == part.destination;
+  bool in_place = place.kind == StepKind::all_reduce && part.source == part.destination;
   if (!in_place && overlap(part.source, part.source_bytes, part.destination, part.destination_bytes)) {
     place.fail("the destination overlaps the source");
   }
@@ -150,7 +136,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-void CollectiveCall::assign(CollectiveKind call_kind, std::span<const CollectivePart> arguments,
+void CollectiveCall::assign(StepKind call_kind, std::span<const CollectivePart> arguments,
                             std::span<const int> destinations, int rank, int size) {
   kind = call_kind;
   parts.clear();
@@ -175,7 +161,7 @@ void CollectiveCall::assign(CollectiveKind call_kind, std::span<const Collective
     }
   }
   destination_of.assign(destinations.begin(), destinations.end());
-  if (kind != CollectiveKind::permute) return;
+  if (kind != StepKind::collective_permute) return;
   bool permutation = destinations.size() == static_cast<size_t>(size);
   for (int member = 0; member < size && permutation; ++member) {
     permutation = std::ranges::count(destinations, member) == 1;
@@ -192,12 +178,12 @@ double CollectiveCall::wire_bytes(int size) const {
   for (const CallPart& part : parts) {
     auto source = static_cast<double>(part.source_bytes);
     switch (kind) {
-      case CollectiveKind::barrier: break;
-      case CollectiveKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
-      case CollectiveKind::all_reduce: bytes += 2 * others * source; break;
-      case CollectiveKind::reduce_scatter:
-      case CollectiveKind::all_to_all: bytes += others * source; break;
-      case CollectiveKind::permute: bytes += source; break;
+      case StepKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
+      case StepKind::all_reduce: bytes += 2 * others * source; break;
+      case StepKind::reduce_scatter:
+      case StepKind::all_to_all: bytes += others * source; break;
+      case StepKind::collective_permute: bytes += source; break;
+      default: break;
     }
   }
   return bytes;

@@ -3,16 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "engine/base/step_kind.h"
 #include "engine/comm/communicator.h"
 
 namespace shardscope {
-
-enum class CollectiveKind : uint8_t { barrier, all_gather, all_reduce, reduce_scatter, all_to_all, permute };
-
-std::string_view name(CollectiveKind kind);
 
 // Rows of `run` contiguous bytes: `outer` x `rows` of them, `outer_stride` and `row_stride` bytes apart.
 struct Stride {
@@ -42,7 +38,7 @@ struct CallPart {
 
 // A checked call, ready to be carried out. Kept and refilled, so that a repeated call allocates nothing.
 struct CollectiveCall {
-  CollectiveKind kind = CollectiveKind::barrier;
+  StepKind kind = StepKind::barrier;
   std::vector<CallPart> parts;
   std::vector<int> destination_of;       // permute
   Reduction reduction = Reduction::sum;  // all-reduce, reduce-scatter: the same for all parts, as is the type
@@ -54,8 +50,8 @@ struct CollectiveCall {
   // comm_argument, with the part's number as the place: no such dimension, a size that does not divide, a type of
   // which no sum or maximum is taken, parts of different types or reductions in one, a missing array, a destination
   // that overlaps its source (all-reduce: that is not its source), not a permutation.
-  void assign(CollectiveKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of,
-              int rank, int size);
+  void assign(StepKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of, int rank,
+              int size);
 
   // Bytes that one member sends, by the ring convention (see Communicator::wire_bytes).
   double wire_bytes(int size) const;

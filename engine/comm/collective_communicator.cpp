@@ -2,7 +2,7 @@
 
 namespace shardscope {
 
-Communicator::Ticket CollectiveCommunicator::start(CollectiveKind kind, std::span<const CollectivePart> parts,
+Communicator::Ticket CollectiveCommunicator::start(StepKind kind, std::span<const CollectivePart> parts,
                                                    std::span<const int> destination_of) {
   if (open_) fail(std::string(name(kind)) + " was started before the last collective was finished");
   call_.assign(kind, parts, destination_of, world_rank(), size());
@@ -12,24 +12,24 @@ Communicator::Ticket CollectiveCommunicator::start(CollectiveKind kind, std::spa
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_gather(std::span<const CollectivePart> parts) {
-  return start(CollectiveKind::all_gather, parts, {});
+  return start(StepKind::all_gather, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_reduce(std::span<const CollectivePart> parts) {
-  return start(CollectiveKind::all_reduce, parts, {});
+  return start(StepKind::all_reduce, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_reduce_scatter(std::span<const CollectivePart> parts) {
-  return start(CollectiveKind::reduce_scatter, parts, {});
+  return start(StepKind::reduce_scatter, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_to_all(std::span<const CollectivePart> parts) {
-  return start(CollectiveKind::all_to_all, parts, {});
+  return start(StepKind::all_to_all, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_permute(std::span<const CollectivePart> parts,
                                                            std::span<const int> destination_of) {
-  return start(CollectiveKind::permute, parts, destination_of);
+  return start(StepKind::collective_permute, parts, destination_of);
 }
 
 void CollectiveCommunicator::finish(Ticket ticket) {
@@ -40,7 +40,7 @@ void CollectiveCommunicator::finish(Ticket ticket) {
 }
 
 void CollectiveCommunicator::barrier() {
-  Ticket ticket = start(CollectiveKind::barrier, {}, {});
+  Ticket ticket = start(StepKind::barrier, {}, {});
   finish(ticket);
 }
 

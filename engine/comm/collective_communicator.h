@@ -35,7 +35,7 @@ class CollectiveCommunicator : public Communicator {
   [[noreturn]] void fail(std::string message, std::string hint = {}) const;
 
  private:
-  Ticket start(CollectiveKind kind, std::span<const CollectivePart> parts, std::span<const int> destination_of);
+  Ticket start(StepKind kind, std::span<const CollectivePart> parts, std::span<const int> destination_of);
 
   CollectiveCall call_;
   Ticket ticket_ = 0;

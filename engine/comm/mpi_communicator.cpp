@@ -75,19 +75,19 @@ class MpiCommunicator final : public CollectiveCommunicator {
   void begin(const CollectiveCall& call) override {
     link_->check_aborted();
     switch (call.kind) {
-      case CollectiveKind::barrier:
+      case StepKind::barrier:
         resize(0, 0);
         return exchange_segments([](int) { return Segment{0, 0}; }, [](int) { return Segment{0, 0}; }, true);
-      case CollectiveKind::all_gather: {
+      case StepKind::all_gather: {
         int64_t bytes = pack(call, 1);
         return exchange_segments([=](int) { return Segment{0, bytes}; }, blocks_of(bytes));
       }
-      case CollectiveKind::all_to_all:
-      case CollectiveKind::reduce_scatter: {
+      case StepKind::all_to_all:
+      case StepKind::reduce_scatter: {
         int64_t bytes = pack(call, size());
         return exchange_segments(blocks_of(bytes), blocks_of(bytes));
       }
-      case CollectiveKind::permute: {
+      case StepKind::collective_permute: {
         int64_t bytes = pack(call, 1);
         int to = call.destination_of[static_cast<size_t>(member_)];
         return exchange_segments(
@@ -98,7 +98,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
               return Segment{0, peer == from ? bytes : 0};
             });
       }
-      case CollectiveKind::all_reduce: {
+      case StepKind::all_reduce: {
         pack(call, 1);
         Segment own = chunk_of(call, member_);
         return exchange_segments([&](int peer) { return chunk_of(call, peer); },
@@ -106,23 +106,24 @@ class MpiCommunicator final : public CollectiveCommunicator {
                                    return Segment{peer * own.bytes, own.bytes};
                                  });
       }
+      default: return;
     }
   }
 
   void complete(const CollectiveCall& call) override {
     link_->wait(transfers_);
     switch (call.kind) {
-      case CollectiveKind::barrier: return;
-      case CollectiveKind::all_gather:
-      case CollectiveKind::all_to_all:
+      case StepKind::all_gather:
+      case StepKind::all_to_all:
         for (int sender = 0; sender < size(); ++sender) unpack(call, sender, sender * piece_bytes(call));
         return;
-      case CollectiveKind::permute: return unpack(call, 0, 0);
-      case CollectiveKind::reduce_scatter: return reduce_pieces(call);
-      case CollectiveKind::all_reduce:
+      case StepKind::collective_permute: return unpack(call, 0, 0);
+      case StepKind::reduce_scatter: return reduce_pieces(call);
+      case StepKind::all_reduce:
         reduce_chunk(call);
         link_->wait(transfers_);
         return unpack(call, 0, 0);
+      default: return;
     }
   }
 

@@ -16,9 +16,9 @@ namespace {
 int64_t payload_step(const CallPart& part) { return (part.source_bytes + 15) / 16 * 16; }
 
 // An all-reduce publishes where its sums are, too.
-size_t entries_per_part(CollectiveKind kind) { return kind == CollectiveKind::all_reduce ? 2 : 1; }
+size_t entries_per_part(StepKind kind) { return kind == StepKind::all_reduce ? 2 : 1; }
 
-size_t parts_per_round(CollectiveKind kind) { return MemberBlock::max_entries / entries_per_part(kind); }
+size_t parts_per_round(StepKind kind) { return MemberBlock::max_entries / entries_per_part(kind); }
 
 }  // namespace
 
@@ -79,7 +79,7 @@ void PeerCommunicator::begin(const CollectiveCall& call) {
   } else {
     for (const CallPart& part : call.parts) {
       memory_->publish(part.source, part.source_bytes);
-      if (call.kind == CollectiveKind::all_reduce) memory_->publish(part.destination, part.destination_bytes);
+      if (call.kind == StepKind::all_reduce) memory_->publish(part.destination, part.destination_bytes);
     }
     publish(call, 0);
   }
@@ -116,7 +116,7 @@ void PeerCommunicator::check_signatures(const CollectiveCall& call) const {
     if (theirs.signature == call.signature) continue;
     fail("this rank called " + std::string(name(call.kind)) + " (" + std::to_string(call.parts.size()) +
              " parts) where rank " + std::to_string(world_ranks_[static_cast<size_t>(other)]) + " called " +
-             std::string(name(static_cast<CollectiveKind>(theirs.kind))) + " (" + std::to_string(theirs.part_count) +
+             std::string(name(static_cast<StepKind>(theirs.kind))) + " (" + std::to_string(theirs.part_count) +
              " parts), or their shapes differ",
          "every member of a group makes the same calls in the same order");
   }
@@ -137,7 +137,7 @@ void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
     const CallPart& part = call.parts[i];
     auto& entries = group_.member(member_).entries;
     entries[entry++] = memory_->publish(part.source, part.source_bytes);
-    if (call.kind == CollectiveKind::all_reduce) {
+    if (call.kind == StepKind::all_reduce) {
       entries[entry++] = memory_->publish(part.destination, part.destination_bytes);
     }
   }
@@ -176,7 +176,7 @@ void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t las
       sources_[static_cast<size_t>(member)] = find(member, (i - first) * per_part);
     }
   };
-  if (call.kind != CollectiveKind::all_reduce) {
+  if (call.kind != StepKind::all_reduce) {
     for (size_t i = first; i < last; ++i) {
       find_sources(i);
       take_pieces(call, call.parts[i]);
@@ -194,16 +194,15 @@ void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t las
 // sources_ are the members' whole sources.
 void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& part) {
   switch (call.kind) {
-    case CollectiveKind::barrier: return;
-    case CollectiveKind::all_reduce:
-    case CollectiveKind::reduce_scatter: {
+    case StepKind::all_reduce:
+    case StepKind::reduce_scatter: {
       for (const std::byte*& source : sources_) source += member_ * part.source_block;
       ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride, sources_,
                           part.source_stride);
       return;
     }
-    case CollectiveKind::all_gather:
-    case CollectiveKind::all_to_all: {
+    case StepKind::all_gather:
+    case StepKind::all_to_all: {
       for (int step = 0; step < size(); ++step) {
         int sender = (member_ + step) % size();  // not all from the same one at the same time
         copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
@@ -211,12 +210,13 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
       }
       return;
     }
-    case CollectiveKind::permute: {
+    case StepKind::collective_permute: {
       size_t sender =
           static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
       copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride);
       return;
     }
+    default: return;
   }
 }
 

@@ -86,6 +86,18 @@ PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTab
   return totals;
 }
 
+std::string bf16_products(const Plan& plan) {
+  const auto is_bf16_product = [&](const Step& step) {
+    if (step.kind != StepKind::compute || !plan.graph->ops[step.op].definition->is_matrix_product()) return false;
+    return !step.inputs.empty() && plan.program.values[step.inputs[0]].dtype == DType::bf16;
+  };
+  for (const Step& step : plan.steps()) {
+    if (!is_bf16_product(step)) continue;
+    return plan.profile.bf16_products.empty() ? "not measured; 'shardrun calibrate' tells" : plan.profile.bf16_products;
+  }
+  return {};
+}
+
 std::vector<Error> warnings(const Plan& plan) {
   std::vector<Error> list;
   int64_t host_bytes = plan.totals.memory_total * plan.mesh.device_count();

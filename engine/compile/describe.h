@@ -22,6 +22,9 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
 
 PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds);
 
+// How matrix products of bf16 operands are computed on the profile's machine; empty where the plan has none.
+std::string bf16_products(const Plan& plan);
+
 // What a person should know before the plan runs.
 std::vector<Error> warnings(const Plan& plan);
 

@@ -24,12 +24,6 @@ std::string constraint_place(const Constraint& constraint) {
   return member_place("sharding.constraints", constraint.names);
 }
 
-std::string joined_path(const std::vector<std::string>& path) {
-  std::string name;
-  for (const std::string& part : path) name += (name.empty() ? "" : "/") + part;
-  return name;
-}
-
 const ParameterSpec* find_parameter_spec(const ShardingConfig& sharding, const std::vector<std::string>& path) {
   return ParameterSpecs(sharding).find(path);
 }

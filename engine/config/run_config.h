@@ -64,8 +64,7 @@ struct RunConfig {
 // "sharding.parameters.params.Embed_0.embedding[1]".
 std::string parameter_place(const ParameterSpec& spec);
 
-std::string joined_path(const std::vector<std::string>& path);  // "params/Embed_0/embedding"
-std::string rule_place(size_t index);                           // "sharding.rules[1]"
+std::string rule_place(size_t index);  // "sharding.rules[1]"
 std::string constraint_place(const Constraint& constraint);
 
 // What `sharding.parameters` says of a parameter: under its exact name, else in the first pattern that matches. Null

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/path.h"
 #include "engine/graph/op_definition.h"
 
 namespace shardscope {
@@ -34,12 +35,6 @@ std::string_view name(Phase phase) {
     case Phase::initialise: return "initialise";
   }
   return "?";
-}
-
-std::string join_path(const std::vector<std::string>& path) {
-  std::string text;
-  for (const std::string& part : path) text += (text.empty() ? "" : "/") + part;
-  return text;
 }
 
 int Graph::sign(const OpDefinition& definition, const std::string& name, const Attributes& attributes,

@@ -112,9 +112,6 @@ struct Graph {
   std::unordered_multimap<uint64_t, OpId> signed_ops_;  // by what they are made of: an op of each signature
 };
 
-// "a/b/c".
-std::string join_path(const std::vector<std::string>& path);
-
 // Throws Failure naming the op where an operand is defined late, an id is out of range or a type disagrees.
 void verify(const Graph& graph);
 // One line an op: "%12 f32(64, 128, 512) = einsum(%3, %7) {equation=...} name [backward of 5]".

@@ -2,15 +2,14 @@
 
 #include <vector>
 
+#include "engine/base/step_kind.h"
 #include "engine/mesh/sharding.h"
 
 namespace shardscope {
 
-enum class ReshardKind : uint8_t { slice, all_gather, all_reduce, reduce_scatter, all_to_all, collective_permute };
-
-// One step of a reshard. `axes` is the group, major to minor.
+// One step of a reshard: a slice or a collective. `axes` is the group, major to minor.
 struct ReshardStep {
-  ReshardKind kind = ReshardKind::slice;
+  StepKind kind = StepKind::slice;
   AxisList axes;
   int split_dim = -1;                    // reduce_scatter, all_to_all
   int concat_dim = -1;                   // all_gather, all_to_all

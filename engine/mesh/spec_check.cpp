@@ -78,10 +78,6 @@ std::vector<Error> rank_errors(const PartitionSpec& spec, const Shape& shape, co
              shape.empty() ? "a scalar takes an empty spec, []"
                            : "at most " + counted(shape.size(), "entry", "entries") + ", one for each dimension"}};
   }
-  if (shape.size() > static_cast<size_t>(Sharding::max_rank)) {
-    return {{"rank", fmt::format("the array {} has {} dimensions", to_string(shape), shape.size()), where,
-             fmt::format("arrays of at most {} dimensions can be laid out", Sharding::max_rank)}};
-  }
   return {};
 }
 

@@ -25,9 +25,7 @@ class Constant : public LabelledOp {
     if (!is_float(dtype)) {
       throw Failure(Error{"dtype", "constant of " + std::string(shardscope::name(dtype)), "", "it may be f32 or bf16"});
     }
-    Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
-    for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
-    return labels;
+    return source_labels(shape);
   }
   double flops_per_element() const override { return 0; }
   DType result_dtype(int, const Attributes& attributes, std::span<const TensorType>) const override {

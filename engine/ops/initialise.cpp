@@ -32,9 +32,7 @@ class Initialise : public LabelledOp {
     if (dtype != DType::f32) {
       throw Failure(Error{"dtype", "initialise of " + std::string(shardscope::name(dtype)), "", "it is made in f32"});
     }
-    Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
-    for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
-    return labels;
+    return source_labels(shape);
   }
   double flops_per_element() const override { return 50; }
   DType result_dtype(int, const Attributes& attributes, std::span<const TensorType>) const override {

@@ -8,6 +8,12 @@ namespace shardscope {
 
 std::string elementwise_labels(size_t rank) { return std::string("abcdefgh").substr(0, rank); }
 
+Labels source_labels(const Shape& shape) {
+  Labels labels{{}, {elementwise_labels(shape.size())}, "", false};
+  for (size_t d = 0; d < shape.size(); ++d) labels.sizes.emplace_back(labels.results[0][d], shape[d]);
+  return labels;
+}
+
 Labels elementwise(std::span<const TensorType> operands, size_t operand_count, size_t results, bool linear) {
   const std::string all = elementwise_labels(operands.empty() ? 0 : operands[0].shape.size());
   return {std::vector<std::string>(operand_count, all), std::vector<std::string>(results, all), "", linear};

@@ -28,6 +28,9 @@ class LabelledOp : public OpDefinition {
 // "abcd" for rank 4.
 std::string elementwise_labels(size_t rank);
 
+// Of an op that makes an array of `shape` from nothing.
+Labels source_labels(const Shape& shape);
+
 // Of an op on `operand_count` arrays of the shape of the first one; `linear` where sums pass through it.
 Labels elementwise(std::span<const TensorType> operands, size_t operand_count, size_t results, bool linear = false);
 

@@ -28,6 +28,7 @@ constexpr Rate rates[] = {{"cores", &DeviceProfile::cores},
                           {"step_latency", &DeviceProfile::step_latency}};
 
 constexpr const char* bf16_key = "matrix_flops_per_core_bf16";
+constexpr const char* bf16_method_key = "bf16_products";
 
 }  // namespace
 
@@ -61,6 +62,10 @@ DeviceProfile load_profile(const std::filesystem::path& path) {
     if (!found->is_number() || !(found->get<double>() > 0)) fail(fmt::format("'{}' is not above 0", bf16_key));
     profile.matrix_flops_per_core_bf16 = found->get<double>();
   }
+  if (auto found = json.find(bf16_method_key); found != json.end()) {
+    if (!found->is_string()) fail(fmt::format("'{}' is not a text", bf16_method_key));
+    profile.bf16_products = found->get<std::string>();
+  }
   return profile;
 }
 
@@ -68,6 +73,7 @@ void save_profile(const DeviceProfile& profile, const std::filesystem::path& pat
   nlohmann::ordered_json json{{"name", profile.name}};
   for (const Rate& rate : rates) json[rate.key] = profile.*rate.field;
   if (profile.matrix_flops_per_core_bf16 > 0) json[bf16_key] = profile.matrix_flops_per_core_bf16;
+  if (!profile.bf16_products.empty()) json[bf16_method_key] = profile.bf16_products;
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   std::ofstream file(path);

@@ -13,6 +13,7 @@ struct DeviceProfile {
   double cores = 2;
   double matrix_flops_per_core = 100e9;      // f32 matrix products, FLOP/s
   double matrix_flops_per_core_bf16 = 0;     // bf16 matrix products; 0: not measured, as f32
+  std::string bf16_products;                 // how they are computed, for people ("oneDNN"); empty: not measured
   double memory_bytes_per_core = 8e9;        // streaming through memory, B/s
   double collective_bytes_per_core = 5e9;    // copying or summing a peer's buffer, B/s
   double collective_latency = 60e-6;         // one rendezvous of a group, s

@@ -75,6 +75,7 @@ struct Plan {
   Program program;
   ArenaLayout arena;
   StepTable<double> step_seconds;  // predicted
+  std::string bf16_products;       // how the profile's machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   std::vector<int> input_values;     // program values of graph inputs, in the order of Graph::inputs

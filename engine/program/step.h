@@ -2,26 +2,13 @@
 
 #include <compare>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "engine/base/step_kind.h"
 #include "engine/graph/graph.h"
 #include "engine/mesh/sharding.h"
 
 namespace shardscope {
-
-// `slice` is local: each device keeps its part of what it already holds.
-enum class StepKind : uint8_t {
-  compute,
-  slice,
-  all_gather,
-  all_reduce,
-  reduce_scatter,
-  all_to_all,
-  collective_permute
-};
-std::string_view name(StepKind kind);
-inline bool is_collective(StepKind kind) { return kind >= StepKind::all_gather; }
 
 // Why an array is moved: op `user` wants it as program value `to`, made from program value `from`.
 struct Cause {

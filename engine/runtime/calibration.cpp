@@ -11,6 +11,7 @@
 #include "engine/ops/equation.h"
 #include "engine/ops/workspace.h"
 #include "engine/runtime/kernels/kernel.h"
+#include "engine/runtime/kernels/matrix_product.h"
 
 namespace shardscope {
 
@@ -22,15 +23,16 @@ struct alignas(64) Line {
   float values[16];
 };
 
+// Of halves (0.5), where it is f32; of halves and zeros, where it is bf16.
 class FloatArray {
  public:
-  explicit FloatArray(Shape shape) : shape_(std::move(shape)), lines_(element_count(shape_) / 16 + 1) {
+  explicit FloatArray(TensorType type) : type_(std::move(type)), lines_(type_.bytes() / sizeof(Line) + 1) {
     for (Line& line : lines_) std::fill_n(line.values, 16, 0.5f);
   }
-  TensorView view() { return {lines_.data(), DType::f32, shape_, shape_, std::vector<int64_t>(shape_.size())}; }
+  TensorView view() { return {lines_.data(), type_.dtype, type_.shape, type_.shape, Shape(type_.shape.size())}; }
 
  private:
-  Shape shape_;
+  TensorType type_;
   std::vector<Line> lines_;
 };
 
@@ -47,10 +49,13 @@ double fastest_seconds(int runs, Work&& work) {
 }
 
 // Seconds of one op whose operands and result have these shapes.
-double op_seconds(const std::string& op, const std::string& equation, const std::vector<Shape>& shapes, int threads) {
-  std::vector<FloatArray> arrays(shapes.begin(), shapes.end());
+double op_seconds(const std::string& op, const std::string& equation, const std::vector<Shape>& shapes, int threads,
+                  DType dtype = DType::f32) {
+  std::vector<FloatArray> arrays;
+  for (const Shape& shape : shapes) arrays.emplace_back(TensorType{shape, dtype});
   const Attributes attributes = EquationAttributes{equation};
-  std::vector<Line> workspace(static_cast<size_t>(matrix_product_workspace_bytes(8192, 2048, 2048, threads) / 64));
+  const int64_t workspace_bytes = matrix_product_workspace_bytes(8192, 2048, 2048, threads, dtype);
+  std::vector<Line> workspace(static_cast<size_t>(workspace_bytes) / sizeof(Line));
   KernelArguments arguments{&attributes,      {arrays[0].view(), arrays[1].view()},        {arrays[2].view()},
                             workspace.data(), static_cast<int64_t>(workspace.size() * 64), threads};
   std::unique_ptr<Kernel> kernel = make_kernel(op, arguments);
@@ -64,7 +69,7 @@ double all_reduce_seconds(int64_t count, int runs) {
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < collective_ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      FloatArray array({count});
+      FloatArray array({{count}});
       CollectivePart part{array.view().data, array.view().data, {count}, DType::f32};
       double own = fastest_seconds(runs, [&] { communicators[static_cast<size_t>(rank)]->all_reduce({&part, 1}); });
       if (rank == 0) seconds = own;
@@ -72,6 +77,19 @@ double all_reduce_seconds(int64_t count, int runs) {
   }
   threads.clear();
   return seconds;
+}
+
+constexpr int64_t rows = 4096, width = 512, hidden = 2048;  // of a layer's products
+
+// FLOP/s of the products of a layer, forward and backward.
+double matrix_flops(int threads, DType dtype) {
+  const auto seconds = [&](const std::string& equation, const std::vector<Shape>& shapes) {
+    return op_seconds("einsum", equation, shapes, threads, dtype);
+  };
+  const double products = seconds("be,ef->bf", {{rows, width}, {width, hidden}, {rows, hidden}}) +
+                          seconds("bf,ef->be", {{rows, hidden}, {width, hidden}, {rows, width}}) +
+                          seconds("be,bf->ef", {{rows, width}, {rows, hidden}, {width, hidden}});
+  return 3 * 2.0 * rows * width * hidden / products;
 }
 
 TransferRates measure_collectives() {
@@ -97,12 +115,11 @@ TransferRates fit_transfer_rates(std::span<const double> bytes, std::span<const 
 DeviceProfile calibrate() {
   DeviceProfile profile = host_profile();
   int cores = static_cast<int>(profile.cores);
-  constexpr int64_t rows = 4096, width = 512, hidden = 2048;
-  double flops = 2.0 * rows * width * hidden;
-  double products = op_seconds("einsum", "be,ef->bf", {{rows, width}, {width, hidden}, {rows, hidden}}, cores) +
-                    op_seconds("einsum", "bf,ef->be", {{rows, hidden}, {width, hidden}, {rows, width}}, cores) +
-                    op_seconds("einsum", "be,bf->ef", {{rows, width}, {rows, hidden}, {width, hidden}}, cores);
-  profile.matrix_flops_per_core = 3 * flops / products / cores;
+  profile.matrix_flops_per_core = matrix_flops(cores, DType::f32) / cores;
+  profile.matrix_flops_per_core_bf16 = matrix_flops(cores, DType::bf16) / cores;
+  MatrixProductShape large{rows, hidden, width, false, false, width, hidden, hidden};
+  large.operands = large.result = DType::bf16;
+  profile.bf16_products = name(matrix_product_method(large));
   constexpr int64_t tokens = 8192;
   double addition = op_seconds("add", "be,be->be", {{tokens, hidden}, {tokens, hidden}, {tokens, hidden}}, cores);
   profile.memory_bytes_per_core = 3.0 * 4 * tokens * hidden / addition / cores;

@@ -1,11 +1,10 @@
 #include "engine/shard/layout_choice.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/base/error.h"
-#include "engine/shard/layout_tables.h"
+#include "engine/shard/choice_cost.h"
 
 namespace shardscope {
 
@@ -18,25 +17,18 @@ constexpr int no_axis = -1;
 constexpr double lowest_price = 0.01, price_factor = 8;
 constexpr int price_raises = 6, price_bisections = 6;
 
-// Seconds of a value's reshards, and its bytes that a device holds from forward to backward.
-struct ValueCost {
-  double seconds = 0;
-  double held = 0;
-  bool regather = false;
-};
-
 class LayoutSearch {
  public:
   LayoutSearch(const LayoutProblem& problem, std::stop_token stop)
       : problem_(problem),
         stop_(stop),
         tables_(problem),
-        limited_(problem.memory_limit_bytes != std::numeric_limits<int64_t>::max()),
+        cost_(tables_, problem.memory_limit_bytes != std::numeric_limits<int64_t>::max()),
         ops_(tables_.ops),
         values_(tables_.values),
         shaken_(ops_.size()),
         tried_ops_(ops_.size()) {
-    if (limited_) limited_ = stored_bytes() <= static_cast<double>(problem.memory_limit_bytes);
+    if (cost_.stored_bytes() > static_cast<double>(problem.memory_limit_bytes)) cost_.stop_limiting();
   }
 
   LayoutChoice run() {
@@ -49,7 +41,7 @@ class LayoutSearch {
       look_as_written();
       if (search() >= best) choose(first);
     }
-    if (limited_ && memory_bytes() > static_cast<double>(problem_.memory_limit_bytes)) fit();
+    if (cost_.limited() && memory_bytes() > static_cast<double>(problem_.memory_limit_bytes)) fit();
     if (stop_.stop_requested()) return {};
     check();
     return result();
@@ -61,7 +53,7 @@ class LayoutSearch {
     int placement;
   };
 
-  PlacementTable& table(const OpNode& op) { return tables_.tables[op.table]; }
+  PlacementTable& table(const OpNode& op) { return tables_.table(op); }
 
   std::vector<int> chosen() const {
     std::vector<int> placements;
@@ -84,7 +76,7 @@ class LayoutSearch {
       changed |= move_ops();
     }
     double total = seconds();
-    if (price_ > 0) total += price_ * held_bytes();
+    if (cost_.price > 0) total += cost_.price * cost_.held_bytes(costs_);
     return total;
   }
 
@@ -96,7 +88,7 @@ class LayoutSearch {
     std::vector<int> fitting;
     double least_seconds = infinity, fitting_price = 0;
     auto fits = [&](double price) {
-      price_ = price;
+      cost_.price = price;
       choose(free);
       search();
       if (memory_bytes() > limit) return false;
@@ -104,7 +96,7 @@ class LayoutSearch {
       if (taken < least_seconds) least_seconds = taken, fitting = chosen(), fitting_price = price;
       return true;
     };
-    double low = 0, high = lowest_price * seconds() / std::max(1.0, held_bytes());
+    double low = 0, high = lowest_price * seconds() / std::max(1.0, cost_.held_bytes(costs_));
     if (fits(high * std::pow(price_factor, price_raises))) {
       for (int raise = 1; raise < price_raises && !fits(high) && !stop_.stop_requested(); ++raise) {
         low = high;
@@ -115,109 +107,24 @@ class LayoutSearch {
         (fits(middle) ? high : low) = middle;
       }
     }
-    limited_ = !fitting.empty();
-    price_ = fitting_price;
-    choose(limited_ ? fitting : free);
+    if (fitting.empty()) cost_.stop_limiting();
+    cost_.price = fitting_price;
+    choose(fitting.empty() ? free : fitting);
   }
 
-  double seconds() {
-    double total = 0;
-    for (const OpNode& op : ops_) total += table(op).seconds(op.chosen) * op.count;
-    for (size_t v = 0; v < values_.size(); ++v) total += costs_[v].seconds * values_[v].count;
-    return total;
-  }
+  double seconds() const { return cost_.seconds(costs_); }
+  double memory_bytes() const { return cost_.memory_bytes(costs_); }
 
   void look_as_written() {
-    start_seconds_ = 0;
-    double largest = 0, held = 0;
-    for (const OpNode& op : ops_) {
-      start_seconds_ += table(op).seconds(op.chosen) * op.count;
-      largest = std::max(largest, table(op).bytes(op.chosen));
-    }
-    for (const ValueNode& value : values_) {
-      const ValueCost cost = value_cost(value, value.start_pin, false);
-      start_seconds_ += cost.seconds * value.count;
-      held += cost.held * value.count;
-    }
-    if (limited_) start_memory_bytes_ = stored_bytes() + held + largest;
+    std::vector<ValueCost> written;
+    for (const ValueNode& value : values_) written.push_back(cost_.value_as_written(value));
+    start_seconds_ = cost_.seconds(written);
+    if (cost_.limited()) start_memory_bytes_ = cost_.memory_bytes(written);
   }
-
-  double held_bytes() const {
-    double total = 0;
-    for (size_t v = 0; v < values_.size(); ++v) total += costs_[v].held * values_[v].count;
-    return total;
-  }
-
-  double stored_bytes() const {
-    double total = 0;
-    for (const ValueNode& value : values_) {
-      if (value.producer < 0) total += tables_.costs.local_bytes(value.type, value.pin) * value.count;
-    }
-    return total;
-  }
-
-  // At the end of forward, with room for the operands and results of the largest op.
-  double memory_bytes() {
-    double largest = 0;
-    for (const OpNode& op : ops_) largest = std::max(largest, table(op).bytes(op.chosen));
-    return stored_bytes() + held_bytes() + largest;
-  }
-
-  ValueCost value_cost(const ValueNode& value) {
-    ValueCost kept = value_cost(value, value.pin, false);
-    if (price_ == 0 || kept.held == 0) return kept;
-    ValueCost again = value_cost(value, value.pin, true);
-    return objective(again) < objective(kept) ? again : kept;
-  }
-
-  // Brings a value from where it is defined to every layout that its uses need. With `regather`, layouts made in
-  // forward are given up before backward.
-  ValueCost value_cost(const ValueNode& value, int pin, bool regather) {
-    std::array<int, 16> made;
-    std::array<bool, 16> saved{};  // made in forward, used in backward
-    size_t count = 1;
-    ValueCost cost{0, 0, regather};
-    const bool forward = value.producer >= 0 && ops_[value.producer].phase == Phase::forward;
-    if (value.producer >= 0) {
-      const OpNode& op = ops_[value.producer];
-      made[0] = table(op).result(op.chosen, value.result);
-      if (pin >= 0 && pin != made[0]) {
-        cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds;
-        made[0] = pin;
-      }
-    } else {
-      made[0] = pin;
-    }
-    size_t made_in_forward = 1;
-    bool backward = false;
-    for (auto [user, operand] : value.uses) {
-      const OpNode& op = ops_[user];
-      if (op.phase != Phase::forward && !backward) {
-        backward = true;
-        if (regather) count = 1;
-        made_in_forward = count;
-      }
-      const int needed = table(op).operand(op.chosen, operand);
-      const LayoutCosts::Source source = tables_.costs.cheapest_source(value.type, {made.data(), count}, needed);
-      if (source.position < 0) return {infinity, 0, false};
-      if (backward) saved[source.position] = true;
-      if (made[source.position] == needed) continue;
-      cost.seconds += source.cost.seconds;
-      if (count < made.size()) made[count++] = needed;
-    }
-    if (!limited_) return cost;
-    for (size_t i = 0; i < made_in_forward; ++i) {
-      const bool stays = i == 0 ? forward : value.producer < 0 || forward;
-      if (saved[i] && stays) cost.held += tables_.costs.local_bytes(value.type, made[i]);
-    }
-    return cost;
-  }
-
-  double objective(const ValueCost& cost) const { return cost.seconds + price_ * cost.held; }
 
   void refresh_all() {
     costs_.resize(values_.size());
-    for (size_t v = 0; v < values_.size(); ++v) costs_[v] = value_cost(values_[v]);
+    for (size_t v = 0; v < values_.size(); ++v) costs_[v] = cost_.value(values_[v]);
     std::fill(shaken_.begin(), shaken_.end(), ++clock_);
   }
 
@@ -239,8 +146,8 @@ class LayoutSearch {
     }
     fresh_.clear();
     for (int v : touched_) {
-      fresh_.push_back(value_cost(values_[v]));
-      const double now = objective(fresh_.back()), before = objective(costs_[v]);
+      fresh_.push_back(cost_.value(values_[v]));
+      const double now = cost_.objective(fresh_.back()), before = cost_.objective(costs_[v]);
       if (now == infinity && before == infinity) continue;
       delta += (now - before) * values_[v].count;
       if (now == infinity) break;
@@ -406,18 +313,17 @@ class LayoutSearch {
     choice.seconds = seconds();
     choice.start_seconds = start_seconds_;
     choice.start_memory_bytes = start_memory_bytes_;
-    if (limited_) choice.memory_bytes = memory_bytes();
-    choice.traded = price_ > 0;
+    if (cost_.limited()) choice.memory_bytes = memory_bytes();
+    choice.traded = cost_.price > 0;
     return choice;
   }
 
   const LayoutProblem& problem_;
   std::stop_token stop_;
   LayoutTables tables_;
-  bool limited_;
+  ChoiceCost cost_;
   std::vector<OpNode>& ops_;
   const std::vector<ValueNode>& values_;
-  double price_ = 0;  // seconds a byte held
   double start_seconds_ = infinity, start_memory_bytes_ = infinity;
   std::vector<ValueCost> costs_;    // as chosen now
   int64_t clock_ = 0;               // counts the moves that were kept

@@ -79,6 +79,8 @@ struct LayoutTables {
   explicit LayoutTables(const LayoutProblem& problem);
   LayoutTables(const LayoutTables&) = delete;
 
+  PlacementTable& table(const OpNode& op) { return tables[op.table]; }
+
   LayoutCosts costs;
   // Orders of the axes that may share a dimension: the mesh's, and those that pins use.
   std::vector<std::vector<AxisIndex>> orders;

@@ -202,7 +202,7 @@ class Lowering {
       } else {
         (section == Section::opening ? opening_ : closing_).add(stage, std::move(step));
       }
-      if (part.kind != ReshardKind::slice) ++stage;
+      if (part.kind != StepKind::slice) ++stage;
       making_[made] = {task_, section, stage};
       source = made;
     }
@@ -212,7 +212,7 @@ class Lowering {
   Step reshard_step(const ReshardStep& part, int source, int made, const Cause& cause) const {
     const ProgramValue &from = lowered_.program.values[source], &to = lowered_.program.values[made];
     Step step;
-    step.kind = step_kind(part.kind);
+    step.kind = part.kind;
     step.phase = phase_;
     step.op = cause.user;
     step.inputs = {source};
@@ -225,21 +225,9 @@ class Lowering {
     double payload = 0;
     step.wire_bytes = wire_bytes(part, from.sharding, mesh_, graph_.type(from.graph_value), &payload);
     step.payload_bytes = static_cast<int64_t>(payload);
-    int64_t read = part.kind == ReshardKind::slice ? to.bytes() : from.bytes();
+    int64_t read = part.kind == StepKind::slice ? to.bytes() : from.bytes();
     step.bytes_touched = static_cast<double>(read + to.bytes());
     return step;
-  }
-
-  static StepKind step_kind(ReshardKind kind) {
-    switch (kind) {
-      case ReshardKind::slice: return StepKind::slice;
-      case ReshardKind::all_gather: return StepKind::all_gather;
-      case ReshardKind::all_reduce: return StepKind::all_reduce;
-      case ReshardKind::reduce_scatter: return StepKind::reduce_scatter;
-      case ReshardKind::all_to_all: return StepKind::all_to_all;
-      case ReshardKind::collective_permute: return StepKind::collective_permute;
-    }
-    return StepKind::slice;
   }
 
   // Inputs and outputs of the tasks. Scalar outputs and the new values of what is stored stay when all is done.

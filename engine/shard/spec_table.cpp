@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/path.h"
 #include "engine/config/name_pattern.h"
 #include "engine/config/place.h"
 
@@ -17,7 +18,7 @@ class TableBuilder {
     if (!sharding_.in.dims.empty()) add_spec("**", {SpecKind::input}, "sharding.in", "", sharding_.in);
     if (!sharding_.out.dims.empty()) add_spec("**", {SpecKind::output}, "sharding.out", "", sharding_.out);
     for (const ParameterSpec& parameter : sharding_.parameters) {
-      add_spec(joined_path(parameter.path), {SpecKind::parameter, SpecKind::state}, parameter_place(parameter), "",
+      add_spec(join_path(parameter.path), {SpecKind::parameter, SpecKind::state}, parameter_place(parameter), "",
                parameter.spec);
     }
     for (const Constraint& constraint : sharding_.constraints)

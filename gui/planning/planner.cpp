@@ -1,5 +1,7 @@
 #include "gui/planning/planner.h"
 
+#include "engine/base/path.h"
+
 namespace shardscope {
 namespace {
 
@@ -7,7 +9,7 @@ template <class T>
 const T* find_by_path(const std::vector<T>& all, const std::unordered_map<std::string, size_t>* index,
                       const std::vector<std::string>& path) {
   if (!index) return nullptr;
-  const auto found = index->find(joined_path(path));
+  const auto found = index->find(join_path(path));
   return found == index->end() ? nullptr : &all[found->second];
 }
 
@@ -87,7 +89,7 @@ Planner::Outcome Planner::run(uint64_t number, const RunConfig& config, std::sto
     }
   }
   std::unordered_map<std::string, size_t> index;
-  for (size_t i = 0; i < outcome.parameters.size(); ++i) index.emplace(joined_path(outcome.parameters[i].path), i);
+  for (size_t i = 0; i < outcome.parameters.size(); ++i) index.emplace(join_path(outcome.parameters[i].path), i);
   outcome.index = std::make_shared<const std::unordered_map<std::string, size_t>>(std::move(index));
   return outcome;
 }

@@ -98,7 +98,7 @@ struct Adder {
     facts.kind = facts.title;
     facts.named = true;
     facts.spec = spec_of(workspace.document.config(), facts.array);
-    facts.shape.assign(std::max<size_t>(facts.spec.dims.size(), 1), 0);
+    facts.shape = Shape(std::max<size_t>(facts.spec.dims.size(), 1));
     if (!ends || !ends->contains(name)) return true;
     if (const ValueLayout* layout = find_layout(*plan, ends->at(name))) add_layout(facts, *plan, *layout);
     return true;

@@ -174,7 +174,7 @@ class ThreadCommunicatorTest : public QObject {
         },
         false);
     for (const Outcome& outcome : outcomes) QCOMPARE(outcome.code, std::string("comm_argument"));
-    QVERIFY2(outcomes[0].text.find("rank 2 called all_gather") != std::string::npos, outcomes[0].text.c_str());
+    QVERIFY2(outcomes[0].text.find("rank 2 called all-gather") != std::string::npos, outcomes[0].text.c_str());
   }
 };
 

@@ -110,9 +110,10 @@ class PlanCheck {
     require(!is_collective(step.kind) || step.group_size > 1, step, "a collective of one device");
   }
 
-  // Parameters and what follows them, inputs, logits and the logits' cotangent are defined where their specs say; a
-  // state is updated where it is stored.
+  // States, inputs, logits and the logits' cotangent are defined where their specs say; a state is updated where it is
+  // stored.
   void pinned_values() const {
+    const std::map<ValueId, PartitionSpec> specs = resolved_specs();
     for (const ParameterPlan& parameter : plan_.parameters) {
       const std::vector<StateId> states = with_followers(parameter.state);
       std::vector<int> stored{parameter.value};
@@ -120,9 +121,10 @@ class PlanCheck {
       require(stored.size() == states.size(), parameter.path.back(), "state is missing");
       for (size_t i = 0; i < stored.size(); ++i) {
         require(stored[i] == stored_value(states[i]), parameter.path.back(), "another state than the graph's");
-        lies_as(stored[i], parameter.spec);
+        const PartitionSpec& spec = specs.at(graph_.states[states[i]].before);
+        lies_as(stored[i], spec);
         const ValueId after = graph_.states[states[i]].after;
-        if (after != no_id) lies_as(only_version(after), parameter.spec);
+        if (after != no_id) lies_as(updated(states[i]), spec);
       }
     }
     for (StateId id = 0; id < state_count(); ++id) {
@@ -130,8 +132,7 @@ class PlanCheck {
       require(!graph_.states[id].trainable || (after != no_id) == plan_.trains(), name(id),
               "is not updated by training, or is updated without");
       if (after == no_id) continue;
-      const int result = only_version(after);
-      require(&buffer(result) == &buffer(stored_value(id)), name(id), "is not updated in place");
+      require(&buffer(updated(id)) == &buffer(stored_value(id)), name(id), "is not updated in place");
     }
     const SpecTargets arrays = spec_targets(graph_);
     const std::vector<ResolvedSpec> specs = resolve_specs(plan_.config.sharding, mesh_, arrays.targets).specs;
@@ -148,6 +149,14 @@ class PlanCheck {
       }
     }
     for (const auto& [name, value] : plan_.metrics) lies_as(value, {});
+  }
+
+  std::map<ValueId, PartitionSpec> resolved_specs() const {
+    const SpecTargets arrays = spec_targets(graph_);
+    const ResolvedSpecs resolved = resolve_specs(plan_.config.sharding, mesh_, arrays.targets);
+    std::map<ValueId, PartitionSpec> specs;
+    for (size_t i = 0; i < arrays.values.size(); ++i) specs[arrays.values[i]] = resolved.specs[i].spec;
+    return specs;
   }
 
   // In every sequence: nobody reads what somebody else has overwritten; a result overwrites an operand of its own step
@@ -305,14 +314,14 @@ class PlanCheck {
   std::vector<int> left_by(Purpose purpose) const {
     std::vector<int> left;
     if (purpose == Purpose::initialise) {
-      for (const State& state : graph_.states) left.push_back(only_version(state.initial));
+      for (const State& state : graph_.states) left.push_back(last_version(state.initial));
       return left;
     }
     left = plan_.input_values;
     for (const Metric& metric : plan_.metrics) left.push_back(metric.value);
     for (StateId id = 0; id < state_count(); ++id) {
-      const bool updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;
-      left.push_back(updated ? only_version(graph_.states[id].after) : stored_value(id));
+      const bool is_updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;
+      left.push_back(is_updated ? updated(id) : stored_value(id));
     }
     return left;
   }
@@ -333,7 +342,8 @@ class PlanCheck {
       for (AxisIndex axis : step.axes) expected.dims[dim].push_back(axis);
     };
     switch (step.kind) {
-      case StepKind::compute: return;
+      case StepKind::compute:
+      case StepKind::barrier: return;
       case StepKind::slice:
         require((from.used_axes() & group) == 0, step, "slices along an axis in use");
         for (int d = 0; d < to.rank; ++d) require(to.dims[d].starts_with(from.dims[d]), step, "a slice that joins");
@@ -406,12 +416,13 @@ class PlanCheck {
     throw Failure(Error{"plan", "an input is not stored", graph_.values[input].name, ""});
   }
 
-  int only_version(ValueId value) const {
+  // A state's new value as it is stored: other layouts come before it.
+  int updated(StateId id) const { return last_version(graph_.states[id].after); }
+
+  int last_version(ValueId value) const {
     int found = -1;
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      if (program_.values[v].graph_value != value) continue;
-      require(found < 0, graph_.values[value].name, "has two versions");
-      found = static_cast<int>(v);
+      if (program_.values[v].graph_value == value) found = static_cast<int>(v);
     }
     require(found >= 0, graph_.values[value].name, "is never made");
     return found;

@@ -13,6 +13,7 @@ namespace shardscope::test {
 
 // Legal runs of a small decoder on random meshes of one to three axes, each parameter, input and output with a random
 // spec that divides: any axis on any dimension, several on one in any order, or named and replicated, or not named.
+// Half of them have rules for what is not named and for the optimizer's state.
 class RandomRuns {
  public:
   explicit RandomRuns(uint32_t seed) : random_(seed) {}
@@ -45,8 +46,10 @@ class RandomRuns {
     config.sharding.in = spec({batch, sequence}, config.mesh_axes);
     config.sharding.out =
         spec({batch, sequence, std::get<int64_t>(*config.model.find("vocab_size"))}, config.mesh_axes);
+    const bool by_rules = below(2);
+    if (by_rules) add_rules(config);
     for (const ParameterInfo& parameter : list_parameters(config)) {
-      if (below(5) == 0) continue;
+      if (below(by_rules ? 2 : 5) == 0) continue;
       config.sharding.parameters.push_back({parameter.path, spec(parameter.type.shape, config.mesh_axes)});
     }
     return config;
@@ -56,6 +59,21 @@ class RandomRuns {
 
  private:
   int64_t pick(const std::vector<int64_t>& choices) { return choices[below(static_cast<int64_t>(choices.size()))]; }
+
+  // Each logical name at most one axis, no axis twice; and the optimizer's state split by size over some axis.
+  void add_rules(RunConfig& config) {
+    LogicalAxes logical;
+    std::vector<std::string> names{"embed", "mlp", "heads", "vocab"};
+    std::shuffle(names.begin(), names.end(), random_);
+    for (size_t axis = 0; axis < config.mesh_axes.size(); ++axis) {
+      logical.axes.push_back({names[axis], {config.mesh_axes[axis].name}});
+    }
+    if (below(2)) config.sharding.rules.push_back({"**", logical});
+    const MeshAxis& axis = config.mesh_axes[static_cast<size_t>(below(static_cast<int64_t>(config.mesh_axes.size())))];
+    const LargestDimension largest{{axis.name}, pick({0, 64, 4096})};
+    config.sharding.rules.push_back({"**", largest, {SpecKind::optimizer_state}});
+    if (below(2)) config.sharding.rules.push_back({"**", largest});
+  }
 
   PartitionSpec spec(const Shape& shape, std::vector<MeshAxis> axes) {
     PartitionSpec result;

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <random>
 
+#include "engine/base/path.h"
 #include "engine/config/run_config.h"
 
 using namespace shardscope;
@@ -90,7 +91,7 @@ class NamePatternTest : public QObject {
       for (int id = 0; id < 6; ++id) {
         if (matches_by_definition(all[static_cast<size_t>(id)], name)) expected.push_back(id);
       }
-      QVERIFY2(ids == expected, (name + " in " + joined_path(all)).c_str());
+      QVERIFY2(ids == expected, (name + " in " + join_path(all)).c_str());
       matched += static_cast<int>(ids.size());
     }
     QVERIFY(matched > 1000);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/base/path.h"
 #include "engine/config/parse.h"
 #include "engine/config/write.h"
 #include "tests/config/random_config.h"
@@ -171,9 +172,9 @@ class OverrideTest : public QObject {
     RunConfig config = preset();
     config.sharding.parameters = {{{"params", "Block_*", "kernel"}, {{{"model"}}}}};
     config = apply_overrides(config, {"sharding.parameters.params.Block_1*.kernel=[\"data\"]"});
-    QCOMPARE(joined_path(find_parameter_spec(config.sharding, {"params", "Block_12", "kernel"})->path),
+    QCOMPARE(join_path(find_parameter_spec(config.sharding, {"params", "Block_12", "kernel"})->path),
              std::string("params/Block_1*/kernel"));
-    QCOMPARE(joined_path(find_parameter_spec(config.sharding, {"params", "Block_2", "kernel"})->path),
+    QCOMPARE(join_path(find_parameter_spec(config.sharding, {"params", "Block_2", "kernel"})->path),
              std::string("params/Block_*/kernel"));
   }
 

@@ -42,7 +42,7 @@ std::vector<T> part(const DataSource& source, const std::string& name, const Box
   return values;
 }
 
-Box whole_box(const Shape& shape) { return {std::vector<int64_t>(shape.size(), 0), shape}; }
+Box whole_box(const Shape& shape) { return {Shape(shape.size()), shape}; }
 
 Box random_box(const Shape& shape, std::mt19937& random) {
   Box box;

@@ -104,7 +104,7 @@ class FactorRuleTest : public QObject {
     QCOMPARE(code_of([] { rule_of({"ab"}, {"a"}, {{2, 3}, {2}}); }), std::string("operand_count"));
     QCOMPARE(code_of([] { rule_of({"ab", "b"}, {"a"}, {{2, 3}, {4}}); }), std::string("shape"));
     QCOMPARE(code_of([] {
-               rule_of({"abcdef", "ghijklm"}, {}, {Shape(6, 1), Shape(7, 1)});
+               rule_of({"abcdef", "ghijkl", "m"}, {}, {Shape(6, 1), Shape(6, 1), Shape(1, 1)});
              }),
              std::string("factor_count"));
     rule_of({"abcdef", "ghijkl"}, {}, {Shape(6, 1), Shape(6, 1)});

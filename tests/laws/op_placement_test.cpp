@@ -20,7 +20,7 @@ bool is_exact(const std::string& op) {
 // Copies the part `box` of a whole array out of it, or adds the part into it.
 template <class Visit>
 void for_each_element(const Box& box, const Shape& shape, Visit visit) {
-  std::vector<int64_t> at(shape.size());
+  Shape at(shape.size());
   int64_t count = element_count(box.size);
   for (int64_t local = 0; local < count; ++local) {
     int64_t rest = local, global = 0;

@@ -63,7 +63,7 @@ inline void run_kernel(const OpDefinition& definition, const Attributes& attribu
 }
 
 inline TensorView whole_view(TestArray& array, const TensorType& type) {
-  return {array.data(), type.dtype, type.shape, type.shape, std::vector<int64_t>(type.shape.size())};
+  return {array.data(), type.dtype, type.shape, type.shape, Shape(type.shape.size())};
 }
 
 // The step of an unpartitioned graph, run op by op on whole arrays: the definition of what every plan must compute.

@@ -25,7 +25,7 @@ class Cluster {
       if ((sharding.partial >> axis) & 1) summed.push_back(axis);
     }
     for (int device = 0; device < mesh.device_count(); ++device) {
-      local_[device] = cut(whole, Box{std::vector<int64_t>(shape.size()), shape}, box(device));
+      local_[device] = cut(whole, Box{Shape(shape.size()), shape}, box(device));
     }
     const std::vector<AxisIndex> axes(summed.begin(), summed.end());
     for (int device = 0; device < mesh.device_count(); ++device) {
@@ -54,14 +54,14 @@ class Cluster {
       const Box target = shard_box(step.result, mesh_, shape_, device);
       const std::vector<int> group = mesh_.group(device, axes);
       switch (step.kind) {
-        case ReshardKind::slice: next[device] = cut(local_[device], box(device), target); break;
-        case ReshardKind::all_reduce:
-        case ReshardKind::reduce_scatter:
-          next[device] = cut(reduced(group, step.reduction), box(device), target);
-          break;
-        case ReshardKind::all_gather:
-        case ReshardKind::all_to_all: next[device] = join(group, target); break;
-        case ReshardKind::collective_permute: next[device] = local_[holder(group, target)]; break;
+        case StepKind::slice: next[device] = cut(local_[device], box(device), target); break;
+        case StepKind::all_reduce:
+        case StepKind::reduce_scatter: next[device] = cut(reduced(group, step.reduction), box(device), target); break;
+        case StepKind::all_gather:
+        case StepKind::all_to_all: next[device] = join(group, target); break;
+        case StepKind::collective_permute: next[device] = local_[holder(group, target)]; break;
+        case StepKind::compute:
+        case StepKind::barrier: qFatal("no step of a reshard");
       }
     }
     local_ = std::move(next);
@@ -74,7 +74,7 @@ class Cluster {
     for (AxisIndex axis = 0; axis < mesh_.axis_count(); ++axis) {
       if ((sharding_.partial >> axis) & 1) summed.push_back(axis);
     }
-    const Box all{std::vector<int64_t>(shape_.size()), shape_};
+    const Box all{Shape(shape_.size()), shape_};
     for (int device = 0; device < mesh_.device_count(); ++device) {
       if (reduced(mesh_.group(device, summed), sharding_.reduction) != cut(whole, all, box(device))) return false;
     }
@@ -110,7 +110,7 @@ class Cluster {
     Array joined(element_count(target.size), std::nan(""));
     for (int device : group) {
       const Box from = box(device);
-      for_each(target, [&](const std::vector<int64_t>& index, int64_t at) {
+      for_each(target, [&](const Shape& index, int64_t at) {
         if (inside(from, index)) joined[at] = local_[device][offset(from, index)];
       });
     }
@@ -124,14 +124,14 @@ class Cluster {
     return group[0];
   }
 
-  static bool inside(const Box& box, const std::vector<int64_t>& index) {
+  static bool inside(const Box& box, const Shape& index) {
     for (size_t d = 0; d < index.size(); ++d) {
       if (index[d] < box.start[d] || index[d] >= box.start[d] + box.size[d]) return false;
     }
     return true;
   }
 
-  static int64_t offset(const Box& box, const std::vector<int64_t>& index) {
+  static int64_t offset(const Box& box, const Shape& index) {
     int64_t at = 0;
     for (size_t d = 0; d < index.size(); ++d) at = at * box.size[d] + index[d] - box.start[d];
     return at;
@@ -140,7 +140,7 @@ class Cluster {
   template <class Visit>
   static void for_each(const Box& box, Visit visit) {
     for (int64_t at = 0; at < element_count(box.size); ++at) {
-      std::vector<int64_t> index(box.start);
+      Shape index(box.start);
       int64_t rest = at;
       for (size_t d = index.size(); d-- > 0;) index[d] += rest % box.size[d], rest /= box.size[d];
       visit(index, at);
@@ -149,7 +149,7 @@ class Cluster {
 
   static Array cut(const Array& array, const Box& from, const Box& target) {
     Array part(element_count(target.size), std::nan(""));
-    for_each(target, [&](const std::vector<int64_t>& index, int64_t at) {
+    for_each(target, [&](const Shape& index, int64_t at) {
       if (inside(from, index)) part[at] = array[offset(from, index)];
     });
     return part;
@@ -317,9 +317,9 @@ class ReshardTest : public QObject {
       const Pair pair = pairs.next(i % 2 == 1);
       bool moved = false;
       for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
-        const bool reduces = step.kind == ReshardKind::all_reduce || step.kind == ReshardKind::reduce_scatter;
+        const bool reduces = step.kind == StepKind::all_reduce || step.kind == StepKind::reduce_scatter;
         QVERIFY2(!reduces || !moved, pair.text().c_str());
-        moved |= !reduces && step.kind != ReshardKind::slice;
+        moved |= !reduces && step.kind != StepKind::slice;
       }
       const bool equal = pair.from == pair.to;
       QCOMPARE(reshard_path(pair.from, pair.to, pair.mesh).empty(), equal);
@@ -332,16 +332,16 @@ class ReshardTest : public QObject {
       const Pair pair = pairs.next(i % 2 == 1);
       Sharding before = pair.from;
       for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
-        const bool splits = step.kind == ReshardKind::reduce_scatter || step.kind == ReshardKind::all_to_all;
-        const bool joins = step.kind == ReshardKind::all_gather || step.kind == ReshardKind::all_to_all;
+        const bool splits = step.kind == StepKind::reduce_scatter || step.kind == StepKind::all_to_all;
+        const bool joins = step.kind == StepKind::all_gather || step.kind == StepKind::all_to_all;
         QCOMPARE(step.split_dim >= 0, splits);
         QCOMPARE(step.concat_dim >= 0, joins);
         QVERIFY(!step.axes.empty());
-        const bool reduces = step.kind == ReshardKind::all_reduce || step.kind == ReshardKind::reduce_scatter;
+        const bool reduces = step.kind == StepKind::all_reduce || step.kind == StepKind::reduce_scatter;
         if (reduces) QCOMPARE(step.reduction, pair.from.reduction);
         if (step.result.partial == 0) QCOMPARE(step.result.reduction, Reduction::sum);
         const int64_t p = group_size(step.axes, pair.mesh);
-        for (int d = 0; d < before.rank && step.kind != ReshardKind::slice; ++d) {
+        for (int d = 0; d < before.rank && step.kind != StepKind::slice; ++d) {
           const int64_t split = d == step.split_dim ? p : 1, joined = d == step.concat_dim ? p : 1;
           QVERIFY2(shard_count(before, pair.mesh, d) * split == shard_count(step.result, pair.mesh, d) * joined,
                    pair.text().c_str());

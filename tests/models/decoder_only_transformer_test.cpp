@@ -9,6 +9,7 @@
 #include <map>
 
 #include "engine/base/error.h"
+#include "engine/base/path.h"
 #include "engine/graph/autodiff.h"
 #include "engine/ops/attention.h"
 #include "engine/ops/equation.h"

@@ -38,6 +38,7 @@ class DeviceProfileTest : public QObject {
     save_profile(profile, path);
     QVERIFY(load_profile(path) == profile);
     profile.matrix_flops_per_core_bf16 = 456.5e9;
+    profile.bf16_products = "oneDNN";
     save_profile(profile, path);
     QVERIFY(load_profile(path) == profile);
   }

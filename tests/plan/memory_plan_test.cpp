@@ -27,7 +27,7 @@ struct Planned {
 
 Planned planned(RandomGraphs& graphs, int threads = 2) {
   Planned result{graphs.next(), {}, {}};
-  const LayoutProblem problem{result.one.graph, result.one.mesh, result.one.rules, result.one.pins, CostRates{}};
+  const LayoutProblem problem{result.one.graph, result.one.mesh, result.one.pins, CostRates{}};
   result.lowered = lower(problem, choose_layouts(problem));
   result.arena = plan_memory(result.program(), result.one.graph, threads);
   return result;

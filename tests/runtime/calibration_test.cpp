@@ -15,6 +15,8 @@ class CalibrationTest : public QObject {
       return std::isfinite(value) && value > 0 && value != unmeasured;
     };
     QVERIFY(is_measured(measured.matrix_flops_per_core, standard.matrix_flops_per_core));
+    QVERIFY(is_measured(measured.matrix_flops_per_core_bf16, standard.matrix_flops_per_core_bf16));
+    QVERIFY(!measured.bf16_products.empty());
     QVERIFY(is_measured(measured.memory_bytes_per_core, standard.memory_bytes_per_core));
     QVERIFY(is_measured(measured.collective_bytes_per_core, standard.collective_bytes_per_core));
     QVERIFY(is_measured(measured.collective_latency, standard.collective_latency));

@@ -47,12 +47,12 @@ class KernelCase {
     return *this;
   }
   // The operand or result added last is the part of a larger array that starts at `offset`.
-  KernelCase& input_part(Shape global_shape, std::vector<int64_t> offset) {
+  KernelCase& input_part(Shape global_shape, Shape offset) {
     inputs_.back().view.global_shape = std::move(global_shape);
     inputs_.back().view.offset = std::move(offset);
     return *this;
   }
-  KernelCase& output_part(Shape global_shape, std::vector<int64_t> offset) {
+  KernelCase& output_part(Shape global_shape, Shape offset) {
     outputs_.back().view.global_shape = std::move(global_shape);
     outputs_.back().view.offset = std::move(offset);
     return *this;
@@ -121,7 +121,7 @@ class KernelCase {
   void add(std::vector<Array>& arrays, const Shape& shape, DType dtype, const void* values) {
     Array array;
     array.view.shape = array.view.global_shape = shape;
-    array.view.offset.assign(shape.size(), 0);
+    array.view.offset = Shape(shape.size());
     array.view.dtype = dtype;
     array.initial.assign(static_cast<size_t>(element_count(shape)), -1e30f);
     if (values && !array.initial.empty())

@@ -87,7 +87,7 @@ void KernelElementwiseTest::dropout_keeps_what_the_generator_says_of_the_whole_a
   const double rate = 0.3;
   for (int trial = 0; trial < 20; ++trial) {
     Shape part;
-    std::vector<int64_t> offset;
+    Shape offset;
     for (int64_t size : whole) {
       part.push_back(random.integer(1, size));
       offset.push_back(random.integer(0, size - part.back()));

@@ -68,10 +68,7 @@ class SmallPlan {
     for (const ReshardStep& hop : reshard_path(from, to, plan.mesh)) {
       std::vector<int> next;
       for (int value : values) next.push_back(add_value(Shape(plan.program.values[value].shape), hop.result));
-      static constexpr StepKind kinds[] = {StepKind::slice,      StepKind::all_gather,
-                                           StepKind::all_reduce, StepKind::reduce_scatter,
-                                           StepKind::all_to_all, StepKind::collective_permute};
-      Step& step = add_step(kinds[static_cast<int>(hop.kind)], values, next, hop.axes);
+      Step& step = add_step(hop.kind, values, next, hop.axes);
       for (MovedArray& array : step.moved) array.split_dim = hop.split_dim, array.concat_dim = hop.concat_dim;
       step.group_size = group_size(hop.axes, plan.mesh);
       step.reduction = hop.reduction;

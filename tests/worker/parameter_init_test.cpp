@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/align.h"
+#include "engine/base/path.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/mesh/box_runs.h"
 #include "engine/mesh/partition_spec.h"
@@ -41,7 +42,7 @@ std::vector<float> drawn(const Attributes& attributes, const Box& box) {
 
 std::vector<float> drawn(const Attributes& attributes) {
   const Shape& shape = attributes.as<InitialiseAttributes>().type.shape;
-  return drawn(attributes, {std::vector<int64_t>(shape.size(), 0), shape});
+  return drawn(attributes, {Shape(shape.size()), shape});
 }
 
 // Of the op that makes a state's first value.

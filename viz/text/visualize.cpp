@@ -17,7 +17,7 @@ constexpr int64_t console_width = 80;
 
 // What one group of devices holds: where its box starts, and which summand of a partial value.
 struct Holding {
-  std::vector<int64_t> start;
+  Shape start;
   int64_t summand = 0;
   auto operator<=>(const Holding&) const = default;
 };
@@ -87,7 +87,7 @@ std::optional<std::string> draw(const Groups& groups, const Sharding& sharding, 
   return draw_table(groups, columns, size);
 }
 
-std::string range_text(const std::vector<int64_t>& start, const Shape& local, const Shape& shape) {
+std::string range_text(const Shape& start, const Shape& local, const Shape& shape) {
   if (shape.empty()) return "the scalar";
   std::vector<std::string> ranges;
   for (size_t dim = 0; dim < shape.size(); ++dim) {

@@ -89,6 +89,11 @@ bool AttentionMask::is_uniform(int64_t q) const {
   return blank || first_allowed_ >= limit(q);
 }
 
+WorkspaceCursor::WorkspaceCursor(const KernelArguments& arguments, int thread)
+    : left_(aligned_share(arguments.workspace_bytes, arguments.threads)) {
+  next_ = static_cast<char*>(arguments.workspace) + thread * left_;
+}
+
 float* WorkspaceCursor::take(int64_t count) {
   const int64_t bytes = round_up(count * static_cast<int64_t>(sizeof(float)));
   if (bytes > left_) throw Failure(Error{"workspace", "the workspace of attention is too small", "", ""});

@@ -73,6 +73,8 @@ class AttentionMask {
 class WorkspaceCursor {
  public:
   WorkspaceCursor(void* begin, int64_t bytes) : next_(static_cast<char*>(begin)), left_(bytes) {}
+  // The part of a kernel's workspace that one of its threads has.
+  WorkspaceCursor(const KernelArguments& arguments, int thread);
   // Throws Failure (code workspace) when too little is left.
   float* take(int64_t count);
   void* rest() const { return next_; }

@@ -19,8 +19,8 @@ struct TensorView {
   DType dtype = DType::f32;
   Shape shape;  // local
   Shape global_shape;
-  std::vector<int64_t> offset;  // zeros where the dimension is whole
-  std::string name = {};        // "operand 1 of einsum", for errors
+  Shape offset;           // zeros where the dimension is whole
+  std::string name = {};  // "operand 1 of einsum", for errors
 
   // The elements, of the type asked for; throws Failure (code dtype) naming the view where they are of another.
   float* f32() const { return static_cast<float*>(elements(DType::f32)); }

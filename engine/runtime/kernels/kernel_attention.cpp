@@ -52,10 +52,8 @@ class AttentionKernel : public Kernel {
         context_(arguments.outputs[0].f32()),
         lse_(arguments.outputs[1].f32()),
         threads_(arguments.threads) {
-    const int64_t share = arguments.workspace_bytes / threads_ / 64 * 64;
     for (int thread = 0; thread < threads_; ++thread) {
-      lanes_.emplace_back(shape_, arguments,
-                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share), thread);
+      lanes_.emplace_back(shape_, arguments, WorkspaceCursor(arguments, thread), thread);
     }
   }
 

@@ -66,10 +66,8 @@ class AttentionGradKernel : public Kernel {
         dkey_(arguments.outputs[1].f32()),
         dvalue_(arguments.outputs[2].f32()),
         threads_(arguments.threads) {
-    const int64_t share = arguments.workspace_bytes / threads_ / 64 * 64;
     for (int thread = 0; thread < threads_; ++thread) {
-      lanes_.emplace_back(shape_, arguments,
-                          WorkspaceCursor(static_cast<char*>(arguments.workspace) + thread * share, share), thread);
+      lanes_.emplace_back(shape_, arguments, WorkspaceCursor(arguments, thread), thread);
     }
   }
 

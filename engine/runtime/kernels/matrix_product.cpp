@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/serial_product.h"
@@ -25,7 +26,7 @@ struct Block {
 
 // Borders of `parts` nearly equal ranges of [0, size), whole vectors where that is possible.
 int64_t border(int64_t size, int64_t part, int64_t parts) {
-  return part == parts ? size : (size + 63) / 64 * part / parts * 64;
+  return part == parts ? size : round_up(size, smallest_share) / smallest_share * part / parts * smallest_share;
 }
 
 // The largest divisor of `threads` that leaves each part of `size` worth a thread.
@@ -94,7 +95,7 @@ struct MatrixProduct::Implementation {
   // Threads that share out rows pack the same B, threads that share out columns copy the same A where it is transposed;
   // packing costs about twice as much as copying.
   Implementation(const MatrixProductShape& shape, int threads, int64_t workspace_bytes)
-      : share(workspace_bytes / threads / 64 * 64) {
+      : share(aligned_share(workspace_bytes, threads)) {
     check_types(shape);
     const MatrixProductMethod method = matrix_product_method(shape);
     const bool columns_first = shape.transpose_a && shape.m < 2 * shape.n;

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace shardscope {
+
+// What a device can do with arrays: compute; `slice`, which is local: it keeps its part of what it already holds; or
+// take part in a collective. `barrier` moves nothing and is no step of a plan.
+enum class StepKind : uint8_t {
+  compute,
+  slice,
+  barrier,
+  all_gather,
+  all_reduce,
+  reduce_scatter,
+  all_to_all,
+  collective_permute
+};
+// "all-gather"
+std::string_view name(StepKind kind);
+inline bool is_collective(StepKind kind) { return kind >= StepKind::barrier; }
+
+}  // namespace shardscope
