@@ -1,5 +1,6 @@
 #include "models/module.h"
 
+#include "engine/base/path.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/registry.h"
 

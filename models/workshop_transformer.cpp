@@ -114,8 +114,8 @@ std::vector<Error> notes(const OptionList& options) {
   const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
   return {
       {"split_heads",
-       fmt::format("the flat ({}, {}) kernel holds all queries, then all keys, then all values: split over n devices "
-                   "its parts are not whole heads of each, and attention has to gather them",
+       fmt::format("the flat ({}, {}) kernel holds all queries, then all keys, then all values: cut into equal parts, "
+                   "none holds the queries, keys and values of its own heads, and attention has to gather them",
                    hidden, 3 * hidden),
        "model.qkv_layout",
        fmt::format("\"heads\": ({}, 3, {}, {}), split along the heads", hidden, heads, hidden / heads)}};

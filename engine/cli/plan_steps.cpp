@@ -44,8 +44,8 @@ class Notation {
     for (int value : step.outputs) results.push_back(array(value));
     for (int value : step.inputs) operands.push_back(array(value));
     if (step.kind != StepKind::compute) {
-      constexpr std::string_view names[] = {"",         "Slice",  "AllGather", "AllReduce", "ReduceScatter",
-                                            "AllToAll", "Permute"};
+      constexpr std::string_view names[] = {"",          "Slice",         "Barrier",  "AllGather",
+                                            "AllReduce", "ReduceScatter", "AllToAll", "Permute"};
       return fmt::format("{} = {}({})", join(results, ", "), names[static_cast<int>(step.kind)], join(operands, ", "));
     }
     const OpDefinition& definition = *graph_.ops[step.op].definition;
@@ -116,10 +116,10 @@ std::string phase_text(const Plan& plan, Phase phase) {
                    {std::string(name(phase))},
                    {"Bytes", TextTable::Align::right},
                    {"Sent", TextTable::Align::right}});
-  std::map<int, std::pair<int, const Step*>> gathered;  // program values of forward collectives, and the step's number
+  std::map<int, std::pair<int, const Step*>> gathered;  // by what it gives: a forward gather's number
   int number = 0, forward_number = 0;
   for (const Step& step : plan.steps()) {
-    if (step.phase == Phase::forward && is_collective(step.kind)) {
+    if (step.phase == Phase::forward && step.kind == StepKind::all_gather) {
       for (int value : step.outputs) gathered[value] = {forward_number + 1, &step};
     }
     forward_number += step.phase == Phase::forward;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/path.h"
 #include "engine/cli/stored_arrays.h"
 #include "engine/compile/compile.h"
 #include "viz/text/metric_text.h"

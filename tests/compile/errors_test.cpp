@@ -108,7 +108,7 @@ class ErrorsTest : public QObject {
     RunConfig config = decoder();
     config.data.name = "normal";
     QVERIFY(faults_of(config) == (Faults{{"data_kind", "data.kind"}}));
-    QCOMPARE(validate(config).at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled"));
+    QCOMPARE(validate(config).at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, zeros"));
     config.data.name = "random_rolled";
     QVERIFY(faults_of(config).empty());
   }

@@ -114,23 +114,21 @@ class SystemPresetsTest : public QObject {
 
   // Of each half block forward gathers what the parallel region takes and scatters what it gives; so does backward.
   void megatrons_sequence_parallelism_gathers_before_and_scatters_after_each_region() {
-    const Plan plan = planned("workshop_sequence_megatron", {"mesh.data=1"});
-    const int64_t activation = 2 * 128 * 768 * 4;
+    const int64_t activation = 128 * 768 * 4;  // one sequence
+    std::vector<std::string> found = collectives(planned("workshop_sequence_megatron", {}), activation);
+    std::erase_if(found, [](const std::string& text) { return text.find(" model ") == std::string::npos; });
     std::vector<std::string> expected = repeated({"all-gather model forward", "reduce-scatter model forward"}, 2);
     append(expected, repeated({"all-gather model backward", "reduce-scatter model backward"}, 2));
-    QVERIFY(collectives(plan, activation) == expected);
+    QVERIFY(found == expected);
   }
 
-  void the_documents_sequence_parallelism_gathers_the_sequence_before_attention_and_splits_it_after() {
-    const Plan plan = planned("workshop_sequence", {});
-    const int64_t whole = 128 * 768 * 4;  // of one data shard's single row
-    QVERIFY(collectives(plan, whole / 2).size() > 0);
-    bool gathered = false;
-    for (const std::string& text : collectives(plan, whole / 2)) {
-      gathered |= text == "all-gather sequence forward";
-      QVERIFY2(!text.starts_with("all-reduce sequence"), text.c_str());
-    }
-    QVERIFY(gathered);
+  // Forward: the norm's result is gathered along the sequence and along the width, that of the output projection split
+  // along both; nothing else moves but sums of the norm and the loss.
+  void the_documents_sequence_parallelism_gathers_before_attention_and_splits_after() {
+    std::vector<std::string> found = collectives(planned("workshop_sequence", {}), 1024);
+    std::erase_if(found, [](const std::string& text) { return !text.ends_with("forward"); });
+    QVERIFY(found == (std::vector<std::string>{"all-gather sequence forward", "all-gather model forward",
+                                               "reduce-scatter model forward"}));
   }
 
   void gather_output_and_input_is_parallel_are_constraints() {
@@ -173,10 +171,12 @@ class SystemPresetsTest : public QObject {
     config.sharding.rules[0].placement =
         LogicalAxes{{{"batch", {"data"}}, {"hidden", {"model"}}, {"embed", {"model"}}}};
     const std::vector<Error> errors = faults(config);
-    QCOMPARE(errors.size(), size_t{1});
-    QCOMPARE(errors[0].code, std::string("axis_conflict"));
-    for (const char* rule : {"axes.hidden", "axes.embed"}) {
-      QVERIFY2(errors[0].message.find(rule) != std::string::npos, errors[0].message.c_str());
+    QVERIFY(!errors.empty());
+    for (const Error& error : errors) {
+      QCOMPARE(error.code, std::string("axis_conflict"));
+      for (const char* rule : {"axes.hidden", "axes.embed"}) {
+        QVERIFY2(error.message.find(rule) != std::string::npos, error.message.c_str());
+      }
     }
   }
 

@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const presets[] = {"parallax_decoder", "parallax_decoder_2"};
-
 std::string read(const fs::path& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -27,6 +25,14 @@ std::string read(const fs::path& path) {
 }
 
 fs::path preset(const std::string& name) { return fs::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"); }
+
+std::vector<std::string> presets() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& file : fs::directory_iterator(preset("x").parent_path())) {
+    names.push_back(file.path().stem());
+  }
+  return names;
+}
 
 std::string code_of(const auto& action) {
   try {
@@ -44,7 +50,7 @@ class WriteTest : public QObject {
 
  private slots:
   void presets_are_written_back_byte_for_byte() {
-    for (const char* name : presets) {
+    for (const std::string& name : presets()) {
       const RunConfig config = load_run_config(preset(name));
       QCOMPARE(write_run_config(config), read(preset(name)));
     }
@@ -110,7 +116,7 @@ class WriteTest : public QObject {
   }
 
   void a_set_spec_keeps_the_order_of_the_file() {
-    for (const char* name : presets) {
+    for (const std::string& name : presets()) {
       const RunConfig whole = load_run_config(preset(name));
       for (const ParameterSpec& parameter : whole.sharding.parameters) {
         RunConfig config = whole;

@@ -22,6 +22,12 @@ bool near(double got, double expected, double tolerance) {
   return std::abs(got - expected) <= tolerance * std::abs(expected) + 1e-6;
 }
 
+// Gradients that are zero but for rounding, which Adam turns into steps: of a fused bias the keys' part; where all
+// tokens are alike, all weights of attention are, whatever queries and keys.
+bool is_rounding(const std::string& name, const std::string& data) {
+  return name.ends_with("qkv_proj/bias") || (data == "zeros" && (name.ends_with("/q") || name.ends_with("/k")));
+}
+
 }  // namespace
 
 // Law 7: the documents' programs in JAX, Flax NNX and Optax, from seeds alone. The golden file is JAX's own output.
@@ -64,7 +70,7 @@ class NnxSystemsParityTest : public QObject {
     const QJsonObject norms = expected["final_norms"].toObject();
     QCOMPARE(static_cast<qsizetype>(training.parameters.size()), norms.size());
     for (const auto& [name, values] : training.parameters) {
-      if (name.ends_with("qkv_proj/bias")) continue;  // the keys' part has a zero gradient but for rounding
+      if (is_rounding(name, config.data.name)) continue;
       const double wanted = norms[QString::fromStdString(name)].toDouble(-1);
       QVERIFY2(near(norm(values), wanted, tolerance),
                qPrintable(QString("%1: norm %2, JAX %3").arg(name.c_str()).arg(norm(values)).arg(wanted)));
