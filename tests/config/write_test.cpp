@@ -71,7 +71,7 @@ class WriteTest : public QObject {
   }
 
   void every_spec_stands_on_one_line() {
-    RunConfig config = load_run_config(preset(presets[0]));
+    RunConfig config = load_run_config(preset("parallax_decoder"));
     config.sharding.parameters[0].spec.dims = {{"data", "model"}, {}, {"x"}};
     const std::string text = write_run_config(config);
     QVERIFY(text.find(R"("embedding": [["data", "model"], null, "x"])") != std::string::npos);
@@ -79,7 +79,7 @@ class WriteTest : public QObject {
   }
 
   void every_rule_and_constraint_stands_on_one_line() {
-    RunConfig config = load_run_config(preset(presets[0]));
+    RunConfig config = load_run_config(preset("parallax_decoder"));
     config.sharding.constraints = {{"**/gelu", {{{"data"}, {}, {"model"}}}}};
     config.sharding.rules = {{"params/Block_*/kernel", PartitionSpec{{{"model"}, {}}}, {SpecKind::parameter}},
                              {"**",
@@ -96,7 +96,7 @@ class WriteTest : public QObject {
   }
 
   void what_no_file_can_say_is_refused() {
-    const RunConfig good = load_run_config(preset(presets[0]));
+    const RunConfig good = load_run_config(preset("parallax_decoder"));
     RunConfig config = good;
     config.optimizer.options[0].second = std::numeric_limits<double>::infinity();
     QCOMPARE(code_of([&] { write_run_config(config); }), std::string("not_finite"));
