@@ -34,4 +34,9 @@ InitialiseAttributes lecun_normal(int64_t fan_in, Shape shape) { return truncate
 
 InitialiseAttributes he_normal(int64_t fan_in, Shape shape) { return truncated_normal(2, fan_in, std::move(shape)); }
 
+InitialiseAttributes xavier_uniform(int64_t fan_in, int64_t fan_out, Shape shape) {
+  const float variance = 2.0f / static_cast<float>(fan_in + fan_out);
+  return {Kind::uniform, std::sqrt(3 * variance), {}, {std::move(shape), DType::f32}};
+}
+
 }  // namespace shardscope

@@ -16,5 +16,7 @@ InitialiseAttributes normal_initialiser(double stddev, Shape shape);
 // Truncated normals with variance 1 / fan_in and 2 / fan_in.
 InitialiseAttributes lecun_normal(int64_t fan_in, Shape shape);
 InitialiseAttributes he_normal(int64_t fan_in, Shape shape);
+// Uniform with variance 2 / (fan_in + fan_out).
+InitialiseAttributes xavier_uniform(int64_t fan_in, int64_t fan_out, Shape shape);
 
 }  // namespace shardscope

@@ -33,7 +33,8 @@ ValueId Linen::parameter(const std::string& name, InitialiseAttributes initialis
   std::vector<std::string> path{"params"};
   path.insert(path.end(), path_.begin(), path_.end());
   path.push_back(name);
-  if (initialiser.kind != Kind::constant) initialiser.key = linen_key(key_from_seed(seed_), path_, counter);
+  const bool drawn = initialiser.kind != Kind::constant && initialiser.kind != Kind::sinusoidal;
+  if (drawn) initialiser.key = linen_key(key_from_seed(seed_), path_, counter);
   State& state =
       graph_->states[graph_->add_state(op_definition("initialise"), std::move(initialiser), "params", std::move(path))];
   state.trainable = true;
@@ -61,8 +62,17 @@ ValueId Linen::embed(ValueId tokens, int64_t vocabulary, int64_t features) const
 }
 
 ValueId Linen::add_positions(ValueId x, const std::string& name, double stddev) const {
+  return add_table(x, name, {Kind::normal, stddev, {}, {}});
+}
+
+ValueId Linen::add_sinusoidal_positions(ValueId x, const std::string& name) const {
+  return add_table(x, name, {Kind::sinusoidal, 10000, {}, {}});
+}
+
+ValueId Linen::add_table(ValueId x, const std::string& name, InitialiseAttributes initialiser) const {
   const Shape shape = graph_->type(x).shape;
-  ValueId positions = parameter(name, normal_initialiser(stddev, {shape[1], shape[2]}), 1, {"length", "embed"});
+  initialiser.type = {{shape[1], shape[2]}, DType::f32};
+  ValueId positions = parameter(name, std::move(initialiser), 1, {"length", "embed"});
   return append_like(x, "add", {x, positions}, EquationAttributes{"bse,se->bse"});
 }
 
@@ -125,15 +135,22 @@ ValueId Linen::dropout(ValueId x, int index) const {
 }
 
 ValueId Linen::self_attention(ValueId x, ValueId valid, int64_t heads) const {
+  return attend(x, {valid, valid}, heads, true, true);
+}
+
+ValueId Linen::open_self_attention(ValueId x, int64_t heads) const { return attend(x, {}, heads, false, false); }
+
+ValueId Linen::attend(ValueId x, const std::vector<ValueId>& masks, int64_t heads, bool causal, bool use_bias) const {
   int64_t features = graph_->type(x).shape.back();
   int64_t head_size = features / heads;
   auto project = [&](const char* name) {
-    return child(name).dense(x, "bse,ehd->bshd", {features, heads, head_size}, {"embed", "heads", "kv"});
+    return child(name).dense(x, "bse,ehd->bshd", {features, heads, head_size}, {"embed", "heads", "kv"}, use_bias);
   };
   ValueId query = project("query"), key = project("key"), value = project("value");
-  ValueId context =
-      append_like(query, "attention", {query, key, value, valid, valid}, AttentionAttributes{true, dropout_of(path_)});
-  return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features}, {"heads", "kv", "embed"});
+  std::vector<ValueId> operands{query, key, value};
+  operands.insert(operands.end(), masks.begin(), masks.end());
+  ValueId context = append_like(query, "attention", operands, AttentionAttributes{causal, dropout_of(path_)});
+  return child("out").dense(context, "bshd,hde->bse", {heads, head_size, features}, {"heads", "kv", "embed"}, use_bias);
 }
 
 ValueId Linen::residual(ValueId x, ValueId y) const {

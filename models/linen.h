@@ -26,6 +26,8 @@ class Linen {
   ValueId embed(ValueId tokens, int64_t vocabulary, int64_t features) const;
   // A learned (s, e) array added to x (b, s, e): self.param(name, normal(stddev)).
   ValueId add_positions(ValueId x, const std::string& name, double stddev) const;
+  // The same, of which the first value is the table of sines and cosines to the base 10000.
+  ValueId add_sinusoidal_positions(ValueId x, const std::string& name) const;
   // flax.linen.Dense and DenseGeneral: einsum with a lecun_normal kernel of `kernel_shape`, whose fan-in is the product
   // of the dimensions that `equation` contracts, and a zero bias over the kernel dimensions that remain.
   // `logical` names the kernel's dimensions; those of the result that stem from x keep x's names.
@@ -38,9 +40,13 @@ class Linen {
   ValueId dropout(ValueId x, int index) const;
   // flax.linen.SelfAttention on x (b, s, e) with a causal mask and a mask of padding: positions with valid > 0 count.
   ValueId self_attention(ValueId x, ValueId valid, int64_t heads) const;
+  // The same without masks and biases.
+  ValueId open_self_attention(ValueId x, int64_t heads) const;
   ValueId residual(ValueId x, ValueId y) const;
 
  private:
+  ValueId attend(ValueId x, const std::vector<ValueId>& masks, int64_t heads, bool causal, bool use_bias) const;
+  ValueId add_table(ValueId x, const std::string& name, InitialiseAttributes initialiser) const;
   ValueId parameter(const std::string& name, InitialiseAttributes initialiser, int64_t counter,
                     std::vector<std::string> logical) const;
   ValueId append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;

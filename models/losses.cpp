@@ -29,6 +29,11 @@ CrossEntropy mean_cross_entropy(Graph& graph, ValueId logits, ValueId labels, Va
   return {results[0], results[1]};
 }
 
+CrossEntropy mean_next_token_cross_entropy(Graph& graph, ValueId logits, ValueId tokens) {
+  const std::vector<ValueId> next = append(graph, "next_token", {tokens});
+  return mean_cross_entropy(graph, logits, next[0], next[1]);
+}
+
 ValueId mean_squared_error(Graph& graph, ValueId x, ValueId y) {
   return append(graph, "squared_error", {x, y}, mean_over(graph, x))[0];
 }

@@ -13,6 +13,10 @@ struct CrossEntropy {
 // rows. Ops are named "loss/...".
 CrossEntropy mean_cross_entropy(Graph& graph, ValueId logits, ValueId labels, ValueId weights = no_id);
 
+// The cross-entropy of predicting tokens[:, 1:] from logits[:, :-1, :] of logits (b, s, v) and tokens i32 (b, s): the
+// means over b x (s - 1) positions. s is at least 2.
+CrossEntropy mean_next_token_cross_entropy(Graph& graph, ValueId logits, ValueId tokens);
+
 // jnp.mean((x - y) ** 2), a scalar.
 ValueId mean_squared_error(Graph& graph, ValueId x, ValueId y);
 

@@ -103,6 +103,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   plan.metrics = metrics(graph, lowered);
   plan.program = std::move(lowered.program);
   plan.totals = total(plan.program, plan.arena, plan.step_seconds);
+  plan.spec_lines = resolved.spec_lines;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
   for (Error& note : model_notes(config)) plan.warnings.push_back(std::move(note));

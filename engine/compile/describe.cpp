@@ -37,6 +37,7 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
                        type.dtype,
                        specs[i].spec,
                        !specs[i].place.empty(),
+                       specs[i].place,
                        to_sharding(specs[i].spec, mesh, static_cast<int>(type.shape.size())),
                        origins[state.before],
                        static_cast<StateId>(i),

@@ -28,6 +28,7 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
   if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
   ResolvedPins result;
   result.warnings = std::move(resolved.warnings);
+  result.spec_lines = std::move(resolved.lines);
   result.states.resize(graph.states.size());
   Pins& pins = result.pins;
   pins.layouts.resize(graph.values.size());

@@ -24,6 +24,7 @@ struct ResolvedPins {
   // before, after and at first.
   Pins pins;
   std::vector<ResolvedSpec> states;  // per state
+  std::vector<SpecLineUse> spec_lines;
   std::vector<Error> warnings;
 };
 // Throws Failure with the errors of the table.

@@ -84,6 +84,7 @@ ForwardGraph build_forward(const RunConfig& config) {
     OptionList options = resolve_options(kind->options, config.data.options, "data", errors);
     context.batch_size = integer_option(options, "batch_size");
     result.batch_known = as_given(errors, before);
+    if (result.batch_known) append(errors, kind->check(options));
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
   }

@@ -43,8 +43,8 @@ const DataInput* DataRequest::find(const std::string& name) const {
 }
 
 const std::vector<DataKind>& all_data_kinds() {
-  static const std::vector<DataKind> kinds = {synthetic_lm_data(), random_rolled_data(), zeros_data(), quadratic_data(),
-                                              normal_data()};
+  static const std::vector<DataKind> kinds = {synthetic_lm_data(), random_rolled_data(), numpy_batches_data(),
+                                              zeros_data(),        quadratic_data(),     normal_data()};
   return kinds;
 }
 
@@ -84,6 +84,7 @@ std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const Dat
   }
   std::vector<Error> errors = check_data(*kind, request);
   const OptionList options = resolve_options(kind->options, data.options, "data", errors);
+  if (errors.empty()) errors = kind->check(options);
   if (!errors.empty()) throw Failure(std::move(errors));
   return kind->make(options, request);
 }

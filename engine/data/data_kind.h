@@ -20,6 +20,8 @@ struct DataKind {
   std::vector<DataInput> (*gives)(const DataRequest& request);
   // For legal options and a request that it serves.
   std::unique_ptr<DataSource> (*make)(const OptionList& options, const DataRequest& request);
+  // Faults between options that are legal each, with places "data.dataset_size".
+  std::vector<Error> (*check)(const OptionList& options) = [](const OptionList&) { return std::vector<Error>{}; };
 };
 
 // All kinds; one line in data_kind.cpp adds one. find_data_kind gives nullptr for an unknown name.

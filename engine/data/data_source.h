@@ -29,6 +29,7 @@ struct DataRequest {
 
 // Where the inputs of a training step come from. Any part of an input, of any step, can be made alone and gives the
 // same elements as that part of the whole: so each rank makes just its own shard, and data do not depend on the mesh.
+// A source serves one thread; steps may come in any order, but those that go on are cheapest.
 class DataSource {
  public:
   virtual ~DataSource() = default;

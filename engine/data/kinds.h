@@ -23,4 +23,10 @@ DataKind quadratic_data();
 // jax.random.normal(split(fold_in(PRNGKey(data.seed), t), n)[i], shape), i in the order of the request.
 DataKind normal_data();
 
+// make_toy_dataset and batch_iter of "Implementing Data Parallelism in JAX": "tokens" are rows of
+// RandomState(data.seed).randint(0, limit, size=(dataset_size, sequence), dtype=int32), the next `batch_size` of them
+// in every step, and after the last whole batch the first again (the document's iterator ends there); "labels" are the
+// tokens shifted left by one with 0 last.
+DataKind numpy_batches_data();
+
 }  // namespace shardscope

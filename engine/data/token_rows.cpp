@@ -19,7 +19,7 @@ class TokenRows : public DataSource {
         last_(last) {}
 
   void fill(const std::string& name, const Box& box, int64_t, std::span<std::byte> bytes) const override {
-    check_token_input(name);
+    require_token_input(name);
     auto* out = reinterpret_cast<int32_t*>(bytes.data());
     const int64_t columns = box.size[1];
     const int64_t first = box.start[1] + (name == "labels" ? 1 : 0);
@@ -47,6 +47,11 @@ class TokenRows : public DataSource {
 
 }  // namespace
 
+void require_token_input(const std::string& name) {
+  if (name == "tokens" || name == "labels") return;
+  throw Failure({"data_kind", "there is no input '" + name + "'", "data.kind", "there are tokens and labels"});
+}
+
 std::vector<DataInput> token_inputs(const DataRequest& request) {
   const DataInput* tokens = request.find("tokens");
   if (!tokens || tokens->type.dtype != DType::i32 || tokens->type.shape.size() != 2) return {};
@@ -54,11 +59,6 @@ std::vector<DataInput> token_inputs(const DataRequest& request) {
   DataInput labels = *tokens;
   labels.name = "labels";
   return {*tokens, labels};
-}
-
-void check_token_input(const std::string& name) {
-  if (name == "tokens" || name == "labels") return;
-  throw Failure({"data_kind", "there is no input '" + name + "'", "data.kind", "there are tokens and labels"});
 }
 
 std::unique_ptr<DataSource> make_token_rows(int64_t seed, const DataInput& tokens, LastLabel last) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/data/data_source.h"
@@ -12,8 +13,8 @@ enum class LastLabel : uint8_t { zero, first_token };
 
 // "tokens" and "labels", alike, where the model asks for tokens i32 (batch, sequence) with a limit; else none.
 std::vector<DataInput> token_inputs(const DataRequest& request);
-// Throws Failure unless `name` is one of the two.
-void check_token_input(const std::string& name);
+// Throws Failure unless the input is "tokens" or "labels".
+void require_token_input(const std::string& name);
 // Tokens drawn by jax.random.randint(PRNGKey(seed), (batch, sequence), 0, limit), the same in every step.
 std::unique_ptr<DataSource> make_token_rows(int64_t seed, const DataInput& tokens, LastLabel last);
 

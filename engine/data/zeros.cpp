@@ -11,7 +11,7 @@ namespace {
 class Zeros : public DataSource {
  public:
   void fill(const std::string& name, const Box&, int64_t, std::span<std::byte> bytes) const override {
-    check_token_input(name);
+    require_token_input(name);
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
   }
   bool same_every_step() const override { return true; }

@@ -8,12 +8,14 @@
 namespace shardscope {
 
 std::string to_string(const AdamAttributes& a) {
-  return fmt::format("learning_rate={}, b1={}, b2={}, eps={}", a.learning_rate, a.b1, a.b2, a.eps);
+  return fmt::format("learning_rate={}, b1={}, b2={}, eps={}, weight_decay={}", a.learning_rate, a.b1, a.b2, a.eps,
+                     a.weight_decay);
 }
 
 namespace {
 
-// optax.adam's update (D. Kingma and J. Ba, 2015): (parameter, gradient, mu, nu) -> (parameter, mu, nu), in place.
+// optax.adam's update (D. Kingma and J. Ba, 2015): (parameter, gradient, mu, nu) -> (parameter, mu, nu), in place;
+// with weight decay optax.adamw's (I. Loshchilov and F. Hutter, 2019), where rate x decay x parameter is taken off too.
 // The step count for the bias correction comes from the training step.
 class Adam : public LabelledOp {
  public:
@@ -26,7 +28,7 @@ class Adam : public LabelledOp {
     attributes.as<AdamAttributes>();
     return elementwise(operands, 4, 3);
   }
-  double flops_per_element() const override { return 12; }
+  double flops_per_element() const override { return 14; }
 };
 
 const Adam adam;

@@ -23,6 +23,7 @@ std::vector<const OpDefinition*> constant_ops();
 std::vector<const OpDefinition*> cast_ops();
 std::vector<const OpDefinition*> rearrange_ops();
 std::vector<const OpDefinition*> stack_ops();
+std::vector<const OpDefinition*> next_token_ops();
 std::vector<const OpDefinition*> initialise_ops();
 std::vector<const OpDefinition*> adam_ops();
 std::vector<const OpDefinition*> sgd_ops();

@@ -9,7 +9,7 @@
 namespace shardscope {
 
 std::string to_string(const InitialiseAttributes& a) {
-  constexpr std::string_view kinds[] = {"constant", "normal", "truncated_normal", "uniform"};
+  constexpr std::string_view kinds[] = {"constant", "normal", "truncated_normal", "uniform", "sinusoidal"};
   return fmt::format("{} scale={}, key={:08x}{:08x}, type={}{}", kinds[static_cast<int>(a.kind)], a.scale, a.key.k0,
                      a.key.k1, name(a.type.dtype), to_string(a.type.shape));
 }
@@ -28,9 +28,13 @@ class Initialise : public LabelledOp {
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType>) const override {
-    const auto& [shape, dtype] = attributes.as<InitialiseAttributes>().type;
+    const InitialiseAttributes& made = attributes.as<InitialiseAttributes>();
+    const auto& [shape, dtype] = made.type;
     if (dtype != DType::f32) {
       throw Failure(Error{"dtype", "initialise of " + std::string(shardscope::name(dtype)), "", "it is made in f32"});
+    }
+    if (made.kind == InitialiseAttributes::Kind::sinusoidal && shape.size() != 2) {
+      throw Failure(Error{"rank", "a sinusoidal array of shape " + to_string(shape), "", "it is (length, features)"});
     }
     return source_labels(shape);
   }

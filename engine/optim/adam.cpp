@@ -1,16 +1,10 @@
-#include "engine/ops/adam.h"
+#include "engine/optim/adam.h"
 
-#include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
-#include "engine/optim/optimizer.h"
 
 namespace shardscope {
 
-namespace {
-
-void append(Graph& graph, const OptionList& options) {
-  const AdamAttributes attributes{real_option(options, "learning_rate"), real_option(options, "b1"),
-                                  real_option(options, "b2"), real_option(options, "eps")};
+void append_adam(Graph& graph, const AdamAttributes& attributes) {
   for (StateId id : graph.trainable()) {
     const StateId mu = add_optimizer_state(graph, id, "mu"), nu = add_optimizer_state(graph, id, "nu");
     State& parameter = graph.states[id];
@@ -23,16 +17,22 @@ void append(Graph& graph, const OptionList& options) {
   }
 }
 
-}  // namespace
+std::vector<OptionDefinition> adam_options() {
+  return {{"learning_rate", 1e-3, true, 0, 1e6, "step size"},
+          {"b1", 0.9, false, 0, 0.999999, "decay of the first moment"},
+          {"b2", 0.999, false, 0, 0.9999999, "decay of the second moment"},
+          {"eps", 1e-8, false, 0, 1, "added to the root of the second moment"}};
+}
+
+AdamAttributes adam_attributes(const OptionList& options) {
+  return {real_option(options, "learning_rate"), real_option(options, "b1"), real_option(options, "b2"),
+          real_option(options, "eps")};
+}
 
 // optax.adam.
 OptimizerDefinition adam_optimizer() {
-  return {"adam",
-          {{"learning_rate", 1e-3, true, 0, 1e6, "step size"},
-           {"b1", 0.9, false, 0, 0.999999, "decay of the first moment"},
-           {"b2", 0.999, false, 0, 0.9999999, "decay of the second moment"},
-           {"eps", 1e-8, false, 0, 1, "added to the root of the second moment"}},
-          append};
+  return {"adam", adam_options(),
+          [](Graph& graph, const OptionList& options) { append_adam(graph, adam_attributes(options)); }};
 }
 
 }  // namespace shardscope

@@ -25,6 +25,7 @@ const OptimizerDefinition* find_optimizer(const std::string& name);
 StateId add_optimizer_state(Graph& graph, StateId parameter, const std::string& name);
 
 OptimizerDefinition adam_optimizer();
+OptimizerDefinition adamw_optimizer();
 OptimizerDefinition sgd_optimizer();
 
 }  // namespace shardscope

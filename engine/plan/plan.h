@@ -15,6 +15,7 @@
 #include "engine/plan/metrics.h"
 #include "engine/program/arena_layout.h"
 #include "engine/program/program.h"
+#include "engine/shard/spec_rules.h"
 
 namespace shardscope {
 
@@ -30,6 +31,7 @@ struct ParameterPlan {
   DType dtype = DType::f32;
   PartitionSpec spec;  // by the run file's table of rules
   bool named = false;  // a rule of it decided
+  std::string place;   // the place of that rule in the run file
   Sharding sharding;
   Origin origin;          // of that spec: the rule that decided it
   StateId state = no_id;  // in the graph
@@ -74,8 +76,9 @@ struct Plan {
   std::shared_ptr<const Graph> graph;
   Program program;
   ArenaLayout arena;
-  StepTable<double> step_seconds;  // predicted
-  std::string bf16_products;       // how the profile's machine computes them; empty where there are none
+  StepTable<double> step_seconds;       // predicted
+  std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
+  std::string bf16_products;            // how the profile's machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   std::vector<int> input_values;     // program values of graph inputs, in the order of Graph::inputs

@@ -9,11 +9,21 @@ namespace shardscope {
 
 namespace {
 
+bool passes_through(const FactorRule& rule, size_t factor) {
+  return std::ranges::all_of(rule.results,
+                             [&](const auto& dims) { return dimension_of(dims, static_cast<int>(factor)) >= 0; });
+}
+
 bool only_passes_through(const FactorRule& rule) {
   for (size_t f = 0; f < rule.factors.size(); ++f) {
-    for (const std::vector<DimensionFactors>& dims : rule.results) {
-      if (dimension_of(dims, static_cast<int>(f)) < 0) return false;
-    }
+    if (!passes_through(rule, f)) return false;
+  }
+  return true;
+}
+
+bool has_all_factors(const FactorRule& rule, const std::vector<DimensionFactors>& dims) {
+  for (size_t f = 0; f < rule.factors.size(); ++f) {
+    if (dimension_of(dims, static_cast<int>(f)) < 0) return false;
   }
   return true;
 }
@@ -40,20 +50,25 @@ class Propagation {
   }
 
   std::vector<Sharding> run() {
-    settle(passing_);
+    settle(passing_, Stage::passing_ops);
     std::vector<OpId> all(passing_.size() + contracting_.size());
     std::merge(passing_.begin(), passing_.end(), contracting_.begin(), contracting_.end(), all.begin());
-    settle(all);
+    for (Stage stage : {Stage::passing_factors, Stage::all_but_broadcasts, Stage::all}) settle(all, stage);
     return std::move(layouts_);
   }
 
  private:
+  enum class Stage : uint8_t { passing_ops, passing_factors, all_but_broadcasts, all };
+
   struct Place {
     ValueId value;
     const std::vector<DimensionFactors>* dims;
+    bool gives = true;  // its axes to the others
   };
 
-  void settle(const std::vector<OpId>& ops) {
+  void settle(const std::vector<OpId>& ops, Stage stage) {
+    stage_ = stage;
+    std::ranges::fill(visited_, 0);
     bool changed = true;
     while (changed) {
       changed = false;
@@ -71,10 +86,15 @@ class Propagation {
     if (!stale) return false;
     const FactorRule& rule = graph_.rule(id);
     places_.clear();
-    for (size_t i = 0; i < op.inputs.size(); ++i) places_.push_back({op.inputs[i], &rule.operands[i]});
+    const bool broadcasts = stage_ != Stage::all && only_passes_through(rule);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const bool gives = !broadcasts || has_all_factors(rule, rule.operands[i]);
+      places_.push_back({op.inputs[i], &rule.operands[i], gives});
+    }
     for (size_t i = 0; i < op.outputs.size(); ++i) places_.push_back({op.outputs[i], &rule.results[i]});
     bool changed = false;
     for (size_t f = 0; f < rule.factors.size(); ++f) {
+      if (stage_ == Stage::passing_factors && !passes_through(rule, f)) continue;
       if (rule.factors[f].splittable) changed |= spread(id, static_cast<int>(f), rule);
     }
     visited_[id] = ++clock_;
@@ -106,10 +126,12 @@ class Propagation {
   bool spread(OpId op, int factor, const FactorRule& rule) {
     AxisList wanted;
     for (const Place& place : places_) {
+      if (!place.gives) continue;
       const AxisList list = factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_);
       if (list.count > wanted.count) wanted = list;
     }
     for (const Place& place : places_) {
+      if (!place.gives) continue;
       const AxisList list = factor_axes(rule, *place.dims, factor, layouts_[place.value], mesh_);
       int common = 0;
       while (common < std::min(list.count, wanted.count) && list.axes[common] == wanted.axes[common]) ++common;
@@ -144,6 +166,7 @@ class Propagation {
   const PropagationObserver& observer_;
   std::vector<Sharding> layouts_;
   std::vector<OpId> passing_, contracting_;
+  Stage stage_ = Stage::passing_ops;
   std::vector<Place> places_;     // of the op that is visited
   int64_t clock_ = 0;             // counts changes and visits
   std::vector<int64_t> changed_;  // per value: when it last got an axis

@@ -14,10 +14,14 @@ using PropagationObserver = std::function<void(ValueId value, int dim, AxisIndex
 
 // Spreads the pinned layouts over the forward ops, after Shardy (openxla/shardy, sharding propagation): per op, the
 // longest compatible list of major axes of a factor goes to every open value that has the factor, if the axes are free
-// there and divide. First through ops that only pass dimensions through, then through contractions too; ops in graph
-// order, then in reverse, until nothing changes. Lists only grow, so it terminates; the order is fixed, so it is
-// deterministic. Where two lists disagree the common major part is taken.
-// Returns a layout for every value that a forward op touches.
+// there and divide. In Shardy's stages:
+//   1. through ops that only pass dimensions through (add, gelu);
+//   2. through the dimensions that any op passes through (batch and columns of a product);
+//   3. through contractions too;
+//   4. and from what is broadcast (a bias, a position table), which until then takes layouts but gives none.
+// In each, ops in graph order, then in reverse, until nothing changes. Lists only grow, so it terminates; the order is
+// fixed, so it is deterministic. Where two lists disagree the common major part is taken. Returns a layout for every
+// value that a forward op touches.
 std::vector<Sharding> propagate(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& pins,
                                 const PropagationObserver& observer = {});
 

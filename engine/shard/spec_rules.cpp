@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "engine/config/name_pattern.h"
 #include "engine/shard/spec_table.h"
@@ -28,12 +29,27 @@ struct Fault {
   int more = 0;
 };
 
+constexpr size_t no_array = std::numeric_limits<size_t>::max();
+constexpr int sample_size = 12;
+
 // A line of the table, with what became of it.
 struct Line {
   TableRule rule;
-  bool matched = false;
+  SpecLineUse use;
+  size_t last_matched = no_array, last_decided = no_array;
   std::vector<bool> entry_matched;
   std::vector<Fault> faults;
+
+  bool matched() const { return use.matched > 0; }
+  void match(size_t array, const std::string& name) {
+    if (last_matched == array) return;
+    last_matched = array;
+    if (++use.matched <= sample_size) use.sample += (use.matched > 1 ? "\n" : "") + name;
+  }
+  void decide(size_t array) {
+    if (last_decided != array) ++use.decided;
+    last_decided = array;
+  }
 
   Fault& fault(Shape key, bool& is_new) {
     auto at = std::find_if(faults.begin(), faults.end(), [&](const Fault& fault) { return fault.key == key; });
@@ -52,7 +68,8 @@ class Resolution {
     order_ = asking_order(table);
     for (TableRule& rule : table) {
       const size_t entries = rule.entries.size();
-      lines_.push_back({std::move(rule), false, std::vector<bool>(entries), {}});
+      SpecLineUse use{rule.place, 0, 0, {}};
+      lines_.push_back({std::move(rule), std::move(use), no_array, no_array, std::vector<bool>(entries), {}});
     }
     for (size_t id = 0; id < order_.size(); ++id) {
       const TableRule& rule = lines_[order_[id]].rule;
@@ -62,11 +79,14 @@ class Resolution {
 
   ResolvedSpecs run() {
     result_.specs.resize(targets_.size());
-    for (size_t t = 0; t < targets_.size(); ++t) resolve(targets_[t], result_.specs[t]);
+    for (array_ = 0; array_ < targets_.size(); ++array_) resolve(targets_[array_], result_.specs[array_]);
     for (size_t t = 0; t < targets_.size(); ++t) {
       if (result_.specs[t].place.empty()) set_default(targets_[t], result_.specs[t]);
     }
-    for (size_t i = 0; i < lines_.size(); ++i) report(lines_[i]);
+    for (Line& line : lines_) {
+      report(line);
+      result_.lines.push_back(std::move(line.use));
+    }
     return std::move(result_);
   }
 
@@ -87,10 +107,10 @@ class Resolution {
     for (int id : ids_) {
       Line& line = lines_[order_[id]];
       if (line.rule.spec) {
-        line.matched = true;
+        line.match(array_, target.name);
         if (!resolved.place.empty()) continue;
         by_spec = true;
-        decided(line.rule, line.rule.place, "", resolved);
+        decided(line, line.rule.place, "", resolved);
         if (is_legal(line, target)) resolved.spec = *line.rule.spec;
       } else if (line.rule.by_size) {
         place_by_size(line, target, by_spec, resolved);
@@ -105,8 +125,9 @@ class Resolution {
     }
   }
 
-  static void decided(const TableRule& rule, const std::string& place, const std::string& text,
-                      ResolvedSpec& resolved) {
+  void decided(Line& line, const std::string& place, const std::string& text, ResolvedSpec& resolved) {
+    const TableRule& rule = line.rule;
+    line.decide(array_);
     if (resolved.place.empty()) {
       resolved.pinned = true;
       resolved.rule = rule.rule;
@@ -136,10 +157,11 @@ class Resolution {
       const auto entry =
           std::find_if(entries.begin(), entries.end(), [&](const RuleAxes& one) { return one.logical == logical; });
       if (entry == entries.end()) continue;
-      line.matched = line.entry_matched[static_cast<size_t>(entry - entries.begin())] = true;
+      line.match(array_, target.name);
+      line.entry_matched[static_cast<size_t>(entry - entries.begin())] = true;
       if (by_spec || !dimensions_[dim].open) continue;
       dimensions_[dim].open = false;
-      decided(line.rule, entry->place, entry->text, resolved);
+      decided(line, entry->place, entry->text, resolved);
       if (target.type.shape[dim] % entry->count != 0) {
         replicated(line, *entry, target, {entry - entries.begin(), target.type.shape[dim]},
                    fmt::format("'{}' of size {}", logical, target.type.shape[dim]));
@@ -176,7 +198,7 @@ class Resolution {
 
   void place_by_size(Line& line, const SpecTarget& target, bool by_spec, ResolvedSpec& resolved) {
     if (target.type.shape.empty() || target.type.bytes() < line.rule.minimum_bytes) return;
-    line.matched = true;
+    line.match(array_, target.name);
     const RuleAxes& entry = line.rule.entries.front();
     const Shape& shape = target.type.shape;
     int largest = -1;
@@ -193,11 +215,11 @@ class Resolution {
     if (by_spec || !any_open) return;
     if (largest >= 0) {
       dimensions_[largest] = {false, &entry, entry.axes};
-      decided(line.rule, line.rule.place, fmt::format("{} ({})", entry.text, largest), resolved);
+      decided(line, line.rule.place, fmt::format("{} ({})", entry.text, largest), resolved);
       return;
     }
     for (Dimension& dimension : dimensions_) dimension.open = false;
-    decided(line.rule, line.rule.place, entry.text, resolved);
+    decided(line, line.rule.place, entry.text, resolved);
     replicated(line, entry, target, shape, fmt::format("no open dimension of {}", to_string(shape)));
   }
 
@@ -244,8 +266,8 @@ class Resolution {
       }
       if (one_section && !fault.errors.empty()) break;
     }
-    if (!line.matched && !one_section) report_unmatched(rule);
-    if (!line.matched || rule.spec) return;
+    if (!line.matched() && !one_section) report_unmatched(rule);
+    if (!line.matched() || rule.spec) return;
     for (size_t i = 0; i < rule.entries.size(); ++i) {
       const RuleAxes& entry = rule.entries[i];
       if (line.entry_matched[i] || rule.by_size) continue;
@@ -303,6 +325,7 @@ class Resolution {
   std::vector<Line> lines_;
   std::vector<int> order_;                         // of asking: lines by the ids of the patterns
   std::array<NamePatterns, kind_count> patterns_;  // by kind
+  size_t array_ = 0;                               // which is at hand
   std::vector<int> ids_;                           // of the array at hand, as the next
   std::vector<Dimension> dimensions_;
   ResolvedSpecs result_;

@@ -30,8 +30,17 @@ struct ResolvedSpec {
   std::string origin;  // for people: "sharding.rules[1]: mlp -> model"
 };
 
+// What a line of the table did.
+struct SpecLineUse {
+  std::string place;   // in the run file: "sharding.rules[1]"
+  int matched = 0;     // arrays that it speaks of, by name, kind and, in rules by them, logical names
+  int decided = 0;     // of these, arrays of which it decided the whole or a dimension
+  std::string sample;  // the first few that it matched, a line each
+};
+
 struct ResolvedSpecs {
   std::vector<ResolvedSpec> specs;  // one for each target
+  std::vector<SpecLineUse> lines;   // in the order of the file
   std::vector<Error> errors;        // in the order of the file
   std::vector<Error> warnings;
   int64_t compared = 0;  // parts of names, with parts of patterns

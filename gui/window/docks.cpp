@@ -11,6 +11,7 @@ Docks::Docks(QMainWindow& window, Workspace& workspace)
       settings_(new SettingsPanel(workspace)),
       inspector_(new InspectorPanel(workspace)),
       problems_(new ProblemsPanel(workspace)),
+      rules_(new RulesPanel(workspace)),
       run_(new RunPanel(workspace.run, workspace.planner, workspace.selection)) {
   window.setDockNestingEnabled(true);
   window.setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
@@ -22,6 +23,7 @@ Docks::Docks(QMainWindow& window, Workspace& workspace)
   bottom_ = add("run", tr("Run"), run_, Qt::BottomDockWidgetArea);
   QDockWidget* problems = add("problems", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
   window.tabifyDockWidget(bottom_, problems);
+  window.tabifyDockWidget(problems, add("rules", tr("Rules"), rules_, Qt::BottomDockWidgetArea));
   left_->raise();
   bottom_->raise();
   connect(problems_, &ProblemsPanel::countChanged, problems, [problems](int errors, int warnings) {
@@ -52,6 +54,10 @@ void Docks::show(QWidget* panel) {
 
 void Docks::focus_place(const QString& place) {
   if (parameters_->focus_place(place)) return show(parameters_);
+  if (place.startsWith("sharding.rules") || place.startsWith("sharding.constraints")) {
+    show(rules_);
+    if (rules_->focus_place(place)) return;
+  }
   show(settings_);
   settings_->focus_place(place);
 }

@@ -8,13 +8,14 @@
 #include "gui/panels/inspector_panel.h"
 #include "gui/panels/parameters_panel.h"
 #include "gui/panels/problems_panel.h"
+#include "gui/panels/rules_panel.h"
 #include "gui/panels/settings_panel.h"
 #include "gui/run/run_panel.h"
 
 namespace shardscope {
 
 // The panels around the pages, each in a dock of the window: Parameters and Settings at the left, the Inspector at the
-// right, Run and Problems below. They take their share of the window's size until a person has sized them.
+// right, Run, Problems and Rules below. They take their share of the window's size until a person has sized them.
 class Docks : public QObject {
   Q_OBJECT
  public:
@@ -48,6 +49,7 @@ class Docks : public QObject {
   SettingsPanel* settings_;
   InspectorPanel* inspector_;
   ProblemsPanel* problems_;
+  RulesPanel* rules_;
   RunPanel* run_;
   std::vector<QDockWidget*> docks_;
   QDockWidget *left_, *right_, *bottom_;

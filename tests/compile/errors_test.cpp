@@ -3,6 +3,7 @@
 
 #include "engine/compile/compile.h"
 #include "tests/compile/preset.h"
+#include "tests/compile/system_preset.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -108,9 +109,35 @@ class ErrorsTest : public QObject {
     RunConfig config = decoder();
     config.data.name = "normal";
     QVERIFY(faults_of(config) == (Faults{{"data_kind", "data.kind"}}));
-    QCOMPARE(validate(config).at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, zeros"));
+    QCOMPARE(validate(config).at(0).hint,
+             std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros"));
     config.data.name = "random_rolled";
     QVERIFY(faults_of(config).empty());
+  }
+
+  void faults_of_the_documents_other_systems_are_located() {
+    const auto faults = [](const char* name, const std::vector<std::string>& settings) {
+      return faults_of(system_run(name, settings));
+    };
+    QVERIFY(faults("tiny_lm_dp", {"model.n_heads=7"}) == (Faults{{"indivisible", "model.d_model"}}));
+    QVERIFY(faults("tiny_lm_dp", {"model.n_heads=3", "model.d_model=33"}) ==
+            (Faults{{"indivisible", "model.d_model"}}));
+    QVERIFY(faults("tiny_lm_dp", {"model.seq_len=1"}) == (Faults{{"out_of_range", "model.seq_len"}}));
+    QVERIFY(faults("tiny_lm_fsdp", {"data.dataset_size=31"}) == (Faults{{"out_of_range", "data.dataset_size"}}));
+    const std::string norm = "sharding.constraints.blocks_*/LayerNorm_0/layer_norm";
+    QVERIFY(
+        faults("tiny_lm_fsdp", {"data.batch_size=12"}) ==
+        (Faults{{"indivisible", norm + "[0]"}, {"indivisible", "sharding.in[0]"}, {"indivisible", "sharding.out[0]"}}));
+    QVERIFY(faults("nnx_gpt2", {"model.num_heads=7"}) == (Faults{{"indivisible", "model.embed_dim"}}));
+    const Faults heads = faults("nnx_gpt2", {"model.num_heads=4", "mesh.batch=1", "mesh.model=8"});
+    QVERIFY(!heads.empty());
+    for (const auto& [code, place] : heads) {
+      QCOMPARE(code, std::string("indivisible"));
+      QVERIFY2(place.starts_with("sharding.parameters.params"), place.c_str());
+    }
+    RunConfig normal = system_run("tiny_lm_fsdp", {});
+    normal.data = {"normal", {{"batch_size", int64_t{32}}}};
+    QVERIFY(faults_of(normal) == (Faults{{"data_kind", "data.kind"}}));
   }
 
   void validate_tells_what_compile_would_throw() {

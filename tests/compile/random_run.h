@@ -11,7 +11,7 @@
 
 namespace shardscope::test {
 
-// Legal runs of a small decoder on random meshes of one to three axes, each parameter, input and output with a random
+// Legal runs of small decoders on random meshes of one to three axes, each parameter, input and output with a random
 // spec that divides: any axis on any dimension, several on one in any order, or named and replicated, or not named.
 // Half of them have rules for what is not named and for the optimizer's state.
 class RandomRuns {
@@ -21,15 +21,27 @@ class RandomRuns {
   RunConfig next() {
     RunConfig config;
     const int64_t heads = pick({2, 4, 6});
-    config.model = {"decoder_only_transformer",
-                    {{"vocab_size", pick({24, 32, 1024})},
-                     {"seq_len", pick({4, 12, 16})},
-                     {"embed_dim", heads * pick({2, 4, 6})},
-                     {"num_layers", pick({1, 2})},
-                     {"num_heads", heads},
-                     {"dropout_rate", 0.25}}};
-    config.data = {"synthetic_lm", {{"batch_size", pick({4, 6, 12, 24})}}};
-    config.optimizer = {"adam", {{"learning_rate", 1e-3}}};
+    const int64_t width = heads * pick({2, 4, 6}), layers = pick({1, 2});
+    const OptionList sizes{{"vocab_size", pick({24, 32, 1024})}, {"seq_len", pick({4, 12, 16})}};
+    const OptionList data{{"batch_size", pick({4, 6, 12, 24})}};
+    switch (below(3)) {
+      case 0:
+        config.model = {"decoder_only_transformer", sizes};
+        add(config.model.options,
+            {{"embed_dim", width}, {"num_layers", layers}, {"num_heads", heads}, {"dropout_rate", 0.25}});
+        config.data = {"synthetic_lm", data};
+        break;
+      case 1:
+        config.model = {"nnx_gpt2", sizes};
+        add(config.model.options, {{"embed_dim", width}, {"num_layers", layers}, {"num_heads", heads}});
+        config.data = {"random_rolled", data};
+        break;
+      default:
+        config.model = {"tiny_lm", sizes};
+        add(config.model.options, {{"d_model", width}, {"n_layers", layers}, {"n_heads", heads}, {"d_ff", 2 * width}});
+        config.data = {"numpy_batches", data};
+    }
+    config.optimizer = {below(2) ? "adam" : "adamw", {{"learning_rate", 1e-3}}};
     config.deterministic = below(3) > 0;
     config.sharding.mode = below(2) ? LayoutMode::cheapest : LayoutMode::as_written;
     const char* const names[] = {"data", "model", "expert"};
@@ -59,6 +71,10 @@ class RandomRuns {
 
  private:
   int64_t pick(const std::vector<int64_t>& choices) { return choices[below(static_cast<int64_t>(choices.size()))]; }
+
+  static void add(OptionList& options, const OptionList& more) {
+    options.insert(options.end(), more.begin(), more.end());
+  }
 
   // Each logical name at most one axis, no axis twice; and the optimizer's state split by size over some axis.
   void add_rules(RunConfig& config) {

@@ -19,7 +19,14 @@ struct SystemPreset {
 };
 
 inline const std::vector<SystemPreset>& system_presets() {
+  const std::vector<std::string> small_tiny_lm{"model.vocab_size=64", "model.seq_len=16", "model.d_model=32",
+                                               "model.n_layers=2",    "model.d_ff=64",    "data.batch_size=16"};
   static const std::vector<SystemPreset> presets{
+      {"tiny_lm_dp", small_tiny_lm, 1},
+      {"tiny_lm_fsdp", small_tiny_lm, 1},
+      {"nnx_gpt2",
+       {"model.vocab_size=64", "model.seq_len=16", "model.embed_dim=32", "model.ff_dim=64", "model.num_heads=8",
+        "data.batch_size=16"}},
       {"mintext_mlp", {"data.batch_size=16"}},
       {"mintext_transformer",
        {"model.vocab_size=32", "model.seq_len=8", "model.d_model=16", "model.num_heads=8", "model.kv_heads=8",

@@ -151,6 +151,23 @@ class DataKindTest : public QObject {
     }
   }
 
+  // After the last whole batch the first comes again.
+  void numpy_batches_are_numpys_rows_one_batch_after_the_other() {
+    const Json golden = Json::parse(std::ifstream(SHARDSCOPE_SOURCE_DIR "/tests/golden/prng.json"));
+    const Json& item = golden["numpy_randint"][0];
+    const std::vector<int32_t> values = item["values"].get<std::vector<int32_t>>();
+    NamedOptions data = named("numpy_batches", 2, item["seed"]);
+    data.options.emplace_back("dataset_size", int64_t{5});
+    const auto source = make_data_source(data, text(2, 5, item["n"]));
+    for (int64_t step : {0, 1, 0, 3, 2, 101}) {
+      const auto first = values.begin() + step % 2 * 10;
+      const std::vector<int32_t> expected(first, first + 10);
+      QCOMPARE(part<int32_t>(*source, "tokens", {{0, 0}, {2, 5}}, step), expected);
+      const std::vector<int32_t> labels = part<int32_t>(*source, "labels", {{0, 0}, {2, 5}}, step);
+      for (size_t i = 0; i < labels.size(); ++i) QCOMPARE(labels[i], i % 5 == 4 ? 0 : expected[i + 1]);
+    }
+  }
+
   void any_box_of_any_step_has_the_elements_of_the_whole() {
     std::mt19937 random(1);
     for (const DataKind& kind : all_data_kinds()) {
@@ -226,7 +243,7 @@ class DataKindTest : public QObject {
     QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
     errors = faults(named("normal", 4, 0), text(4, 8, 16));
     QVERIFY(errors.at(0).message.find("tokens i32 (4, 8)") != std::string::npos);
-    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, zeros"));
+    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros"));
 
     DataRequest mixed = text(4, 8, 16);
     mixed.inputs.push_back(images.inputs[0]);
@@ -251,6 +268,8 @@ class DataKindTest : public QObject {
     QCOMPARE(first_fault({"synthetic_ml", {}}, request), std::string("unknown_data_kind at data.kind"));
     QVERIFY(first_fault({"normal", {{"batch_size", int64_t{4}}, {"sead", int64_t{1}}}}, regression(4))
                 .ends_with("data.sead"));
+    const NamedOptions few{"numpy_batches", {{"batch_size", int64_t{4}}, {"dataset_size", int64_t{3}}}};
+    QCOMPARE(first_fault(few, request), std::string("out_of_range at data.dataset_size"));
     for (const DataKind& kind : all_data_kinds()) {
       const DataRequest fit = fitting(kind, {request, regression(4), pairs(4)});
       QCOMPARE(first_fault({kind.name, {}}, fit), std::string("missing_key at data.batch_size"));

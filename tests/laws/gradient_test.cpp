@@ -40,6 +40,9 @@ ValueId weighted_cross_entropy(Graph& graph, ValueId logits, ValueId labels) {
   const ValueId weights = graph.add_input("weights", {{batch, sequence}, DType::f32});
   return mean_cross_entropy(graph, logits, labels, weights).loss;
 }
+ValueId next_token_cross_entropy(Graph& graph, ValueId logits, ValueId) {
+  return mean_next_token_cross_entropy(graph, logits, graph.inputs.at("tokens")).loss;
+}
 ValueId squared_error(Graph& graph, ValueId logits, ValueId) {
   return mean_squared_error(graph, logits, graph.add_input("target", graph.type(logits)));
 }
@@ -169,6 +172,10 @@ std::vector<NamedNetwork> networks() {
        [](Graph&, const Linen& m, ValueId x, ValueId) { return m.residual(m.child("Norm_0").layer_norm(x), x); }},
       {"attention", 0,
        [](Graph&, const Linen& m, ValueId x, ValueId tokens) { return m.self_attention(x, tokens, 2); }},
+      {"attention without mask and bias", 0,
+       [](Graph&, const Linen& m, ValueId x, ValueId) { return m.open_self_attention(x, 2); }},
+      {"sinusoids", 0,
+       [](Graph&, const Linen& m, ValueId x, ValueId) { return m.add_sinusoidal_positions(x, "pos_emb"); }},
       {"attention_dropout", 0.4,
        [](Graph&, const Linen& m, ValueId x, ValueId tokens) { return m.self_attention(x, tokens, 2); }},
       {"dropout", 0.4, [](Graph&, const Linen& m, ValueId x, ValueId) { return m.dropout(x, 0); }},
@@ -180,6 +187,7 @@ std::vector<NamedNetwork> networks() {
       {"rearrange", 0, through_heads},
       {"cast", 0, cast_to_itself},
       {"weighted cross-entropy", 0, no_layer, weighted_cross_entropy},
+      {"next-token cross-entropy", 0, no_layer, next_token_cross_entropy},
       {"squared error", 0, no_layer, squared_error},
       {"sum of two losses", 0, no_layer, two_losses},
   };

@@ -47,6 +47,7 @@ inline std::vector<OpCase> small_op_cases() {
       {"stack", {x, x, x}, StackAttributes{0, 3}, {}},
       {"unstack", {array({4, 8, 3, 16})}, StackAttributes{2, 3}, {}},
       {"unstack", {half({4, 8, 16, 3})}, StackAttributes{3, 3}, {}},
+      {"next_token", {ids}, {}, {}},
       {"scale", {x}, ScaleAttributes{-2.5}, {}},
       {"cast", {x}, CastAttributes{DType::bf16}, {}},
       {"cast", {half({4, 8, 16})}, CastAttributes{DType::f32}, {}},
@@ -77,11 +78,14 @@ inline std::vector<OpCase> small_op_cases() {
       {"squared_error_grad", {x, x, scalar}, mean, {}},
       {"adam", {array({8, 16}), array({8, 16}), array({8, 16}), array({8, 16})}, AdamAttributes{}, {}},
       {"sgd", {array({8, 16}), array({8, 16}), array({8, 16})}, SgdAttributes{}, {}},
+      {"adam", {features, features, features, features}, AdamAttributes{0.1, 0.9, 0.999, 1e-8, 0.2}, {}},
   };
   for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
     all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), x}, {}});
     all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), array({12})}, {}});
   }
+  const TensorType table = array({12, 16});
+  all.push_back({"initialise", {}, InitialiseAttributes{Kind::sinusoidal, 1e4, {}, table}, {}});
   // Each key head serves one, two or all four query heads.
   for (const TensorType& key : {k, two, one}) {
     for (const AttentionAttributes& attributes : {causal, open, dropping}) {

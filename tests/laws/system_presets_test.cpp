@@ -23,6 +23,7 @@ const ThreadTraining& serial(const SystemPreset& preset) {
 
 // The keys' part of a fused (3, heads, size) bias is its second third.
 bool is_key_bias(const std::string& name, size_t index, size_t count) {
+  if (name.ends_with("/key/bias")) return true;
   return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
 }
 

@@ -20,10 +20,11 @@ struct Family {
 
 Family adam() {
   const AdamAttributes a{};
-  [[maybe_unused]] const auto& [rate, b1, b2, eps] = a;
+  [[maybe_unused]] const auto& [rate, b1, b2, eps, decay] = a;
   return {"adam",
           {a, AdamAttributes{next(rate), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
-           AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)}}};
+           AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)},
+           AdamAttributes{rate, b1, b2, eps, next(decay)}}};
 }
 
 std::vector<StepKey> step_keys() {

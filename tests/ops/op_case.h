@@ -48,6 +48,7 @@ inline std::vector<OpCase> op_cases() {
   const LayerNormAttributes norm{1e-6, 24};
   const ScaleAttributes mean{0.5};
   const InitialiseAttributes normal{InitialiseAttributes::Kind::normal, 0.02, {0, 1}, {{12, 24}, DType::f32}};
+  const InitialiseAttributes sinusoidal{InitialiseAttributes::Kind::sinusoidal, 1e4, {}, {{12, 24}, DType::f32}};
   return {{"embedding", {tokens({12, 6}), array({36, 24})}, {}, {1}},
           {"embedding", {tokens({12, 6}), half({36, 24})}, {}, {1}},
           {"embedding_grad", {tokens({12, 6}), x}, EmbeddingGradAttributes{36}, {}},
@@ -70,6 +71,7 @@ inline std::vector<OpCase> op_cases() {
           {"stack", {x, x, x}, StackAttributes{2, 3}, {0, 1, 2}},
           {"unstack", {array({12, 6, 3, 24})}, StackAttributes{2, 3}, {0}},
           {"unstack", {half({12, 6, 3, 24})}, StackAttributes{2, 3}, {0}},
+          {"next_token", {tokens({12, 6})}, {}, {}},
           {"scale", {x}, ScaleAttributes{3}, {0}},
           {"scale", {scalar}, ScaleAttributes{3}, {0}},
           {"cast", {x}, CastAttributes{DType::bf16}, {0}},
@@ -77,6 +79,7 @@ inline std::vector<OpCase> op_cases() {
           {"constant", {}, ConstantAttributes{1, scalar}, {}},
           {"constant", {}, ConstantAttributes{2.5, x}, {}},
           {"initialise", {}, normal, {}},
+          {"initialise", {}, sinusoidal, {}},
           {"gelu", {x}, {}, {0}},
           {"gelu", {array({6, 12})}, {}, {0}},
           {"gelu_grad", {x, x}, {}, {}},

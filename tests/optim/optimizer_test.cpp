@@ -117,6 +117,19 @@ class OptimizerTest : public QObject {
       }
     }
   }
+
+  void adamw_is_adam_with_weight_decay() {
+    OptionList with_decay = options;
+    with_decay.emplace_back("weight_decay", 0.25);
+    Trained made = trained(), plain = trained();
+    find_optimizer("adamw")->append(made.graph, with_decay);
+    find_optimizer("adam")->append(plain.graph, options);
+    QCOMPARE(made.graph.ops.size(), plain.graph.ops.size());
+    for (StateId id : made.graph.trainable()) {
+      const Op& update = made.graph.ops[made.graph.values[made.graph.states[id].after].producer];
+      QVERIFY(update.attributes == Attributes(AdamAttributes{0.5, 0.8, 0.9, 1e-3, 0.25}));
+    }
+  }
 };
 
 QTEST_APPLESS_MAIN(OptimizerTest)

@@ -198,6 +198,28 @@ class PropagationTest : public QObject {
   }
 
   // x is (h, d) = (4, 6): a and b split whole heads, c splits what is inside one.
+  // x (8, 8) -> gelu -> + table (8) -> gelu, the table split: nothing else speaks of its dimension, or x does of rows.
+  void what_is_broadcast_takes_layouts_at_once_and_gives_its_own_last() {
+    const Mesh mesh({{"a", 4}});
+    Bench bench(mesh);
+    const ValueId x = bench.input({8, 8}), table = bench.input({8});
+    const ValueId y = bench.apply("add", {bench.apply("gelu", {x}), table}, EquationAttributes{"ij,j->ij"});
+    const ValueId z = bench.apply("einsum", {y, bench.input({8, 8})}, EquationAttributes{"ij,kj->ik"});
+    RandomGraph one = bench.done();
+    Sharding split = Sharding::replicated(1);
+    split.dims[0] = axes({0});
+    one.pins[table] = split;
+    QVERIFY(layouts_of(one)[x] == rows({}, {0}));
+    for (ValueId value : {x, z}) {
+      RandomGraph other = one;
+      other.pins[value] = rows({0}, {});
+      for (ValueId all : {x, y, z}) QVERIFY(layouts_of(other)[all] == rows({0}, {}));
+    }
+    one.pins[table].reset();
+    one.pins[x] = rows({}, {0});
+    QVERIFY(layouts_of(one)[table] == split);
+  }
+
   void splitting_heads_carries_head_axes_both_ways_and_inner_axes_only_when_heads_are_single() {
     struct Row {
       Sharding joined, split;

@@ -354,6 +354,35 @@ class SpecRulesTest : public QObject {
     }
   }
 
+  void each_line_tells_how_many_arrays_it_matched_and_decided() {
+    const std::vector<SpecTarget> targets = decoder_targets(2);
+    const ResolvedSpecs resolved = resolve_specs(sharding(R"({
+      "in": ["data"],
+      "parameters": {"params": {"SelfAttentionBlock_0": {"MLP_0": {"Dense_0": {"kernel": [null, "model"]}}}}},
+      "constraints": {"**/gelu": []},
+      "rules": [{"names": "**/kernel", "axes": {"mlp": "model"}}, {"largest": "data"}]})"),
+                                                 mesh, targets);
+    const auto parameters = std::ranges::count(targets, SpecKind::parameter, &SpecTarget::kind);
+    const auto inputs = std::ranges::count(targets, SpecKind::input, &SpecTarget::kind);
+    struct Line {
+      const char* place;
+      int64_t matched, decided;
+    };
+    // Of four kernels with a dimension mlp one is named; by size all others are decided, or what mlp left of them.
+    const std::vector<Line> expected = {{"sharding.in", inputs, inputs},
+                                        {"sharding.parameters.params.SelfAttentionBlock_0.MLP_0.Dense_0.kernel", 1, 1},
+                                        {"sharding.constraints.**/gelu", 2, 2},
+                                        {"sharding.rules[0]", 4, 3},
+                                        {"sharding.rules[1]", parameters, parameters - 1}};
+    QCOMPARE(resolved.lines.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      QCOMPARE(resolved.lines[i].place, std::string(expected[i].place));
+      QCOMPARE(int64_t{resolved.lines[i].matched}, expected[i].matched);
+      QCOMPARE(int64_t{resolved.lines[i].decided}, expected[i].decided);
+    }
+    QVERIFY(resolved.lines[2].sample.starts_with("SelfAttentionBlock_0/MLP_0/gelu\n"));
+  }
+
   void one_axis_on_two_dimensions_by_two_rules_is_an_error_that_names_both() {
     const std::vector<SpecTarget> targets = decoder_targets(3);
     const ResolvedSpecs resolved = resolve_specs(

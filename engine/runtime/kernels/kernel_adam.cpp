@@ -13,6 +13,10 @@ struct Moment {
   float decay, fresh, correction;  // new = decay * old + fresh * sample; unbiased = new / correction
 };
 
+struct Rate {
+  float rate, eps, decay;
+};
+
 struct State {
   float* parameter;
   const float* gradient;
@@ -20,8 +24,7 @@ struct State {
   float* nu;
 };
 
-SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, float rate, float eps, int64_t begin,
-                                     int64_t end) {
+SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     const float g = s.gradient[i];
@@ -29,7 +32,8 @@ SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, float
     const float nu = second.fresh * (g * g) + second.decay * s.nu[i];
     s.mu[i] = mu;
     s.nu[i] = nu;
-    s.parameter[i] -= rate * ((mu / first.correction) / (std::sqrt(nu / second.correction) + eps));
+    const float step = (mu / first.correction) / (std::sqrt(nu / second.correction) + r.eps);
+    s.parameter[i] -= r.rate * (step + r.decay * s.parameter[i]);
   }
 }
 
@@ -42,16 +46,19 @@ class AdamKernel : public Kernel {
         threads_(arguments.threads),
         b1_(arguments.attributes->as<AdamAttributes>().b1),
         b2_(arguments.attributes->as<AdamAttributes>().b2),
-        rate_(static_cast<float>(arguments.attributes->as<AdamAttributes>().learning_rate)),
-        eps_(static_cast<float>(arguments.attributes->as<AdamAttributes>().eps)) {}
+        rate_(rate(arguments.attributes->as<AdamAttributes>())) {}
 
   void run(const StepContext& context) override {
     const Moment first = moment(b1_, context.step + 1), second = moment(b2_, context.step + 1);
     parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate_, eps_, begin, end); });
+                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate_, begin, end); });
   }
 
  private:
+  static Rate rate(const AdamAttributes& a) {
+    return {static_cast<float>(a.learning_rate), static_cast<float>(a.eps), static_cast<float>(a.weight_decay)};
+  }
+
   // Optax takes 1 - decay in double and the power in float; 1 - b2 ^ t has few digits at first, so that shows.
   static Moment moment(double decay, int64_t t) {
     const float single = static_cast<float>(decay);
@@ -62,7 +69,7 @@ class AdamKernel : public Kernel {
   int64_t count_;
   int threads_;
   double b1_, b2_;
-  float rate_, eps_;
+  Rate rate_;
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ std::vector<NamedKernel> gelu_kernels();
 std::vector<NamedKernel> initialise_kernels();
 std::vector<NamedKernel> layer_norm_kernels();
 std::vector<NamedKernel> layer_norm_grad_kernels();
+std::vector<NamedKernel> next_token_kernels();
 std::vector<NamedKernel> rearrange_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
 std::vector<NamedKernel> relu_kernels();

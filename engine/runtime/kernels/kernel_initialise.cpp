@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "engine/ops/initialise.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -43,13 +44,26 @@ class InitialiseKernel : public Kernel {
 
   void fill(uint64_t first, std::span<float> out) const {
     const float scale = static_cast<float>(attributes_.scale);
-    if (attributes_.kind == Kind::uniform) return fill_uniform(attributes_.key, first, -scale, scale, out);
+    if (attributes_.kind == Kind::sinusoidal) return fill_sinusoidal(first, out);
     if (attributes_.kind == Kind::truncated_normal) {
       fill_truncated_normal(attributes_.key, first, -2, 2, out);
+    } else if (attributes_.kind == Kind::uniform) {
+      fill_uniform(attributes_.key, first, -1, 1, out);
     } else {
       fill_normal(attributes_.key, first, out);
     }
     for (float& value : out) value *= scale;
+  }
+
+  void fill_sinusoidal(uint64_t first, std::span<float> out) const {
+    const auto features = static_cast<uint64_t>(attributes_.type.shape.back());
+    const float rate = -(std::log(static_cast<float>(attributes_.scale)) / static_cast<float>(features));
+    for (size_t i = 0; i < out.size(); ++i) {
+      const uint64_t row = (first + i) / features, column = (first + i) % features;
+      const float frequency = std::exp(rate * static_cast<float>(column - column % 2));
+      const double angle = static_cast<float>(row) * frequency;
+      out[i] = static_cast<float>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
   }
 
   InitialiseAttributes attributes_;

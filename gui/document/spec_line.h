@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "engine/config/placement_text.h"
+#include "gui/document/document.h"
+
+namespace shardscope {
+
+// A line of the run file's table of specs (engine/shard/spec_rules.h), by its section and its number there.
+struct SpecLine {
+  enum class Section : uint8_t { input, output, parameters, constraints, rules };
+  Section section = Section::rules;
+  size_t index = 0;
+  bool operator==(const SpecLine&) const = default;
+};
+
+// All of them, in the order of the table.
+std::vector<SpecLine> spec_lines(const ShardingConfig& sharding);
+QString place_of(const ShardingConfig& sharding, SpecLine line);
+std::string names_of(const ShardingConfig& sharding, SpecLine line);
+std::vector<SpecKind> kinds_of(const ShardingConfig& sharding, SpecLine line);
+RulePlacement placement_of(const ShardingConfig& sharding, SpecLine line);
+// Constraints and rules can be renamed, moved, added and removed here; the others are tied to their arrays.
+bool is_free(SpecLine line);
+
+// Edits, each undoable. What does not fit a line (another placement than a spec for an input, say) changes nothing and
+// gives false.
+bool set_placement(Document& document, SpecLine line, RulePlacement placement);
+bool set_names(Document& document, SpecLine line, std::string names);
+bool set_kinds(Document& document, SpecLine line, std::vector<SpecKind> kinds);
+void add_rule(Document& document, size_t index);  // replicates all parameters that nothing before it decides
+void add_constraint(Document& document, std::string activation, int rank);  // whole on every device, to be changed
+bool remove_line(Document& document, SpecLine line);
+bool move_line(Document& document, SpecLine line, int by);
+
+}  // namespace shardscope

@@ -1,0 +1,166 @@
+#include "gui/panels/rules_panel.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QVBoxLayout>
+
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/panels/rules_delegate.h"
+#include "gui/workspace/array_facts.h"
+
+namespace shardscope {
+
+RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      model_(new RulesModel(workspace, this)),
+      table_(new QTableView(this)),
+      note_(new QLabel(this)) {
+  auto* delegate = new RulesDelegate(this);
+  table_->setObjectName("rules");
+  table_->setModel(model_);
+  table_->setItemDelegate(delegate);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
+                          QAbstractItemView::AnyKeyPressed);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setWordWrap(false);
+  table_->setTextElideMode(Qt::ElideMiddle);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(24);
+  table_->horizontalHeader()->setHighlightSections(false);
+  const int widths[] = {150, 300, 130, 260, 70, 70};
+  for (int column = 0; column < RulesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
+  table_->horizontalHeader()->setSectionResizeMode(RulesModel::names_column, QHeaderView::Stretch);
+  note_->setFont(small_font());
+  note_->setContentsMargins(8, 3, 8, 4);
+  note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+
+  add_ = add_action(tr("Add rule"), tr("Adds a rule before the selected one, else at the end (Insert)."),
+                    Qt::Key_Insert, [this] { add_rule_here(); });
+  constrain_ = add_action(tr("Constrain activation"),
+                          tr("Adds a constraint for the activation that is selected in Flow or Layout."), {},
+                          [this] { constrain_selected(); });
+  remove_ = add_action(tr("Remove"), tr("Removes the selected rule or constraint (Delete)."), Qt::Key_Delete,
+                       [this] { remove_current(); });
+  up_ = add_action(tr("Up"), tr("An earlier line decides first (Alt+Up)."), Qt::ALT | Qt::Key_Up,
+                   [this] { move_current(-1); });
+  down_ = add_action(tr("Down"), tr("Moves the line behind the next one (Alt+Down)."), Qt::ALT | Qt::Key_Down,
+                     [this] { move_current(1); });
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(6, 6, 6, 4);
+  for (QAction* action : {add_, constrain_, remove_, up_, down_}) {
+    auto* button = new QToolButton(this);
+    button->setDefaultAction(action);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    bar->addWidget(button);
+  }
+  bar->addStretch(1);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(bar);
+  layout->addWidget(table_, 1);
+  layout->addWidget(note_);
+
+  connect(delegate, &RulesDelegate::faultChanged, this, [this](const QString& fault) {
+    fault_ = fault;
+    show_state();
+  });
+  connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &RulesPanel::show_state);
+  connect(model_, &QAbstractItemModel::dataChanged, this, &RulesPanel::show_state);
+  connect(model_, &QAbstractItemModel::modelReset, this, &RulesPanel::show_state);
+  connect(&workspace.selection, &Selection::arrayChanged, this, &RulesPanel::show_state);
+  show_state();
+}
+
+QAction* RulesPanel::add_action(const QString& text, const QString& tip, const QKeySequence& key,
+                                std::function<void()> act) {
+  auto* action = new QAction(text, this);
+  action->setToolTip(tip);
+  action->setShortcut(key);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(action, &QAction::triggered, this, std::move(act));
+  table_->addAction(action);
+  return action;
+}
+
+bool RulesPanel::focus_place(const QString& place) {
+  const int row = model_->row_at(place);
+  if (row < 0) return false;
+  const QModelIndex cell = model_->index(row, RulesModel::placement_column);
+  table_->setFocus(Qt::OtherFocusReason);
+  table_->setCurrentIndex(cell);
+  table_->edit(cell);
+  return true;
+}
+
+void RulesPanel::select(SpecLine line) {
+  const int row = model_->row_of(line);
+  if (row < 0) return;
+  const int column = std::max(table_->currentIndex().column(), static_cast<int>(RulesModel::names_column));
+  table_->setCurrentIndex(model_->index(row, column));
+}
+
+void RulesPanel::add_rule_here() {
+  const ShardingConfig& sharding = workspace_.document.config().sharding;
+  const int row = current_row();
+  const bool on_rule = row >= 0 && model_->line(row).section == SpecLine::Section::rules;
+  const size_t index = on_rule ? model_->line(row).index : sharding.rules.size();
+  add_rule(workspace_.document, index);
+  select({SpecLine::Section::rules, index});
+  table_->setFocus(Qt::OtherFocusReason);
+}
+
+void RulesPanel::constrain_selected() {
+  const auto* activation = std::get_if<ValueRef>(&workspace_.selection.array());
+  const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+  if (!activation || !facts) return;
+  add_constraint(workspace_.document, activation->name, static_cast<int>(facts->shape.size()));
+  const auto& constraints = workspace_.document.config().sharding.constraints;
+  const auto added = std::ranges::find(constraints, activation->name, &Constraint::names);
+  select({SpecLine::Section::constraints, static_cast<size_t>(added - constraints.begin())});
+  table_->setFocus(Qt::OtherFocusReason);
+}
+
+void RulesPanel::remove_current() {
+  if (current_row() < 0) return;
+  const int row = current_row();
+  if (!remove_line(workspace_.document, model_->line(row))) return;
+  table_->setCurrentIndex(model_->index(std::min(row, model_->rowCount() - 1), RulesModel::names_column));
+}
+
+void RulesPanel::move_current(int by) {
+  if (current_row() < 0) return;
+  SpecLine line = model_->line(current_row());
+  if (!move_line(workspace_.document, line, by)) return;
+  line.index += static_cast<size_t>(by);
+  select(line);
+}
+
+void RulesPanel::show_state() {
+  const int row = current_row();
+  const bool free = row >= 0 && row < model_->rowCount() && is_free(model_->line(row));
+  for (QAction* action : {remove_, up_, down_}) action->setEnabled(free);
+  const auto* activation = std::get_if<ValueRef>(&workspace_.selection.array());
+  const auto* plan = workspace_.planner.plan().get();
+  const bool exists = activation && plan && std::ranges::any_of(plan->layouts, [&](const ValueLayout& layout) {
+                        return layout.name == activation->name && !layout.shape.empty();
+                      });
+  constrain_->setEnabled(exists);
+  QPalette colours = palette();
+  colours.setColor(QPalette::WindowText, fault_.isEmpty() ? theme().muted : theme().error);
+  note_->setPalette(colours);
+  note_->setText(fault_.isEmpty()
+                     ? tr("The first line that speaks of an array decides. Bold: the line that decided the "
+                          "selected array.")
+                     : fault_);
+  note_->setToolTip(note_->text());
+}
+
+}  // namespace shardscope

@@ -1,0 +1,79 @@
+#include "models/nnx_gpt2.h"
+
+#include "models/initialisers.h"
+#include "models/losses.h"
+#include "models/nnx.h"
+
+namespace shardscope {
+
+namespace {
+
+std::vector<Error> check(const OptionList& options) {
+  const int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
+  if (embed % heads == 0) return {};
+  return {{"indivisible",
+           "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
+           "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)}};
+}
+
+ValueId block(const Nnx& module, ValueId x, int64_t embed, int64_t heads, int64_t hidden) {
+  ValueId y = module.child("layer_norm1").layer_norm(x);
+  y = module.child("mha").causal_self_attention(y, heads, xavier_uniform);
+  y = module.child("dropout1").dropout(y);
+  x = module.residual(x, y);
+  y = module.child("layer_norm2").layer_norm(x);
+  y = module.child("linear1").linear(y, hidden, "mlp", xavier_uniform);
+  y = module.gelu(y);
+  y = module.child("linear2").linear(y, embed, "embed", xavier_uniform);
+  y = module.child("dropout2").dropout(y);
+  return module.residual(x, y);
+}
+
+Graph build(const OptionList& options, const ModelContext& context) {
+  const int64_t vocabulary = integer_option(options, "vocab_size"), embed = integer_option(options, "embed_dim");
+  const int64_t heads = integer_option(options, "num_heads"), hidden = integer_option(options, "ff_dim");
+  Graph graph;
+  const TensorType token_type{{context.batch_size, integer_option(options, "seq_len")}, DType::i32};
+  const ValueId tokens = graph.add_input("tokens", token_type), labels = graph.add_input("labels", token_type);
+  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
+
+  NnxRngs rngs(context.seed);
+  const Nnx model(Module(graph), rngs, context.deterministic ? 0.0 : real_option(options, "dropout_rate"));
+  ValueId x = model.child("token_emb").embed(tokens, vocabulary, embed);
+  x = model.child("pos_emb").add_positions(x);
+  for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
+    x = block(model.child("blocks").child(std::to_string(layer)), x, embed, heads, hidden);
+  }
+  x = model.child("layer_norm").layer_norm(x);
+  const ValueId logits = model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);
+
+  const CrossEntropy loss = mean_cross_entropy(graph, logits, labels);
+  graph.outputs["logits"] = logits;
+  graph.outputs["loss"] = loss.loss;
+  graph.outputs["accuracy"] = loss.accuracy;
+  return graph;
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+  return {{"blocks, 0, mha, query, kernel", {"params", "blocks", "0", "mha", "query", "kernel"}},
+          {"blocks, 0, linear1, kernel", {"params", "blocks", "0", "linear1", "kernel"}},
+          {"blocks, 0, linear2, kernel", {"params", "blocks", "0", "linear2", "kernel"}}};
+}
+
+}  // namespace
+
+ModelDefinition nnx_gpt2() {
+  return {"nnx_gpt2",
+          {{"vocab_size", int64_t{512}, false, 2, 1e9, "number of tokens"},
+           {"seq_len", int64_t{64}, false, 1, 1e7, "positions in a sequence"},
+           {"embed_dim", int64_t{256}, false, 1, 1e7, "width of the residual stream"},
+           {"ff_dim", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
+           {"num_heads", int64_t{8}, false, 1, 1e5, "attention heads; divides embed_dim"},
+           {"num_layers", int64_t{2}, false, 1, 1e4, "transformer blocks"},
+           {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"}},
+          check,
+          build,
+          captions};
+}
+
+}  // namespace shardscope

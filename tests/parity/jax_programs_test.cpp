@@ -1,0 +1,125 @@
+#include <QtTest>
+#include <cmath>
+
+#include "tests/compile/system_preset.h"
+#include "tests/laws/training_agreement.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+QJsonObject golden() {
+  QFile file(QStringLiteral(SHARDSCOPE_SOURCE_DIR "/tests/golden/jax_programs.json"));
+  if (!file.open(QIODevice::ReadOnly)) qFatal("the golden file is missing");
+  return QJsonDocument::fromJson(file.readAll()).object();
+}
+
+RunConfig run_of(const QJsonValue& one) {
+  std::vector<std::string> settings;
+  for (const QJsonValue& setting : one["set"].toArray()) settings.push_back(setting.toString().toStdString());
+  return system_run(one["preset"].toString().toStdString(), settings);
+}
+
+QString title(const QJsonValue& one) {
+  QStringList words{one["preset"].toString()};
+  for (const QJsonValue& setting : one["set"].toArray()) words << setting.toString();
+  return words.join(' ');
+}
+
+bool near(double got, double expected, double tolerance) { return std::abs(got - expected) <= tolerance; }
+
+}  // namespace
+
+// Law 7: the documents' programs in JAX, Flax and Optax, from seeds alone. The golden file is JAX's own output.
+class JaxProgramsParityTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initial_parameters_are_those_of_flax_data() {
+    QTest::addColumn<QString>("preset");
+    for (const QString& preset : golden()["initial"].toObject().keys()) QTest::newRow(qPrintable(preset)) << preset;
+  }
+  void initial_parameters_are_those_of_flax() {
+    QFETCH(QString, preset);
+    const ThreadTraining start = train_in_threads(compile(system_run(preset.toStdString(), {}), DeviceProfile{}), 0);
+    const QJsonObject initial = golden()["initial"][preset].toObject();
+    QCOMPARE(static_cast<qsizetype>(start.parameters.size()), initial.size());
+    for (const auto& [name, values] : start.parameters) {
+      QVERIFY2(initial.contains(name.c_str()), name.c_str());
+      const QJsonValue expected = initial[QString::fromStdString(name)];
+      for (int i = 0; i < 4; ++i) {
+        QVERIFY2(near(values[static_cast<size_t>(i)], expected["first"][i].toDouble(), 1e-6), name.c_str());
+      }
+      QVERIFY2(near(values.back(), expected["last"].toDouble(), 1e-6), name.c_str());
+      double sum = 0, squares = 0, size = 0;
+      for (float value : values) sum += value, squares += static_cast<double>(value) * value, size += std::abs(value);
+      QVERIFY2(near(sum, expected["sum"].toDouble(), 1e-6 * size), name.c_str());
+      QVERIFY2(near(squares, expected["sumsq"].toDouble(), 1e-6 * squares), name.c_str());
+    }
+  }
+
+  void losses_and_parameters_are_those_of_jax_data() {
+    QTest::addColumn<int>("index");
+    QTest::addColumn<bool>("alone");
+    const QJsonArray runs = golden()["runs"].toArray();
+    for (int i = 0; i < runs.size(); ++i) {
+      QTest::newRow(qPrintable(title(runs[i]))) << i << false;
+      QTest::newRow(qPrintable(title(runs[i]) + " on one device")) << i << true;
+    }
+  }
+  void losses_and_parameters_are_those_of_jax() {
+    QFETCH(int, index);
+    QFETCH(bool, alone);
+    const QJsonValue expected = golden()["runs"][index];
+    RunConfig config = run_of(expected);
+    for (MeshAxis& axis : config.mesh_axes) axis.size = alone ? 1 : axis.size;
+    const int steps = expected["steps"].toInt();
+    const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), steps);
+    for (int s = 0; s < steps; ++s) {
+      const double loss = expected["losses"][s].toDouble();
+      const double got = value_of(training.steps[static_cast<size_t>(s)].metrics, "loss");
+      QVERIFY2(near(got, loss, 1e-4 * loss), qPrintable(QString("step %1: loss %2, JAX %3").arg(s).arg(got).arg(loss)));
+    }
+    const QJsonObject finals = expected["final"].toObject();
+    QCOMPARE(static_cast<qsizetype>(training.parameters.size()), finals.size());
+    for (const auto& [name, values] : training.parameters) {
+      if (name.ends_with("/key/bias")) {  // zero gradient but for rounding
+        for (float value : values) QVERIFY2(std::abs(value) < 1e-3 * steps, name.c_str());
+        continue;
+      }
+      const double wanted = finals[QString::fromStdString(name)].toDouble(-1);
+      QVERIFY2(near(norm(values), wanted, 1e-4 * wanted),
+               qPrintable(QString("%1: norm %2, JAX %3").arg(name.c_str()).arg(norm(values)).arg(wanted)));
+    }
+  }
+
+  // Laws 7 and 8.
+  void as_written_moves_no_more_than_xla_under_any_profile() {
+    DeviceProfile slow_links, many_cores;
+    slow_links.collective_bytes_per_core /= 100;
+    many_cores.cores = 64;
+    many_cores.step_latency *= 50;
+    for (const QJsonValue& one : golden()["moved"].toArray()) {
+      RunConfig config = run_of(one);
+      config.sharding.mode = LayoutMode::as_written;
+      const double xla = one["wire_bytes_per_device"].toDouble();
+      const double moved = compile(config, DeviceProfile{}).totals.wire_bytes_per_device;
+      QVERIFY2(moved <= xla, qPrintable(QString("%1: %2, XLA %3").arg(title(one)).arg(moved).arg(xla)));
+      for (const DeviceProfile& profile : {slow_links, many_cores}) {
+        QCOMPARE(compile(config, profile).totals.wire_bytes_per_device, moved);
+      }
+    }
+  }
+
+  void dropout_changes_the_losses_of_nnx_gpt2() {
+    const auto loss = [](const char* deterministic) {
+      const RunConfig config = system_run("nnx_gpt2", {deterministic, "mesh.batch=1", "mesh.model=1"});
+      return value_of(train_in_threads(compile(config, DeviceProfile{}), 1).steps[0].metrics, "loss");
+    };
+    QVERIFY(std::abs(loss("deterministic=true") - loss("deterministic=false")) > 1e-3);
+  }
+};
+
+QTEST_APPLESS_MAIN(JaxProgramsParityTest)
+#include "jax_programs_test.moc"
