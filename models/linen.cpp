@@ -7,25 +7,13 @@
 #include "engine/ops/attention.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
+#include "models/initialisers.h"
 
 namespace shardscope {
 
 namespace {
 
 using Kind = InitialiseAttributes::Kind;
-
-InitialiseAttributes constant(double value, Shape shape) {
-  return {Kind::constant, value, {}, {std::move(shape), DType::f32}};
-}
-
-InitialiseAttributes normal(double stddev, Shape shape) {
-  return {Kind::normal, stddev, {}, {std::move(shape), DType::f32}};
-}
-
-InitialiseAttributes lecun_normal(int64_t fan_in, Shape shape) {
-  const float variance = 1.0f / static_cast<float>(fan_in);
-  return {Kind::truncated_normal, std::sqrt(variance) / 0.87962566103423978f, {}, {std::move(shape), DType::f32}};
-}
 
 }  // namespace
 
@@ -67,7 +55,7 @@ ValueId Linen::append_like(ValueId x, const std::string& op, std::vector<ValueId
 
 ValueId Linen::embed(ValueId tokens, int64_t vocabulary, int64_t features) const {
   double stddev = std::sqrt(1.0 / static_cast<double>(features));
-  ValueId table = parameter("embedding", normal(stddev, {vocabulary, features}), 1, {"vocab", "embed"});
+  ValueId table = parameter("embedding", normal_initialiser(stddev, {vocabulary, features}), 1, {"vocab", "embed"});
   ValueId x = append("embedding", {tokens, table});
   graph_->values[x].logical = {"batch", "length", "embed"};
   return x;
@@ -115,7 +103,8 @@ ValueId Linen::dense(ValueId x, const Equation& equation, Shape kernel_shape, st
     }
   }
   ValueId kernel = parameter("kernel", lecun_normal(fan_in, std::move(kernel_shape)), 1, std::move(logical));
-  ValueId bias = use_bias ? parameter("bias", constant(0, std::move(bias_shape)), 2, std::move(bias_logical)) : no_id;
+  ValueId bias =
+      use_bias ? parameter("bias", constant_initialiser(0, std::move(bias_shape)), 2, std::move(bias_logical)) : no_id;
   ValueId product = append("einsum", {x, kernel}, EquationAttributes{equation});
   graph_->values[product].logical = std::move(result_logical);
   if (!use_bias) return product;
@@ -125,8 +114,8 @@ ValueId Linen::dense(ValueId x, const Equation& equation, Shape kernel_shape, st
 
 ValueId Linen::layer_norm(ValueId x) const {
   int64_t features = graph_->type(x).shape.back();
-  ValueId scale = parameter("scale", constant(1, {features}), 1, {"embed"});
-  ValueId bias = parameter("bias", constant(0, {features}), 2, {"embed"});
+  ValueId scale = parameter("scale", constant_initialiser(1, {features}), 1, {"embed"});
+  ValueId bias = parameter("bias", constant_initialiser(0, {features}), 2, {"embed"});
   OpId moments = graph_->add_op(op_definition("layer_norm_moments"), label("layer_norm_moments"), Phase::forward, {x});
   std::vector<ValueId> sums = graph_->ops[moments].outputs;
   return append_like(x, "layer_norm", {x, sums[0], sums[1], scale, bias}, LayerNormAttributes{1e-6, features});

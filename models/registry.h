@@ -30,12 +30,15 @@ struct ModelDefinition {
   std::vector<OptionDefinition> options;
   // Faults between hyperparameters ("embed_dim is not a multiple of num_heads"), with places "model.embed_dim".
   std::vector<Error> (*check)(const OptionList& options);
-  // Forward graph: inputs ("tokens", "labels") with their limits, outputs "logits" and the metrics: every output that
-  // is an f32 scalar, "loss" among them.
+  // Forward graph: inputs (with their limits, of tokens), outputs: what the model gives ("logits", "predictions") and
+  // the metrics: every output that is an f32 scalar, "loss" among them.
   Graph (*build)(const OptionList& options, const ModelContext& context);
-  // Parameters whose layouts are shown when training starts, as caption and path, in order.
+  // Parameters, and states of the optimizer ({"optimizer", "momentum", "params", "w1"}), whose layouts are shown when
+  // training starts, as caption and path, in order.
   std::vector<std::pair<std::string, std::vector<std::string>>> (*captions)(const OptionList& options);
   ProgressLines progress = {};
+  // Where a network of these hyperparameters is not what the original's program would compute; or nullptr.
+  std::vector<Error> (*notes)(const OptionList& options) = nullptr;
 };
 
 // All models; one line in registry.cpp adds one. find_model gives nullptr for an unknown name.

@@ -75,4 +75,8 @@ int64_t integer_option(const OptionList& options, const std::string& name) {
 
 double real_option(const OptionList& options, const std::string& name) { return std::get<double>(find(options, name)); }
 
+const std::string& string_option(const OptionList& options, const std::string& name) {
+  return std::get<std::string>(find(options, name));
+}
+
 }  // namespace shardscope

@@ -32,5 +32,6 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
 
 int64_t integer_option(const OptionList& options, const std::string& name);
 double real_option(const OptionList& options, const std::string& name);
+const std::string& string_option(const OptionList& options, const std::string& name);
 
 }  // namespace shardscope

@@ -14,4 +14,11 @@ std::string plan_json(const Plan& plan);
 // The same as tables for a person: parameters, memory, collectives, totals.
 std::string plan_text(const Plan& plan);
 
+// Forward and backward step by step in the notation of "How To Scale Your Model": "In[B, D] = AllGather(In[B, D_Y])",
+// "Out[B, D] {U_Y} = Tmp[B, F_Y] *_F W_out[F_Y, D]". Subscripts are the mesh axes that split a dimension, {U_Y} says
+// that sums over Y are unfinished, *_F that F is contracted, dX is the gradient of X. Dimensions have their logical
+// names, or the letters of the op that made the array. Bytes are what a collective works on and what each device sends.
+// A forward gather whose result backward uses is told there, too, and costs nothing.
+std::string plan_steps_text(const Plan& plan);
+
 }  // namespace shardscope

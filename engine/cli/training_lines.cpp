@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/path.h"
+#include "engine/cli/stored_arrays.h"
 #include "engine/compile/compile.h"
 #include "viz/text/metric_text.h"
 #include "viz/text/visualize.h"
@@ -15,10 +17,11 @@ namespace shardscope {
 
 std::string opening_lines(const Plan& plan) {
   std::string text;
+  const std::vector<StoredArray> arrays = stored_arrays(plan);
   for (const auto& [caption, path] : layout_captions(plan.config)) {
-    auto found = std::find_if(plan.parameters.begin(), plan.parameters.end(),
-                              [&path = path](const ParameterPlan& parameter) { return parameter.path == path; });
-    if (found == plan.parameters.end()) continue;
+    auto found = std::find_if(arrays.begin(), arrays.end(),
+                              [&path = path](const StoredArray& array) { return array.name == join_path(path); });
+    if (found == arrays.end()) continue;
     text += fmt::format("Parameter sharding: {}\n{}", caption,
                         visualize_sharding(found->sharding, plan.mesh, found->shape));
   }

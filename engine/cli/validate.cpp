@@ -1,17 +1,23 @@
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/compile/compile.h"
 
 namespace shardscope {
 
 void add_validate(CLI::App& app, CommandLine& line) {
-  CLI::App* command = app.add_subcommand("validate", "Check a run file: says nothing when it is right");
+  CLI::App* command =
+      app.add_subcommand("validate", "Check a run file: says nothing when it is right, but for warnings");
   auto arguments = std::make_shared<RunFileArguments>();
   arguments->add_to(*command);
   command->callback([&line, arguments] {
     line.action = [arguments] {
-      arguments->load();
+      for (const Error& warning : config_warnings(arguments->load())) {
+        fmt::print(stderr, "warning: {}\n", to_string(warning));
+      }
       return exit_ok;
     };
   });

@@ -32,6 +32,12 @@ int64_t memory_limit(const RunConfig& config, const DeviceProfile& profile, int 
   return profile.memory_bytes / ranks;
 }
 
+std::vector<Error> model_notes(const RunConfig& config) {
+  const ModelDefinition& model = *find_model(config.model.name);
+  std::vector<Error> errors;
+  return model.notes ? model.notes(resolve_options(model.options, config.model.options, "model", errors)) : errors;
+}
+
 std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
   std::vector<int> values;
   for (const auto& [name, value] : graph.inputs) values.push_back(lowered.versions[value].front());
@@ -100,6 +106,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   plan.spec_lines = resolved.spec_lines;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
+  for (Error& note : model_notes(config)) plan.warnings.push_back(std::move(note));
   for (Error& warning : warnings(plan)) plan.warnings.push_back(std::move(warning));
   plan.hash = pass("hash", [&] { return plan_hash(plan); });
   plan.passes = pass.times();
@@ -109,6 +116,15 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
 }
 
 std::vector<Error> validate(const RunConfig& config) { return all_errors(config, build_forward(config)); }
+
+std::vector<Error> config_warnings(const RunConfig& config) {
+  ForwardGraph forward = build_forward(config);
+  if (!forward.errors.empty()) return {};
+  const Graph graph = build_training(config, std::move(*forward.graph)).graph;
+  std::vector<Error> warnings = resolve_specs(config.sharding, *forward.mesh, spec_targets(graph).targets).warnings;
+  for (Error& note : model_notes(config)) warnings.push_back(std::move(note));
+  return warnings;
+}
 
 std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);

@@ -19,6 +19,10 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
 
 // All errors of the config that compile() would throw, without planning. Empty when it is legal.
 std::vector<Error> validate(const RunConfig& config);
+// What a person should know of a legal config before it is planned: rules that match nothing or do not divide, and
+// where the model is not what its original's program would compute. The plan has these warnings too. Empty for one that
+// is not legal.
+std::vector<Error> config_warnings(const RunConfig& config);
 
 struct Cancelled {};
 

@@ -128,8 +128,13 @@ SpecTargets spec_targets(const Graph& graph) {
     result.values.push_back(value);
   };
   for (const auto& [name, value] : graph.inputs) add(value, SpecKind::input, name);
-  const ValueId logits = graph.outputs.at("logits");
-  add(logits, SpecKind::output, "logits");
+  const std::vector<std::string> metrics = metric_outputs(graph);
+  std::vector<ValueId> given;  // by the model, beside metrics
+  for (const auto& [name, value] : graph.outputs) {
+    if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) continue;
+    add(value, SpecKind::output, name);
+    given.push_back(value);
+  }
   for (size_t i = 0; i < graph.states.size(); ++i) {
     const State& state = graph.states[i];
     const bool optimizer = state.collection.starts_with("optimizer/");
@@ -142,7 +147,8 @@ SpecTargets spec_targets(const Graph& graph) {
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId output : op.outputs) {
-      if (output != logits) add(output, SpecKind::activation, graph.values[output].name);
+      if (std::find(given.begin(), given.end(), output) == given.end())
+        add(output, SpecKind::activation, graph.values[output].name);
     }
   }
   return result;

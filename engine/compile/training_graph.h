@@ -24,8 +24,8 @@ ForwardGraph build_forward(const RunConfig& config);
 // axes are; without the batch size specs of parameters are.
 std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forward);
 
-// The arrays of a graph that may be given specs, and the value of each: inputs, "logits", the results of forward ops,
-// parameters and the optimizer's state (which follows its parameter).
+// The arrays of a graph that may be given specs, and the value of each: inputs, outputs but for metrics, the results of
+// forward ops, parameters and the optimizer's state (which follows its parameter).
 struct SpecTargets {
   std::vector<SpecTarget> targets;
   std::vector<ValueId> values;

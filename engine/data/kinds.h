@@ -12,6 +12,13 @@ DataKind synthetic_lm_data();
 // The same tokens; "labels" are jnp.roll(tokens, -1, axis=1): the last label of a row is its first token.
 DataKind random_rolled_data();
 
+// Tokens and labels that are all 0: the MinText document's sample data.
+DataKind zeros_data();
+
+// The regression of the MinText document, for inputs and targets f32 (batch, 1): of the points x = linspace(-2, 2, 100)
+// with y = 0.8 x^2 + 0.1 + RandomState(data.seed).normal(0, 0.1), each step takes choice(100, batch) of that generator.
+DataKind quadratic_data();
+
 // Every f32 input that is asked for, of any name and shape. In step t input i of n is
 // jax.random.normal(split(fold_in(PRNGKey(data.seed), t), n)[i], shape), i in the order of the request.
 DataKind normal_data();

@@ -56,13 +56,16 @@ std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> 
   for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
     if (graph.ops[id].phase != Phase::forward || graph.ops[id].definition->stops_gradient()) continue;
     const std::vector<ValueId> inputs = graph.ops[id].inputs;
-    GradientContext context{graph, id, {}, std::vector<ValueId>(inputs.size(), no_id)};
+    GradientContext context{graph, id, {}, std::vector<ValueId>(inputs.size(), no_id), {}};
     bool reaches_seed = false, needed = false;
     for (ValueId output : graph.ops[id].outputs) {
       context.result_cotangents.push_back(cotangents[output]);
       reaches_seed |= cotangents[output] != no_id;
     }
-    for (ValueId input : inputs) needed |= trained[input];
+    for (ValueId input : inputs) {
+      context.trained.push_back(trained[input]);
+      needed |= trained[input];
+    }
     if (!reaches_seed || !needed) continue;
     graph.ops[id].definition->gradient(context);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -76,6 +79,11 @@ std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> 
                           graph.ops[id].name, "use another op here, or one that stops gradients"});
       }
     }
+  }
+  for (ValueId value = static_cast<ValueId>(cotangents.size()) - 1; value >= 0; --value) {
+    if (cotangents[value] == no_id) continue;
+    ValueId& of = graph.values[cotangents[value]].cotangent_of;
+    if (of == no_id) of = value;
   }
   const bool every_op_has_its_gradients = faults.empty();
   for (State& state : graph.states) {

@@ -82,14 +82,14 @@ OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase
   for (size_t i = 0; i < results.size(); ++i) {
     std::string value_name = results.size() == 1 ? op.name : fmt::format("{}:{}", op.name, i);
     op.outputs.push_back(static_cast<ValueId>(values.size()));
-    values.push_back({std::move(value_name), results[i], ValueKind::result, id, static_cast<int>(i), no_id, {}});
+    values.push_back({std::move(value_name), results[i], ValueKind::result, id, static_cast<int>(i), no_id, no_id, {}});
   }
   ops.push_back(std::move(op));
   return id;
 }
 
 ValueId Graph::add_input(std::string name, TensorType type) {
-  values.push_back({name, std::move(type), ValueKind::input, no_id, 0, no_id, {}});
+  values.push_back({name, std::move(type), ValueKind::input, no_id, 0, no_id, no_id, {}});
   return inputs[std::move(name)] = static_cast<ValueId>(values.size()) - 1;
 }
 
@@ -101,7 +101,7 @@ StateId Graph::add_state(const OpDefinition& initialiser, Attributes attributes,
   const StateId id = static_cast<StateId>(states.size());
   State state{std::move(path), std::move(collection), ops[op].outputs.at(0), no_id, no_id, no_id, false, no_id};
   state.before = static_cast<ValueId>(values.size());
-  values.push_back({std::move(state_name), type(state.initial), ValueKind::state, no_id, 0, id, {}});
+  values.push_back({std::move(state_name), type(state.initial), ValueKind::state, no_id, 0, id, no_id, {}});
   states.push_back(std::move(state));
   return id;
 }

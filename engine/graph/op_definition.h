@@ -18,6 +18,7 @@ struct GradientContext {
   OpId op;                                  // the forward op
   std::vector<ValueId> result_cotangents;   // no_id where a result does not reach the loss
   std::vector<ValueId> operand_cotangents;  // to be filled, or `none`; integers need nothing
+  std::vector<bool> trained;                // operands through which parameters are reached; the others need nothing
 
   // Appends a backward op of this forward op, named "<forward op>/grad/<leaf>"; the leaf is the definition's name
   // where it is not given.

@@ -34,13 +34,20 @@ std::vector<Error> duplicate_errors(const PartitionSpec& spec, const std::string
   for (const auto& [name, list] : occurrences) {
     if (list.size() < 2) continue;
     std::vector<std::string> places;
+    PartitionSpec once = spec;
+    for (size_t i = list.size(); i-- > 1;) {
+      std::vector<std::string>& axes = once.dims[list[i].dim];
+      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(list[i].index));
+    }
     for (const Occurrence& one : list) {
       places.push_back(spec.dims[one.dim].size() == 1 ? fmt::format("[{}]", one.dim)
                                                       : fmt::format("[{}][{}]", one.dim, one.index));
     }
-    errors.push_back({"duplicate_axis", fmt::format("axis '{}' is named {} times", name, list.size()),
+    errors.push_back({"duplicate_axis",
+                      fmt::format("axis '{}' is named {} times in {}", name, list.size(), to_string(spec)),
                       place(where, list[1].dim),
-                      fmt::format("an axis may occur once in a spec; '{}' is at {}", name, joined(places, " and "))});
+                      fmt::format("an axis may occur once in a spec; '{}' is at {}; for example {}", name,
+                                  joined(places, " and "), to_string(once))});
   }
   return errors;
 }

@@ -43,10 +43,14 @@ class Einsum : public LabelledOp {
     const std::string& a = equation.operands[0];
     const std::string& b = equation.operands[1];
     ValueId cotangent = context.result_cotangents[0];
-    context.operand_cotangents[1] = context.append_value(
-        *this, {op.inputs[0], cotangent}, EquationAttributes{Equation({a, equation.result}, b)}, "kernel");
-    context.operand_cotangents[0] = context.append_value(
-        *this, {cotangent, op.inputs[1]}, EquationAttributes{Equation({equation.result, b}, a)}, "input");
+    if (context.trained[1]) {
+      context.operand_cotangents[1] = context.append_value(
+          *this, {op.inputs[0], cotangent}, EquationAttributes{Equation({a, equation.result}, b)}, "kernel");
+    }
+    if (context.trained[0]) {
+      context.operand_cotangents[0] = context.append_value(
+          *this, {cotangent, op.inputs[1]}, EquationAttributes{Equation({equation.result, b}, a)}, "input");
+    }
   }
 
  protected:

@@ -11,7 +11,9 @@ std::vector<const OpDefinition*> embedding_ops();
 std::vector<const OpDefinition*> einsum_ops();
 std::vector<const OpDefinition*> add_ops();
 std::vector<const OpDefinition*> gelu_ops();
+std::vector<const OpDefinition*> relu_ops();
 std::vector<const OpDefinition*> layer_norm_ops();
+std::vector<const OpDefinition*> rms_norm_ops();
 std::vector<const OpDefinition*> attention_ops();
 std::vector<const OpDefinition*> dropout_ops();
 std::vector<const OpDefinition*> cross_entropy_ops();
@@ -20,8 +22,10 @@ std::vector<const OpDefinition*> scale_ops();
 std::vector<const OpDefinition*> constant_ops();
 std::vector<const OpDefinition*> cast_ops();
 std::vector<const OpDefinition*> rearrange_ops();
+std::vector<const OpDefinition*> stack_ops();
 std::vector<const OpDefinition*> next_token_ops();
 std::vector<const OpDefinition*> initialise_ops();
 std::vector<const OpDefinition*> adam_ops();
+std::vector<const OpDefinition*> sgd_ops();
 
 }  // namespace shardscope

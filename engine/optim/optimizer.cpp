@@ -6,7 +6,7 @@
 namespace shardscope {
 
 const std::vector<OptimizerDefinition>& all_optimizers() {
-  static const std::vector<OptimizerDefinition> optimizers{adam_optimizer(), adamw_optimizer()};
+  static const std::vector<OptimizerDefinition> optimizers{adam_optimizer(), adamw_optimizer(), sgd_optimizer()};
   return optimizers;
 }
 

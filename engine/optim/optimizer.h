@@ -26,5 +26,6 @@ StateId add_optimizer_state(Graph& graph, StateId parameter, const std::string& 
 
 OptimizerDefinition adam_optimizer();
 OptimizerDefinition adamw_optimizer();
+OptimizerDefinition sgd_optimizer();
 
 }  // namespace shardscope

@@ -109,7 +109,8 @@ class ErrorsTest : public QObject {
     RunConfig config = decoder();
     config.data.name = "normal";
     QVERIFY(faults_of(config) == (Faults{{"data_kind", "data.kind"}}));
-    QCOMPARE(validate(config).at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches"));
+    QCOMPARE(validate(config).at(0).hint,
+             std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros"));
     config.data.name = "random_rolled";
     QVERIFY(faults_of(config).empty());
   }

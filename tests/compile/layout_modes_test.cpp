@@ -4,6 +4,7 @@
 #include "engine/config/write.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/random_run.h"
+#include "tests/compile/system_preset.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -11,35 +12,6 @@ using namespace shardscope::test;
 namespace {
 
 constexpr int run_count = 150;
-
-// Three machines with little in common.
-std::vector<DeviceProfile> profiles() {
-  DeviceProfile slow_network;
-  slow_network.collective_bytes_per_core = 1e7;
-  slow_network.collective_latency = 1e-2;
-  slow_network.matrix_flops_per_core = 50e12;
-  DeviceProfile slow_products;
-  slow_products.collective_bytes_per_core = 900e9;
-  slow_products.collective_latency = 1e-9;
-  slow_products.matrix_flops_per_core = 1e8;
-  slow_products.memory_bytes_per_core = 1e7;
-  slow_products.step_latency = 1e-9;
-  return {DeviceProfile{}, slow_network, slow_products};
-}
-
-// Steps, axes, layouts and bytes, in words.
-std::string program_of(const Plan& plan) {
-  std::string text;
-  for (const Step& step : plan.steps()) {
-    text += std::string(name(step.kind)) + " " + plan.step_name(step) + " " + std::to_string(step.wire_bytes);
-    for (AxisIndex axis : step.axes) text += " over " + std::to_string(axis);
-    for (int value : step.inputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
-    for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
-    text += '\n';
-  }
-  for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";
-  return text;
-}
 
 Plan planned(RunConfig config, LayoutMode mode, const DeviceProfile& profile) {
   config.sharding.mode = mode;
@@ -65,7 +37,7 @@ class LayoutModesTest : public QObject {
  private slots:
   void as_written_the_program_is_the_same_under_every_profile() {
     for (const RunConfig& config : runs(1)) {
-      const std::vector<DeviceProfile> machines = profiles();
+      const std::vector<DeviceProfile> machines = unlike_profiles();
       const std::string first = program_of(planned(config, LayoutMode::as_written, machines[0]));
       for (const DeviceProfile& machine : machines) {
         const bool same = program_of(planned(config, LayoutMode::as_written, machine)) == first;
@@ -76,7 +48,7 @@ class LayoutModesTest : public QObject {
 
   void cheapest_is_never_dearer_than_as_written() {
     for (const RunConfig& config : runs(2)) {
-      for (const DeviceProfile& machine : profiles()) {
+      for (const DeviceProfile& machine : unlike_profiles()) {
         const double written = planned(config, LayoutMode::as_written, machine).totals.seconds_per_step;
         const double cheapest = planned(config, LayoutMode::cheapest, machine).totals.seconds_per_step;
         QVERIFY2(cheapest <= written, (std::to_string(cheapest / written) + "\n" + write_run_config(config)).c_str());

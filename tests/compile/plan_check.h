@@ -110,8 +110,8 @@ class PlanCheck {
     require(!is_collective(step.kind) || step.group_size > 1, step, "a collective of one device");
   }
 
-  // States, inputs, logits and the logits' cotangent are defined where their specs say; a state is updated where it is
-  // stored.
+  // States, inputs, outputs, the logits' cotangent and pinned activations are defined where their specs say; a state is
+  // updated where it is stored.
   void pinned_values() const {
     const std::map<ValueId, PartitionSpec> specs = resolved_specs();
     for (const ParameterPlan& parameter : plan_.parameters) {
@@ -134,20 +134,25 @@ class PlanCheck {
       if (after == no_id) continue;
       require(&buffer(updated(id)) == &buffer(stored_value(id)), name(id), "is not updated in place");
     }
-    for (int value : plan_.input_values) lies_as(value, plan_.config.sharding.in);
-    const ValueId logits = graph_.outputs.at("logits");
-    defined_as(logits, plan_.config.sharding.out);
+    for (const auto& [name, value] : graph_.inputs) lies_as(only_source(value), specs.at(value));
+    for (const auto& [value, spec] : specs) {
+      if (graph_.values[value].kind == ValueKind::result) defined_as(value, spec);
+    }
     for (const Op& op : graph_.ops) {
-      if (op.definition->name() == "cross_entropy_terms_grad") defined_as(op.outputs[0], plan_.config.sharding.out);
+      if (op.definition->name() != "cross_entropy_terms_grad") continue;
+      defined_as(op.outputs[0], specs.at(graph_.outputs.at("logits")));
     }
     for (const auto& [name, value] : plan_.metrics) lies_as(value, {});
   }
 
+  // Of states, inputs and outputs, and of activations that have one.
   std::map<ValueId, PartitionSpec> resolved_specs() const {
     const SpecTargets arrays = spec_targets(graph_);
     const ResolvedSpecs resolved = resolve_specs(plan_.config.sharding, mesh_, arrays.targets);
     std::map<ValueId, PartitionSpec> specs;
-    for (size_t i = 0; i < arrays.values.size(); ++i) specs[arrays.values[i]] = resolved.specs[i].spec;
+    for (size_t i = 0; i < arrays.values.size(); ++i) {
+      if (resolved.specs[i].pinned) specs[arrays.values[i]] = resolved.specs[i].spec;
+    }
     return specs;
   }
 
@@ -399,6 +404,13 @@ class PlanCheck {
     }
     require(std::any_of(pinned.begin(), pinned.end(), [](const auto& entry) { return entry.second; }),
             graph_.values[value].name, "is never as it is pinned");
+  }
+
+  int only_source(ValueId input) const {
+    for (int value : plan_.input_values) {
+      if (program_.values[value].graph_value == input) return value;
+    }
+    throw Failure(Error{"plan", "an input is not stored", graph_.values[input].name, ""});
   }
 
   // A state's new value as it is stored: other layouts come before it.

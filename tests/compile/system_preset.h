@@ -27,8 +27,51 @@ inline const std::vector<SystemPreset>& system_presets() {
       {"nnx_gpt2",
        {"model.vocab_size=64", "model.seq_len=16", "model.embed_dim=32", "model.ff_dim=64", "model.num_heads=8",
         "data.batch_size=16"}},
+      {"mintext_mlp", {"data.batch_size=16"}},
+      {"mintext_transformer",
+       {"model.vocab_size=32", "model.seq_len=8", "model.d_model=16", "model.num_heads=8", "model.kv_heads=8",
+        "model.key_dim=4", "data.kind=random_rolled"}},
+      {"logical_dot_relu_dot", {"model.embed_dim=16", "model.hidden_dim=32", "data.batch_size=16"}},
+      {"tensor_parallel_mlp", {"model.d_model=16", "model.d_ff=32", "data.batch_size=16"}, 1},
+      {"workshop_tp",
+       {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "model.ffn_hidden_size=64",
+        "data.batch_size=8"}},
+      {"workshop_sequence", {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "data.batch_size=8"}, 3},
+      {"workshop_sequence_megatron",
+       {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "model.ffn_hidden_size=64",
+        "data.batch_size=8"},
+       3},
   };
   return presets;
+}
+
+// Three machines with little in common.
+inline std::vector<DeviceProfile> unlike_profiles() {
+  DeviceProfile slow_network;
+  slow_network.collective_bytes_per_core = 1e7;
+  slow_network.collective_latency = 1e-2;
+  slow_network.matrix_flops_per_core = 50e12;
+  DeviceProfile slow_products;
+  slow_products.collective_bytes_per_core = 900e9;
+  slow_products.collective_latency = 1e-9;
+  slow_products.matrix_flops_per_core = 1e8;
+  slow_products.memory_bytes_per_core = 1e7;
+  slow_products.step_latency = 1e-9;
+  return {DeviceProfile{}, slow_network, slow_products};
+}
+
+// Steps, axes, layouts and bytes, in words.
+inline std::string program_of(const Plan& plan) {
+  std::string text;
+  for (const Step& step : plan.steps()) {
+    text += std::string(name(step.kind)) + " " + plan.step_name(step) + " " + std::to_string(step.wire_bytes);
+    for (AxisIndex axis : step.axes) text += " over " + std::to_string(axis);
+    for (int value : step.inputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    text += '\n';
+  }
+  for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";
+  return text;
 }
 
 // All meshes of this many axes with 1, 2, 4 or 8 devices.

@@ -1,6 +1,7 @@
 #include "engine/data/data_kind.h"
 
 #include <QTest>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -23,6 +24,11 @@ DataRequest text(int64_t batch, int64_t sequence, int64_t vocabulary) {
 
 DataRequest regression(int64_t batch) {
   return {{{"inputs", {{batch, 6, 4}, DType::f32}}, {"scale", {{}, DType::f32}}, {"targets", {{batch}, DType::f32}}}};
+}
+
+DataRequest pairs(int64_t batch) {
+  const TensorType column{{batch, 1}, DType::f32};
+  return {{{"inputs", column}, {"targets", column}}};
 }
 
 NamedOptions named(const std::string& kind, int64_t batch, int64_t seed) {
@@ -57,6 +63,12 @@ bool is_part_of_whole(const DataSource& source, const DataInput& input, const Bo
     equal = equal && std::equal(own.begin() + to, own.begin() + to + runs.run_length(), whole.begin() + from);
   });
   return equal;
+}
+
+// The first of these that the kind serves.
+DataRequest fitting(const DataKind& kind, const std::vector<DataRequest>& requests) {
+  const auto found = std::ranges::find_if(requests, [&](const DataRequest& one) { return serves(kind, one); });
+  return found == requests.end() ? DataRequest{} : *found;
 }
 
 std::vector<Error> faults(const NamedOptions& data, const DataRequest& request) {
@@ -119,6 +131,26 @@ class DataKindTest : public QObject {
     }
   }
 
+  void zeros_are_zero() {
+    const auto source = make_data_source(named("zeros", 4, 7), text(4, 8, 16));
+    for (const char* name : {"tokens", "labels"}) {
+      QCOMPARE(part<int32_t>(*source, name, {{0, 0}, {4, 8}}, 3), std::vector<int32_t>(32, 0));
+    }
+  }
+
+  // The points of RandomState(3), of which choice(100, size=5) takes some in each step, whatever was asked before.
+  void quadratic_batches_are_numpys() {
+    const Json golden = Json::parse(std::ifstream(SHARDSCOPE_SOURCE_DIR "/tests/golden/nnx_systems.json"))[0];
+    QCOMPARE(golden["quadratic"]["seed"].get<int>(), 3);
+    const auto source = make_data_source(named("quadratic", 5, 3), pairs(5));
+    for (int64_t step : {0, 3, 1, 2, 2, 0}) {
+      const Json& expected = golden["quadratic"]["batches"][static_cast<size_t>(step)];
+      for (const char* name : {"targets", "inputs"}) {
+        QCOMPARE(part<float>(*source, name, {{0, 0}, {5, 1}}, step), expected[name].get<std::vector<float>>());
+      }
+    }
+  }
+
   // After the last whole batch the first comes again.
   void numpy_batches_are_numpys_rows_one_batch_after_the_other() {
     const Json golden = Json::parse(std::ifstream(SHARDSCOPE_SOURCE_DIR "/tests/golden/prng.json"));
@@ -140,7 +172,7 @@ class DataKindTest : public QObject {
     std::mt19937 random(1);
     for (const DataKind& kind : all_data_kinds()) {
       int served = 0;
-      for (const DataRequest& request : {text(9, 70, 300), regression(9)}) {
+      for (const DataRequest& request : {text(9, 70, 300), regression(9), pairs(9)}) {
         if (!serves(kind, request)) continue;
         ++served;
         const auto source = make_data_source(named(kind.name, 9, 5), request);
@@ -161,12 +193,13 @@ class DataKindTest : public QObject {
     for (const auto& [data, model] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {4, 2}, {2, 3}, {1, 6}, {8, 1}}) {
       const Mesh mesh({{"data", data}, {"model", model}});
       for (const DataKind& kind : all_data_kinds()) {
-        const DataRequest& request = serves(kind, tokens) ? tokens : numbers;
+        const DataRequest request = fitting(kind, {tokens, numbers, pairs(24)});
         const auto source = make_data_source(named(kind.name, 24, 3), request);
         for (const DataInput& input : request.inputs) {
+          const Shape& shape = input.type.shape;
           Sharding split = Sharding::replicated(2);
           split.dims[0].push_back(0);
-          split.dims[1].push_back(1);
+          if (shape[1] > 1) split.dims[1].push_back(1);
           for (int device = 0; device < mesh.device_count(); ++device) {
             QVERIFY(is_part_of_whole(*source, input, shard_box(split, mesh, shape, device), 2));
           }
@@ -177,7 +210,7 @@ class DataKindTest : public QObject {
 
   void inputs_change_from_step_to_step_unless_the_kind_says_that_they_do_not() {
     for (const DataKind& kind : all_data_kinds()) {
-      for (const DataRequest& request : {text(4, 16, 1000), regression(4)}) {
+      for (const DataRequest& request : {text(4, 16, 1000), regression(4), pairs(4)}) {
         if (!serves(kind, request)) continue;
         const auto source = make_data_source(named(kind.name, 4, 0), request);
         for (const DataInput& input : request.inputs) {
@@ -210,7 +243,7 @@ class DataKindTest : public QObject {
     QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
     errors = faults(named("normal", 4, 0), text(4, 8, 16));
     QVERIFY(errors.at(0).message.find("tokens i32 (4, 8)") != std::string::npos);
-    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches"));
+    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros"));
 
     DataRequest mixed = text(4, 8, 16);
     mixed.inputs.push_back(images.inputs[0]);
@@ -238,7 +271,7 @@ class DataKindTest : public QObject {
     const NamedOptions few{"numpy_batches", {{"batch_size", int64_t{4}}, {"dataset_size", int64_t{3}}}};
     QCOMPARE(first_fault(few, request), std::string("out_of_range at data.dataset_size"));
     for (const DataKind& kind : all_data_kinds()) {
-      const DataRequest& fit = serves(kind, request) ? request : regression(4);
+      const DataRequest fit = fitting(kind, {request, regression(4), pairs(4)});
       QCOMPARE(first_fault({kind.name, {}}, fit), std::string("missing_key at data.batch_size"));
       const auto source = make_data_source(named(kind.name, 4, 0), fit);
       QVERIFY_THROWS_EXCEPTION(Failure, part<int32_t>(*source, "no such input", {{0, 0}, {1, 1}}));

@@ -8,8 +8,10 @@
 #include "engine/ops/cast.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/initialise.h"
+#include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
+#include "engine/ops/stack.h"
 #include "models/linen.h"
 #include "models/losses.h"
 #include "tests/laws/agreement.h"
@@ -121,9 +123,31 @@ ValueId in_bf16(Graph& graph, const Linen& m, ValueId x, ValueId) {
   x = append(graph, "rearrange", {x}, EquationAttributes{"bshd->bs(hd)"});
   x = append(graph, "add", {x, append(graph, "gelu", {append(graph, "scale", {x}, ScaleAttributes{0.7})})},
              sum_attributes(graph.type(x)));
+  x = append(graph, "relu", {x});
   x = append(graph, "dropout", {x}, DropoutAttributes{0.4, {key_from_seed(3), 1, 0, 5}});
   return m.child("Dense_0").dense(append(graph, "cast", {x}, up), "bse,ef->bsf", {width, width}, {"embed", "mlp"});
 }
+
+// Two of the three parts are used.
+ValueId through_parts(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const ValueId y = square_dense(m, x);
+  const ValueId all = append(graph, "stack", {y, m.gelu(y), x}, StackAttributes{1, 3});
+  const OpId parts = graph.add_op(op_definition("unstack"), "unstack", Phase::forward, {all}, StackAttributes{1, 3});
+  const std::vector<ValueId> made = graph.ops[parts].outputs;
+  return append(graph, "add", {made[0], made[1]}, sum_attributes(graph.type(y)));
+}
+
+// Behind a layer, so that x has a gradient to pass on.
+ValueId rms_norm(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{width}, DType::f32}};
+  State& gamma = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", "gamma"})];
+  gamma.trainable = true;
+  const ValueId stored = gamma.before, y = square_dense(m, x);
+  return append(graph, "rms_norm", {y, stored, append(graph, "rms_norm_squares", {y})},
+                LayerNormAttributes{1e-6, width});
+}
+
+ValueId relu(Graph& graph, const Linen& m, ValueId x, ValueId) { return append(graph, "relu", {square_dense(m, x)}); }
 
 ValueId dense_layer(Graph&, const Linen& m, ValueId x, ValueId) { return square_dense(m, x); }
 
@@ -138,6 +162,9 @@ std::vector<NamedNetwork> networks() {
   return {
       {"dense", 0, dense_layer},
       {"gelu", 0, [](Graph&, const Linen& m, ValueId x, ValueId) { return m.gelu(square_dense(m, x)); }},
+      {"stack", 0, through_parts},
+      {"relu", 0, relu},
+      {"rms_norm", 0, rms_norm},
       {"layer_norm", 0, [](Graph&, const Linen& m, ValueId x, ValueId) { return m.layer_norm(x); }},
       {"positions", 0,
        [](Graph&, const Linen& m, ValueId x, ValueId) { return m.add_positions(x, "pos_embedding", 0.02); }},

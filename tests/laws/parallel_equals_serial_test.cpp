@@ -2,20 +2,14 @@
 #include <cmath>
 
 #include "engine/mesh/partition_spec.h"
-#include "engine/worker/thread_training.h"
 #include "tests/laws/preset_case.h"
+#include "tests/laws/training_agreement.h"
 
 using namespace shardscope;
 
 namespace {
 
 constexpr int64_t steps = 3;
-
-double norm(const std::vector<float>& values) {
-  double sum = 0;
-  for (float value : values) sum += static_cast<double>(value) * value;
-  return std::sqrt(sum);
-}
 
 std::string label(const MeshSize& mesh, const std::string& rest) {
   return std::to_string(mesh.data) + "x" + std::to_string(mesh.model) + " " + rest;
@@ -37,45 +31,10 @@ const ThreadTraining& serial(const std::string& preset, const std::string& deter
   return entry->second;
 }
 
+// The gradient of a key's bias is zero but for rounding.
 void compare_with_serial(const ThreadTraining& parallel, const ThreadTraining& alone, double learning_rate) {
-  QCOMPARE(parallel.steps.size(), alone.steps.size());
-  for (size_t s = 0; s < alone.steps.size(); ++s) {
-    double expected = value_of(alone.steps[s].metrics, "loss"), got = value_of(parallel.steps[s].metrics, "loss");
-    QVERIFY2(std::abs(got - expected) <= 1e-5 * std::abs(expected),
-             qPrintable(QString("step %1: loss %2 instead of %3").arg(s).arg(got, 0, 'g', 9).arg(expected, 0, 'g', 9)));
-  }
-  for (const auto& [name, values] : alone.parameters) {
-    const std::vector<float>& others = parallel.parameters.at(name);
-    QCOMPARE(others.size(), values.size());
-    // The gradient of a key's bias, and of no other parameter, is zero but for rounding, which Adam turns into steps of
-    // either sign, of the learning rate at most.
-    bool key_bias = name.ends_with("/key/bias");
-    std::vector<float> difference(values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      difference[i] = others[i] - values[i];
-      if (key_bias) QVERIFY2(std::abs(others[i]) < learning_rate * steps, name.c_str());
-    }
-    if (!key_bias) {
-      QVERIFY2(norm(difference) <= 1e-4 * norm(values) + 1e-7,
-               qPrintable(QString("%1: off by %2 of its norm").arg(name.c_str()).arg(norm(difference) / norm(values))));
-    }
-  }
-  QVERIFY(parallel.replicas_equal);
-}
-
-// Law 5: measured independently of the plan.
-void compare_with_prediction(const ThreadTraining& training, const Plan& plan) {
-  int64_t parameter_bytes = 0;
-  for (const ParameterPlan& parameter : plan.parameters) {
-    Sharding sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(parameter.shape.size()));
-    parameter_bytes += element_count(local_shape(sharding, plan.mesh, parameter.shape)) * 4;
-  }
-  for (const RankUse& rank : training.ranks) {
-    QCOMPARE(rank.arena_bytes, plan.arena.bytes);
-    QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
-    QCOMPARE(rank.parameter_bytes, parameter_bytes);
-    QCOMPARE(rank.optimizer_bytes, 2 * parameter_bytes);
-  }
+  shardscope::compare_with_serial(parallel, alone, learning_rate,
+                                  [](const std::string& name, size_t, size_t) { return name.ends_with("/key/bias"); });
 }
 
 }  // namespace

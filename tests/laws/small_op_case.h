@@ -43,6 +43,10 @@ inline std::vector<OpCase> small_op_cases() {
       {"rearrange", {array({4, 8, 6, 2})}, equation("bhwc->b(hwc)"), {}},
       {"rearrange", {ids}, equation("bs->sb"), {}},
       {"rearrange", {half({4, 8, 48})}, equation("bs(hd)->bshd", {{'h', 4}}), {}},
+      {"stack", {x, x, x}, StackAttributes{2, 3}, {}},
+      {"stack", {x, x, x}, StackAttributes{0, 3}, {}},
+      {"unstack", {array({4, 8, 3, 16})}, StackAttributes{2, 3}, {}},
+      {"unstack", {half({4, 8, 16, 3})}, StackAttributes{3, 3}, {}},
       {"next_token", {ids}, {}, {}},
       {"scale", {x}, ScaleAttributes{-2.5}, {}},
       {"cast", {x}, CastAttributes{DType::bf16}, {}},
@@ -50,11 +54,18 @@ inline std::vector<OpCase> small_op_cases() {
       {"constant", {}, ConstantAttributes{1.5, x}, {}},
       {"gelu", {x}, {}, {}},
       {"gelu_grad", {x, x}, {}, {}},
+      {"relu", {x}, {}, {}},
+      {"relu_grad", {x, x}, {}, {}},
       {"layer_norm_moments", {x}, {}, {}},
       {"layer_norm", {x, row, row, features, features}, norm, {}},
       {"layer_norm_grad_moments", {x, x, row, row, features}, norm, {}},
       {"layer_norm_grad_input", {x, x, row, row, features, row, row}, norm, {}},
       {"layer_norm_grad_parameters", {x, x, row, row}, norm, {}},
+      {"rms_norm_squares", {x}, {}, {}},
+      {"rms_norm", {x, features, row}, norm, {}},
+      {"rms_norm_grad_product", {x, x, features}, {}, {}},
+      {"rms_norm_grad_input", {x, x, features, row, row}, norm, {}},
+      {"rms_norm_grad_scale", {x, x, row}, norm, {}},
       {"dropout", {x}, DropoutAttributes{0.3, step_key}, {}},
       {"row_max", {logits}, {}, {}},
       {"cross_entropy_terms", {logits, ids, row}, {}, {}},
@@ -66,6 +77,7 @@ inline std::vector<OpCase> small_op_cases() {
       {"squared_error", {x, x}, mean, {}},
       {"squared_error_grad", {x, x, scalar}, mean, {}},
       {"adam", {array({8, 16}), array({8, 16}), array({8, 16}), array({8, 16})}, AdamAttributes{}, {}},
+      {"sgd", {array({8, 16}), array({8, 16}), array({8, 16})}, SgdAttributes{}, {}},
       {"adam", {features, features, features, features}, AdamAttributes{0.1, 0.9, 0.999, 1e-8, 0.2}, {}},
   };
   for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
@@ -90,7 +102,8 @@ inline std::vector<OpCase> small_op_cases() {
 inline std::pair<double, double> operand_range(const std::string& op, size_t operand) {
   const bool squares = (op.starts_with("layer_norm") && op != "layer_norm_moments" &&
                         operand == (op.find("grad") != std::string::npos ? 3u : 2u)) ||
-                       (op == "adam" && operand == 3);
+                       (op == "adam" && operand == 3) || (op == "rms_norm" && operand == 2) ||
+                       (op == "rms_norm_grad_input" && operand == 3) || (op == "rms_norm_grad_scale" && operand == 2);
   if (squares) return {8, 16};
   const bool exponentials = (op == "cross_entropy" && operand == 1) || (op == "cross_entropy_grad" && operand == 0);
   if (exponentials || (op == "attention_grad" && operand == 4)) return {3, 4};

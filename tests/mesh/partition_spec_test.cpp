@@ -109,8 +109,11 @@ class PartitionSpecTest : public QObject {
   void a_repeated_axis_is_named_with_all_its_places() {
     const std::vector<Error> errors = check_on_4x2({{"data"}, {}, {"model", "data"}}, {8, 8, 8});
     QCOMPARE(errors.size(), size_t{1});
-    QVERIFY(errors[0] == (Error{"duplicate_axis", "axis 'data' is named 2 times", "at[2]",
-                                "an axis may occur once in a spec; 'data' is at [0] and [2][1]"}));
+    QVERIFY(errors[0] ==
+            (Error{"duplicate_axis", "axis 'data' is named 2 times in PartitionSpec('data', None, ('model', 'data'))",
+                   "at[2]",
+                   "an axis may occur once in a spec; 'data' is at [0] and [2][1]; for example "
+                   "PartitionSpec('data', None, 'model')"}));
   }
 
   void a_spec_longer_than_the_array_is_told_how_many_entries_fit() {

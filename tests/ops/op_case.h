@@ -14,6 +14,8 @@
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
+#include "engine/ops/sgd.h"
+#include "engine/ops/stack.h"
 
 namespace shardscope::test {
 
@@ -66,6 +68,9 @@ inline std::vector<OpCase> op_cases() {
           {"rearrange", {query}, equation("bshd->bs(hd)"), {0}},
           {"rearrange", {query}, equation("bshd->(bs)(dh)"), {0}},
           {"rearrange", {tokens({12, 6})}, equation("bs->sb"), {}},
+          {"stack", {x, x, x}, StackAttributes{2, 3}, {0, 1, 2}},
+          {"unstack", {array({12, 6, 3, 24})}, StackAttributes{2, 3}, {0}},
+          {"unstack", {half({12, 6, 3, 24})}, StackAttributes{2, 3}, {0}},
           {"next_token", {tokens({12, 6})}, {}, {}},
           {"scale", {x}, ScaleAttributes{3}, {0}},
           {"scale", {scalar}, ScaleAttributes{3}, {0}},
@@ -78,11 +83,18 @@ inline std::vector<OpCase> op_cases() {
           {"gelu", {x}, {}, {0}},
           {"gelu", {array({6, 12})}, {}, {0}},
           {"gelu_grad", {x, x}, {}, {}},
+          {"relu", {x}, {}, {0}},
+          {"relu_grad", {x, x}, {}, {}},
           {"layer_norm_moments", {x}, {}, {}},
           {"layer_norm", {x, rows, rows, scale, scale}, norm, {0, 3, 4}},
           {"layer_norm_grad_moments", {x, x, rows, rows, scale}, norm, {}},
           {"layer_norm_grad_input", {x, x, rows, rows, scale, rows, rows}, norm, {}},
           {"layer_norm_grad_parameters", {x, x, rows, rows}, norm, {}},
+          {"rms_norm_squares", {x}, {}, {}},
+          {"rms_norm", {x, scale, rows}, norm, {0, 1}},
+          {"rms_norm_grad_product", {x, x, scale}, {}, {}},
+          {"rms_norm_grad_input", {x, x, scale, rows, rows}, norm, {}},
+          {"rms_norm_grad_scale", {x, x, rows}, norm, {}},
           {"attention", {query, key, key}, attention, {0, 1, 2}},
           {"attention", {query, key, key, queries, keys}, attention, {0, 1, 2}},
           {"attention", {query, shared, shared, queries, keys}, attention, {0, 1, 2}},
@@ -99,7 +111,8 @@ inline std::vector<OpCase> op_cases() {
           {"cross_entropy_grad", {rows, scalar, rows}, mean, {}},
           {"squared_error", {x, x}, mean, {0}},
           {"squared_error_grad", {x, x, scalar}, mean, {}},
-          {"adam", {x, x, x, x}, AdamAttributes{}, {}}};
+          {"adam", {x, x, x, x}, AdamAttributes{}, {}},
+          {"sgd", {x, x, x}, SgdAttributes{}, {}}};
 }
 
 }  // namespace shardscope::test

@@ -126,7 +126,8 @@ class RegistryTest : public QObject {
     for (const OpCase& one : op_cases()) {
       Graph graph = graph_of(one);
       const Op op = graph.ops[0];
-      GradientContext context{graph, 0, {}, std::vector<ValueId>(op.inputs.size(), no_id)};
+      GradientContext context{
+          graph, 0, {}, std::vector<ValueId>(op.inputs.size(), no_id), std::vector<bool>(op.inputs.size(), true)};
       for (ValueId output : op.outputs) {
         const std::string name = "cotangent " + std::to_string(output);
         context.result_cotangents.push_back(graph.add_input(name, graph.type(output)));
@@ -144,6 +145,17 @@ class RegistryTest : public QObject {
         if (!one.differentiable.empty()) QVERIFY2(said, one.op.c_str());
       }
       verify(graph);
+    }
+  }
+
+  void a_product_has_gradients_of_those_operands_only_that_reach_parameters() {
+    const OpCase product{"einsum", {array({2, 3}), array({3, 4})}, equation("ab,bc->ac"), {0, 1}};
+    for (const std::vector<bool>& trained : {std::vector<bool>{true, false}, {false, true}, {true, true}}) {
+      Graph graph = graph_of(product);
+      GradientContext context{graph, 0, {graph.ops[0].outputs[0]}, {no_id, no_id}, trained};
+      product.definition().gradient(context);
+      for (size_t i : {0, 1}) QCOMPARE(context.operand_cotangents[i] >= 0, bool(trained[i]));
+      QCOMPARE(graph.ops.size(), 1 + static_cast<size_t>(std::count(trained.begin(), trained.end(), true)));
     }
   }
 

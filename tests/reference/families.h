@@ -34,8 +34,11 @@ std::vector<NamedReference> embedding_references();
 std::vector<NamedReference> equation_references();
 std::vector<NamedReference> initialise_references();
 std::vector<NamedReference> layer_norm_references();
+std::vector<NamedReference> rms_norm_references();
+std::vector<NamedReference> sgd_references();
 std::vector<NamedReference> next_token_references();
 std::vector<NamedReference> squared_error_references();
+std::vector<NamedReference> stack_references();
 
 // An operand as a table whose columns are its last dimension.
 using Table = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

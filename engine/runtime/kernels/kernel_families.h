@@ -32,8 +32,12 @@ std::vector<NamedKernel> layer_norm_grad_kernels();
 std::vector<NamedKernel> next_token_kernels();
 std::vector<NamedKernel> rearrange_kernels();
 std::vector<NamedKernel> reduce_sum_kernels();
+std::vector<NamedKernel> relu_kernels();
+std::vector<NamedKernel> rms_norm_kernels();
 std::vector<NamedKernel> scale_kernels();
+std::vector<NamedKernel> sgd_kernels();
 std::vector<NamedKernel> squared_error_kernels();
+std::vector<NamedKernel> stack_kernels();
 
 template <class T>
 std::unique_ptr<Kernel> construct(const KernelArguments& arguments) {

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/vector_clones.h"
+#include "engine/ops/layer_norm.h"
+#include "engine/runtime/kernels/column_sums.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+// 1 / root mean square of each row, from its sum of squares.
+struct RowScale {
+  const float* squares;
+  float features, epsilon;
+
+  RowScale(const KernelArguments& arguments, size_t operand)
+      : squares(arguments.inputs[operand].f32()),
+        features(static_cast<float>(arguments.attributes->as<LayerNormAttributes>().features)),
+        epsilon(static_cast<float>(arguments.attributes->as<LayerNormAttributes>().epsilon)) {}
+
+  [[gnu::always_inline]] float at(int64_t row) const { return 1.0f / std::sqrt(squares[row] / features + epsilon); }
+};
+
+SHARDSCOPE_KERNEL_CLONES void sum_squares(const float* x, int64_t rows, int64_t columns, float* squares) {
+  for (int64_t row = 0; row < rows; ++row, x += columns) {
+    float square = 0;
+#pragma omp simd reduction(+ : square)
+    for (int64_t c = 0; c < columns; ++c) square += x[c] * x[c];
+    squares[row] = square;
+  }
+}
+
+SHARDSCOPE_KERNEL_CLONES void sum_products(const float* dy, const float* x, const float* gamma, int64_t rows,
+                                           int64_t columns, float* products) {
+  for (int64_t row = 0; row < rows; ++row, x += columns, dy += columns) {
+    float product = 0;
+#pragma omp simd reduction(+ : product)
+    for (int64_t c = 0; c < columns; ++c) product += dy[c] * gamma[c] * x[c];
+    products[row] = product;
+  }
+}
+
+SHARDSCOPE_KERNEL_CLONES void normalise(const float* x, const float* gamma, RowScale scale, int64_t begin, int64_t end,
+                                        int64_t columns, float* y) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float r = scale.at(row);
+    const float* from = x + row * columns;
+    float* to = y + row * columns;
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) to[c] = gamma[c] * from[c] * r;
+  }
+}
+
+SHARDSCOPE_KERNEL_CLONES void grad_input(const float* dy, const float* x, const float* gamma, RowScale scale,
+                                         const float* products, int64_t begin, int64_t end, int64_t columns,
+                                         float* dx) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float r = scale.at(row), pull = r * r * r * products[row] / scale.features;
+    const float* from = x + row * columns;
+    const float* cotangent = dy + row * columns;
+    float* to = dx + row * columns;
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) to[c] = cotangent[c] * gamma[c] * r - from[c] * pull;
+  }
+}
+
+// Sums over the rows of dy x r, for at most columns_per_tile columns starting at `column`.
+SHARDSCOPE_KERNEL_CLONES void grad_scale(const float* dy, const float* x, RowScale scale, int64_t rows, int64_t columns,
+                                         int64_t column, int64_t width, float* dgamma) {
+  double total[columns_per_tile];
+  float block[columns_per_tile];
+  for (int64_t c = 0; c < width; ++c) total[c] = 0;
+  for (int64_t first = 0; first < rows; first += rows_per_block) {
+    const int64_t last = std::min(rows, first + rows_per_block);
+    for (int64_t c = 0; c < width; ++c) block[c] = 0;
+    for (int64_t row = first; row < last; ++row) {
+      const float r = scale.at(row);
+      const float* from = x + row * columns + column;
+      const float* cotangent = dy + row * columns + column;
+#pragma omp simd
+      for (int64_t c = 0; c < width; ++c) block[c] += cotangent[c] * from[c] * r;
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < width; ++c) total[c] += block[c];
+  }
+#pragma omp simd
+  for (int64_t c = 0; c < width; ++c) dgamma[column + c] = static_cast<float>(total[c]);
+}
+
+// A kernel over rows of `columns` numbers, of which the operand `x` has as many as are held here.
+class RowKernel : public Kernel {
+ protected:
+  RowKernel(const KernelArguments& arguments, size_t x)
+      : x_(arguments.inputs[x].f32()),
+        columns_(arguments.inputs[x].shape.back()),
+        rows_(columns_ == 0 ? 0 : arguments.inputs[x].count() / columns_),
+        threads_(arguments.threads) {}
+
+  const float* x_;
+  int64_t columns_, rows_;
+  int threads_;
+};
+
+// x -> squares.
+class SquaresKernel : public RowKernel {
+ public:
+  explicit SquaresKernel(const KernelArguments& arguments)
+      : RowKernel(arguments, 0), squares_(arguments.outputs[0].f32()) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      sum_squares(x_ + begin * columns_, end - begin, columns_, squares_ + begin);
+    });
+  }
+
+ private:
+  float* squares_;
+};
+
+// (x, gamma, squares) -> y.
+class RmsNormKernel : public RowKernel {
+ public:
+  explicit RmsNormKernel(const KernelArguments& arguments)
+      : RowKernel(arguments, 0),
+        gamma_(arguments.inputs[1].f32()),
+        scale_(arguments, 2),
+        y_(arguments.outputs[0].f32()) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16,
+                 [&](int64_t begin, int64_t end, int) { normalise(x_, gamma_, scale_, begin, end, columns_, y_); });
+  }
+
+ private:
+  const float* gamma_;
+  RowScale scale_;
+  float* y_;
+};
+
+// (dy, x, gamma) -> products.
+class GradProductKernel : public RowKernel {
+ public:
+  explicit GradProductKernel(const KernelArguments& arguments)
+      : RowKernel(arguments, 1),
+        dy_(arguments.inputs[0].f32()),
+        gamma_(arguments.inputs[2].f32()),
+        products_(arguments.outputs[0].f32()) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      sum_products(dy_ + begin * columns_, x_ + begin * columns_, gamma_, end - begin, columns_, products_ + begin);
+    });
+  }
+
+ private:
+  const float* dy_;
+  const float* gamma_;
+  float* products_;
+};
+
+// (dy, x, gamma, squares, products) -> dx.
+class GradInputKernel : public RowKernel {
+ public:
+  explicit GradInputKernel(const KernelArguments& arguments)
+      : RowKernel(arguments, 1),
+        dy_(arguments.inputs[0].f32()),
+        gamma_(arguments.inputs[2].f32()),
+        scale_(arguments, 3),
+        products_(arguments.inputs[4].f32()),
+        dx_(arguments.outputs[0].f32()) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
+      grad_input(dy_, x_, gamma_, scale_, products_, begin, end, columns_, dx_);
+    });
+  }
+
+ private:
+  const float* dy_;
+  const float* gamma_;
+  RowScale scale_;
+  const float* products_;
+  float* dx_;
+};
+
+// (dy, x, squares) -> d gamma.
+class GradScaleKernel : public RowKernel {
+ public:
+  explicit GradScaleKernel(const KernelArguments& arguments)
+      : RowKernel(arguments, 1),
+        dy_(arguments.inputs[0].f32()),
+        scale_(arguments, 2),
+        dgamma_(arguments.outputs[0].f32()) {}
+
+  void run(const StepContext&) override {
+    const int64_t width = tile_width(columns_, threads_);
+    parallel_for(threads_, (columns_ + width - 1) / width, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t column = begin * width; column < std::min(columns_, end * width); column += width) {
+        grad_scale(dy_, x_, scale_, rows_, columns_, column, std::min(width, columns_ - column), dgamma_);
+      }
+    });
+  }
+
+ private:
+  const float* dy_;
+  RowScale scale_;
+  float* dgamma_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> rms_norm_kernels() {
+  return {{"rms_norm_squares", "f32->f32", construct<SquaresKernel>},
+          {"rms_norm", "f32,f32,f32->f32", construct<RmsNormKernel>},
+          {"rms_norm_grad_product", "f32,f32,f32->f32", construct<GradProductKernel>},
+          {"rms_norm_grad_input", "f32,f32,f32,f32,f32->f32", construct<GradInputKernel>},
+          {"rms_norm_grad_scale", "f32,f32,f32->f32", construct<GradScaleKernel>}};
+}
+
+}  // namespace shardscope

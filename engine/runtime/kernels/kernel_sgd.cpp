@@ -1,0 +1,56 @@
+#include "engine/base/vector_clones.h"
+#include "engine/ops/sgd.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+struct Rates {
+  float learning_rate, decay, fresh;
+};
+
+SHARDSCOPE_KERNEL_CLONES void update(float* parameter, const float* gradient, float* momentum, Rates rates,
+                                     int64_t begin, int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const float next = rates.decay * momentum[i] + rates.fresh * gradient[i];
+    momentum[i] = next;
+    parameter[i] -= rates.learning_rate * next;
+  }
+}
+
+class SgdKernel : public Kernel {
+ public:
+  explicit SgdKernel(const KernelArguments& arguments)
+      : parameter_(arguments.outputs[0].f32()),
+        gradient_(arguments.inputs[1].f32()),
+        momentum_(arguments.outputs[1].f32()),
+        count_(arguments.outputs[0].count()),
+        threads_(arguments.threads) {
+    const SgdAttributes& attributes = arguments.attributes->as<SgdAttributes>();
+    rates_ = {static_cast<float>(attributes.learning_rate), static_cast<float>(attributes.decay),
+              static_cast<float>(1.0 - attributes.decay)};
+  }
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
+      update(parameter_, gradient_, momentum_, rates_, begin, end);
+    });
+  }
+
+ private:
+  float* parameter_;
+  const float* gradient_;
+  float* momentum_;
+  int64_t count_;
+  int threads_;
+  Rates rates_{};
+};
+
+}  // namespace
+
+std::vector<NamedKernel> sgd_kernels() { return {{"sgd", "f32,f32,f32->f32,f32", construct<SgdKernel>}}; }
+
+}  // namespace shardscope

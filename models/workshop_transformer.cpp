@@ -1,0 +1,147 @@
+#include "models/workshop_transformer.h"
+
+#include <fmt/format.h>
+
+#include "engine/ops/attention.h"
+#include "engine/ops/layer_norm.h"
+#include "engine/ops/stack.h"
+#include "models/compute_dtype.h"
+#include "models/initialisers.h"
+#include "models/losses.h"
+#include "models/module.h"
+#include "models/nnx_rngs.h"
+
+namespace shardscope {
+
+namespace {
+
+struct Linear {
+  ValueId weight, bias;
+};
+
+// The bias has the dimensions of the weight that the input lacks.
+Linear linear(const Module& module, NnxRngs& rngs, Shape shape, std::vector<std::string> logical, int64_t inputs = 1) {
+  int64_t fan = 1;
+  for (int64_t d = 0; d < inputs; ++d) fan *= shape[static_cast<size_t>(d)];
+  const Shape bias(shape.begin() + inputs, shape.end());
+  const std::vector<std::string> bias_logical(logical.begin() + inputs, logical.end());
+  const ValueId weight = module.parameter("weight", rngs.draw(lecun_normal(fan, std::move(shape))), std::move(logical));
+  return {weight, module.parameter("bias", constant_initialiser(0, bias), bias_logical)};
+}
+
+ValueId apply(const Module& module, const Linear& layer, ValueId x, const Equation& equation) {
+  return module.add(module.product(x, layer.weight, equation), layer.bias);
+}
+
+struct Norm {
+  ValueId scale, bias;
+};
+
+Norm norm(const Module& module, NnxRngs& rngs, int64_t features) {
+  const ValueId scale = module.parameter("scale", rngs.skip(constant_initialiser(1, {features})), {"hidden"});
+  return {scale, module.parameter("bias", rngs.skip(constant_initialiser(0, {features})), {"hidden"})};
+}
+
+ValueId apply(const Module& module, const Norm& norm, ValueId x) {
+  const std::vector<ValueId> sums = module.append_all("layer_norm_moments", {x});
+  return module.append("layer_norm", {x, sums[0], sums[1], norm.scale, norm.bias},
+                       LayerNormAttributes{1e-6, module.graph().type(x).shape.back()});
+}
+
+// Queries, keys and values (b, s, 3, heads, size) of x (b, s, hidden).
+ValueId fused(const Module& module, const Linear& layer, ValueId x, int64_t heads, bool flat) {
+  if (!flat) return apply(module, layer, x, "bse,ethd->bsthd");
+  return module.append("rearrange", {apply(module, layer, x, "bse,ef->bsf")},
+                       EquationAttributes{"bs(thd)->bsthd", {{'t', 3}, {'h', heads}}});
+}
+
+bool is_flat(const OptionList& options) { return string_option(options, "qkv_layout") == "flat"; }
+
+Graph build(const OptionList& options, const ModelContext& context) {
+  const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
+  const int64_t ffn = integer_option(options, "ffn_hidden_size"), size = hidden / heads;
+  Graph graph;
+  const TensorType type{{context.batch_size, integer_option(options, "seq_len"), hidden}, DType::f32};
+  const ValueId inputs = graph.add_input("inputs", type), targets = graph.add_input("targets", type);
+  for (ValueId value : {inputs, targets}) graph.values[value].logical = {"batch", "sequence", "hidden"};
+
+  const Module model(graph, compute_dtype(options));
+  const Module qkv_proj = model.child("qkv_proj"), output_proj = model.child("output_proj");
+  const Module ffn_layer1 = model.child("ffn_layer1"), ffn_layer2 = model.child("ffn_layer2");
+  const Module ln1 = model.child("ln1"), ln2 = model.child("ln2");
+  NnxRngs rngs(context.seed);
+  const Linear qkv = is_flat(options) ? linear(qkv_proj, rngs, {hidden, 3 * hidden}, {"hidden", "qkv"})
+                                      : linear(qkv_proj, rngs, {hidden, 3, heads, size}, {"hidden", "", "heads", ""});
+  const Linear output = linear(output_proj, rngs, {hidden, hidden}, {"heads", "hidden"});
+  Linear up{}, down{};
+  if (ffn > 0) up = linear(ffn_layer1, rngs, {hidden, ffn}, {"hidden", "ffn"});
+  if (ffn > 0) down = linear(ffn_layer2, rngs, {ffn, hidden}, {"ffn", "hidden"});
+  const Norm norm1 = norm(ln1, rngs, hidden);
+
+  const ValueId all =
+      qkv_proj.cast(fused(qkv_proj, qkv, apply(ln1, norm1, inputs), heads, is_flat(options)), DType::f32);
+  const ValueId context_of_heads =
+      model.append("attention", model.append_all("unstack", {all}, StackAttributes{2, 3}), AttentionAttributes{});
+  const ValueId joined = model.append("rearrange", {context_of_heads}, EquationAttributes{"bshd->bs(hd)"}, "context");
+  ValueId x = model.add(inputs, apply(output_proj, output, joined, "bsf,fe->bse"), "residual");
+  if (ffn > 0) {
+    const ValueId y = apply(ffn_layer1, up, apply(ln2, norm(ln2, rngs, hidden), x), "bse,ef->bsf");
+    x = model.add(x, apply(ffn_layer2, down, model.append("gelu", {y}), "bsf,fe->bse"), "residual");
+  }
+  graph.values[x].logical = graph.values[inputs].logical;
+  graph.outputs["predictions"] = x;
+  graph.outputs["loss"] = mean_squared_error(graph, x, targets);
+  return graph;
+}
+
+std::vector<Error> check(const OptionList& options) {
+  std::vector<Error> errors = check_compute_dtype(options);
+  const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
+  if (hidden % heads != 0) {
+    errors.push_back({"indivisible", fmt::format("hidden_size {} is not a multiple of num_heads {}", hidden, heads),
+                      "model.hidden_size", fmt::format("for example {}", (hidden / heads + 1) * heads)});
+  }
+  const std::string& layout = string_option(options, "qkv_layout");
+  if (layout != "heads" && layout != "flat") {
+    errors.push_back(
+        {"unknown_layout", "unknown qkv_layout '" + layout + "'", "model.qkv_layout", "\"heads\" or \"flat\""});
+  }
+  return errors;
+}
+
+std::vector<Error> notes(const OptionList& options) {
+  if (!is_flat(options)) return {};
+  const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
+  return {
+      {"split_heads",
+       fmt::format("the flat ({}, {}) kernel holds all queries, then all keys, then all values: cut into equal parts, "
+                   "none holds the queries, keys and values of its own heads, and attention has to gather them",
+                   hidden, 3 * hidden),
+       "model.qkv_layout",
+       fmt::format("\"heads\": ({}, 3, {}, {}), split along the heads", hidden, heads, hidden / heads)}};
+}
+
+std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+  return {{"qkv_proj, bias", {"params", "qkv_proj", "bias"}},
+          {"output_proj, weight", {"params", "output_proj", "weight"}}};
+}
+
+}  // namespace
+
+ModelDefinition workshop_transformer() {
+  return {
+      "workshop_transformer",
+      {{"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
+       {"hidden_size", int64_t{768}, true, 1, 1e7, "width of the residual stream"},
+       {"num_heads", int64_t{12}, true, 1, 1e5, "attention heads; divides hidden_size"},
+       {"ffn_hidden_size", int64_t{3072}, false, 0, 1e7, "width of the feed-forward block; 0: there is none"},
+       {"qkv_layout", std::string("heads"), false, 0, 0, "of the fused kernel: \"heads\", or \"flat\" as the document"},
+       compute_dtype_option()},
+      check,
+      build,
+      captions,
+      {},
+      notes};
+}
+
+}  // namespace shardscope
