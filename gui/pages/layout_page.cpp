@@ -32,22 +32,27 @@ LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : QWidget(parent),
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Layout of the selected array on the mesh"));
-  connect(&workspace.planner, &Planner::delivered, this, &LayoutPage::rebuild);
+  connect(&workspace.planner, &Planner::delivered, this, &LayoutPage::expect_change);
   connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
-  connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutPage::rebuild);
+  connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutPage::expect_change);
   connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
   connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
-  rebuild();
 }
 
-void LayoutPage::showEvent(QShowEvent*) { rebuild(); }
+void LayoutPage::showEvent(QShowEvent*) { expect_change(); }
 
 // A page that is not seen lets its plan go and takes the newest when it is shown.
-void LayoutPage::rebuild() {
+void LayoutPage::expect_change() {
+  is_stale_ = true;
+  if (!isVisible() || !workspace_.planner.plan()) scene_.reset();
+  update();
+}
+
+void LayoutPage::renew() {
+  if (!std::exchange(is_stale_, false)) return;
   const std::shared_ptr<const Scene> before = std::exchange(scene_, nullptr);
   drawn_ = QPixmap();
-  update();
-  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (!plan) return;
   std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   if (!facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape)) return;
@@ -80,14 +85,24 @@ void LayoutPage::arrange() {
       mesh_origin_.x(), std::max(array_place_.right() + gap + mesh_label + 40, body.left() + body.width() * 0.45)));
 }
 
-QRectF LayoutPage::device_rect(int device) const {
+QRectF LayoutPage::device_rect(int device) {
+  renew();
+  return device_place(device);
+}
+
+QRectF LayoutPage::shard_rect(int device) {
+  renew();
+  return shard_place(device);
+}
+
+QRectF LayoutPage::device_place(int device) const {
   if (scene_)
     for (const MeshCell& cell : scene_->mesh->cells)
       if (cell.device == device) return cell_place(mesh_origin_, mesh_cell_, cell);
   return {};
 }
 
-QRectF LayoutPage::shard_rect(int device) const {
+QRectF LayoutPage::shard_place(int device) const {
   if (!scene_) return {};
   const std::optional<int> cell = cell_of_device(scene_->array, device);
   return cell ? cell_place(array_place_, scene_->array.cells[*cell]) : QRectF();
@@ -134,11 +149,12 @@ void LayoutPage::paint_marks(QPainter& painter) {
   }
   const std::optional<int> chosen = workspace_.selection.device();
   if (!chosen || *chosen >= mesh.device_count()) return;
-  paint_ring(painter, shard_rect(*chosen), theme().accent, 3);
-  paint_ring(painter, device_rect(*chosen).adjusted(1.5, 1.5, -1.5, -1.5), theme().accent, 3);
+  paint_ring(painter, shard_place(*chosen), theme().accent, 3);
+  paint_ring(painter, device_place(*chosen).adjusted(1.5, 1.5, -1.5, -1.5), theme().accent, 3);
 }
 
 void LayoutPage::paintEvent(QPaintEvent*) {
+  renew();
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
   if (!workspace_.planner.plan()) return paint_no_plan(painter, rect(), workspace_.planner);
@@ -274,7 +290,7 @@ QString LayoutPage::tip_at(const QPointF& point) const {
   const Mesh& mesh = scene_->plan->mesh;
   const ShardCell& cell = scene_->array.cells[*cell_of_device(scene_->array, device)];
   QStringList coordinates;
-  const bool on_mesh = device_rect(device).contains(point);
+  const bool on_mesh = device_place(device).contains(point);
   if (on_mesh) {
     const std::vector<int64_t> at = mesh.coordinates(device);
     for (int i = 0; i < mesh.axis_count(); ++i) coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
@@ -288,6 +304,7 @@ QString LayoutPage::tip_at(const QPointF& point) const {
 }
 
 bool LayoutPage::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) renew();
   if (event->type() == QEvent::ToolTip && scene_) {
     const auto* help = static_cast<QHelpEvent*>(event);
     const QString tip = tip_at(help->pos());
@@ -298,15 +315,18 @@ bool LayoutPage::event(QEvent* event) {
 }
 
 void LayoutPage::resizeEvent(QResizeEvent*) {
+  renew();
   arrange();
   drawn_ = QPixmap();
 }
 
 void LayoutPage::mouseMoveEvent(QMouseEvent* event) {
+  renew();
   workspace_.selection.hover_device(device_under(event->position()));
 }
 
 void LayoutPage::mousePressEvent(QMouseEvent* event) {
+  renew();
   setFocus(Qt::MouseFocusReason);
   workspace_.selection.select_device(device_under(event->position()));
 }
@@ -314,6 +334,7 @@ void LayoutPage::mousePressEvent(QMouseEvent* event) {
 void LayoutPage::leaveEvent(QEvent*) { workspace_.selection.hover_device(std::nullopt); }
 
 void LayoutPage::keyPressEvent(QKeyEvent* event) {
+  renew();
   if (!scene_) return QWidget::keyPressEvent(event);
   if (event->key() == Qt::Key_Escape) {
     workspace_.selection.select_device(std::nullopt);

@@ -19,8 +19,8 @@ class LayoutPage : public QWidget {
 
   QSize minimumSizeHint() const override { return {280, 150}; }
   // Where things are drawn, in widget coordinates; empty when nothing is.
-  QRectF device_rect(int device) const;
-  QRectF shard_rect(int device) const;
+  QRectF device_rect(int device);
+  QRectF shard_rect(int device);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -40,7 +40,10 @@ class LayoutPage : public QWidget {
     std::shared_ptr<const MeshPicture> mesh;
   };
 
-  void rebuild();
+  void expect_change();
+  void renew();
+  QRectF device_place(int device) const;
+  QRectF shard_place(int device) const;
   void arrange();
   void draw();
   void paint_marks(QPainter& painter);
@@ -54,6 +57,7 @@ class LayoutPage : public QWidget {
 
   Workspace& workspace_;
   std::shared_ptr<const Scene> scene_;
+  bool is_stale_ = true;  // laid out anew when it is looked at
   QRectF array_place_;
   QPointF mesh_origin_;
   double mesh_cell_ = 0;

@@ -204,12 +204,12 @@ class DeepModelTest : public QObject {
     std::weak_ptr<const Plan> old = window.workspace().planner.plan();
     set_axis_size(document, 0, 2);
     settle(window);
-    QVERIFY2(old.expired(), "after an edit");
+    QTRY_VERIFY2_WITH_TIMEOUT(old.expired(), "after an edit", patience);
     old = window.workspace().planner.plan();
     RunConfig wrong = made::config();
     wrong.mesh_axes[0].size = 3;
     document.reset(wrong, {});
-    QVERIFY2(old.expired(), "after another file");
+    QTRY_VERIFY2_WITH_TIMEOUT(old.expired(), "after another file", patience);
     QTRY_VERIFY_WITH_TIMEOUT(!window.workspace().planner.is_busy(), patience);
     QVERIFY(!window.workspace().planner.plan());
   }
