@@ -28,6 +28,12 @@ Family adam() {
            AdamAttributes{rate, b1, b2, eps, decay + 1e-4}}};
 }
 
+Family sgd() {
+  const SgdAttributes a{0.01, 0.9};
+  [[maybe_unused]] const auto& [rate, momentum] = a;
+  return {"sgd", {a, SgdAttributes{next(rate), momentum}, SgdAttributes{rate, next(momentum)}}};
+}
+
 std::vector<StepKey> step_keys() {
   const StepKey key{{3, 4}, 2, 1, 7};
   [[maybe_unused]] const auto& [root, stride, offset, fold] = key;
@@ -140,9 +146,15 @@ Family equations() {
            EquationAttributes{"bs,(hd)->bshd", sizes}, EquationAttributes{"bs(hd),->bshd", sizes}}};
 }
 
+Family stack() {
+  const StackAttributes a{1, 3};
+  [[maybe_unused]] const auto& [dimension, count] = a;
+  return {"stack", {a, StackAttributes{2, count}, StackAttributes{dimension, 4}}};
+}
+
 std::vector<Family> families() {
-  return {adam(),       dropout(),        attention(),  cast(),  constant(),
-          initialise(), embedding_grad(), layer_norm(), scale(), equations()};
+  return {adam(),           sgd(),        dropout(), attention(), cast(), constant(), initialise(),
+          embedding_grad(), layer_norm(), scale(),   equations(), stack()};
 }
 
 }  // namespace
@@ -173,7 +185,7 @@ class AttributesTest : public QObject {
       QVERIFY2(a.are<AdamAttributes>() || a.are<DropoutAttributes>() || a.are<AttentionAttributes>() ||
                    a.are<CastAttributes>() || a.are<ConstantAttributes>() || a.are<InitialiseAttributes>() ||
                    a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
-                   a.are<EquationAttributes>(),
+                   a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>(),
                one.op.c_str());
     }
   }
