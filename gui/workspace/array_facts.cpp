@@ -36,6 +36,24 @@ void add_layout(ArrayFacts& facts, const Plan& plan, const ValueLayout& layout) 
   if (layout.value != no_id) facts.graph_values = {layout.value};
 }
 
+// What the forward pass reads first: the tokens, not the labels. no_id where it reads nothing.
+ValueId first_input(const Graph& graph) {
+  for (const Op& op : graph.ops) {
+    for (ValueId input : op.inputs) {
+      if (graph.values[input].kind == ValueKind::input) return input;
+    }
+  }
+  return graph.inputs.empty() ? no_id : graph.inputs.begin()->second;
+}
+
+// The output that is an array, not a metric.
+ValueId first_output(const Graph& graph) {
+  for (const auto& [name, value] : graph.outputs) {
+    if (!graph.type(value).shape.empty()) return value;
+  }
+  return no_id;
+}
+
 // Adds what is known of each kind of array; false where the model has no such array.
 struct Adder {
   const Workspace& workspace;
@@ -72,8 +90,8 @@ struct Adder {
     return true;
   }
 
-  bool operator()(InputRef) { return add_end(plan && plan->graph ? &plan->graph->inputs : nullptr, "tokens"); }
-  bool operator()(OutputRef) { return add_end(plan && plan->graph ? &plan->graph->outputs : nullptr, "logits"); }
+  bool operator()(InputRef) { return add_end(plan && plan->graph ? first_input(*plan->graph) : no_id); }
+  bool operator()(OutputRef) { return add_end(plan && plan->graph ? first_output(*plan->graph) : no_id); }
 
   bool operator()(const ValueRef& value) {
     const ValueLayout* found = plan ? find_layout(*plan, workspace.planner.index().layout_named, value.name) : nullptr;
@@ -95,13 +113,13 @@ struct Adder {
     return true;
   }
 
-  bool add_end(const std::map<std::string, ValueId>* ends, const char* name) {
+  bool add_end(ValueId end) {
     facts.kind = facts.title;
     facts.named = true;
     facts.spec = spec_of(workspace.document.config(), facts.array);
     facts.shape = Shape(std::max<size_t>(facts.spec.dims.size(), 1));
-    if (!ends || !ends->contains(name)) return true;
-    if (const ValueLayout* layout = find_layout(*plan, workspace.planner.index().layout_of, ends->at(name)))
+    if (end == no_id) return true;
+    if (const ValueLayout* layout = find_layout(*plan, workspace.planner.index().layout_of, end))
       add_layout(facts, *plan, *layout);
     return true;
   }
