@@ -119,8 +119,11 @@ struct Adder {
     facts.spec = spec_of(workspace.document.config(), facts.array);
     facts.shape = Shape(std::max<size_t>(facts.spec.dims.size(), 1));
     if (end == no_id) return true;
-    if (const ValueLayout* layout = find_layout(*plan, workspace.planner.index().layout_of, end))
+    if (const ValueLayout* layout = find_layout(*plan, workspace.planner.index().layout_of, end)) {
       add_layout(facts, *plan, *layout);
+      const bool by_rule = facts.spec.dims.empty() && layout->origin.kind == Origin::Kind::user;
+      if (by_rule && workspace.planner.is_current()) facts.spec = to_spec(layout->sharding, plan->mesh);
+    }
     return true;
   }
 };

@@ -6,6 +6,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
+#include "gui/workspace/array_facts.h"
 
 using namespace shardscope;
 
@@ -92,6 +93,15 @@ class RulesTest : public QObject {
     QVERIFY(workspace().planner.find_planned(kernel));
     workspace().selection.select_array(ParameterRef{kernel});
     QVERIFY(is_bold(0) && !is_bold(1));
+  }
+
+  void an_input_that_a_rule_places_shows_its_spec_and_is_edited_from_there() {
+    RunConfig config = document().config();
+    config.sharding.rules.push_back({"**", PartitionSpec{{{"data"}, {}}}, {SpecKind::input}});
+    document().reset(config, {});
+    wait_for_plan();
+    const std::optional<ArrayFacts> facts = array_facts(workspace(), InputRef{});
+    QVERIFY(facts && (facts->spec == PartitionSpec{{{"data"}, {}}}));
   }
 
   void a_placement_is_edited_in_place_and_undone() {
