@@ -1,6 +1,7 @@
 #include "models/decoder_only_transformer.h"
 
 #include "engine/ops/registry.h"
+#include "models/compute_dtype.h"
 #include "models/linen.h"
 #include "models/losses.h"
 
@@ -10,10 +11,13 @@ namespace {
 
 std::vector<Error> check(const OptionList& options) {
   int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
-  if (embed % heads == 0) return {};
-  return {{"indivisible",
-           "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
-           "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)}};
+  std::vector<Error> errors = check_compute_dtype(options);
+  if (embed % heads != 0) {
+    errors.push_back({"indivisible",
+                      "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
+                      "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)});
+  }
+  return errors;
 }
 
 ValueId mlp(const Linen& module, ValueId x, int64_t embed) {
@@ -43,7 +47,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
 
   double rate = context.deterministic ? 0.0 : real_option(options, "dropout_rate");
-  Linen model(graph, context.seed, rate);
+  Linen model(graph, context.seed, rate, compute_dtype(options));
   ValueId x = model.child("Embed_0").embed(tokens, vocabulary, embed);
   x = model.child("PositionalEmbedding_0").add_positions(x, "pos_embedding", 0.02);
   x = model.dropout(x, 0);
@@ -78,7 +82,8 @@ ModelDefinition decoder_only_transformer() {
            {"embed_dim", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
            {"num_layers", int64_t{2}, true, 1, 1e4, "transformer blocks"},
            {"num_heads", int64_t{8}, true, 1, 1e5, "attention heads; divides embed_dim"},
-           {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"}},
+           {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
+           compute_dtype_option()},
           check,
           build,
           captions};

@@ -7,6 +7,7 @@
 #include "engine/ops/dropout.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/initialise.h"
+#include "models/module.h"
 
 namespace shardscope {
 
@@ -14,12 +15,15 @@ namespace shardscope {
 // a value; child modules extend its path. Dimensions get logical names: "vocab", "embed", "mlp", "heads", "kv" (the
 // size of a head) of parameters, and "batch", "length" besides of activations.
 //
-// Example: Linen model(graph); Linen mlp = model.child("MLP_0"); y = mlp.child("Dense_0").dense(x, "bse,ef->bsf", {512,
-// 2048}); makes params/MLP_0/Dense_0/kernel and bias.
+// With a compute type, dense layers multiply in it, and give results of the type of their operand: "mixed precision".
+//
+// Example: Linen model(graph, seed); Linen mlp = model.child("MLP_0"); y = mlp.child("Dense_0").dense(x, "bse,ef->bsf",
+// {512, 2048}); makes params/MLP_0/Dense_0/kernel and bias.
 class Linen {
  public:
   // Keys of parameters and of dropout come from PRNGKey(seed), as those of model.init and of the rngs {"dropout": ...}.
-  Linen(Graph& graph, int64_t seed, double dropout_rate = 0) : graph_(&graph), seed_(seed), rate_(dropout_rate) {}
+  Linen(Graph& graph, int64_t seed, double dropout_rate = 0, DType compute = DType::f32)
+      : module_(graph, compute), seed_(seed), rate_(dropout_rate) {}
   Linen child(const std::string& module) const;
 
   // flax.linen.Embed: tokens i32 (b, s) -> (b, s, features); table normal with variance 1 / features.
@@ -45,20 +49,15 @@ class Linen {
   ValueId residual(ValueId x, ValueId y) const;
 
  private:
-  ValueId attend(ValueId x, const std::vector<ValueId>& masks, int64_t heads, bool causal, bool use_bias) const;
   ValueId add_table(ValueId x, const std::string& name, InitialiseAttributes initialiser) const;
+  ValueId attend(ValueId x, const std::vector<ValueId>& masks, int64_t heads, bool causal, bool use_bias) const;
   ValueId parameter(const std::string& name, InitialiseAttributes initialiser, int64_t counter,
                     std::vector<std::string> logical) const;
-  ValueId append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;
-  // The result's dimensions are called as those of x.
-  ValueId append_like(ValueId x, const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}) const;
-  std::string label(const std::string& leaf) const;
   DropoutAttributes dropout_of(const std::vector<std::string>& path) const;
 
-  Graph* graph_;
+  Module module_;
   int64_t seed_;
   double rate_;
-  std::vector<std::string> path_;
 };
 
 }  // namespace shardscope

@@ -21,6 +21,7 @@ class Module {
   explicit Module(Graph& graph, DType compute = DType::f32) : graph_(&graph), compute_(compute) {}
   Module child(const std::string& name) const;
   Graph& graph() const { return *graph_; }
+  const std::vector<std::string>& path() const { return path_; }
 
   // params/<path>/<name>; `logical` names its dimensions.
   ValueId parameter(const std::string& name, InitialiseAttributes initialiser, std::vector<std::string> logical) const;

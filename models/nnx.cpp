@@ -54,10 +54,11 @@ ValueId Nnx::linear_general(ValueId x, const Equation& equation, Shape kernel_sh
   }
   const ValueId kernel =
       module_.parameter("kernel", rngs_->draw(initialiser(fan_in, fan_out, kernel_shape)), std::move(logical));
-  if (!use_bias) return module_.product(x, kernel, equation);
+  const ValueId product = module_.cast(module_.product(x, kernel, equation), module_.graph().type(x).dtype);
+  if (!use_bias) return product;
   const ValueId bias =
       module_.parameter("bias", rngs_->skip(constant_initialiser(0, bias_shape)), std::move(bias_logical));
-  return module_.add(module_.product(x, kernel, equation), bias);
+  return module_.add(product, bias);
 }
 
 ValueId Nnx::causal_self_attention(ValueId x, int64_t heads, KernelInitialiser initialiser) const {

@@ -12,6 +12,8 @@ namespace shardscope {
 // constructed; here construction and call are one, so modules are to be called in the order in which the original
 // constructs them. Dimensions get logical names as in models/linen.h.
 //
+// With a compute type, linear layers multiply in it, and give results of the type of their operand: "mixed precision".
+//
 // Example: NnxRngs rngs(seed); Nnx model(Module(graph), rngs); y = model.child("linear1").linear(x, 1024, "mlp",
 // xavier_uniform) makes params/linear1/kernel and bias, from the first two keys.
 class Nnx {

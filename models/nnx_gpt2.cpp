@@ -1,5 +1,6 @@
 #include "models/nnx_gpt2.h"
 
+#include "models/compute_dtype.h"
 #include "models/initialisers.h"
 #include "models/losses.h"
 #include "models/nnx.h"
@@ -10,10 +11,13 @@ namespace {
 
 std::vector<Error> check(const OptionList& options) {
   const int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
-  if (embed % heads == 0) return {};
-  return {{"indivisible",
-           "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
-           "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)}};
+  std::vector<Error> errors = check_compute_dtype(options);
+  if (embed % heads != 0) {
+    errors.push_back({"indivisible",
+                      "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
+                      "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)});
+  }
+  return errors;
 }
 
 ValueId block(const Nnx& module, ValueId x, int64_t embed, int64_t heads, int64_t hidden) {
@@ -38,7 +42,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
   graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
 
   NnxRngs rngs(context.seed);
-  const Nnx model(Module(graph), rngs, context.deterministic ? 0.0 : real_option(options, "dropout_rate"));
+  const Nnx model(Module(graph, compute_dtype(options)), rngs,
+                  context.deterministic ? 0.0 : real_option(options, "dropout_rate"));
   ValueId x = model.child("token_emb").embed(tokens, vocabulary, embed);
   x = model.child("pos_emb").add_positions(x);
   for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
@@ -70,7 +75,8 @@ ModelDefinition nnx_gpt2() {
            {"ff_dim", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
            {"num_heads", int64_t{8}, false, 1, 1e5, "attention heads; divides embed_dim"},
            {"num_layers", int64_t{2}, false, 1, 1e4, "transformer blocks"},
-           {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"}},
+           {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
+           compute_dtype_option()},
           check,
           build,
           captions};

@@ -1,5 +1,6 @@
 #include "models/tiny_lm.h"
 
+#include "models/compute_dtype.h"
 #include "models/linen.h"
 #include "models/losses.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 std::vector<Error> check(const OptionList& options) {
   const int64_t width = integer_option(options, "d_model"), heads = integer_option(options, "n_heads");
-  std::vector<Error> errors;
+  std::vector<Error> errors = check_compute_dtype(options);
   if (width % heads != 0) {
     errors.push_back({"indivisible",
                       "d_model " + std::to_string(width) + " is not a multiple of n_heads " + std::to_string(heads),
@@ -41,7 +42,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
       graph.add_input("tokens", {{context.batch_size, integer_option(options, "seq_len")}, DType::i32});
   graph.limits = {{"tokens", vocabulary}};
 
-  Linen model(graph, context.seed);
+  Linen model(graph, context.seed, 0, compute_dtype(options));
   ValueId x = model.child("tok_emb").embed(tokens, vocabulary, width);
   x = model.add_sinusoidal_positions(x, "pos_emb");
   for (int64_t layer = 0; layer < integer_option(options, "n_layers"); ++layer) {
@@ -68,7 +69,8 @@ ModelDefinition tiny_lm() {
            {"d_model", int64_t{256}, false, 1, 1e7, "width of the residual stream; even"},
            {"n_heads", int64_t{8}, false, 1, 1e5, "attention heads; divides d_model"},
            {"n_layers", int64_t{4}, false, 1, 1e4, "transformer blocks"},
-           {"d_ff", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"}},
+           {"d_ff", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
+           compute_dtype_option()},
           check,
           build,
           captions,

@@ -21,8 +21,9 @@ using namespace shardscope;
 namespace {
 
 OptionList document_options() {
-  return {{"vocab_size", int64_t{1024}}, {"seq_len", int64_t{128}}, {"embed_dim", int64_t{512}},
-          {"num_layers", int64_t{2}},    {"num_heads", int64_t{8}}, {"dropout_rate", 0.1}};
+  return {{"vocab_size", int64_t{1024}},        {"seq_len", int64_t{128}}, {"embed_dim", int64_t{512}},
+          {"num_layers", int64_t{2}},           {"num_heads", int64_t{8}}, {"dropout_rate", 0.1},
+          {"compute_dtype", std::string("f32")}};
 }
 
 Graph build(bool deterministic, const OptionList& options = document_options()) {

@@ -9,8 +9,13 @@ using namespace shardscope;
 namespace {
 
 OptionList options_with(int64_t width, int64_t heads) {
-  return {{"vocab_size", int64_t{32}}, {"seq_len", int64_t{8}},  {"d_model", width},
-          {"n_heads", heads},          {"n_layers", int64_t{2}}, {"d_ff", int64_t{24}}};
+  return {{"vocab_size", int64_t{32}},
+          {"seq_len", int64_t{8}},
+          {"d_model", width},
+          {"n_heads", heads},
+          {"n_layers", int64_t{2}},
+          {"d_ff", int64_t{24}},
+          {"compute_dtype", std::string("f32")}};
 }
 
 }  // namespace

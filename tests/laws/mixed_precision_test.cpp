@@ -1,0 +1,115 @@
+#include <QtTest>
+#include <set>
+
+#include "engine/graph/op_definition.h"
+#include "tests/compile/system_preset.h"
+#include "tests/laws/training_agreement.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int64_t steps = 5;
+
+const SystemPreset& preset_named(const std::string& name) {
+  return *std::ranges::find(system_presets(), name, &SystemPreset::name);
+}
+
+const std::vector<SystemPreset>& presets() {
+  static const std::vector<SystemPreset> list{
+      preset_named("tiny_lm_fsdp"),
+      preset_named("nnx_gpt2"),
+      preset_named("mintext_transformer"),
+      {"parallax_decoder",
+       {"model.vocab_size=32", "model.seq_len=8", "model.embed_dim=32", "model.num_heads=8", "data.batch_size=16"}}};
+  return list;
+}
+
+Plan planned(const SystemPreset& preset, const std::string& dtype, std::vector<int64_t> mesh) {
+  mesh.resize(static_cast<size_t>(preset.mesh_axes), 1);
+  std::vector<std::string> settings = preset.small;
+  settings.push_back("model.compute_dtype=" + dtype);
+  return compile(system_run(preset.name, settings, mesh), DeviceProfile{});
+}
+
+std::vector<double> losses(const ThreadTraining& training) {
+  std::vector<double> list;
+  for (const StepReport& step : training.steps) list.push_back(value_of(step.metrics, "loss"));
+  return list;
+}
+
+double apart(const std::vector<double>& a, const std::vector<double>& b) {
+  double most = 0;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]) / std::abs(b[i]));
+  return most;
+}
+
+}  // namespace
+
+// compute_dtype = bf16: matrix products of bf16 operands, and everything else in f32.
+class MixedPrecisionTest : public QObject {
+  Q_OBJECT
+
+  static void list_presets() {
+    QTest::addColumn<int>("index");
+    for (size_t i = 0; i < presets().size(); ++i) QTest::newRow(presets()[i].name.c_str()) << static_cast<int>(i);
+  }
+
+ private slots:
+  void every_matrix_product_is_of_bf16_and_nothing_that_is_kept_is_data() { list_presets(); }
+  void every_matrix_product_is_of_bf16_and_nothing_that_is_kept_is() {
+    QFETCH(int, index);
+    const Plan plan = planned(presets()[static_cast<size_t>(index)], "bf16", {});
+    const Graph& graph = *plan.graph;
+    int products = 0;
+    for (const Op& op : graph.ops) {
+      if (op.definition->name() == "einsum") {
+        ++products;
+        for (ValueId input : op.inputs) QVERIFY2(graph.type(input).dtype == DType::bf16, op.name.c_str());
+      }
+      const bool keeps_f32 =
+          std::set<std::string_view>{"adam", "cross_entropy", "attention"}.contains(op.definition->name());
+      for (ValueId input : op.inputs) {
+        QVERIFY2(!keeps_f32 || graph.type(input).dtype != DType::bf16, op.name.c_str());
+      }
+    }
+    QVERIFY(products > 10);
+    for (const State& state : graph.states) QCOMPARE(graph.type(state.before).dtype, DType::f32);
+    QVERIFY(!plan.bf16_products.empty());
+    QVERIFY(planned(presets()[static_cast<size_t>(index)], "f32", {}).bf16_products.empty());
+  }
+
+  void losses_stay_near_those_of_f32_and_are_not_the_same_data() { list_presets(); }
+  void losses_stay_near_those_of_f32_and_are_not_the_same() {
+    QFETCH(int, index);
+    const SystemPreset& preset = presets()[static_cast<size_t>(index)];
+    const std::vector<double> exact = losses(train_in_threads(planned(preset, "f32", {}), steps));
+    const std::vector<double> mixed = losses(train_in_threads(planned(preset, "bf16", {}), steps));
+    QVERIFY2(apart(mixed, exact) < 2e-2, std::to_string(apart(mixed, exact)).c_str());
+    QVERIFY(apart(mixed, exact) > 0);
+  }
+
+  void split_over_devices_it_stays_as_near_and_replicas_are_equal_data() { list_presets(); }
+  void split_over_devices_it_stays_as_near_and_replicas_are_equal() {
+    QFETCH(int, index);
+    const SystemPreset& preset = presets()[static_cast<size_t>(index)];
+    const std::vector<double> alone = losses(train_in_threads(planned(preset, "bf16", {}), steps));
+    const std::vector<int64_t> mesh = preset.mesh_axes == 1 ? std::vector<int64_t>{4} : std::vector<int64_t>{2, 2};
+    const Plan plan = planned(preset, "bf16", mesh);
+    const ThreadTraining split = train_in_threads(plan, steps);
+    QVERIFY2(apart(losses(split), alone) < 1e-2, std::to_string(apart(losses(split), alone)).c_str());
+    QVERIFY(split.replicas_equal);
+    compare_with_prediction(split, plan);
+  }
+
+  void another_word_is_an_error_at_its_place() {
+    RunConfig config = system_run("nnx_gpt2", {"model.compute_dtype=fp8"});
+    const std::vector<Error> errors = validate(config);
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(errors[0].where, std::string("model.compute_dtype"));
+  }
+};
+
+QTEST_APPLESS_MAIN(MixedPrecisionTest)
+#include "mixed_precision_test.moc"
