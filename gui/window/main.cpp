@@ -74,8 +74,10 @@ void answer_without_display(int count, char** arguments) {
 void take_screenshot(MainWindow& window, const QString& file, bool train) {
   const auto shoot = [&window, file] {
     auto* timer = new QTimer(&window);
-    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, file] {
-      if (!window.is_settled()) return;
+    // What the last news changed is laid out a turn after it.
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, file, settled = 0]() mutable {
+      settled = window.is_settled() ? settled + 1 : 0;
+      if (settled < 3) return;
       timer->stop();
       const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB888);
       const bool written = picture.save(file, nullptr, smallest_file);
