@@ -161,11 +161,10 @@ std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) 
       for (const std::string& state : parameter.state_names) arrays.push_back(StateRef{state, parameter.path});
     for (const ValueLayout& layout : plan->layouts) arrays.push_back(ValueRef{layout.name});
   }
-  for (auto text : {name_of, title_of}) {
-    const auto found = std::ranges::find(arrays, name, text);
-    if (found != arrays.end()) return *found;
-  }
-  return std::nullopt;
+  // Values come last: an embedding and the op that looks it up have the same short name.
+  const auto found = std::ranges::find_if(
+      arrays, [&](const ArrayRef& array) { return name_of(array) == name || title_of(array) == name; });
+  return found == arrays.end() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& facts) {

@@ -104,6 +104,13 @@ class RulesTest : public QObject {
     QVERIFY(facts && (facts->spec == PartitionSpec{{{"data"}, {}}}));
   }
 
+  void a_short_name_is_the_parameters_before_it_is_a_values() {
+    QVERIFY(find_array(workspace().planner, "Embed_0/embedding") ==
+            ArrayRef(ParameterRef{{"params", "Embed_0", "embedding"}}));
+    const std::shared_ptr<const Plan> plan = workspace().planner.plan();
+    QVERIFY(std::ranges::find(plan->layouts, "Embed_0/embedding", &ValueLayout::name) != plan->layouts.end());
+  }
+
   void a_placement_is_edited_in_place_and_undone() {
     const RunConfig before = document().config();
     type_into(0, RulesModel::placement_column, "mlp -> data, embed -> None");
