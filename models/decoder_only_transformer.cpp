@@ -4,19 +4,15 @@
 #include "models/compute_dtype.h"
 #include "models/linen.h"
 #include "models/losses.h"
+#include "models/multiple_of.h"
 
 namespace shardscope {
 
 namespace {
 
 std::vector<Error> check(const OptionList& options) {
-  int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
   std::vector<Error> errors = check_compute_dtype(options);
-  if (embed % heads != 0) {
-    errors.push_back({"indivisible",
-                      "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
-                      "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)});
-  }
+  require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
 }
 
@@ -42,9 +38,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   int64_t vocabulary = integer_option(options, "vocab_size"), sequence = integer_option(options, "seq_len");
   int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
   Graph graph;
-  TensorType token_type{{context.batch_size, sequence}, DType::i32};
-  ValueId tokens = graph.add_input("tokens", token_type), labels = graph.add_input("labels", token_type);
-  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
+  const auto [tokens, labels] = add_tokens_and_labels(graph, context.batch_size, sequence, vocabulary);
 
   double rate = context.deterministic ? 0.0 : real_option(options, "dropout_rate");
   Linen model(graph, context.seed, rate, compute_dtype(options));
@@ -56,10 +50,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   }
   ValueId logits = model.child("Dense_0").dense(x, "bse,ev->bsv", {embed, vocabulary}, {"embed", "vocab"});
 
-  const CrossEntropy loss = mean_cross_entropy(graph, logits, labels);
-  graph.outputs["logits"] = logits;
-  graph.outputs["loss"] = loss.loss;
-  graph.outputs["accuracy"] = loss.accuracy;
+  set_outputs(graph, logits, mean_cross_entropy(graph, logits, labels));
   return graph;
 }
 

@@ -4,7 +4,6 @@
 
 #include "engine/base/random.h"
 #include "engine/ops/attention.h"
-#include "engine/ops/layer_norm.h"
 #include "models/initialisers.h"
 
 namespace shardscope {
@@ -75,8 +74,7 @@ ValueId Linen::layer_norm(ValueId x) const {
   int64_t features = module_.graph().type(x).shape.back();
   ValueId scale = parameter("scale", constant_initialiser(1, {features}), 1, {"embed"});
   ValueId bias = parameter("bias", constant_initialiser(0, {features}), 2, {"embed"});
-  const std::vector<ValueId> sums = module_.append_all("layer_norm_moments", {x});
-  return module_.append("layer_norm", {x, sums[0], sums[1], scale, bias}, LayerNormAttributes{1e-6, features});
+  return module_.layer_norm(x, scale, bias);
 }
 
 ValueId Linen::gelu(ValueId x) const { return module_.append("gelu", {x}); }

@@ -23,8 +23,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   const ValueId down = dot2.parameter("kernel", rngs.draw(lecun_normal(hidden, {hidden, embed})), {"hidden", "embed"});
   ValueId x = model.append("relu", {dot1.product(inputs, up, "be,eh->bh")});
   x = model.cast(dot2.product(x, down, "bh,he->be"), DType::f32);
-  graph.outputs["predictions"] = x;
-  graph.outputs["loss"] = mean_squared_error(graph, x, targets);
+  set_regression_outputs(graph, x, targets);
   return graph;
 }
 

@@ -38,4 +38,19 @@ ValueId mean_squared_error(Graph& graph, ValueId x, ValueId y) {
   return append(graph, "squared_error", {x, y}, mean_over(graph, x))[0];
 }
 
+TokenPair add_tokens_and_labels(Graph& graph, int64_t batch, int64_t length, int64_t vocabulary) {
+  const TensorType type{{batch, length}, DType::i32};
+  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
+  const ValueId tokens = graph.add_input("tokens", type);
+  return {tokens, graph.add_input("labels", type)};
+}
+
+void set_outputs(Graph& graph, ValueId logits, const CrossEntropy& loss) {
+  graph.outputs = {{"logits", logits}, {"loss", loss.loss}, {"accuracy", loss.accuracy}};
+}
+
+void set_regression_outputs(Graph& graph, ValueId predictions, ValueId targets) {
+  graph.outputs = {{"predictions", predictions}, {"loss", mean_squared_error(graph, predictions, targets)}};
+}
+
 }  // namespace shardscope

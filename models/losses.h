@@ -20,4 +20,15 @@ CrossEntropy mean_next_token_cross_entropy(Graph& graph, ValueId logits, ValueId
 // jnp.mean((x - y) ** 2), a scalar.
 ValueId mean_squared_error(Graph& graph, ValueId x, ValueId y);
 
+struct TokenPair {
+  ValueId tokens, labels;
+};
+// Inputs "tokens" and "labels", i32 (batch, length), all below `vocabulary`.
+TokenPair add_tokens_and_labels(Graph& graph, int64_t batch, int64_t length, int64_t vocabulary);
+
+// The graph's outputs: "logits", "loss", "accuracy" of a classification; "predictions" and their mean squared error as
+// "loss" of a regression.
+void set_outputs(Graph& graph, ValueId logits, const CrossEntropy& loss);
+void set_regression_outputs(Graph& graph, ValueId predictions, ValueId targets);
+
 }  // namespace shardscope

@@ -27,8 +27,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   x = model.append("relu", {model.child("b1").add(x, b1)});
   x = model.cast(model.child("w2").product(x, w2, "bm,mo->bo"), DType::f32);
   graph.values[x].logical = {"data", ""};
-  graph.outputs["predictions"] = x;
-  graph.outputs["loss"] = mean_squared_error(graph, x, targets);
+  set_regression_outputs(graph, x, targets);
   return graph;
 }
 

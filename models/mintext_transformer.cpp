@@ -96,9 +96,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
                     width * integer_option(options, "ffw_multiplier"),
                     ffw};
   Graph graph;
-  const TensorType type{{context.batch_size, integer_option(options, "seq_len")}, DType::i32};
-  const ValueId tokens = graph.add_input("tokens", type), labels = graph.add_input("labels", type);
-  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
+  const auto [tokens, labels] =
+      add_tokens_and_labels(graph, context.batch_size, integer_option(options, "seq_len"), vocabulary);
   for (ValueId value : {tokens, labels}) graph.values[value].logical = {"batch", "sequence"};
 
   const Module model(graph, compute);
@@ -111,10 +110,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   }
   const Module head = model.child("logits");
   const ValueId logits = head.cast(head.product(x, embedding, "btd,vd->btv"), DType::f32);
-  const CrossEntropy loss = mean_cross_entropy(graph, logits, labels);
-  graph.outputs["logits"] = logits;
-  graph.outputs["loss"] = loss.loss;
-  graph.outputs["accuracy"] = loss.accuracy;
+  set_outputs(graph, logits, mean_cross_entropy(graph, logits, labels));
   return graph;
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/base/path.h"
 #include "engine/ops/cast.h"
+#include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
 
 namespace shardscope {
@@ -63,6 +64,12 @@ ValueId Module::add(ValueId x, ValueId y, const std::string& leaf) const {
   const std::string all = std::string("abcdefgh").substr(0, type.shape.size());
   const std::string last = all.substr(all.size() - graph_->type(y).shape.size());
   return append("add", {x, cast(y, type.dtype, leaf + "/cast")}, EquationAttributes{Equation({all, last}, all)}, leaf);
+}
+
+ValueId Module::layer_norm(ValueId x, ValueId scale, ValueId bias) const {
+  const std::vector<ValueId> sums = append_all("layer_norm_moments", {x});
+  return append("layer_norm", {x, sums[0], sums[1], scale, bias},
+                LayerNormAttributes{1e-6, graph_->type(x).shape.back()});
 }
 
 ValueId Module::cast(ValueId x, DType to, const std::string& leaf) const {

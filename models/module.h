@@ -36,6 +36,8 @@ class Module {
   ValueId product(ValueId x, ValueId kernel, const Equation& equation, const std::string& leaf = "einsum") const;
   // x + y, where y has the last dimensions of x: a bias, or all of them: a residual. Of x's type.
   ValueId add(ValueId x, ValueId y, const std::string& leaf = "add") const;
+  // Layer norm over the last dimension, epsilon 1e-6, with Flax's fast variance.
+  ValueId layer_norm(ValueId x, ValueId scale, ValueId bias) const;
   ValueId cast(ValueId x, DType to, const std::string& leaf = "cast") const;
 
  private:

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "engine/ops/attention.h"
-#include "engine/ops/layer_norm.h"
 #include "models/initialisers.h"
 
 namespace shardscope {
@@ -29,8 +28,7 @@ ValueId Nnx::layer_norm(ValueId x) const {
   const int64_t features = module_.graph().type(x).shape.back();
   const ValueId scale = module_.parameter("scale", rngs_->skip(constant_initialiser(1, {features})), {"embed"});
   const ValueId bias = module_.parameter("bias", rngs_->skip(constant_initialiser(0, {features})), {"embed"});
-  const std::vector<ValueId> sums = module_.append_all("layer_norm_moments", {x});
-  return module_.append("layer_norm", {x, sums[0], sums[1], scale, bias}, LayerNormAttributes{1e-6, features});
+  return module_.layer_norm(x, scale, bias);
 }
 
 ValueId Nnx::linear(ValueId x, int64_t features, const std::string& logical, KernelInitialiser initialiser,

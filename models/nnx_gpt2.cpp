@@ -3,6 +3,7 @@
 #include "models/compute_dtype.h"
 #include "models/initialisers.h"
 #include "models/losses.h"
+#include "models/multiple_of.h"
 #include "models/nnx.h"
 
 namespace shardscope {
@@ -10,13 +11,8 @@ namespace shardscope {
 namespace {
 
 std::vector<Error> check(const OptionList& options) {
-  const int64_t embed = integer_option(options, "embed_dim"), heads = integer_option(options, "num_heads");
   std::vector<Error> errors = check_compute_dtype(options);
-  if (embed % heads != 0) {
-    errors.push_back({"indivisible",
-                      "embed_dim " + std::to_string(embed) + " is not a multiple of num_heads " + std::to_string(heads),
-                      "model.embed_dim", "for example " + std::to_string((embed / heads + 1) * heads)});
-  }
+  require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
 }
 
@@ -37,9 +33,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
   const int64_t vocabulary = integer_option(options, "vocab_size"), embed = integer_option(options, "embed_dim");
   const int64_t heads = integer_option(options, "num_heads"), hidden = integer_option(options, "ff_dim");
   Graph graph;
-  const TensorType token_type{{context.batch_size, integer_option(options, "seq_len")}, DType::i32};
-  const ValueId tokens = graph.add_input("tokens", token_type), labels = graph.add_input("labels", token_type);
-  graph.limits = {{"tokens", vocabulary}, {"labels", vocabulary}};
+  const auto [tokens, labels] =
+      add_tokens_and_labels(graph, context.batch_size, integer_option(options, "seq_len"), vocabulary);
 
   NnxRngs rngs(context.seed);
   const Nnx model(Module(graph, compute_dtype(options)), rngs,
@@ -52,10 +47,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   x = model.child("layer_norm").layer_norm(x);
   const ValueId logits = model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);
 
-  const CrossEntropy loss = mean_cross_entropy(graph, logits, labels);
-  graph.outputs["logits"] = logits;
-  graph.outputs["loss"] = loss.loss;
-  graph.outputs["accuracy"] = loss.accuracy;
+  set_outputs(graph, logits, mean_cross_entropy(graph, logits, labels));
   return graph;
 }
 

@@ -26,8 +26,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   const ValueId in = model.product(inputs, before, "bk,kd->bd", "In");
   const ValueId tmp = model.product(in, w_in, "bd,df->bf", "Tmp");
   const ValueId out = model.cast(model.product(tmp, w_out, "bf,fd->bd", "Out"), DType::f32);
-  graph.outputs["predictions"] = out;
-  graph.outputs["loss"] = mean_squared_error(graph, out, targets);
+  set_regression_outputs(graph, out, targets);
   return graph;
 }
 

@@ -3,19 +3,16 @@
 #include "models/compute_dtype.h"
 #include "models/linen.h"
 #include "models/losses.h"
+#include "models/multiple_of.h"
 
 namespace shardscope {
 
 namespace {
 
 std::vector<Error> check(const OptionList& options) {
-  const int64_t width = integer_option(options, "d_model"), heads = integer_option(options, "n_heads");
+  const int64_t width = integer_option(options, "d_model");
   std::vector<Error> errors = check_compute_dtype(options);
-  if (width % heads != 0) {
-    errors.push_back({"indivisible",
-                      "d_model " + std::to_string(width) + " is not a multiple of n_heads " + std::to_string(heads),
-                      "model.d_model", "for example " + std::to_string((width / heads + 1) * heads)});
-  }
+  require_multiple(options, "d_model", "n_heads", errors);
   if (width % 2 != 0) {
     errors.push_back({"indivisible", "d_model " + std::to_string(width) + " is odd: sines and cosines come in pairs",
                       "model.d_model", "for example " + std::to_string((width + 1) / 2 * 2)});
@@ -51,10 +48,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   x = model.child("ln_f").layer_norm(x);
   const ValueId logits = model.child("head").dense(x, "bse,ev->bsv", {width, vocabulary}, {"embed", "vocab"}, false);
 
-  const CrossEntropy loss = mean_next_token_cross_entropy(graph, logits, tokens);
-  graph.outputs["logits"] = logits;
-  graph.outputs["loss"] = loss.loss;
-  graph.outputs["accuracy"] = loss.accuracy;
+  set_outputs(graph, logits, mean_next_token_cross_entropy(graph, logits, tokens));
   return graph;
 }
 

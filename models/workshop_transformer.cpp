@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "engine/ops/attention.h"
-#include "engine/ops/layer_norm.h"
 #include "engine/ops/stack.h"
 #include "models/compute_dtype.h"
 #include "models/initialisers.h"
 #include "models/losses.h"
 #include "models/module.h"
+#include "models/multiple_of.h"
 #include "models/nnx_rngs.h"
 
 namespace shardscope {
@@ -42,11 +42,7 @@ Norm norm(const Module& module, NnxRngs& rngs, int64_t features) {
   return {scale, module.parameter("bias", rngs.skip(constant_initialiser(0, {features})), {"hidden"})};
 }
 
-ValueId apply(const Module& module, const Norm& norm, ValueId x) {
-  const std::vector<ValueId> sums = module.append_all("layer_norm_moments", {x});
-  return module.append("layer_norm", {x, sums[0], sums[1], norm.scale, norm.bias},
-                       LayerNormAttributes{1e-6, module.graph().type(x).shape.back()});
-}
+ValueId apply(const Module& module, const Norm& norm, ValueId x) { return module.layer_norm(x, norm.scale, norm.bias); }
 
 // Queries, keys and values (b, s, 3, heads, size) of x (b, s, hidden).
 ValueId fused(const Module& module, const Linear& layer, ValueId x, int64_t heads, bool flat) {
@@ -89,18 +85,13 @@ Graph build(const OptionList& options, const ModelContext& context) {
     x = model.add(x, apply(ffn_layer2, down, model.append("gelu", {y}), "bsf,fe->bse"), "residual");
   }
   graph.values[x].logical = graph.values[inputs].logical;
-  graph.outputs["predictions"] = x;
-  graph.outputs["loss"] = mean_squared_error(graph, x, targets);
+  set_regression_outputs(graph, x, targets);
   return graph;
 }
 
 std::vector<Error> check(const OptionList& options) {
   std::vector<Error> errors = check_compute_dtype(options);
-  const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
-  if (hidden % heads != 0) {
-    errors.push_back({"indivisible", fmt::format("hidden_size {} is not a multiple of num_heads {}", hidden, heads),
-                      "model.hidden_size", fmt::format("for example {}", (hidden / heads + 1) * heads)});
-  }
+  require_multiple(options, "hidden_size", "num_heads", errors);
   const std::string& layout = string_option(options, "qkv_layout");
   if (layout != "heads" && layout != "flat") {
     errors.push_back(
