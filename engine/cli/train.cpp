@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/checkpoint/array_file.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/training_lines.h"
@@ -19,6 +20,7 @@
 #include "engine/config/write.h"
 #include "engine/session/run_process.h"
 #include "engine/worker/mpi_worker.h"
+#include "engine/worker/parameter_file.h"
 
 namespace shardscope {
 
@@ -27,6 +29,7 @@ namespace {
 struct TrainArguments {
   RunFileArguments run_file;
   std::string jsonl;
+  std::string parameters;
   std::string socket;
   bool append = false;
   bool force = false;
@@ -34,8 +37,20 @@ struct TrainArguments {
   TrainingOutput open_training_output() const {
     if (jsonl.empty()) return {"", nullptr};
     const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
-    return {jsonl, open_output(jsonl, existing, {run_file.file, profile_path().string()})};
+    return {jsonl, open_output(jsonl, existing, inputs())};
   }
+  // Null where none is asked for.
+  std::unique_ptr<WholeFile> open_parameter_file(const Plan& plan) const {
+    if (parameters.empty()) return nullptr;
+    std::vector<std::string> not_these = inputs();
+    if (!jsonl.empty()) not_these.push_back(jsonl);
+    return std::make_unique<WholeFile>(std::filesystem::absolute(parameters),
+                                       force ? Existing::overwrite : Existing::refuse, not_these,
+                                       parameter_layout(plan).bytes());
+  }
+
+ private:
+  std::vector<std::string> inputs() const { return {run_file.file, profile_path().string()}; }
 };
 
 std::atomic<RunProcess*> current_run = nullptr;
@@ -89,7 +104,11 @@ class RunLog {
   std::deque<std::string> kept_;
 };
 
-RunOptions run_options(const Plan& plan, const std::string& socket_path) {
+void keep_if_whole(const std::unique_ptr<WholeFile>& file) {
+  if (file && is_whole_array_file(file->part())) file->keep();
+}
+
+RunOptions run_options(const Plan& plan, const std::string& socket_path, const std::string& parameter_file) {
   RunOptions options;
   options.config_json = write_run_config(plan.config);
   options.plan_hash = plan.hash;
@@ -99,8 +118,10 @@ RunOptions run_options(const Plan& plan, const std::string& socket_path) {
   options.metrics = metric_names(plan.metrics);
   for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  options.command = [program, ranks = options.ranks](const std::string& session) {
-    return mpirun_command(program, session, ranks);
+  std::vector<std::string> more;
+  if (!parameter_file.empty()) more = {"--parameters", parameter_file};
+  options.command = [program, more, ranks = options.ranks](const std::string& session) {
+    return mpirun_command(program, session, ranks, more);
   };
   return options;
 }
@@ -120,9 +141,10 @@ int exit_code(RunEnd end) {
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   TrainingOutput output = arguments.open_training_output();
+  const std::unique_ptr<WholeFile> parameters = arguments.open_parameter_file(plan);
   RunLog log;
   try {
-    RunProcess run(run_options(plan, arguments.socket));
+    RunProcess run(run_options(plan, arguments.socket, parameters ? parameters->part() : ""));
     SignalsToRun signals(run);
     bool writable = output.begin(plan);
     if (!writable) run.interrupt();
@@ -133,6 +155,7 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
       if (auto* line = std::get_if<LogMessage>(&message)) log.add(*line);
       if (auto* failure = std::get_if<FailureMessage>(&message)) log.tell(*failure);
     });
+    keep_if_whole(parameters);
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       fmt::print(stderr, "{} after {} of {} steps\n", name(outcome.end), outcome.steps, plan.config.steps);
     }
@@ -146,16 +169,22 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
 // Under a person's own mpirun this process is one of the ranks.
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
+  std::unique_ptr<WholeFile> parameters;
   bool writable = true;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = host_profile();
   options.on_plan = [&](const Plan& plan) {
     output = std::make_unique<TrainingOutput>(arguments.open_training_output());
+    parameters = arguments.open_parameter_file(plan);
     writable = output->begin(plan);
   };
   options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
+  if (!arguments.parameters.empty()) {
+    options.parameter_file = WholeFile::part_of(std::filesystem::absolute(arguments.parameters));
+  }
   const int code = run_rank(line.argc, line.argv, options);
+  keep_if_whole(parameters);
   return code == exit_ok && !writable ? exit_failed_run : code;
 }
 
@@ -181,9 +210,11 @@ void add_train(CLI::App& app, CommandLine& line) {
       "instead of the run file's");
   auto* jsonl = command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this new file");
   auto* append = command->add_flag("--append", arguments->append, "add to the --jsonl file where it exists");
-  auto* force = command->add_flag("--force", arguments->force, "lose what is in the --jsonl file where it exists");
+  auto* parameters = command->add_option("--parameters", arguments->parameters,
+                                         "write all parameters, whole, to this new safetensors file at the end");
+  auto* force = command->add_flag("--force", arguments->force, "lose what is in files to write that exist");
   append->needs(jsonl);
-  force->needs(jsonl)->excludes(append);
+  force->excludes(append);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
