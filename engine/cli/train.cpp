@@ -11,16 +11,15 @@
 #include <memory>
 
 #include "engine/base/error.h"
-#include "engine/checkpoint/array_file.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/trained_output.h"
 #include "engine/cli/training_lines.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
 #include "engine/session/run_process.h"
 #include "engine/worker/mpi_worker.h"
-#include "engine/worker/parameter_file.h"
 
 namespace shardscope {
 
@@ -29,7 +28,7 @@ namespace {
 struct TrainArguments {
   RunFileArguments run_file;
   std::string jsonl;
-  std::string parameters;
+  TrainedPaths trained;
   std::string socket;
   bool append = false;
   bool force = false;
@@ -39,14 +38,10 @@ struct TrainArguments {
     const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
     return {jsonl, open_output(jsonl, existing, inputs())};
   }
-  // Null where none is asked for.
-  std::unique_ptr<WholeFile> open_parameter_file(const Plan& plan) const {
-    if (parameters.empty()) return nullptr;
+  TrainedOutput open_trained_output(const Plan& plan) const {
     std::vector<std::string> not_these = inputs();
     if (!jsonl.empty()) not_these.push_back(jsonl);
-    return std::make_unique<WholeFile>(std::filesystem::absolute(parameters),
-                                       force ? Existing::overwrite : Existing::refuse, not_these,
-                                       parameter_layout(plan).bytes());
+    return {plan, trained, force ? Existing::overwrite : Existing::refuse, std::move(not_these)};
   }
 
  private:
@@ -104,10 +99,6 @@ class RunLog {
   std::deque<std::string> kept_;
 };
 
-void keep_if_whole(const std::unique_ptr<WholeFile>& file) {
-  if (file && is_whole_array_file(file->part())) file->keep();
-}
-
 RunOptions run_options(const Plan& plan, const std::string& socket_path, const std::string& parameter_file) {
   RunOptions options;
   options.config_json = write_run_config(plan.config);
@@ -141,10 +132,10 @@ int exit_code(RunEnd end) {
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   TrainingOutput output = arguments.open_training_output();
-  const std::unique_ptr<WholeFile> parameters = arguments.open_parameter_file(plan);
+  TrainedOutput trained = arguments.open_trained_output(plan);
   RunLog log;
   try {
-    RunProcess run(run_options(plan, arguments.socket, parameters ? parameters->part() : ""));
+    RunProcess run(run_options(plan, arguments.socket, arguments.trained.gathered()));
     SignalsToRun signals(run);
     bool writable = output.begin(plan);
     if (!writable) run.interrupt();
@@ -155,7 +146,7 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
       if (auto* line = std::get_if<LogMessage>(&message)) log.add(*line);
       if (auto* failure = std::get_if<FailureMessage>(&message)) log.tell(*failure);
     });
-    keep_if_whole(parameters);
+    trained.finish();
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       fmt::print(stderr, "{} after {} of {} steps\n", name(outcome.end), outcome.steps, plan.config.steps);
     }
@@ -169,22 +160,20 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
 // Under a person's own mpirun this process is one of the ranks.
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
-  std::unique_ptr<WholeFile> parameters;
+  std::unique_ptr<TrainedOutput> trained;
   bool writable = true;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = host_profile();
   options.on_plan = [&](const Plan& plan) {
     output = std::make_unique<TrainingOutput>(arguments.open_training_output());
-    parameters = arguments.open_parameter_file(plan);
+    trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
     writable = output->begin(plan);
   };
   options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
-  if (!arguments.parameters.empty()) {
-    options.parameter_file = WholeFile::part_of(std::filesystem::absolute(arguments.parameters));
-  }
+  options.parameter_file = arguments.trained.gathered();
   const int code = run_rank(line.argc, line.argv, options);
-  keep_if_whole(parameters);
+  if (trained) trained->finish();
   return code == exit_ok && !writable ? exit_failed_run : code;
 }
 
@@ -210,8 +199,10 @@ void add_train(CLI::App& app, CommandLine& line) {
       "instead of the run file's");
   auto* jsonl = command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this new file");
   auto* append = command->add_flag("--append", arguments->append, "add to the --jsonl file where it exists");
-  auto* parameters = command->add_option("--parameters", arguments->parameters,
-                                         "write all parameters, whole, to this new safetensors file at the end");
+  command->add_option("--parameters", arguments->trained.parameters,
+                      "write all parameters, whole, to this new safetensors file at the end");
+  command->add_option("--predictions", arguments->trained.predictions,
+                      "write what the trained model predicts of each example of its data to this new file");
   auto* force = command->add_flag("--force", arguments->force, "lose what is in files to write that exist");
   append->needs(jsonl);
   force->excludes(append);
