@@ -216,7 +216,24 @@ class SystemPresetsTest : public QObject {
     const std::vector<Error> errors = faults(config);
     QCOMPARE(errors.size(), size_t{1});
     QCOMPARE(errors[0].code, std::string("duplicate_axis"));
-    QVERIFY2(errors[0].hint.find("('x', None, None)") != std::string::npos, errors[0].hint.c_str());
+    for (const char* said : {"PartitionSpec('x', None, None)", "JAX says: A single NamedSharding spec specification",
+                             "P('x', None, 'x') has duplicate entries for `x`"}) {
+      QVERIFY2(errors[0].hint.find(said) != std::string::npos, errors[0].hint.c_str());
+    }
+  }
+
+  // The slides draw their first half on a mesh (data, model) and train on (batch, model).
+  void a_spec_for_another_mesh_is_told_what_the_axis_is_called_here() {
+    RunConfig config = system_run("nnx_gpt2", {});
+    config.sharding.in = {{{"data"}, {}}};
+    const std::vector<Error> errors = faults(config);
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(errors[0].code + " at " + errors[0].where, std::string("unknown_axis at sharding.in[0]"));
+    for (const char* said :
+         {"the mesh has 'batch' and 'model'", "'data' is another name for what is split over 'batch'",
+          "JAX says: Resource axis: data of P('data', None) is not found in mesh"}) {
+      QVERIFY2(errors[0].hint.find(said) != std::string::npos, errors[0].hint.c_str());
+    }
   }
 
   void hyperparameters_that_do_not_fit_are_located_errors() {
