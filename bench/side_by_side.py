@@ -1,0 +1,87 @@
+"""Running programs that train side by side: on the same cores, one after the other, measured from outside as well."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+
+def python_with(packages, folder):
+    """The Python of an environment, which is made where it does not exist."""
+    python = folder / "bin/python"
+    if not python.exists():
+        print(f"installing {' '.join(packages)} into {folder} ...", flush=True)
+        made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True)
+        if made.returncode:
+            sys.exit(f"{made.stdout}{made.stderr}cannot make a Python environment; Debian: apt-get install python3-venv")
+        subprocess.run([folder / "bin/pip", "install", "--quiet", *packages], check=True)
+    return python
+
+
+def process_tree(root):
+    """Process ids of `root` and all below it."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                pass
+    tree = {root}
+    while True:
+        more = {child for child, parent in parents.items() if parent in tree} - tree
+        if not more:
+            return tree
+        tree |= more
+
+
+def proportional_set_bytes(process):
+    try:
+        for line in pathlib.Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    return 0
+
+
+def run_steps(command, records_path, watch_memory):
+    """Runs a training that writes one JSON object a step to `records_path`. Returns them, and the largest sum of the
+    processes' proportional set sizes seen after the first step (0 where memory is not watched, which costs time)."""
+    records_path.unlink(missing_ok=True)
+    log_path = records_path.with_suffix(".log")
+    peak = 0
+    with open(log_path, "w") as log:
+        process = subprocess.Popen(command(records_path), stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        while watch_memory and process.poll() is None:
+            if records_path.exists() and records_path.read_text().count("\n"):
+                peak = max(peak, sum(map(proportional_set_bytes, process_tree(process.pid))))
+            time.sleep(0.1)
+        process.wait()
+    if process.returncode:
+        sys.exit(f"{log_path.read_text()}\n{process.args[0]} ended with {process.returncode}")
+    return [json.loads(line) for line in records_path.read_text().splitlines()], peak
+
+
+def run_timed(command, records_path):
+    """Runs a training likewise. Returns its records, and when each of them was seen in the file, in seconds: what a
+    program says of its own time can be held against that. Looks every 2 ms."""
+    records_path.unlink(missing_ok=True)
+    log_path = records_path.with_suffix(".log")
+    seen, size = [], 0
+    with open(log_path, "w") as log:
+        process = subprocess.Popen(command(records_path), stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        while True:
+            ended = process.poll() is not None
+            if records_path.exists() and os.stat(records_path).st_size != size:
+                now, text = time.perf_counter(), records_path.read_text()
+                size = len(text)
+                seen += [now] * (text.count("\n") - len(seen))
+            if ended:
+                break
+            time.sleep(0.002)
+    if process.returncode:
+        sys.exit(f"{log_path.read_text()}\n{' '.join(map(str, process.args))} ended with {process.returncode}")
+    return [json.loads(line) for line in records_path.read_text().splitlines()], seen
