@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/compile/compile.h"
-#include "engine/config/override.h"
+#include "engine/compile/settings.h"
 #include "engine/config/parse.h"
 #include "engine/worker/thread_training.h"
 
@@ -73,8 +73,7 @@ int main(int argc, char** argv) {
   try {
     const RunConfig config = load_run_config(argv[1]);
     const int64_t steps = parse_steps(argv[2]);
-    fmt::print("{}\n",
-               fingerprints(apply_overrides(config, {argv + 3, argv + argc}, settable_paths(config)), steps).dump());
+    fmt::print("{}\n", fingerprints(with_settings(config, {argv + 3, argv + argc}), steps).dump());
     return 0;
   } catch (const shardscope::Failure& failure) {
     fmt::print(stderr, "{}\n", failure.what());

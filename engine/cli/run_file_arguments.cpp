@@ -7,34 +7,12 @@
 
 #include "engine/compile/compile.h"
 #include "engine/compile/file_faults.h"
-#include "engine/config/override.h"
+#include "engine/compile/settings.h"
 #include "engine/config/parse.h"
 
 namespace shardscope {
 
 namespace {
-
-// What may be set beyond what the config names already.
-std::vector<std::string> further_paths(const RunConfig& config) {
-  std::vector<std::string> named = config_paths(config), paths = settable_paths(config);
-  std::erase_if(paths,
-                [&](const std::string& path) { return std::find(named.begin(), named.end(), path) != named.end(); });
-  return paths;
-}
-
-// Parameters' names follow from the model's hyperparameters, so those are set before asking which paths exist.
-std::vector<std::string> known_paths(const RunConfig& config, const std::vector<std::string>& assignments) {
-  std::vector<std::string> of_file = further_paths(config), of_model;
-  for (const std::string& assignment : assignments) {
-    if (assignment.starts_with("model.")) of_model.push_back(assignment);
-  }
-  if (of_model.empty()) return of_file;
-  try {
-    return further_paths(apply_overrides(config, of_model, of_file));
-  } catch (const Failure&) {
-    return of_file;  // the same faults are found again, with all others, when all is applied
-  }
-}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -47,9 +25,7 @@ std::string text_of(const std::string& path) {
 class Assigned {
  public:
   Assigned(const RunConfig& file, const std::vector<std::string>& assignments)
-      : file_(file),
-        assignments_(assignments),
-        known_(assignments.empty() ? std::vector<std::string>() : known_paths(file, assignments)) {}
+      : file_(file), assignments_(assignments) {}
 
   RunConfig config() const { return with_first(assignments_.size()); }
 
@@ -70,9 +46,7 @@ class Assigned {
 
  private:
   RunConfig with_first(size_t count) const {
-    if (count == 0) return file_;
-    return apply_overrides(file_, {assignments_.begin(), assignments_.begin() + static_cast<std::ptrdiff_t>(count)},
-                           known_);
+    return with_settings(file_, {assignments_.begin(), assignments_.begin() + static_cast<std::ptrdiff_t>(count)});
   }
 
   // The first assignment with which the error is there.
@@ -90,7 +64,6 @@ class Assigned {
 
   const RunConfig& file_;
   const std::vector<std::string>& assignments_;
-  std::vector<std::string> known_;
 };
 
 }  // namespace

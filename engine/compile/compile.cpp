@@ -137,23 +137,6 @@ std::vector<ParameterInfo> list_parameters(const RunConfig& config) {
   return parameters;
 }
 
-std::vector<std::string> settable_paths(const RunConfig& config) {
-  std::vector<std::string> paths;
-  auto add = [&](const std::string& section, const std::vector<OptionDefinition>& options) {
-    for (const OptionDefinition& option : options) paths.push_back(section + "." + option.name);
-  };
-  if (const ModelDefinition* model = find_model(config.model.name)) add("model", model->options);
-  if (const DataKind* kind = find_data_kind(config.data.name)) add("data", kind->options);
-  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name))
-    add("optimizer", optimizer->options);
-  ForwardGraph forward = build_forward(config);
-  if (!forward.graph) return paths;
-  for (StateId id : forward.graph->trainable()) {
-    paths.push_back(parameter_place({forward.graph->states[id].path, {}}));
-  }
-  return paths;
-}
-
 std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config) {
   const ModelDefinition* model = find_model(config.model.name);
   if (!model) return {};

@@ -34,10 +34,6 @@ struct ParameterInfo {
 };
 std::vector<ParameterInfo> list_parameters(const RunConfig& config);
 
-// Paths that --set accepts for this config's model, data source and optimizer beyond those in the file
-// ("model.dropout_rate", "sharding.parameters.params.Dense_0.kernel").
-std::vector<std::string> settable_paths(const RunConfig& config);
-
 // The drawings that a training run prints first, as caption and parameter path. Empty for an unknown model.
 std::vector<std::pair<std::string, std::vector<std::string>>> layout_captions(const RunConfig& config);
 // What it prints while it trains; the defaults for an unknown model.

@@ -147,7 +147,9 @@ class Overrides {
       if (auto node = value_at(*at, value)) set(*at->node, std::move(*node), path, at->place);
     } else if (!add(path, value)) {
       std::vector<std::string> paths = paths_of(settings);
-      paths.insert(paths.end(), known_paths_.begin(), known_paths_.end());
+      for (const std::string& known : known_paths_) {
+        if (std::find(paths.begin(), paths.end(), known) == paths.end()) paths.push_back(known);
+      }
       fail(path, "unknown_path", "nothing in the run file has this path", path_hint(path, paths));
     }
   }

@@ -16,8 +16,8 @@ namespace shardscope {
 //   sharding.rules[0].spec=["model"]   sharding.rules[1].axes.mlp=model   sharding.constraints.**/gelu=["data"]
 // A value keeps the type it has: 2.5 for an integer is an error, 1 for a real number becomes 1.0.
 //
-// `known_paths` are further legal paths that the config does not name yet: hyperparameters of its model, data source
-// and optimizer ("model.dropout_rate"), parameters of its model ("sharding.parameters.params.Dense_0.kernel").
+// `known_paths` are legal whether or not the config names them: hyperparameters of its model, data source and optimizer
+// ("model.dropout_rate"), parameters of its model ("sharding.parameters.params.Dense_0.kernel").
 //
 // Without a known path may be added: constraints, patterns of parameters (both before the others, so that they decide),
 // the rule behind the last (sharding.rules[N]={...}), a rule's further keys, sharding.memory_limit_mib and

@@ -134,7 +134,8 @@ class OpRule {
     if (found_ && std::get<0>(score) > std::get<0>(score_)) return;
     auto move = [&](const Array& array, int from, int to) {
       const double bytes = costs_.reshard(array.type, from, to).wire_bytes;
-      (array.state ? std::get<2>(score) : std::get<1>(score)) += bytes;
+      std::get<1>(score) += bytes;
+      if (!array.state) std::get<2>(score) += bytes;
     };
     for (size_t i = 0; i < question_.operands.size(); ++i) {
       const Array& operand = question_.operands[i];

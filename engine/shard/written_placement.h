@@ -32,9 +32,8 @@ struct WrittenPlacements {
 // them, each axis once. Of these it takes
 //   1. those that divide its work most, counted over the axes of its operands (a matrix product) or of its largest
 //      operand (any other op),
-//   2. among them those that move the fewest bytes of activations, from where the operands lie and to where the results
-//      should lie,
-//   3. then the fewest bytes of parameters and their gradients,
+//   2. among them those that move the fewest bytes, from where the operands lie and to where the results should lie,
+//   3. then the fewest bytes of activations,
 //   4. then those that divide the work most over all axes; then the first, factor by factor, longer lists first.
 // A partial sum is reduced where it is defined, except that a sum of partial sums, which nobody else reads, is taken
 // before it is reduced. In-place ops work where their operand lies.

@@ -115,11 +115,14 @@ class SystemPresetsTest : public QObject {
   // Of each half block forward gathers what the parallel region takes and scatters what it gives; so does backward.
   void megatrons_sequence_parallelism_gathers_before_and_scatters_after_each_region() {
     const int64_t activation = 128 * 768 * 4;  // one sequence
-    std::vector<std::string> found = collectives(planned("workshop_sequence_megatron", {}), activation);
-    std::erase_if(found, [](const std::string& text) { return text.find(" model ") == std::string::npos; });
     std::vector<std::string> expected = repeated({"all-gather model forward", "reduce-scatter model forward"}, 2);
     append(expected, repeated({"all-gather model backward", "reduce-scatter model backward"}, 2));
-    QVERIFY(found == expected);
+    for (const char* mode : {"as_written", "cheapest"}) {
+      const Plan plan = planned("workshop_sequence_megatron", {std::string("sharding.mode=") + mode});
+      std::vector<std::string> found = collectives(plan, activation);
+      std::erase_if(found, [](const std::string& text) { return text.find(" model ") == std::string::npos; });
+      QVERIFY(found == expected);
+    }
   }
 
   // Forward: the norm's result is gathered along the sequence and along the width, that of the output projection split

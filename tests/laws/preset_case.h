@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
-#include "engine/config/override.h"
+#include "engine/compile/settings.h"
 #include "engine/config/parse.h"
 
 namespace shardscope {
 
 inline RunConfig load_preset(const std::string& name, const std::vector<std::string>& overrides = {}) {
   RunConfig config = load_run_config(std::string(SHARDSCOPE_SOURCE_DIR) + "/presets/" + name + ".json");
-  return apply_overrides(config, overrides, settable_paths(config));
+  return with_settings(config, overrides);
 }
 
 inline std::vector<std::string> mesh_overrides(int data, int model) {

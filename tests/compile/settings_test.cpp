@@ -1,0 +1,104 @@
+#include "engine/compile/settings.h"
+
+#include <QTest>
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/compile/compile.h"
+#include "engine/compile/data_request.h"
+#include "engine/compile/training_graph.h"
+#include "engine/config/parse.h"
+#include "engine/data/data_kind.h"
+#include "models/registry.h"
+
+using namespace shardscope;
+
+namespace {
+
+std::vector<RunConfig> all_presets() {
+  std::vector<RunConfig> presets;
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets"))
+    presets.push_back(load_run_config(file.path()));
+  return presets;
+}
+
+std::string text_of(const OptionValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return std::to_string(*real);
+  return std::get<std::string>(value);
+}
+
+std::vector<std::string> at_defaults(const std::string& section, const std::vector<OptionDefinition>& options) {
+  std::vector<std::string> assignments;
+  for (const OptionDefinition& option : options)
+    assignments.push_back(section + "." + option.name + "=" + text_of(option.default_value));
+  return assignments;
+}
+
+}  // namespace
+
+class SettingsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_option_of_a_model_may_be_set_whether_or_not_the_file_names_it() {
+    for (const RunConfig& preset : all_presets()) {
+      const std::vector<std::string> all = at_defaults("model", find_model(preset.model.name)->options);
+      for (const std::string& assignment : all) with_settings(preset, {assignment});
+      QVERIFY(validate(with_settings(preset, all)).empty());
+    }
+  }
+
+  void every_model_computes_in_bf16_where_that_is_set() {
+    for (const RunConfig& preset : all_presets())
+      QVERIFY(validate(with_settings(preset, {"model.compute_dtype=bf16"})).empty());
+  }
+
+  void another_kind_of_data_needs_no_other_setting() {
+    int others = 0;
+    for (const RunConfig& preset : all_presets()) {
+      const ForwardGraph forward = build_forward(preset);
+      for (const DataKind& kind : all_data_kinds()) {
+        if (!serves(kind, data_request(*forward.graph))) continue;
+        const RunConfig changed = with_settings(preset, {"data.kind=" + kind.name});
+        const std::vector<Error> errors = validate(changed);
+        QVERIFY2(errors.empty(), (preset.model.name + " " + kind.name).c_str());
+        others += kind.name != preset.data.name;
+        for (const auto& [name, value] : preset.data.options) {
+          const bool known = std::ranges::find(kind.options, name, &OptionDefinition::name) != kind.options.end();
+          QCOMPARE(changed.data.find(name) != nullptr, known);
+        }
+      }
+    }
+    QVERIFY(others >= 12);
+  }
+
+  void an_option_that_the_new_kind_does_not_have_may_not_be_set() {
+    const RunConfig preset =
+        load_run_config(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / "tiny_lm_dp.json");
+    try {
+      with_settings(preset, {"data.kind=zeros", "data.dataset_size=64"});
+      QFAIL("accepted");
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors().at(0).code, std::string("unknown_path"));
+      QCOMPARE(failure.errors().at(0).where, std::string("--set data.dataset_size"));
+    }
+    QCOMPARE(*with_settings(preset, {"data.dataset_size=64"}).data.find("dataset_size"), OptionValue(int64_t{64}));
+    QCOMPARE(
+        *with_settings(with_settings(preset, {"data.kind=zeros"}), {"data.kind=numpy_batches", "data.dataset_size=64"})
+             .data.find("dataset_size"),
+        OptionValue(int64_t{64}));
+  }
+
+  void another_optimizer_keeps_the_options_that_it_has() {
+    for (const RunConfig& preset : all_presets()) {
+      const RunConfig changed = with_settings(preset, {"optimizer.name=sgd", "optimizer.learning_rate=0.5"});
+      QVERIFY(validate(changed).empty());
+      QCOMPARE(*changed.optimizer.find("learning_rate"), OptionValue(0.5));
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(SettingsTest)
+#include "settings_test.moc"
