@@ -2,8 +2,7 @@
 out by NamedSharding as the run file's specs say. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_parallax_decoder import to_spec
-from jax_program import main, make_mesh
+from jax_program import main, make_mesh, to_spec
 
 
 def make_model(options, seed):

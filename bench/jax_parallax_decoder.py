@@ -1,40 +1,9 @@
 """The system of presets/parallax_decoder.json in JAX: the same decoder-only transformer in Flax Linen, Optax's Adam, one
-jitted step, arrays laid out by NamedSharding as the run file's specs say. The peer of `shardrun train`.
-
-Run as a program it trains the run file on virtual CPU devices and prints one JSON object a step, as
-`shardrun train --jsonl` does. XLA_FLAGS must not be set; the number of devices follows from the mesh.
+jitted step, arrays laid out by NamedSharding as the run file's specs say. A peer of `shardrun train`: see
+bench/jax_program.py.
 """
 
-import argparse
-import json
-import math
-import os
-import sys
-import time
-
-
-def parse_mesh(text):
-    """"4x2" -> (4, 2)"""
-    return tuple(int(size) for size in text.split("x"))
-
-
-def use_virtual_devices(count):
-    """Must be called before JAX is imported."""
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={count}"
-    os.environ["JAX_PLATFORMS"] = "cpu"
-
-
-def load_run_file(path, mesh_shape=None):
-    """The run file with its mesh axes' sizes replaced by `mesh_shape`, and that shape."""
-    with open(path) as file:
-        run = json.load(file)
-    axes = run["mesh"]["axes"]
-    if mesh_shape:
-        if len(mesh_shape) != len(axes):
-            sys.exit(f"{path} has {len(axes)} mesh axes, --mesh gives {len(mesh_shape)}")
-        for axis, size in zip(axes, mesh_shape):
-            axis["size"] = size
-    return run, tuple(axis["size"] for axis in axes)
+from jax_program import linen_parameters, main, make_mesh, to_spec
 
 
 def make_model(options):
@@ -88,12 +57,6 @@ def synthetic_data(run):
     return tokens, jnp.roll(tokens, -1, axis=1).at[:, -1].set(0)
 
 
-def to_spec(entries):
-    from jax.sharding import PartitionSpec
-
-    return PartitionSpec(*(tuple(entry) if isinstance(entry, list) else entry for entry in entries))
-
-
 def spec_entries(tree, path):
     """The entries that the run file gives the parameter at `path`; none where it does not name it."""
     for key in path:
@@ -102,18 +65,13 @@ def spec_entries(tree, path):
 
 
 def make_program(run):
-    """Parameters and Adam's state on their devices, the data, and the compiled step
-    (params, state, tokens, labels) -> (params, state, loss, accuracy)."""
+    """See bench/jax_program.py."""
     import jax
     import jax.numpy as jnp
-    import numpy
     import optax
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from jax.sharding import NamedSharding, PartitionSpec
 
-    axes = run["mesh"]["axes"]
-    shape = [axis["size"] for axis in axes]
-    devices = numpy.array(jax.devices()[: math.prod(shape)]).reshape(shape)
-    mesh = Mesh(devices, [axis["name"] for axis in axes])
+    mesh = make_mesh(run)
     sharding = run["sharding"]
 
     def place(spec):
@@ -125,54 +83,31 @@ def make_program(run):
         lambda path, _: place(to_spec(spec_entries(sharding["parameters"], path))), params)
     params = jax.device_put(params, specs)
     optimizer = optax.adam(run["optimizer"]["learning_rate"])
-    state = jax.jit(optimizer.init)(params)
-    state = jax.tree.map(
-        lambda leaf, like: jax.device_put(leaf, like), state,
-        optax.tree_map_params(optimizer, lambda _, spec: spec, state, specs,
+    moments = jax.jit(optimizer.init)(params)
+    moments = jax.tree.map(
+        lambda leaf, like: jax.device_put(leaf, like), moments,
+        optax.tree_map_params(optimizer, lambda _, spec: spec, moments, specs,
                               transform_non_params=lambda _: place(PartitionSpec())))
+    state = (params, moments)
     data_place = place(to_spec(sharding["in"]))
     tokens, labels = (jax.device_put(array, data_place) for array in synthetic_data(run))
 
-    def loss_of(params, tokens, labels):
-        logits = jax.lax.with_sharding_constraint(model.apply(params, tokens), place(to_spec(sharding["out"])))
-        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean(), logits
+    def step(state, tokens, labels):
+        params, moments = state
 
-    def step(params, state, tokens, labels):
-        (loss, logits), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, tokens, labels)
-        updates, state = optimizer.update(gradients, state, params)
+        def loss_of(params):
+            logits = jax.lax.with_sharding_constraint(model.apply(params, tokens), place(to_spec(sharding["out"])))
+            return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean(), logits
+
+        (loss, logits), gradients = jax.value_and_grad(loss_of, has_aux=True)(params)
+        updates, moments = optimizer.update(gradients, moments, params)
         accuracy = jnp.mean(jnp.argmax(logits, axis=-1) == labels)
-        return optax.apply_updates(params, updates), state, loss, accuracy
+        return (optax.apply_updates(params, updates), moments), loss, accuracy
 
-    out_places = jax.tree.map(lambda leaf: leaf.sharding, (params, state)) + (place(PartitionSpec()),) * 2
-    jitted = jax.jit(step, donate_argnums=(0, 1), out_shardings=out_places)
-    compiled = jitted.lower(params, state, tokens, labels).compile()
-    return params, state, tokens, labels, compiled
-
-
-def train(run, steps, on_step):
-    """Calls on_step({"step", "loss", "accuracy", "step_ms"}) after each step; returns the parameters and the program."""
-    params, state, tokens, labels, compiled = make_program(run)
-    for step in range(steps):
-        start = time.perf_counter()
-        params, state, loss, accuracy = compiled(params, state, tokens, labels)
-        loss.block_until_ready()
-        milliseconds = 1000 * (time.perf_counter() - start)
-        on_step({"step": step, "loss": float(loss), "accuracy": float(accuracy), "step_ms": milliseconds})
-    return params, compiled
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="run file, such as presets/parallax_decoder.json")
-    parser.add_argument("--mesh", type=parse_mesh, help="sizes of the mesh axes, such as 4x2 (default: the file's)")
-    parser.add_argument("--steps", type=int, help="default: the file's")
-    parser.add_argument("--jsonl", default="/dev/stdout", help="where the steps go (default: standard output)")
-    arguments = parser.parse_args()
-    run, shape = load_run_file(arguments.file, arguments.mesh)
-    use_virtual_devices(math.prod(shape))
-    with open(arguments.jsonl, "w") as output:
-        train(run, arguments.steps or run["steps"], lambda record: print(json.dumps(record), file=output, flush=True))
+    out = (jax.tree.map(lambda leaf: leaf.sharding, state),) + (place(PartitionSpec()),) * 2
+    compiled = jax.jit(step, donate_argnums=0, out_shardings=out).lower(state, tokens, labels).compile()
+    return state, lambda _: (tokens, labels), compiled, lambda state: linen_parameters(state[0])
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, make_program)

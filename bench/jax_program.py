@@ -1,14 +1,41 @@
 """What the peers of `shardrun train` in JAX have in common. A program is made from a run file by a function
 make_program(run) -> (state, batch, step, parameters): the state on its devices; batch(n), the inputs of step n;
 the compiled step(state, *inputs) -> (state, loss, accuracy); parameters(state), {"params/Dense_0/kernel": array}.
+
+Run as a program, each trains the run file on virtual CPU devices and prints one JSON object a step, as
+`shardrun train --jsonl` does. XLA_FLAGS must not be set; the number of devices follows from the mesh.
 """
 
 import argparse
 import json
 import math
+import os
+import sys
 import time
 
-from jax_parallax_decoder import load_run_file, parse_mesh, use_virtual_devices
+
+def parse_mesh(text):
+    """"4x2" -> (4, 2)"""
+    return tuple(int(size) for size in text.split("x"))
+
+
+def use_virtual_devices(count):
+    """Must be called before JAX is imported."""
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={count}"
+    os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def load_run_file(path, mesh_shape=None):
+    """The run file with its mesh axes' sizes replaced by `mesh_shape`, and that shape."""
+    with open(path) as file:
+        run = json.load(file)
+    axes = run["mesh"]["axes"]
+    if mesh_shape:
+        if len(mesh_shape) != len(axes):
+            sys.exit(f"{path} has {len(axes)} mesh axes, --mesh gives {len(mesh_shape)}")
+        for axis, size in zip(axes, mesh_shape):
+            axis["size"] = size
+    return run, tuple(axis["size"] for axis in axes)
 
 
 def make_mesh(run):
@@ -19,6 +46,19 @@ def make_mesh(run):
     axes = run["mesh"]["axes"]
     shape = [axis["size"] for axis in axes]
     return Mesh(numpy.array(jax.devices()[: math.prod(shape)]).reshape(shape), [axis["name"] for axis in axes])
+
+
+def to_spec(entries):
+    from jax.sharding import PartitionSpec
+
+    return PartitionSpec(*(tuple(entry) if isinstance(entry, list) else entry for entry in entries))
+
+
+def linen_parameters(params):
+    import jax
+
+    leaves, _ = jax.tree_util.tree_flatten_with_path(params)
+    return {"/".join(key.key for key in path): leaf for path, leaf in leaves}
 
 
 def take_steps(program, steps, on_step):

@@ -3,7 +3,7 @@ AdamW, one jitted step; parameters and optimizer state replicated, or split over
 where the run file has that rule. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_program import main, make_mesh
+from jax_program import linen_parameters, main, make_mesh
 
 
 def make_model(options):
@@ -90,11 +90,7 @@ def make_program(run):
         out = (places,) + (NamedSharding(mesh, PartitionSpec()),) * 2
         compiled = jax.jit(step, donate_argnums=0, out_shardings=out).lower(state, *batch(0)).compile()
 
-    def parameters(state):
-        leaves, _ = jax.tree_util.tree_flatten_with_path(state[0])
-        return {"/".join(key.key for key in path): leaf for path, leaf in leaves}
-
-    return state, batch, compiled, parameters
+    return state, batch, compiled, lambda state: linen_parameters(state[0])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import jax_nnx_gpt2
 import jax_tiny_lm
 import numpy
 from jax_program import take_steps
-from training import fingerprint, xla_facts
+from training import in_doubles, initial_of, xla_facts
 
 PRESETS = pathlib.Path(__file__).resolve().parent.parent.parent / "presets"
 PROGRAMS = {"tiny_lm": jax_tiny_lm, "nnx_gpt2": jax_nnx_gpt2}
@@ -32,20 +32,11 @@ def make_program(run):
     return PROGRAMS[run["model"]["name"]].make_program(run)
 
 
-def in_doubles(parameters):
-    return {name: numpy.asarray(array, numpy.float64) for name, array in parameters.items()}
-
-
 def on_one_device(run):
     run = copy.deepcopy(run)
     for axis in run["mesh"]["axes"]:
         axis["size"] = 1
     return run
-
-
-def initial_of(preset):
-    state, _, _, parameters = make_program(on_one_device(run_file(preset, [])))
-    return {name: fingerprint(array) for name, array in in_doubles(parameters(state)).items()}
 
 
 def one_run(old):
@@ -66,5 +57,5 @@ def moved(old):
 
 
 def jax_programs(old):
-    return {"initial": {preset: initial_of(preset) for preset in old["initial"]},
+    return {"initial": {preset: initial_of(make_program(on_one_device(run_file(preset, [])))) for preset in old["initial"]},
             "runs": [one_run(run) for run in old["runs"]], "moved": [moved(run) for run in old["moved"]]}

@@ -4,9 +4,9 @@ import math
 import pathlib
 import re
 
-import jax
 import numpy
-from jax_parallax_decoder import load_run_file, make_program, train
+from jax_parallax_decoder import make_program
+from jax_program import load_run_file, take_steps
 
 PRESETS = pathlib.Path(__file__).resolve().parent.parent.parent / "presets"
 COLLECTIVE = re.compile(
@@ -22,10 +22,8 @@ WIRE = {
 }
 
 
-def flat(tree):
-    """{"params/Dense_0/bias": array of float64}"""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {"/".join(key.key for key in path): numpy.asarray(leaf, numpy.float64) for path, leaf in leaves}
+def in_doubles(parameters):
+    return {name: numpy.asarray(array, numpy.float64) for name, array in parameters.items()}
 
 
 def fingerprint(array):
@@ -69,16 +67,22 @@ def xla_facts(compiled, devices):
 def one_run(old):
     run, shape = load_run_file(PRESETS / f"{old['preset']}.json", tuple(old["mesh"]))
     records = []
-    params, compiled = train(run, len(old["losses"]), records.append)
+    program = make_program(run)
+    _, _, step, _ = program
+    parameters = in_doubles(take_steps(program, len(old["losses"]), records.append))
     final = {name: {"sum": float(array.sum()), "norm": float(numpy.linalg.norm(array))}
-             for name, array in flat(params).items()}
+             for name, array in parameters.items()}
     return {"preset": old["preset"], "mesh": old["mesh"], "losses": [record["loss"] for record in records],
-            "accuracy": [record["accuracy"] for record in records], "xla": xla_facts(compiled, math.prod(shape)),
+            "accuracy": [record["accuracy"] for record in records], "xla": xla_facts(step, math.prod(shape)),
             "final": final}
+
+
+def initial_of(program):
+    state, _, _, parameters = program
+    return {name: fingerprint(array) for name, array in in_doubles(parameters(state)).items()}
 
 
 def parallax_decoder(old):
     run, _ = load_run_file(PRESETS / "parallax_decoder.json", (1, 1))
-    initial = {name: fingerprint(array) for name, array in flat(make_program(run)[0]).items()}
     return {"program": old["program"], "seed": old["seed"], "runs": [one_run(run) for run in old["runs"]],
-            "initial": initial}
+            "initial": initial_of(make_program(run))}

@@ -1,10 +1,8 @@
 #include "gui/pages/layout_page.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/document/text.h"
@@ -27,7 +25,7 @@ constexpr double largest_cell = 76;
 
 }  // namespace
 
-LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("layoutPage");
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -283,7 +281,8 @@ void LayoutPage::paint_legend(QPainter& painter) const {
   });
 }
 
-QString LayoutPage::tip_at(const QPointF& point) const {
+QString LayoutPage::tip_at(const QPointF& point) {
+  renew();
   const std::optional<int> under = device_under(point);
   if (!under) return {};
   const int device = *under;
@@ -301,17 +300,6 @@ QString LayoutPage::tip_at(const QPointF& point) const {
   text += cell.devices.size() > 1 ? tr("\nHeld by devices %1").arg(qt(device_text(cell.devices)))
                                   : tr("\nHeld by device %1 alone").arg(cell.devices.front());
   return text;
-}
-
-bool LayoutPage::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) renew();
-  if (event->type() == QEvent::ToolTip && scene_) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tip_at(help->pos());
-    tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 
 void LayoutPage::resizeEvent(QResizeEvent*) {

@@ -1,7 +1,5 @@
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/document/text.h"
@@ -29,7 +27,7 @@ double measured_bytes(const RunRecord* run, int device) {
 
 }  // namespace
 
-MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("memoryBars");
   connect(&workspace.planner, &Planner::delivered, this, [this] {
     setMinimumHeight(sizeHint().height());
@@ -162,7 +160,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   }
 }
 
-QString MemoryBars::tip_at(const QPointF& point) const {
+QString MemoryBars::tip_at(const QPointF& point) {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int device = static_cast<int>((point.y() - top) / row_height);
   if (!plan || point.y() < top || device >= std::min(plan->mesh.device_count(), most_rows)) return {};
@@ -183,15 +181,6 @@ void MemoryBars::mousePressEvent(QMouseEvent* event) {
   const int device = static_cast<int>((event->position().y() - top) / row_height);
   if (plan && event->position().y() >= top && device < plan->mesh.device_count())
     workspace_.selection.select_device(device);
-}
-
-bool MemoryBars::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 
 }  // namespace shardscope

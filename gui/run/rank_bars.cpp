@@ -1,9 +1,7 @@
 #include "gui/run/rank_bars.h"
 
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/document/text.h"
@@ -29,7 +27,7 @@ double total_ms(const RankMeasurement& rank) {
 }  // namespace
 
 RankBars::RankBars(RunControl& run, Selection& selection, QWidget* parent)
-    : QWidget(parent), run_(run), selection_(selection) {
+    : TipWidget(parent), run_(run), selection_(selection) {
   setObjectName("rankBars");
   connect(&run, &RunControl::received, this, [this] {
     setMinimumHeight(sizeHint().height());
@@ -103,7 +101,7 @@ void RankBars::paintEvent(QPaintEvent*) {
   }
 }
 
-QString RankBars::tip_at(const QPointF& point) const {
+QString RankBars::tip_at(const QPointF& point) {
   const int rank = static_cast<int>((point.y() - top) / row_height);
   const RankMeasurement* measured = point.y() >= top ? measurement(rank) : nullptr;
   if (!measured) return {};
@@ -126,15 +124,6 @@ QString RankBars::tip_at(const QPointF& point) const {
 void RankBars::mousePressEvent(QMouseEvent* event) {
   const int rank = static_cast<int>((event->position().y() - top) / row_height);
   if (event->position().y() >= top && rank < rows()) selection_.select_device(rank);
-}
-
-bool RankBars::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 
 }  // namespace shardscope

@@ -539,7 +539,6 @@ class LayoutTest : public QObject {
         if (label->text().endsWith("data")) return label->text();
       return QString();
     };
-    QStringList looks;
     for (const char* text : {"&Dark", "&Light", "&Dark"}) {
       for (QAction* action : window.findChildren<QAction*>())
         if (action->text() == text) action->trigger();
@@ -548,7 +547,7 @@ class LayoutTest : public QObject {
       QVERIFY(window.findChild<QLabel*>("verdict0")->text().contains(theme().good.name()));
       for (const char* curve : {"lossCurve", "timeCurve"})
         QVERIFY2(window.findChild<RunCurve*>(curve)->chart()->titleBrush().color() == theme().text, curve);
-      QTest::qWait(0);
+      QCoreApplication::processEvents();  // nor in a later turn
     }
     QCOMPARE(requested.count(), 0);
     QVERIFY(window.is_settled());
