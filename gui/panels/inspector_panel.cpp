@@ -163,8 +163,7 @@ void InspectorPanel::show_array() {
     const QString place = place_of(facts->array);
     const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
     spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
-    spec_error_->setText(QString("<span style='color:%1'>%2</span>")
-                             .arg(theme().error.name(), errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
+    spec_error_->setText(in_color(theme().error, errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
     spec_error_->setVisible(!errors.empty());
   }
   std::vector<std::pair<QString, QString>> rows;
