@@ -113,7 +113,8 @@ void TimelinePage::paintEvent(QPaintEvent*) {
   const QRectF last = lane_place(lanes_.size() - 1);
   const QString hint = lanes_.size() > 2 ? tr("Wheel: zoom. Drag: pan. Double click: all.")
                                          : tr("Train to see the measured lanes beneath. Wheel: zoom. Drag: pan.");
-  painter.drawText(QRectF(left, last.bottom() + 10, last.width(), 22), Qt::AlignLeft | Qt::AlignVCenter, hint);
+  painter.drawText(QRectF(left, last.bottom() + 10, last.width(), 44), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                   hint);
 }
 
 void TimelinePage::paint_ruler(QPainter& painter) const {

@@ -19,7 +19,11 @@ constexpr size_t most_outputs = 3;
 constexpr int narrowest = 190;
 
 // A layout or a path that may break between its dimensions or segments.
-QString breakable(QString text) { return text.replace("][", "] [").replace("/", "/" + QString(QChar(0x200b))); }
+// Paths have no spaces: here a line may end within them.
+QString breakable(QString text) {
+  static const QRegularExpression inside("(?<=/)|(?<=\\.)(?=[A-Za-z_])|(?<=\\w)(?=\\[)");
+  return text.replace("][", "] [").replace(inside, QString(QChar(0x200b)));
+}
 
 }  // namespace
 
@@ -137,7 +141,7 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
     value->setVisible(i < rows.size());
     if (i >= rows.size()) continue;
     name->setText(rows[i].name);
-    value->setText(rows[i].value.toHtmlEscaped());
+    value->setText(breakable(rows[i].value).toHtmlEscaped());
     value->setToolTip(rows[i].tip);
   }
 }
@@ -171,7 +175,7 @@ void InspectorPanel::show_array() {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
     const int64_t copies = copies_of(*facts->sharding, plan->mesh);
-    rows = {{tr("Layout"), breakable(qt(to_string(*facts->sharding, plan->mesh))),
+    rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)),
              tr("For each dimension the mesh axes that split it.")},
             {tr("Local shape"), qt(to_string(local)), tr("Shape of one shard: what one device holds.")},
             {tr("Per device"), qt(bytes_text(double(bytes))), qt(exact_bytes(double(bytes)))},
@@ -245,22 +249,22 @@ void InspectorPanel::show_step() {
     rows.push_back({name, value, tip});
   };
   const QString title = qt(plan->step_name(step)), cause = qt(plan->cause(step));
-  row(tr("Op"), breakable(title), title);
+  row(tr("Op"), title, title);
   row(tr("Phase"), qt(name(step.phase)));
   if (is_collective(step.kind)) {
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
     row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }
-  if (!cause.isEmpty()) row(tr("Cause"), breakable(short_cause(cause)), cause);
+  if (!cause.isEmpty()) row(tr("Cause"), short_cause(cause), cause);
   for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
     const ProgramValue& lies = plan->program.values[step.outputs[i]];
-    row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
+    row(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)),
         qt(plan->value_name(step.outputs[i])));
     if (step.kind != StepKind::compute) continue;
     const ValueLayout* layout = layout_of(workspace_.planner, lies.graph_value);
     if (layout && !layout->origin.text.empty())
-      row(tr("Why"), breakable(qt(layout->origin.text)), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
+      row(tr("Why"), qt(layout->origin.text), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
   if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));

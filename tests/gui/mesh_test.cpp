@@ -194,7 +194,7 @@ class MeshTest : public QObject {
     };
     const auto inspector_says = [&](const QString& text) {
       for (const QLabel* label : window_->inspector()->findChildren<QLabel*>())
-        if (label->isVisible() && label->text().contains(text)) return true;
+        if (label->isVisible() && label->text().remove(QChar(0x200b)).contains(text)) return true;
       return false;
     };
     int of_first = 0, of_second = 0;

@@ -266,7 +266,7 @@ class TrainingTest : public QObject {
           open(config);
           QVERIFY(window_->verdict()->text().startsWith("plan ok"));
         }
-    QVERIFY(planned > 4 * preset_names().size());
+    QVERIFY(planned > 4 * static_cast<int>(preset_names().size()));
   }
 };
 
