@@ -18,19 +18,12 @@ namespace {
 constexpr size_t most_outputs = 3;
 constexpr int narrowest = 190;
 
-// A layout or a path that may break between its dimensions or segments.
-// Paths have no spaces: here a line may end within them.
-QString breakable(QString text) {
-  static const QRegularExpression inside("(?<=/)|(?<=\\.)(?=[A-Za-z_])|(?<=\\w)(?=\\[)");
-  return text.replace("][", "] [").replace(inside, QString(QChar(0x200b)));
-}
-
 }  // namespace
 
 InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
-      title_(new QLabel),
+      title_(new PathLabel),
       subtitle_(new QLabel),
       spec_(new SpecEditor(SpecEditor::Form::labelled)),
       spec_error_(new QLabel),
@@ -51,8 +44,6 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   setMinimumWidth(narrowest);
 
   title_->setProperty("heading", true);
-  title_->setWordWrap(true);
-  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   subtitle_->setProperty("muted", true);
   subtitle_->setWordWrap(true);
   spec_error_->setWordWrap(true);
@@ -127,10 +118,7 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
     const int row = static_cast<int>(section.fields.size());
     auto* name = new QLabel(section.body);
     name->setProperty("muted", true);
-    auto* value = new QLabel(section.body);
-    value->setWordWrap(true);
-    value->setTextFormat(Qt::RichText);  // measured as it is painted, to the pixel
-    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* value = new PathLabel(section.body);
     section.rows->addWidget(name, row, 0, Qt::AlignTop | Qt::AlignLeft);
     section.rows->addWidget(value, row, 1);
     section.fields.emplace_back(name, value);
@@ -141,7 +129,7 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
     value->setVisible(i < rows.size());
     if (i >= rows.size()) continue;
     name->setText(rows[i].name);
-    value->setText(breakable(rows[i].value).toHtmlEscaped());
+    value->set_path_text(rows[i].value);
     value->setToolTip(rows[i].tip);
   }
 }
@@ -154,7 +142,7 @@ void InspectorPanel::show_all() {
 
 void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
-  title_->setText(facts ? breakable(facts->title) : tr("Nothing selected"));
+  title_->set_path_text(facts ? facts->title : tr("Nothing selected"));
   subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), qt(name(facts->dtype)))
                            : tr("Choose a parameter, a device or a collective."));
   spec_->setVisible(facts && facts->editable && !facts->shape.empty());

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gui/look/path_label.h"
 #include "gui/panels/spec_editor.h"
 #include "gui/workspace/array_facts.h"
 
@@ -26,7 +27,7 @@ class InspectorPanel : public QWidget {
     QLabel* title = nullptr;
     QWidget* body = nullptr;
     QGridLayout* rows = nullptr;
-    std::vector<std::pair<QLabel*, QLabel*>> fields;  // name and value of each row
+    std::vector<std::pair<QLabel*, PathLabel*>> fields;  // name and value of each row
   };
 
   struct Row {
@@ -42,7 +43,7 @@ class InspectorPanel : public QWidget {
   void show_all();
 
   Workspace& workspace_;
-  QLabel* title_;
+  PathLabel* title_;
   QLabel* subtitle_;
   SpecEditor* spec_;
   QLabel* spec_error_;

@@ -1,5 +1,6 @@
 #include <QAction>
 #include <QChart>
+#include <QClipboard>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLegendMarker>
@@ -20,6 +21,7 @@
 #include <cmath>
 
 #include "gui/look/appearance.h"
+#include "gui/look/path_label.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/memory_page.h"
@@ -64,7 +66,7 @@ class LayoutTest : public QObject {
   QStringList inspector_texts() {
     QStringList texts;
     for (const QLabel* label : window_->inspector()->findChildren<QLabel*>())
-      if (label->isVisible()) texts << label->text();
+      if (label->isVisible()) texts << label->text().remove(QChar(0x200b));
     return texts;
   }
 
@@ -213,7 +215,7 @@ class LayoutTest : public QObject {
       window_->workspace().selection.select_array(ParameterRef{made::parameters().at(parameter).path});
     };
     select(0);
-    QTRY_VERIFY(inspector_texts().contains("[data] [model]"));
+    QTRY_VERIFY(inspector_texts().contains("[data][model]"));
     for (const QSize& size :
          {QSize(900, 600), QSize(980, 700), QSize(1040, 700), QSize(1280, 800), QSize(1600, 1000)}) {
       window_->resize(size);
@@ -228,6 +230,26 @@ class LayoutTest : public QObject {
                      qPrintable(label->text()));
       }
     }
+  }
+
+  void what_is_copied_from_the_inspector_is_the_text_itself() {
+    const ParameterInfo parameter = made::parameters().back();
+    window_->workspace().selection.select_array(ParameterRef{parameter.path});
+    const QString why = "you set it in sharding.rules[10]: embed -> replicated; sharding.rules[10]: mlp -> model";
+    PathLabel* shown = nullptr;
+    const auto find = [&] {
+      for (auto* label : window_->inspector()->findChildren<PathLabel*>())
+        if (label->isVisible() && label->text().contains("mlp")) shown = label;
+      return shown != nullptr;
+    };
+    QTRY_VERIFY(find());
+    QGuiApplication::clipboard()->clear();
+    QTest::keySequence(shown, QKeySequence::Copy);
+    QCOMPARE(QGuiApplication::clipboard()->text(), why);
+    shown->setSelection(shown->text().indexOf("sharding"), 20);
+    QTest::keySequence(shown, QKeySequence::Copy);
+    QVERIFY(why.contains(QGuiApplication::clipboard()->text()));
+    QVERIFY(QGuiApplication::clipboard()->text().startsWith("sharding.rules"));
   }
 
   void every_text_of_a_page_is_whole_at_900_by_600() {
