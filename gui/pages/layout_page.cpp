@@ -288,14 +288,9 @@ QString LayoutPage::tip_at(const QPointF& point) {
   const int device = *under;
   const Mesh& mesh = scene_->plan->mesh;
   const ShardCell& cell = scene_->array.cells[*cell_of_device(scene_->array, device)];
-  QStringList coordinates;
   const bool on_mesh = device_place(device).contains(point);
-  if (on_mesh) {
-    const std::vector<int64_t> at = mesh.coordinates(device);
-    for (int i = 0; i < mesh.axis_count(); ++i) coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
-  }
   const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
-  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates.join(", ")) : tr("Shard ");
+  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates_text(mesh, device)) : tr("Shard ");
   text += qt(range_text(cell.box)) + ", " + qt(exact_bytes(double(bytes)));
   text += cell.devices.size() > 1 ? tr("\nHeld by devices %1").arg(qt(device_text(cell.devices)))
                                   : tr("\nHeld by device %1 alone").arg(cell.devices.front());

@@ -48,7 +48,6 @@ class LayoutPage : public TipWidget {
   void draw();
   void paint_marks(QPainter& painter);
   std::optional<int> device_under(const QPointF& point) const;
-  std::vector<int> lit_devices() const;
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
   void paint_mesh_labels(QPainter& painter) const;

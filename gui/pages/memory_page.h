@@ -46,6 +46,7 @@ class MemoryBars : public TipWidget {
 
  private:
   QRectF bar_place(int row) const;
+  std::optional<int> device_under(const QPointF& point) const;
   double widest_bytes() const;
 
   Workspace& workspace_;

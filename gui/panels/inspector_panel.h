@@ -30,9 +30,12 @@ class InspectorPanel : public QWidget {
     std::vector<std::pair<QLabel*, PathLabel*>> fields;  // name and value of each row
   };
 
+  struct Row {
+    QString name, value, tip;
+  };
+
   Section make_section();
-  void fill(Section& section, const QString& title, const std::vector<std::pair<QString, QString>>& rows,
-            const std::vector<QString>& tips = {});
+  void fill(Section& section, const QString& title, const std::vector<Row>& rows);
   void show_array();
   void show_costs(const ArrayFacts& facts);
   void show_device();

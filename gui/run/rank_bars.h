@@ -21,7 +21,7 @@ class RankBars : public TipWidget {
 
  private:
   int rows() const;
-  const RankMeasurement* measurement(int rank) const;
+  std::optional<int> rank_under(const QPointF& point) const;
 
   RunControl& run_;
   Selection& selection_;

@@ -219,6 +219,7 @@ class TrainingTest : public QObject {
     config.steps = 100000;
     save_run_config(config, run_file.toStdString());
     window.start(SHARDSCOPE_BINARY_DIR "/bin/shardscope", {"--train", run_file});
+    QVERIFY2(window.waitForStarted(), qPrintable(window.errorString()));
     const auto folders = [&] { return QDir(files.path()).entryList({"shardscope-*"}, QDir::Dirs); };
     const auto connected = [&] {
       for (const QString& folder : folders())
