@@ -52,10 +52,11 @@ std::atomic<RunProcess*> current_run = nullptr;
 std::atomic<int> first_signal = 0;
 
 void interrupt_run(int signal) {
-  static constexpr std::string_view note = "stopping after this step; interrupt again to end at once\n";
   int none = 0;
   if (first_signal.compare_exchange_strong(none, signal)) {
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, note.data(), note.size());
+    for (std::string_view text : {interrupt_note, std::string_view("\n")}) {
+      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    }
   }
   if (RunProcess* run = current_run.load()) run->interrupt();
 }

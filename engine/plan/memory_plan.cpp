@@ -155,12 +155,8 @@ class BufferAssignment {
   void add_workspace(const Step& step, StepId id, int position) {
     if (step.kind != StepKind::compute) return;
     const Op& op = graph_.ops[step.op];
-    auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
-      types.clear();
-      for (int value : ids) types.push_back({program_.values[value].local_shape, program_.values[value].dtype});
-    };
-    localise(step.inputs, operands_);
-    localise(step.outputs, results_);
+    local_types(program_.values, step.inputs, operands_);
+    local_types(program_.values, step.outputs, results_);
     const int64_t bytes = op.definition->workspace_bytes(op.attributes, operands_, results_, threads_);
     if (bytes == 0) return;
     arena_.workspace[id] = static_cast<int>(arena_.buffers.size());

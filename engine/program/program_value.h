@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/graph/graph.h"
 #include "engine/mesh/sharding.h"
@@ -18,5 +19,12 @@ struct ProgramValue {
   Shape local_shape;                                                               // per device
   int64_t bytes() const { return element_count(local_shape) * byte_size(dtype); }  // per device
 };
+
+// What an op sees of some of the values on one device; replaces what `types` held.
+inline void local_types(const std::vector<ProgramValue>& values, const std::vector<int>& ids,
+                        std::vector<TensorType>& types) {
+  types.clear();
+  for (int id : ids) types.push_back({values[id].local_shape, values[id].dtype});
+}
 
 }  // namespace shardscope

@@ -132,7 +132,7 @@ void RunProcess::heed_interrupts() {
   if (!interrupted_ns_) {
     interrupted_ns_ = monotonic_ns();
     control_.request_stop();
-    publish(LogMessage{-1, "stopping after this step; interrupt again to end at once"});
+    publish(LogMessage{-1, std::string(interrupt_note)});
   }
   if (count > 1 || monotonic_ns() - *interrupted_ns_ > options_.interrupt_grace_ns) kill_asked_ = true;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/session/child_process.h"
@@ -35,6 +36,9 @@ struct RunOptions {
   int64_t interrupt_grace_ns = 5'000'000'000;  // between interrupt() and the end by force
   int64_t exit_grace_ns = 2'000'000'000;       // between SIGTERM to the starter and SIGKILL to all
 };
+
+// What is said at the first interrupt.
+inline constexpr std::string_view interrupt_note = "stopping after this step; interrupt again to end at once";
 
 struct RunOutcome {
   RunEnd end = RunEnd::finished;

@@ -120,16 +120,12 @@ class Lowering {
     Step step;
     step.phase = op.phase;
     step.op = id;
-    auto localise = [&](const std::vector<int>& ids, std::vector<TensorType>& types) {
-      types.clear();
-      for (int value : ids) {
-        const ProgramValue& lies = lowered_.program.values[value];
-        types.push_back({lies.local_shape, lies.dtype});
-        step.bytes_touched += static_cast<double>(lies.bytes());
-      }
-    };
-    localise(inputs, operands_);
-    localise(outputs, results_);
+    const std::vector<ProgramValue>& values = lowered_.program.values;
+    local_types(values, inputs, operands_);
+    local_types(values, outputs, results_);
+    for (const std::vector<int>* ids : {&inputs, &outputs}) {
+      for (int value : *ids) step.bytes_touched += static_cast<double>(values[value].bytes());
+    }
     step.flops = op.definition->flops(op.attributes, operands_, results_);
     step.inputs = std::move(inputs);
     step.outputs = std::move(outputs);

@@ -32,6 +32,18 @@ bool put_axes(RunConfig& config, std::vector<MeshAxis> axes) {
   return loses_order;
 }
 
+// A removed axis whose name a renamed one takes is called otherwise, so that what names it is as wrong as after any
+// removal, instead of meaning the other axis.
+RunConfig rename_removed(RunConfig config, const std::vector<MeshAxis>& axes, const std::vector<std::string>& before) {
+  for (size_t i = 0; i < before.size(); ++i) {
+    const std::string& name = axes[i].name;
+    const bool was_there = std::ranges::count(config.mesh_axes, name, &MeshAxis::name) > 0;
+    const bool stays = before[i].empty() || std::ranges::count(before, name) > 0;
+    if (was_there && !stays) config = rename_axis(config, name, name + " (removed)");
+  }
+  return config;
+}
+
 QString order_lost() {
   return Document::tr(
       "The order of the devices was for another number of them: it is 0, 1, 2\u2026 again (undo brings it back)");
@@ -50,7 +62,7 @@ void set_axis_size(Document& document, int axis, int64_t size) {
 }
 
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before) {
-  RunConfig config = document.config();
+  RunConfig config = rename_removed(document.config(), axes, before);
   // By way of names that no file has, so that two axes can change theirs.
   const auto passing = [](size_t axis) { return "\x01" + std::to_string(axis); };
   QStringList renamed;

@@ -12,7 +12,8 @@ namespace shardscope {
 
 void set_axis_size(Document& document, int axis, int64_t size);  // successive ones of an axis merge
 // `before`: by what name each axis went until now, empty for a new one; left out, all keep theirs. Specs, constraints
-// and rules follow an axis to its new name.
+// and rules follow an axis to its new name; those of a removed axis "data" whose name another one takes name
+// "data (removed)", which planning marks.
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before = {});
 // Whether the config orders its devices in a way that a mesh of these axes cannot keep: both edits keep the order while
 // the number of devices stays, else it goes back to 0..n-1 and the document tells so.

@@ -19,7 +19,7 @@ void edit_specs(Document& document, const QString& text, Change&& change) {
 }
 
 QString short_place(const Document& document, SpecLine line) {
-  return place_of(document.config().sharding, line).section('.', 1);
+  return facts_of(document.config().sharding, line).place.section('.', 1);
 }
 
 }  // namespace
@@ -34,55 +34,46 @@ std::vector<SpecLine> spec_lines(const ShardingConfig& sharding) {
   return lines;
 }
 
-QString place_of(const ShardingConfig& sharding, SpecLine line) {
+SpecLineFacts facts_of(const ShardingConfig& sharding, SpecLine line) {
   switch (line.section) {
-    case Section::input: return "sharding.in";
-    case Section::output: return "sharding.out";
-    case Section::parameters: return qt(parameter_place(sharding.parameters.at(line.index)));
-    case Section::constraints: return qt(constraint_place(sharding.constraints.at(line.index)));
-    case Section::rules: return qt(rule_place(line.index));
-  }
-  return {};
-}
-
-std::string names_of(const ShardingConfig& sharding, SpecLine line) {
-  switch (line.section) {
-    case Section::input:
-    case Section::output: return "**";
-    case Section::parameters: return join_path(sharding.parameters.at(line.index).path);
-    case Section::constraints: return sharding.constraints.at(line.index).names;
-    case Section::rules: return sharding.rules.at(line.index).names;
-  }
-  return {};
-}
-
-std::vector<SpecKind> kinds_of(const ShardingConfig& sharding, SpecLine line) {
-  switch (line.section) {
-    case Section::input: return {SpecKind::input};
-    case Section::output: return {SpecKind::output};
-    case Section::parameters: return {SpecKind::parameter, SpecKind::state};
-    case Section::constraints: return {SpecKind::activation};
-    case Section::rules: return sharding.rules.at(line.index).of;
-  }
-  return {};
-}
-
-RulePlacement placement_of(const ShardingConfig& sharding, SpecLine line) {
-  switch (line.section) {
-    case Section::input: return sharding.in;
-    case Section::output: return sharding.out;
-    case Section::parameters: return sharding.parameters.at(line.index).spec;
-    case Section::constraints: return sharding.constraints.at(line.index).spec;
-    case Section::rules: return sharding.rules.at(line.index).placement;
+    case Section::input: return {"sharding.in", "**", {SpecKind::input}, sharding.in};
+    case Section::output: return {"sharding.out", "**", {SpecKind::output}, sharding.out};
+    case Section::parameters: {
+      const ParameterSpec& parameter = sharding.parameters.at(line.index);
+      const std::vector<SpecKind> kinds{SpecKind::parameter, SpecKind::state};
+      return {qt(parameter_place(parameter)), join_path(parameter.path), kinds, parameter.spec};
+    }
+    case Section::constraints: {
+      const Constraint& constraint = sharding.constraints.at(line.index);
+      return {qt(constraint_place(constraint)), constraint.names, {SpecKind::activation}, constraint.spec};
+    }
+    case Section::rules: {
+      const SpecRule& rule = sharding.rules.at(line.index);
+      return {qt(rule_place(line.index)), rule.names, rule.of, rule.placement};
+    }
   }
   return {};
 }
 
 bool is_free(SpecLine line) { return line.section == Section::constraints || line.section == Section::rules; }
 
+QString names_fault(const ShardingConfig& sharding, SpecLine line, const std::string& names) {
+  if (names.empty()) return Document::tr("A line has a name or a pattern; ** is every array of its kinds.");
+  const auto& constraints = sharding.constraints;
+  for (size_t i = 0; line.section == Section::constraints && i < constraints.size(); ++i) {
+    if (i != line.index && constraints[i].names == names) return Document::tr("Another constraint has this name.");
+  }
+  return {};
+}
+
+QString placement_fault(SpecLine line, const RulePlacement& placement) {
+  const bool fits = line.section == Section::rules || std::holds_alternative<PartitionSpec>(placement);
+  return fits ? QString() : Document::tr("Only a rule can place by logical names or by size; here a spec stands.");
+}
+
 bool set_placement(Document& document, SpecLine line, RulePlacement placement) {
+  if (!placement_fault(line, placement).isEmpty()) return false;
   const auto* spec = std::get_if<PartitionSpec>(&placement);
-  if (!spec && line.section != Section::rules) return false;
   const QString text = Document::tr("%1 = %2").arg(short_place(document, line), qt(placement_text(placement)));
   edit_specs(document, text, [&](ShardingConfig& sharding) {
     switch (line.section) {
@@ -97,16 +88,11 @@ bool set_placement(Document& document, SpecLine line, RulePlacement placement) {
 }
 
 bool set_names(Document& document, SpecLine line, std::string names) {
-  if (!is_free(line) || names.empty()) return false;
-  const auto& constraints = document.config().sharding.constraints;
-  const bool constrains = line.section == Section::constraints;
-  for (size_t i = 0; constrains && i < constraints.size(); ++i) {
-    if (i != line.index && constraints[i].names == names) return false;
-  }
+  if (!is_free(line) || !names_fault(document.config().sharding, line, names).isEmpty()) return false;
   edit_specs(document, Document::tr("%1 for %2").arg(short_place(document, line), qt(names)),
              [&](ShardingConfig& sharding) {
-               (constrains ? sharding.constraints.at(line.index).names : sharding.rules.at(line.index).names) =
-                   std::move(names);
+               (line.section == Section::constraints ? sharding.constraints.at(line.index).names
+                                                     : sharding.rules.at(line.index).names) = std::move(names);
              });
   return true;
 }

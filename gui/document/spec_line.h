@@ -18,12 +18,22 @@ struct SpecLine {
 
 // All of them, in the order of the table.
 std::vector<SpecLine> spec_lines(const ShardingConfig& sharding);
-QString place_of(const ShardingConfig& sharding, SpecLine line);
-std::string names_of(const ShardingConfig& sharding, SpecLine line);
-std::vector<SpecKind> kinds_of(const ShardingConfig& sharding, SpecLine line);
-RulePlacement placement_of(const ShardingConfig& sharding, SpecLine line);
+
+// What stands at a line.
+struct SpecLineFacts {
+  QString place;  // of the run file
+  std::string names;
+  std::vector<SpecKind> kinds;
+  RulePlacement placement;
+};
+SpecLineFacts facts_of(const ShardingConfig& sharding, SpecLine line);
+
 // Constraints and rules can be renamed, moved, added and removed here; the others are tied to their arrays.
 bool is_free(SpecLine line);
+
+// Why a line cannot have these names, or this placement; empty where it can.
+QString names_fault(const ShardingConfig& sharding, SpecLine line, const std::string& names);
+QString placement_fault(SpecLine line, const RulePlacement& placement);
 
 // Edits, each undoable. What does not fit a line (another placement than a spec for an input, say) changes nothing and
 // gives false.

@@ -137,6 +137,10 @@ QFont small_font() {
   return font;
 }
 
+QString in_color(const QColor& color, const QString& text) {
+  return QString("<span style='color:%1'>%2</span>").arg(color.name(), text);
+}
+
 void mark_invalid(QWidget* field, bool invalid) {
   if (field->property("invalid").toBool() == invalid) return;
   field->setProperty("invalid", invalid);

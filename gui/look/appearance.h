@@ -37,6 +37,9 @@ QIcon themed_icon(const QString& name);
 QFont monospace_font();
 QFont small_font();
 
+// Rich text in a colour.
+QString in_color(const QColor& color, const QString& text);
+
 // Gives an input field the look of a wrong value, or takes it away; also property "invalid".
 void mark_invalid(QWidget* field, bool invalid);
 

@@ -40,6 +40,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   totals_->setObjectName("collectiveTotals");
   totals_->setProperty("footer", true);
   totals_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  totals_->setWordWrap(true);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setText(tr("<b>Nothing is moved</b><br>With these specs no device needs what another one holds."));
   empty_->hide();

@@ -121,10 +121,11 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   auto* only = new QCheckBox(tr("Only reshards"), this);
   only->setToolTip(tr("Reshard: an array is moved from one layout to another because an op needs it so."));
   connect(only, &QCheckBox::toggled, this, [this](bool on) { model_->set_only_reshards(on); });
-  auto* hint = new QLabel(tr("[axes] per dimension; partial{axis}: an unfinished sum"), this);
+  auto* hint = new QLabel(tr("[axes] per dimension; partial{axis}: unfinished sum"), this);
   hint->setFont(small_font());
   hint->setProperty("muted", true);
   hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  hint->setWordWrap(true);
   hint->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
 
   list_->setObjectName("flow");

@@ -1,10 +1,8 @@
 #include "gui/pages/layout_page.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/document/text.h"
@@ -27,7 +25,7 @@ constexpr double largest_cell = 76;
 
 }  // namespace
 
-LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+LayoutPage::LayoutPage(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("layoutPage");
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -283,35 +281,20 @@ void LayoutPage::paint_legend(QPainter& painter) const {
   });
 }
 
-QString LayoutPage::tip_at(const QPointF& point) const {
+QString LayoutPage::tip_at(const QPointF& point) {
+  renew();
   const std::optional<int> under = device_under(point);
   if (!under) return {};
   const int device = *under;
   const Mesh& mesh = scene_->plan->mesh;
   const ShardCell& cell = scene_->array.cells[*cell_of_device(scene_->array, device)];
-  QStringList coordinates;
   const bool on_mesh = device_place(device).contains(point);
-  if (on_mesh) {
-    const std::vector<int64_t> at = mesh.coordinates(device);
-    for (int i = 0; i < mesh.axis_count(); ++i) coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
-  }
   const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
-  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates.join(", ")) : tr("Shard ");
+  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates_text(mesh, device)) : tr("Shard ");
   text += qt(range_text(cell.box)) + ", " + qt(exact_bytes(double(bytes)));
   text += cell.devices.size() > 1 ? tr("\nHeld by devices %1").arg(qt(device_text(cell.devices)))
                                   : tr("\nHeld by device %1 alone").arg(cell.devices.front());
   return text;
-}
-
-bool LayoutPage::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) renew();
-  if (event->type() == QEvent::ToolTip && scene_) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tip_at(help->pos());
-    tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 
 void LayoutPage::resizeEvent(QResizeEvent*) {

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <QPixmap>
-#include <QWidget>
 #include <optional>
 
+#include "gui/look/tip_widget.h"
 #include "gui/workspace/array_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/mesh_geometry.h"
@@ -12,7 +12,7 @@ namespace shardscope {
 
 // The selected array drawn to scale with its shards, beside the mesh with its named axes. Hovering a shard or a device
 // lights all devices that hold the same data, in both. Arrow keys move from device to device along the mesh axes.
-class LayoutPage : public QWidget {
+class LayoutPage : public TipWidget {
   Q_OBJECT
  public:
   explicit LayoutPage(Workspace& workspace, QWidget* parent = nullptr);
@@ -30,7 +30,7 @@ class LayoutPage : public QWidget {
   void leaveEvent(QEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  bool event(QEvent* event) override;
+  QString tip_at(const QPointF& point) override;
 
  private:
   struct Scene {
@@ -48,12 +48,10 @@ class LayoutPage : public QWidget {
   void draw();
   void paint_marks(QPainter& painter);
   std::optional<int> device_under(const QPointF& point) const;
-  std::vector<int> lit_devices() const;
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
   void paint_mesh_labels(QPainter& painter) const;
   void paint_legend(QPainter& painter) const;
-  QString tip_at(const QPointF& point) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Scene> scene_;

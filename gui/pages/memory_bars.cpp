@@ -1,7 +1,5 @@
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/document/text.h"
@@ -21,15 +19,13 @@ constexpr int right = 210;
 constexpr int most_rows = 64;
 
 double measured_bytes(const RunRecord* run, int device) {
-  if (!run) return 0;
-  for (const RankMeasurement& rank : run->measurements())
-    if (rank.rank == device) return double(rank.use.arena_bytes);
-  return 0;
+  const RankMeasurement* rank = run ? run->measurement(device) : nullptr;
+  return rank ? double(rank->use.arena_bytes) : 0;
 }
 
 }  // namespace
 
-MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("memoryBars");
   connect(&workspace.planner, &Planner::delivered, this, [this] {
     setMinimumHeight(sizeHint().height());
@@ -46,6 +42,13 @@ QSize MemoryBars::sizeHint() const {
 
 QRectF MemoryBars::bar_place(int row) const {
   return QRectF(left, top + row * row_height + 3, std::max(40, width() - left - right), row_height - 6);
+}
+
+std::optional<int> MemoryBars::device_under(const QPointF& point) const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int device = static_cast<int>((point.y() - top) / row_height);
+  const bool is_drawn = plan && point.y() >= top && device < std::min(plan->mesh.device_count(), most_rows);
+  return is_drawn ? std::optional(device) : std::nullopt;
 }
 
 double MemoryBars::widest_bytes() const {
@@ -162,16 +165,16 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   }
 }
 
-QString MemoryBars::tip_at(const QPointF& point) const {
+QString MemoryBars::tip_at(const QPointF& point) {
+  const std::optional<int> device = device_under(point);
+  if (!device) return {};
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const int device = static_cast<int>((point.y() - top) / row_height);
-  if (!plan || point.y() < top || device >= std::min(plan->mesh.device_count(), most_rows)) return {};
-  QStringList lines{tr("Device %1: arena of %2").arg(device).arg(qt(exact_bytes(double(plan->totals.memory_total))))};
+  QStringList lines{tr("Device %1: arena of %2").arg(*device).arg(qt(exact_bytes(double(plan->totals.memory_total))))};
   for (int i = 0; i < memory_category_count; ++i)
     lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(i))),
                               qt(exact_bytes(double(plan->totals.memory[static_cast<size_t>(i)]))));
   lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(plan->totals.live_lower_bound))));
-  const double measured = measured_bytes(workspace_.matching_run(), device);
+  const double measured = measured_bytes(workspace_.matching_run(), *device);
   if (measured > 0)
     lines << tr("measured: %1 (%2)")
                  .arg(qt(exact_bytes(measured)), qt(ratio_text(measured, double(plan->totals.memory_total))));
@@ -179,19 +182,7 @@ QString MemoryBars::tip_at(const QPointF& point) const {
 }
 
 void MemoryBars::mousePressEvent(QMouseEvent* event) {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const int device = static_cast<int>((event->position().y() - top) / row_height);
-  if (plan && event->position().y() >= top && device < plan->mesh.device_count())
-    workspace_.selection.select_device(device);
-}
-
-bool MemoryBars::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
-    return true;
-  }
-  return QWidget::event(event);
+  if (const std::optional<int> device = device_under(event->position())) workspace_.selection.select_device(*device);
 }
 
 }  // namespace shardscope

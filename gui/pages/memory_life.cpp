@@ -1,8 +1,6 @@
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -24,7 +22,7 @@ constexpr double mark_pixels = 28;  // between marks, at least
 
 }  // namespace
 
-MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("memoryLife");
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Buffers of the arena over the steps of the program"));
@@ -175,7 +173,7 @@ double MemoryLife::bytes_under(double y) const {
   return window_.low + (body().bottom() - y) / body().height() * (window_.high - window_.low);
 }
 
-QString MemoryLife::tip_at(const QPointF& point) const {
+QString MemoryLife::tip_at(const QPointF& point) {
   if (!plan_ || !body().contains(point)) return {};
   const int step = step_under(point.x());
   QString text;
@@ -241,15 +239,6 @@ void MemoryLife::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Home: return show_all();
     default: QWidget::keyPressEvent(event);
   }
-}
-
-bool MemoryLife::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 
 }  // namespace shardscope

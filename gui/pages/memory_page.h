@@ -5,6 +5,7 @@
 #include <QSplitter>
 #include <QWidget>
 
+#include "gui/look/tip_widget.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/memory_geometry.h"
 
@@ -31,7 +32,7 @@ class MemoryLegend : public QWidget {
 };
 
 // Memory of each device by category as stacked bars, with the measured size where a run of this plan is known.
-class MemoryBars : public QWidget {
+class MemoryBars : public TipWidget {
   Q_OBJECT
  public:
   explicit MemoryBars(Workspace& workspace, QWidget* parent = nullptr);
@@ -41,11 +42,11 @@ class MemoryBars : public QWidget {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
-  bool event(QEvent* event) override;
+  QString tip_at(const QPointF& point) override;
 
  private:
   QRectF bar_place(int row) const;
-  QString tip_at(const QPointF& point) const;
+  std::optional<int> device_under(const QPointF& point) const;
   double widest_bytes() const;
 
   Workspace& workspace_;
@@ -54,7 +55,7 @@ class MemoryBars : public QWidget {
 // The life of the arena: each buffer a rectangle over steps (to the right) and offsets (upwards); those too thin for it
 // are summed. The wheel zooms the steps about the cursor, with Ctrl the bytes; dragging and arrow keys pan, + and -
 // zoom, Home or a double click shows all again.
-class MemoryLife : public QWidget {
+class MemoryLife : public TipWidget {
   Q_OBJECT
  public:
   explicit MemoryLife(Workspace& workspace, QWidget* parent = nullptr);
@@ -70,7 +71,7 @@ class MemoryLife : public QWidget {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  bool event(QEvent* event) override;
+  QString tip_at(const QPointF& point) override;
 
  private:
   void take_plan();
@@ -82,7 +83,6 @@ class MemoryLife : public QWidget {
   void pan(const MemoryWindow& from, double steps, double bytes);
   int step_under(double x) const;
   double bytes_under(double y) const;
-  QString tip_at(const QPointF& point) const;
   void paint_axes(QPainter& painter) const;
   void draw_buffers();
 

@@ -118,21 +118,19 @@ void ModeComparison::show_row(LayoutMode mode) {
   const bool failed = !plan && requested_ && !other_.is_busy() && !other_.errors().empty() &&
                       workspace_.document.config().sharding.mode != mode;
   if (!plan && !failed && (other_.is_busy() || workspace_.planner.is_busy())) return;  // soon
-  const auto of = [&](const Plan& one) {
-    return quantities_of(
-        one.totals, (&one == workspace_.planner.plan().get() ? workspace_.planner : other_).index().collectives.size());
+  using Quantities = std::array<Quantity, quantities>;
+  const auto of = [&](const std::shared_ptr<const Plan>& one) -> std::optional<Quantities> {
+    if (!one) return std::nullopt;
+    const Planner& planner = one == workspace_.planner.plan() ? workspace_.planner : other_;
+    return quantities_of(one->totals, planner.index().collectives.size());
   };
+  const std::optional<Quantities> here = of(plan), there = of(other);
   for (int i = 0; i < quantities; ++i) {
     QLabel* label = row.values[i];
-    label->setText(failed ? tr("cannot be planned") : QString(QChar(0x2026)));
-    label->setToolTip(failed ? errors_text(other_.errors()) : QString());
+    label->setText(here ? (*here)[i].text : failed ? tr("cannot be planned") : QString(QChar(0x2026)));
+    label->setToolTip(here ? (*here)[i].exact : failed ? errors_text(other_.errors()) : QString());
     QFont font = this->font();
-    if (plan) {
-      const Quantity here = of(*plan)[i];
-      label->setText(here.text);
-      label->setToolTip(here.exact);
-      font.setBold(other && here.value < of(*other)[i].value * (1 - 1e-9));
-    }
+    font.setBold(here && there && (*here)[i].value < (*there)[i].value * (1 - 1e-9));
     if (label->font() != font) label->setFont(font);
   }
 }

@@ -1,10 +1,8 @@
 #include "gui/pages/timeline_page.h"
 
-#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
@@ -26,7 +24,7 @@ constexpr double lane_gap = 12;
 
 }  // namespace
 
-TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
+TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("timeline");
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -115,7 +113,8 @@ void TimelinePage::paintEvent(QPaintEvent*) {
   const QRectF last = lane_place(lanes_.size() - 1);
   const QString hint = lanes_.size() > 2 ? tr("Wheel: zoom. Drag: pan. Double click: all.")
                                          : tr("Train to see the measured lanes beneath. Wheel: zoom. Drag: pan.");
-  painter.drawText(QRectF(left, last.bottom() + 10, last.width(), 22), Qt::AlignLeft | Qt::AlignVCenter, hint);
+  painter.drawText(QRectF(left, last.bottom() + 10, last.width(), 44), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                   hint);
 }
 
 void TimelinePage::paint_ruler(QPainter& painter) const {
@@ -198,7 +197,7 @@ TimelinePage::Hit TimelinePage::hit(const QPointF& point) const {
   return {};
 }
 
-QString TimelinePage::tip_at(const QPointF& point) const {
+QString TimelinePage::tip_at(const QPointF& point) {
   const Hit at = hit(point);
   if (!at.lane) return {};
   const auto& slices = at.lane->slices.slices;
@@ -265,16 +264,6 @@ void TimelinePage::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Home: return show_window(0, seconds_);
     default: QWidget::keyPressEvent(event);
   }
-}
-
-bool TimelinePage::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip && plan_) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const QString tip = tip_at(help->pos());
-    tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 
 }  // namespace shardscope

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <QWidget>
-
+#include "gui/look/tip_widget.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_geometry.h"
 
@@ -10,7 +9,7 @@ namespace shardscope {
 // One training step over time: the predicted lanes (local work, collectives), and beneath them the measured ones when a
 // run of this plan is known. The wheel zooms about the cursor, dragging and arrow keys pan, + and - zoom, Home or a
 // double click shows all; a click selects the step.
-class TimelinePage : public QWidget {
+class TimelinePage : public TipWidget {
   Q_OBJECT
  public:
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
@@ -24,7 +23,7 @@ class TimelinePage : public QWidget {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
-  bool event(QEvent* event) override;
+  QString tip_at(const QPointF& point) override;
   void showEvent(QShowEvent* event) override;
 
  private:
@@ -45,7 +44,6 @@ class TimelinePage : public QWidget {
   double seconds_at(double x) const;
   QRectF lane_place(size_t lane) const;
   Hit hit(const QPointF& point) const;
-  QString tip_at(const QPointF& point) const;
   void paint_lane(QPainter& painter, size_t lane) const;
   void paint_ruler(QPainter& painter) const;
   void paint_phases(QPainter& painter) const;

@@ -18,15 +18,12 @@ namespace {
 constexpr size_t most_outputs = 3;
 constexpr int narrowest = 190;
 
-// A layout or a path that may break between its dimensions or segments.
-QString breakable(QString text) { return text.replace("][", "] [").replace("/", "/" + QString(QChar(0x200b))); }
-
 }  // namespace
 
 InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
-      title_(new QLabel),
+      title_(new PathLabel),
       subtitle_(new QLabel),
       spec_(new SpecEditor(SpecEditor::Form::labelled)),
       spec_error_(new QLabel),
@@ -47,8 +44,6 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   setMinimumWidth(narrowest);
 
   title_->setProperty("heading", true);
-  title_->setWordWrap(true);
-  title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   subtitle_->setProperty("muted", true);
   subtitle_->setWordWrap(true);
   spec_error_->setWordWrap(true);
@@ -115,8 +110,7 @@ InspectorPanel::Section InspectorPanel::make_section() {
   return section;
 }
 
-void InspectorPanel::fill(Section& section, const QString& title, const std::vector<std::pair<QString, QString>>& rows,
-                          const std::vector<QString>& tips) {
+void InspectorPanel::fill(Section& section, const QString& title, const std::vector<Row>& rows) {
   section.title->setText(title);
   section.title->setVisible(!title.isEmpty());
   section.body->setVisible(!rows.empty());
@@ -124,10 +118,7 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
     const int row = static_cast<int>(section.fields.size());
     auto* name = new QLabel(section.body);
     name->setProperty("muted", true);
-    auto* value = new QLabel(section.body);
-    value->setWordWrap(true);
-    value->setTextFormat(Qt::RichText);  // measured as it is painted, to the pixel
-    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* value = new PathLabel(section.body);
     section.rows->addWidget(name, row, 0, Qt::AlignTop | Qt::AlignLeft);
     section.rows->addWidget(value, row, 1);
     section.fields.emplace_back(name, value);
@@ -137,9 +128,9 @@ void InspectorPanel::fill(Section& section, const QString& title, const std::vec
     name->setVisible(i < rows.size());
     value->setVisible(i < rows.size());
     if (i >= rows.size()) continue;
-    name->setText(rows[i].first);
-    value->setText(rows[i].second.toHtmlEscaped());
-    value->setToolTip(i < tips.size() ? tips[i] : QString());
+    name->setText(rows[i].name);
+    value->set_path_text(rows[i].value);
+    value->setToolTip(rows[i].tip);
   }
 }
 
@@ -151,7 +142,7 @@ void InspectorPanel::show_all() {
 
 void InspectorPanel::show_array() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
-  title_->setText(facts ? breakable(facts->title) : tr("Nothing selected"));
+  title_->set_path_text(facts ? facts->title : tr("Nothing selected"));
   subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), qt(name(facts->dtype)))
                            : tr("Choose a parameter, a device or a collective."));
   spec_->setVisible(facts && facts->editable && !facts->shape.empty());
@@ -163,27 +154,26 @@ void InspectorPanel::show_array() {
     const QString place = place_of(facts->array);
     const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
     spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
-    spec_error_->setText(QString("<span style='color:%1'>%2</span>")
-                             .arg(theme().error.name(), errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
+    spec_error_->setText(in_color(theme().error, errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
     spec_error_->setVisible(!errors.empty());
   }
-  std::vector<std::pair<QString, QString>> rows;
-  std::vector<QString> tips;
+  std::vector<Row> rows;
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (plan && facts->sharding) {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
     const int64_t copies = copies_of(*facts->sharding, plan->mesh);
-    rows = {{tr("Layout"), breakable(qt(to_string(*facts->sharding, plan->mesh)))},
-            {tr("Local shape"), qt(to_string(local))},
-            {tr("Per device"), qt(bytes_text(double(bytes)))},
-            {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies)}};
-    tips = {tr("For each dimension the mesh axes that split it."), tr("Shape of one shard: what one device holds."),
-            qt(exact_bytes(double(bytes))), tr("How many devices hold the same shard.")};
+    rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)),
+             tr("For each dimension the mesh axes that split it.")},
+            {tr("Local shape"), qt(to_string(local)), tr("Shape of one shard: what one device holds.")},
+            {tr("Per device"), qt(bytes_text(double(bytes))), qt(exact_bytes(double(bytes)))},
+            {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies),
+             tr("How many devices hold the same shard.")}};
   }
-  rows.emplace_back(tr("Why"), facts->why);
-  tips.push_back(tr("Where this layout came from: the run file, an op that propagated it, or the cost that chose it."));
-  fill(array_, "", rows, tips);
+  rows.push_back(
+      {tr("Why"), facts->why,
+       tr("Where this layout came from: the run file, an op that propagated it, or the cost that chose it.")});
+  fill(array_, "", rows);
   show_costs(*facts);
 }
 
@@ -221,27 +211,19 @@ void InspectorPanel::show_device() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int device = workspace_.selection.device().value_or(-1);
   if (!plan || device < 0 || device >= plan->mesh.device_count()) return fill(device_, "", {});
-  QStringList at;
-  const std::vector<int64_t> coordinates = plan->mesh.coordinates(device);
-  for (int i = 0; i < plan->mesh.axis_count(); ++i)
-    at << QString("%1 %2").arg(qt(plan->mesh.axes()[i].name)).arg(coordinates[i]);
-  std::vector<std::pair<QString, QString>> rows{{tr("Place"), at.join(", ")},
-                                                {tr("Arena"), qt(bytes_text(double(plan->totals.memory_total)))}};
-  std::vector<QString> tips{tr("Coordinates on the mesh"), qt(exact_bytes(double(plan->totals.memory_total)))};
-  if (const auto facts = array_facts(workspace_, workspace_.selection.array()); facts && facts->sharding) {
-    rows.insert(rows.begin() + 1,
-                {tr("Shard"), qt(range_text(shard_box(*facts->sharding, plan->mesh, facts->shape, device)))});
-    tips.insert(tips.begin() + 1, tr("The part of the selected array that this device holds."));
+  const double arena = double(plan->totals.memory_total);
+  std::vector<Row> rows{{tr("Place"), coordinates_text(plan->mesh, device), tr("Coordinates on the mesh")}};
+  if (const auto facts = array_facts(workspace_, workspace_.selection.array()); facts && facts->sharding)
+    rows.push_back({tr("Shard"), qt(range_text(shard_box(*facts->sharding, plan->mesh, facts->shape, device))),
+                    tr("The part of the selected array that this device holds.")});
+  rows.push_back({tr("Arena"), qt(bytes_text(arena)), qt(exact_bytes(arena))});
+  const RunRecord* run = workspace_.matching_run();
+  if (const RankMeasurement* rank = run ? run->measurement(device) : nullptr) {
+    const double used = double(rank->use.arena_bytes), sent = rank->use.wire_bytes;
+    rows.push_back({tr("Measured"), tr("%1 arena, %2 sent a step").arg(qt(bytes_text(used)), qt(bytes_text(sent))),
+                    qt(exact_bytes(used)) + ", " + qt(exact_bytes(sent))});
   }
-  if (const RunRecord* run = workspace_.matching_run())
-    for (const RankMeasurement& rank : run->measurements())
-      if (rank.rank == device) {
-        rows.emplace_back(tr("Measured"),
-                          tr("%1 arena, %2 sent a step")
-                              .arg(qt(bytes_text(double(rank.use.arena_bytes))), qt(bytes_text(rank.use.wire_bytes))));
-        tips.push_back(qt(exact_bytes(double(rank.use.arena_bytes))) + ", " + qt(exact_bytes(rank.use.wire_bytes)));
-      }
-  fill(device_, tr("Device %1").arg(device), rows, tips);
+  fill(device_, tr("Device %1").arg(device), rows);
 }
 
 void InspectorPanel::show_step() {
@@ -250,36 +232,34 @@ void InspectorPanel::show_step() {
   const Step* found = plan ? find_step(*plan, id) : nullptr;
   if (!found) return fill(step_, "", {});
   const Step& step = *found;
-  std::vector<std::pair<QString, QString>> rows;
-  std::vector<QString> tips;
+  std::vector<Row> rows;
   const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
-    rows.emplace_back(name, value);
-    tips.push_back(tip);
+    rows.push_back({name, value, tip});
   };
   const QString title = qt(plan->step_name(step)), cause = qt(plan->cause(step));
-  row(tr("Op"), breakable(title), title);
+  row(tr("Op"), title, title);
   row(tr("Phase"), qt(name(step.phase)));
   if (is_collective(step.kind)) {
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
     row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }
-  if (!cause.isEmpty()) row(tr("Cause"), breakable(short_cause(cause)), cause);
+  if (!cause.isEmpty()) row(tr("Cause"), short_cause(cause), cause);
   for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
     const ProgramValue& lies = plan->program.values[step.outputs[i]];
-    row(tr("Gives"), qt(to_string(lies.shape)) + " " + breakable(qt(to_string(lies.sharding, plan->mesh))),
+    row(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)),
         qt(plan->value_name(step.outputs[i])));
     if (step.kind != StepKind::compute) continue;
     const ValueLayout* layout = layout_of(workspace_.planner, lies.graph_value);
     if (layout && !layout->origin.text.empty())
-      row(tr("Why"), breakable(qt(layout->origin.text)), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
+      row(tr("Why"), qt(layout->origin.text), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
   if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
   row(tr("Predicted"), qt(seconds_text(plan->step_seconds[*id])));
   if (const std::optional<double> seconds = workspace_.measured_seconds(*id))
     row(tr("Measured"), qt(seconds_text(*seconds)));
-  fill(step_, tr("Step %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows, tips);
+  fill(step_, tr("Step %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows);
 }
 
 }  // namespace shardscope

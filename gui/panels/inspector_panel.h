@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gui/look/path_label.h"
 #include "gui/panels/spec_editor.h"
 #include "gui/workspace/array_facts.h"
 
@@ -26,12 +27,15 @@ class InspectorPanel : public QWidget {
     QLabel* title = nullptr;
     QWidget* body = nullptr;
     QGridLayout* rows = nullptr;
-    std::vector<std::pair<QLabel*, QLabel*>> fields;  // name and value of each row
+    std::vector<std::pair<QLabel*, PathLabel*>> fields;  // name and value of each row
+  };
+
+  struct Row {
+    QString name, value, tip;
   };
 
   Section make_section();
-  void fill(Section& section, const QString& title, const std::vector<std::pair<QString, QString>>& rows,
-            const std::vector<QString>& tips = {});
+  void fill(Section& section, const QString& title, const std::vector<Row>& rows);
   void show_array();
   void show_costs(const ArrayFacts& facts);
   void show_device();
@@ -39,7 +43,7 @@ class InspectorPanel : public QWidget {
   void show_all();
 
   Workspace& workspace_;
-  QLabel* title_;
+  PathLabel* title_;
   QLabel* subtitle_;
   SpecEditor* spec_;
   QLabel* spec_error_;

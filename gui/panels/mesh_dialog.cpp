@@ -111,8 +111,7 @@ void MeshDialog::check() {
                   .arg(config_.mesh_devices.size());
   } catch (const Failure& failure) {
     legal = false;
-    text = QString("<span style='color:%1'>%2</span>")
-               .arg(theme().error.name(), errors_text(failure.errors()).toHtmlEscaped());
+    text = in_color(theme().error, errors_text(failure.errors()).toHtmlEscaped());
   }
   verdict_->setText(text);
   buttons_->button(QDialogButtonBox::Ok)->setEnabled(legal);

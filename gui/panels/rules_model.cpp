@@ -51,9 +51,9 @@ QString message(const Failure& failure) {
 
 RulesModel::RulesModel(Workspace& workspace, QObject* parent) : QAbstractTableModel(parent), workspace_(workspace) {
   connect(&workspace.document, &Document::configChanged, this, &RulesModel::refresh);
-  connect(&workspace.planner, &Planner::delivered, this, &RulesModel::refresh_use);
-  connect(&workspace.selection, &Selection::arrayChanged, this, &RulesModel::refresh_use);
-  connect(&look(), &Look::changed, this, &RulesModel::refresh_use);
+  connect(&workspace.planner, &Planner::delivered, this, &RulesModel::refresh_status);
+  connect(&workspace.selection, &Selection::arrayChanged, this, &RulesModel::refresh_status);
+  connect(&look(), &Look::changed, this, &RulesModel::refresh_status);
   refresh();
 }
 
@@ -67,8 +67,9 @@ void RulesModel::refresh() {
   const ShardingConfig& sharding = workspace_.document.config().sharding;
   std::vector<Row> rows;
   for (SpecLine line : spec_lines(sharding)) {
-    rows.push_back({line, place_of(sharding, line), qt(names_of(sharding, line)), kinds_text(kinds_of(sharding, line)),
-                    qt(placement_text(placement_of(sharding, line)))});
+    const SpecLineFacts facts = facts_of(sharding, line);
+    const QString placement = qt(placement_text(facts.placement));
+    rows.push_back({line, facts.place, qt(facts.names), kinds_text(facts.kinds), placement, {}});
   }
   if (rows.size() != rows_.size()) {
     beginResetModel();
@@ -77,17 +78,35 @@ void RulesModel::refresh() {
   } else {
     rows_ = std::move(rows);
   }
-  refresh_use();
+  refresh_status();
 }
 
-void RulesModel::refresh_use() {
+void RulesModel::refresh_status() {
   decider_.clear();
   const ArrayRef& array = workspace_.selection.array();
   if (std::holds_alternative<InputRef>(array) || std::holds_alternative<OutputRef>(array)) decider_ = place_of(array);
   if (const auto* parameter = std::get_if<ParameterRef>(&array)) {
     if (const ParameterPlan* planned = workspace_.planner.find_planned(parameter->path)) decider_ = qt(planned->place);
   }
+  for (Row& row : rows_) row.status.reset();
   if (!rows_.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+}
+
+const RulesModel::Status& RulesModel::status(const Row& row) const {
+  if (!row.status) row.status = look_up(row);
+  return *row.status;
+}
+
+RulesModel::Status RulesModel::look_up(const Row& row) const {
+  const Planner& planner = workspace_.planner;
+  Status status;
+  status.errors = errors_text(errors_at(planner.errors(), row.place));
+  status.decides_selected = !decider_.isEmpty() && is_at(decider_, row.place);
+  if (!planner.is_current()) return status;
+  const std::vector<SpecLineUse>& lines = planner.plan()->spec_lines;
+  const size_t at = static_cast<size_t>(&row - rows_.data());
+  if (at < lines.size() && qt(lines[at].place) == row.place) status.use = lines[at];
+  return status;
 }
 
 int RulesModel::row_of(SpecLine line) const {
@@ -100,37 +119,23 @@ int RulesModel::row_at(const QString& place) const {
   return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
 }
 
-const SpecLineUse* RulesModel::use(const Row& row) const {
-  if (!workspace_.planner.is_current()) return nullptr;
-  const std::vector<SpecLineUse>& lines = workspace_.planner.plan()->spec_lines;
-  const size_t at = static_cast<size_t>(&row - rows_.data());
-  return at < lines.size() && qt(lines[at].place) == row.place ? &lines[at] : nullptr;
-}
-
-std::vector<Error> RulesModel::errors(const Row& row) const {
-  return errors_at(workspace_.planner.errors(), row.place);
-}
-
-bool RulesModel::is_decider(const Row& row) const { return !decider_.isEmpty() && is_at(decider_, row.place); }
-
 QString RulesModel::tip(const Row& row, int column) const {
-  const std::vector<Error> wrong = errors(row);
-  if (!wrong.empty()) return errors_text(wrong);
-  const SpecLineUse* used = use(row);
-  if (!used || column == placement_column) return row.placement;
+  const auto& [use, errors, decides_selected] = status(row);
+  if (!errors.isEmpty()) return errors;
+  if (!use || column == placement_column) return row.placement;
   QString text = row.place;
-  if (used->matched == 0) return text + "\n" + tr("It matches nothing.");
-  text += "\n" + tr("It matches:") + "\n" + qt(used->sample);
-  const auto shown = std::count(used->sample.begin(), used->sample.end(), '\n') + 1;
-  if (used->matched > shown) text += "\n" + tr("and %1 more").arg(used->matched - shown);
+  if (use->matched == 0) return text + "\n" + tr("It matches nothing.");
+  text += "\n" + tr("It matches:") + "\n" + qt(use->sample);
+  const auto shown = std::count(use->sample.begin(), use->sample.end(), '\n') + 1;
+  if (use->matched > shown) text += "\n" + tr("and %1 more").arg(use->matched - shown);
   return text;
 }
 
 QVariant RulesModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row& row = rows_[static_cast<size_t>(index.row())];
+  const auto& [use, errors, decides_selected] = status(row);
   const int column = index.column();
-  const SpecLineUse* used = use(row);
   switch (role) {
     case Qt::DisplayRole:
     case Qt::EditRole:
@@ -139,20 +144,20 @@ QVariant RulesModel::data(const QModelIndex& index, int role) const {
         case names_column: return row.names;
         case kinds_column: return row.kinds;
         case placement_column: return row.placement;
-        case matched_column: return used ? QVariant(used->matched) : QVariant();
-        case decided_column: return used ? QVariant(used->decided) : QVariant();
+        case matched_column: return use ? QVariant(use->matched) : QVariant();
+        case decided_column: return use ? QVariant(use->decided) : QVariant();
         default: return {};
       }
     case Qt::ToolTipRole: return tip(row, column);
     case Qt::FontRole: {
       QFont font;
-      font.setBold(is_decider(row));
+      font.setBold(decides_selected);
       return font;
     }
     case Qt::ForegroundRole:
-      if (!errors(row).empty()) return theme().error;
-      if (used && used->matched == 0) return theme().warning;
-      if (column == place_column && !is_decider(row)) return theme().muted;
+      if (!errors.isEmpty()) return theme().error;
+      if (use && use->matched == 0) return theme().warning;
+      if (column == place_column && !decides_selected) return theme().muted;
       return {};
     case Qt::TextAlignmentRole: return alignment(column);
     case Qt::AccessibleTextRole: return row.place + ": " + row.names + ", " + row.placement;
@@ -192,21 +197,9 @@ QString RulesModel::fault(const QModelIndex& index, const QString& text) const {
   const SpecLine at = line(index.row());
   try {
     switch (index.column()) {
-      case names_column: {
-        if (text.trimmed().isEmpty()) return tr("A line has a name or a pattern; ** is every array of its kinds.");
-        const ShardingConfig& sharding = workspace_.document.config().sharding;
-        for (size_t i = 0; at.section == SpecLine::Section::constraints && i < sharding.constraints.size(); ++i) {
-          if (i != at.index && qt(sharding.constraints[i].names) == text.trimmed())
-            return tr("Another constraint has this name.");
-        }
-        return {};
-      }
+      case names_column: return names_fault(workspace_.document.config().sharding, at, text.trimmed().toStdString());
       case kinds_column: return parse_kinds(text), QString();
-      case placement_column: {
-        const RulePlacement placement = parse_placement(text.toStdString());
-        const bool fits = at.section == SpecLine::Section::rules || std::holds_alternative<PartitionSpec>(placement);
-        return fits ? QString() : tr("Only a rule can place by logical names or by size; here a spec stands.");
-      }
+      case placement_column: return placement_fault(at, parse_placement(text.toStdString()));
       default: return {};
     }
   } catch (const Failure& failure) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <optional>
 #include <vector>
 
 #include "gui/document/spec_line.h"
@@ -33,17 +34,22 @@ class RulesModel : public QAbstractTableModel {
   QString fault(const QModelIndex& index, const QString& text) const;
 
  private:
+  // What the plan and the selection say of a line.
+  struct Status {
+    std::optional<SpecLineUse> use;  // none while the plan is not of this file as it stands
+    QString errors;
+    bool decides_selected = false;
+  };
   struct Row {
     SpecLine line;
     QString place, names, kinds, placement;
-    bool operator==(const Row&) const = default;
+    mutable std::optional<Status> status;  // looked up when it is shown
   };
 
   void refresh();
-  void refresh_use();
-  const SpecLineUse* use(const Row& row) const;
-  std::vector<Error> errors(const Row& row) const;
-  bool is_decider(const Row& row) const;
+  void refresh_status();
+  const Status& status(const Row& row) const;
+  Status look_up(const Row& row) const;
   QString tip(const Row& row, int column) const;
 
   Workspace& workspace_;

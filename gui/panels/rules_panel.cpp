@@ -148,10 +148,9 @@ void RulesPanel::show_state() {
   const bool free = row >= 0 && row < model_->rowCount() && is_free(model_->line(row));
   for (QAction* action : {remove_, up_, down_}) action->setEnabled(free);
   const auto* activation = std::get_if<ValueRef>(&workspace_.selection.array());
-  const auto* plan = workspace_.planner.plan().get();
-  const bool exists = activation && plan && std::ranges::any_of(plan->layouts, [&](const ValueLayout& layout) {
-                        return layout.name == activation->name && !layout.shape.empty();
-                      });
+  const auto& layouts = workspace_.planner.index().layout_named;
+  const auto layout = activation ? layouts.find(activation->name) : layouts.end();
+  const bool exists = layout != layouts.end() && !workspace_.planner.plan()->layouts[layout->second].shape.empty();
   constrain_->setEnabled(exists);
   QPalette colours = palette();
   colours.setColor(QPalette::WindowText, fault_.isEmpty() ? theme().muted : theme().error);

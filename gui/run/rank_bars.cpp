@@ -1,9 +1,7 @@
 #include "gui/run/rank_bars.h"
 
-#include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 
 #include "gui/document/text.h"
@@ -29,7 +27,7 @@ double total_ms(const RankMeasurement& rank) {
 }  // namespace
 
 RankBars::RankBars(RunControl& run, Selection& selection, QWidget* parent)
-    : QWidget(parent), run_(run), selection_(selection) {
+    : TipWidget(parent), run_(run), selection_(selection) {
   setObjectName("rankBars");
   connect(&run, &RunControl::received, this, [this] {
     setMinimumHeight(sizeHint().height());
@@ -45,10 +43,9 @@ int RankBars::rows() const {
 
 QSize RankBars::sizeHint() const { return {500, top + rows() * row_height + 8}; }
 
-const RankMeasurement* RankBars::measurement(int rank) const {
-  for (const RankMeasurement& measured : run_.record().measurements())
-    if (measured.rank == rank) return &measured;
-  return nullptr;
+std::optional<int> RankBars::rank_under(const QPointF& point) const {
+  const int rank = static_cast<int>((point.y() - top) / row_height);
+  return point.y() >= top && rank < rows() ? std::optional(rank) : std::nullopt;
 }
 
 void RankBars::paintEvent(QPaintEvent*) {
@@ -84,7 +81,7 @@ void RankBars::paintEvent(QPaintEvent*) {
     column(8, y, 24, QString::number(rank), Qt::AlignLeft);
     painter.setPen(failed ? theme().error : theme().muted);
     column(60, y, 70, qt(run.state_of(rank)), Qt::AlignLeft);
-    const RankMeasurement* measured = measurement(rank);
+    const RankMeasurement* measured = run.measurement(rank);
     if (!measured) continue;
     double x = left;
     for (size_t phase = 0; phase < 3; ++phase) {
@@ -103,14 +100,14 @@ void RankBars::paintEvent(QPaintEvent*) {
   }
 }
 
-QString RankBars::tip_at(const QPointF& point) const {
-  const int rank = static_cast<int>((point.y() - top) / row_height);
-  const RankMeasurement* measured = point.y() >= top ? measurement(rank) : nullptr;
+QString RankBars::tip_at(const QPointF& point) {
+  const std::optional<int> rank = rank_under(point);
+  const RankMeasurement* measured = rank ? run_.record().measurement(*rank) : nullptr;
   if (!measured) return {};
-  QStringList lines{tr("Rank %1").arg(rank)};
+  QStringList lines{tr("Rank %1").arg(*rank)};
   const auto& ranks = run_.record().ranks;
-  if (rank < static_cast<int>(ranks.size()))
-    lines << tr("process %1, %2").arg(ranks[rank].pid).arg(qt(run_.record().state_of(rank)));
+  if (*rank < std::ssize(ranks))
+    lines << tr("process %1, %2").arg(ranks[*rank].pid).arg(qt(run_.record().state_of(*rank)));
   for (size_t phase = 0; phase < 3; ++phase)
     lines << tr("%1: %2 ms work, %3 ms waiting")
                  .arg(qt(name(static_cast<Phase>(phase))))
@@ -124,17 +121,7 @@ QString RankBars::tip_at(const QPointF& point) const {
 }
 
 void RankBars::mousePressEvent(QMouseEvent* event) {
-  const int rank = static_cast<int>((event->position().y() - top) / row_height);
-  if (event->position().y() >= top && rank < rows()) selection_.select_device(rank);
-}
-
-bool RankBars::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    QToolTip::showText(help->globalPos(), tip_at(help->pos()), this);
-    return true;
-  }
-  return QWidget::event(event);
+  if (const std::optional<int> rank = rank_under(event->position())) selection_.select_device(*rank);
 }
 
 }  // namespace shardscope

@@ -7,6 +7,7 @@
 #include <QFileInfo>
 
 #include "engine/config/write.h"
+#include "gui/document/text.h"
 
 namespace shardscope {
 namespace {
@@ -66,13 +67,12 @@ QString RunControl::state_text() const {
   }
   if (!record_.failure) return tr("the run failed");
   const FailureMessage& failure = *record_.failure;
-  QString text = QString::fromStdString(failure.message);
+  QString text = qt(failure.message);
   if (failure.rank >= 0 && !text.contains(tr("rank %1").arg(failure.rank)))
     text = tr("rank %1: %2").arg(failure.rank).arg(text);
-  if (!failure.signal.empty() && !text.contains(QString::fromStdString(failure.signal)))
-    text += tr(" (%1)").arg(QString::fromStdString(failure.signal));
-  if (!failure.last_op.empty() && !text.contains(QString::fromStdString(failure.last_op)))
-    text += tr(", last op %1").arg(QString::fromStdString(failure.last_op));
+  if (!failure.signal.empty() && !text.contains(qt(failure.signal))) text += tr(" (%1)").arg(qt(failure.signal));
+  if (!failure.last_op.empty() && !text.contains(qt(failure.last_op)))
+    text += tr(", last op %1").arg(qt(failure.last_op));
   return text;
 }
 
@@ -108,26 +108,24 @@ void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
 void RunControl::stop() {
   if (!is_active()) return;
   const bool again = std::exchange(stop_requested_, true);
-  if (socket_.state() == QLocalSocket::ConnectedState) {
-    socket_.write(QByteArray::fromStdString(to_json_line(again ? Request::kill : Request::stop)));
-    socket_.flush();
-  } else if (process_.state() == QProcess::Running) {
+  if (!send(again ? Request::kill : Request::stop) && process_.state() == QProcess::Running)
     ::kill(static_cast<pid_t>(process_.processId()), again ? SIGTERM : SIGINT);
-  }
   kill_timer_.start(stop_patience_ms);
   set_state(State::stopping);
+}
+
+bool RunControl::send(Request request) {
+  if (socket_.state() != QLocalSocket::ConnectedState) return false;
+  socket_.write(QByteArray::fromStdString(to_json_line(request)));
+  socket_.flush();
+  return true;
 }
 
 void RunControl::end_now() {
   connect_timer_.stop();
   kill_timer_.stop();
   if (process_.state() != QProcess::NotRunning) {
-    if (socket_.state() == QLocalSocket::ConnectedState) {
-      socket_.write(QByteArray::fromStdString(to_json_line(Request::kill)));
-      socket_.flush();
-    } else {
-      process_.terminate();
-    }
+    if (!send(Request::kill)) process_.terminate();
     if (!process_.waitForFinished(end_patience_ms)) {
       process_.terminate();
       if (!process_.waitForFinished(end_patience_ms)) {
@@ -222,13 +220,9 @@ void RunControl::finish() {
     emit received();
     return;
   }
-  if (process_.exitStatus() == QProcess::NormalExit && process_.exitCode() == 0) {
+  const bool ended_well = process_.exitStatus() == QProcess::NormalExit && process_.exitCode() == 0;
+  if (ended_well || stop_requested_) {
     set_state(stop_requested_ ? State::stopped : State::finished);
-    emit received();
-    return;
-  }
-  if (stop_requested_) {
-    set_state(State::stopped);
     emit received();
     return;
   }

@@ -81,11 +81,10 @@ void RunPanel::refresh() {
   if (run_.state() != RunControl::State::idle && !std::exchange(has_run_, true) &&
       tabs_->currentWidget() == comparison_)
     tabs_->setCurrentWidget(scrolled_curves_);
-  state_->setText(QString("<span style='color:%1'>%2</span>")
-                      .arg((failed ? theme().error : theme().text).name(),
-                           run_.state() == RunControl::State::idle
-                               ? tr("Press Train (F5) to train this plan on real ranks.")
-                               : run_.state_text().toHtmlEscaped()));
+  state_->setText(
+      in_color(failed ? theme().error : theme().text, run_.state() == RunControl::State::idle
+                                                          ? tr("Press Train (F5) to train this plan on real ranks.")
+                                                          : run_.state_text().toHtmlEscaped()));
   again_->setVisible(failed);
   const std::shared_ptr<const Plan> plan = planner_.plan();
   stale_->setVisible(run_.plan() && plan && run_.plan()->hash != plan->hash);

@@ -104,6 +104,11 @@ const std::vector<RankMeasurement>& RunRecord::measurements() const {
   return steps.empty() ? none : steps.back().ranks;
 }
 
+const RankMeasurement* RunRecord::measurement(int rank) const {
+  const auto found = std::ranges::find(measurements(), rank, &RankMeasurement::rank);
+  return found == measurements().end() ? nullptr : &*found;
+}
+
 bool RunRecord::is_of(const Plan& plan) const {
   return hello && hello->plan_hash == plan.hash && hello->plan_steps.size() == static_cast<size_t>(plan.steps().size());
 }

@@ -34,6 +34,7 @@ struct RunRecord {
   std::optional<double> median_step_ms() const;
   // The newest step's measurement of every rank; empty before the first step.
   const std::vector<RankMeasurement>& measurements() const;
+  const RankMeasurement* measurement(int rank) const;  // that rank's; null without
   // True where the record's plan steps are those of `plan`, so that ids mean the same.
   bool is_of(const Plan& plan) const;
 

@@ -93,8 +93,8 @@ void MeshBar::make_fields() {
 
 void MeshBar::name_axes() {
   for (size_t i = 0; i < labels_.size(); ++i)
-    labels_[i]->setText(QString("<span style='color:%1'>\u25a0</span> %2")
-                            .arg(axis_color(static_cast<AxisIndex>(i), theme()).name(), qt(names_[i]).toHtmlEscaped()));
+    labels_[i]->setText(in_color(axis_color(static_cast<AxisIndex>(i), theme()), QString(QChar(0x25a0))) + " " +
+                        qt(names_[i]).toHtmlEscaped());
 }
 
 void MeshBar::show_config() {

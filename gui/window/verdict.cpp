@@ -13,6 +13,8 @@ namespace {
 constexpr int difference_ms = 6000;
 enum Field { state_field, memory_field, moved_field, time_field, planning_field, field_count };
 
+QString bold(const QString& text) { return "<b>" + text + "</b>"; }
+
 }  // namespace
 
 Verdict::Verdict(Workspace& workspace, QStatusBar* bar) : QObject(bar), workspace_(workspace) {
@@ -37,11 +39,11 @@ Verdict::Verdict(Workspace& workspace, QStatusBar* bar) : QObject(bar), workspac
 
 void Verdict::show_number(int field, double now, double before, bool with_difference, std::string (*format)(double),
                           const QString& sentence, const QString& exact) {
-  QString text = sentence.arg("<b>" + qt(format(now)) + "</b>");
+  QString text = sentence.arg(bold(qt(format(now))));
   const double change = now - before;
   if (with_difference && std::abs(change) > 1e-9 * std::abs(now)) {
     const QColor color = change < 0 ? theme().good : theme().warning;
-    text += QString(" <span style='color:%1'>(%2)</span>").arg(color.name(), qt(signed_text(change, format)));
+    text += " " + in_color(color, "(" + qt(signed_text(change, format)) + ")");
   }
   fields_[field]->setText(text);
   fields_[field]->setToolTip(exact);
@@ -54,19 +56,17 @@ void Verdict::refresh(bool with_difference) {
   const std::optional<PlanTotals>& before = planner.previous_totals();
   QLabel* state = fields_[state_field];
   if (planner.is_busy()) {
-    state->setText(QString("<span style='color:%1'>planning\u2026</span>").arg(theme().muted.name()));
+    state->setText(in_color(theme().muted, QString("planning\u2026")));
   } else if (!planner.errors().empty()) {
     const int count = static_cast<int>(planner.errors().size());
-    state->setText(QString("<span style='color:%1'><b>%2</b></span>%3")
-                       .arg(theme().error.name(), count == 1 ? tr("1 problem") : tr("%1 problems").arg(count),
-                            plan ? tr(" \u2014 showing the last good plan") : QString()));
+    state->setText(in_color(theme().error, bold(count == 1 ? tr("1 problem") : tr("%1 problems").arg(count))) +
+                   (plan ? tr(" \u2014 showing the last good plan") : QString()));
     state->setToolTip(errors_text(planner.errors()));
   } else if (const std::vector<Error> excess = plan ? memory_excess(*plan) : std::vector<Error>(); !excess.empty()) {
-    state->setText(
-        QString("<span style='color:%1'><b>%2</b></span>").arg(theme().error.name(), tr("does not fit into memory")));
+    state->setText(in_color(theme().error, bold(tr("does not fit into memory"))));
     state->setToolTip(errors_text(excess));
   } else if (plan) {
-    state->setText(QString("<span style='color:%1'><b>plan ok</b></span>").arg(theme().good.name()));
+    state->setText(in_color(theme().good, bold("plan ok")));
     state->setToolTip(tr("Every spec is legal, and the plan fits the mesh."));
   }
   if (!plan) {

@@ -32,6 +32,13 @@ QString axes_text(const Mesh& mesh, const AxisList& axes) {
   return names.join(", ");
 }
 
+QString coordinates_text(const Mesh& mesh, int device) {
+  const std::vector<int64_t> at = mesh.coordinates(device);
+  QStringList coordinates;
+  for (int i = 0; i < mesh.axis_count(); ++i) coordinates << QString("%1 %2").arg(qt(mesh.axes()[i].name)).arg(at[i]);
+  return coordinates.join(", ");
+}
+
 QString short_cause(const QString& cause) {
   const qsizetype more = cause.count('\n');
   if (more == 0) return cause;

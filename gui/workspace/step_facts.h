@@ -21,6 +21,8 @@ QString short_name(const std::string& name);
 
 // "data, model": the names of a step's mesh axes.
 QString axes_text(const Mesh& mesh, const AxisList& axes);
+// "data 3, model 0": where a device is.
+QString coordinates_text(const Mesh& mesh, int device);
 
 // The first of the causes of a bucket of arrays, one a line, and how many more there are; a single cause as it is.
 QString short_cause(const QString& cause);

@@ -23,6 +23,24 @@ const QStringList small = {
     "data.batch_size=4",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
     "model.vocab_size=64",      "--set", "model.num_heads=4"};
 
+// As under one's own launcher.
+ProgramResult mpirun_train(int ranks, const QStringList& arguments) {
+  QProcess process;
+  QStringList launch = {"--oversubscribe", "-n", QString::number(ranks)};
+  if (::geteuid() == 0) launch.prepend("--allow-run-as-root");
+  process.start("mpirun", launch + QStringList{QCoreApplication::applicationFilePath(), "train"} + arguments);
+  return finish(process);
+}
+
+// Returns when it is under way, with the processes that it started.
+std::vector<ProcessId> start_endless_training(QProcess& process) {
+  process.start(QCoreApplication::applicationFilePath(),
+                QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+  QByteArray output;
+  while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+  return descendants(static_cast<int>(process.processId()));
+}
+
 QStringList epochs(const QString& output) { return output.split('\n').filter(QRegularExpression("^Epoch ")); }
 
 QList<QJsonObject> json_lines(const QString& path) {
@@ -126,11 +144,7 @@ void TrainTest::each_step_is_a_json_object_that_agrees_with_the_plan() {
 void TrainTest::ones_own_mpirun_gives_the_same_training() {
   QTemporaryDir directory;
   QString path = directory.filePath("out.jsonl");
-  QProcess process;
-  QStringList arguments = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath(), "train"};
-  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
-  process.start("mpirun", arguments + small + QStringList{"--steps", "2", "--jsonl", path});
-  ProgramResult own = finish(process);
+  ProgramResult own = mpirun_train(2, small + QStringList{"--steps", "2", "--jsonl", path});
   QVERIFY2(own.code == 0, qPrintable(own.errors));
   ProgramResult started = shardrun(QStringList{"train"} + small + QStringList{"--steps", "2"});
   QCOMPARE(own.output, started.output);
@@ -143,11 +157,7 @@ void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starte
   const QStringList to_full_disk = small + QStringList{"--steps", "2", "--jsonl", "/dev/full"};
   const ProgramResult started = shardrun(QStringList{"train"} + to_full_disk);
   QVERIFY(started.code != 0 && started.errors.contains("/dev/full: cannot write"));
-  QProcess process;
-  QStringList arguments = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath(), "train"};
-  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
-  process.start("mpirun", arguments + to_full_disk);
-  const ProgramResult own = finish(process);
+  const ProgramResult own = mpirun_train(2, to_full_disk);
   QVERIFY(own.code != 0 && own.errors.contains("/dev/full: cannot write"));
 }
 
@@ -177,11 +187,7 @@ void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_starter() 
 }
 
 void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
-  QProcess process;
-  QStringList arguments = {"--oversubscribe", "-n", "3", QCoreApplication::applicationFilePath(), "train"};
-  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
-  process.start("mpirun", arguments + small);
-  ProgramResult result = finish(process);
+  const ProgramResult result = mpirun_train(3, small);
   QCOMPARE(result.code, 2);
   QCOMPARE(result.output, QString());
   QVERIFY2(result.errors.contains("2 ranks"), qPrintable(result.errors));
@@ -198,11 +204,7 @@ void TrainTest::a_signal_ends_it_with_its_code_and_leaves_nothing() {
   QFETCH(int, signal);
   Scratch scratch;
   QProcess process;
-  process.start(QCoreApplication::applicationFilePath(),
-                QStringList{"train"} + small + QStringList{"--steps", "100000000"});
-  QByteArray output;
-  while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
-  std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
+  const std::vector<ProcessId> started = start_endless_training(process);
   QVERIFY(started.size() >= 3);
   ::kill(static_cast<pid_t>(process.processId()), signal);
   const ProgramResult result = finish(process);
@@ -215,11 +217,7 @@ void TrainTest::a_signal_ends_it_with_its_code_and_leaves_nothing() {
 void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {
   Scratch scratch;
   QProcess process;
-  process.start(QCoreApplication::applicationFilePath(),
-                QStringList{"train"} + small + QStringList{"--steps", "100000000"});
-  QByteArray output;
-  while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
-  std::vector<ProcessId> started = descendants(static_cast<int>(process.processId()));
+  const std::vector<ProcessId> started = start_endless_training(process);
   QVERIFY(started.size() >= 3);
   ::kill(started.back().pid, SIGKILL);
   ProgramResult result = finish(process);

@@ -1,5 +1,6 @@
 #include <QAction>
 #include <QChart>
+#include <QClipboard>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLegendMarker>
@@ -20,6 +21,7 @@
 #include <cmath>
 
 #include "gui/look/appearance.h"
+#include "gui/look/path_label.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/memory_page.h"
@@ -50,6 +52,9 @@ class LayoutTest : public QObject {
       if (config.sharding.mode == LayoutMode::as_written) plan.totals.wire_bytes_per_device *= 3;
       Step& bucket = plan.program.tasks[0].steps[0];
       bucket.moved.resize(3, bucket.moved[0]);
+      ParameterPlan& by_rule = plan.parameters.back();
+      by_rule.named = true;
+      by_rule.origin.text = "you set it in sharding.rules[10]: embed -> replicated; sharding.rules[10]: mlp -> model";
       const ProgramValue& hidden = plan.program.values[plan.steps()[1].outputs[0]];
       plan.layouts.push_back(
           {hidden.graph_value, "hidden", hidden.shape, hidden.sharding, {Origin::Kind::cost, "saves 12 MiB a step"}});
@@ -61,8 +66,21 @@ class LayoutTest : public QObject {
   QStringList inspector_texts() {
     QStringList texts;
     for (const QLabel* label : window_->inspector()->findChildren<QLabel*>())
-      if (label->isVisible()) texts << label->text();
+      if (label->isVisible()) texts << label->text().remove(QChar(0x200b));
     return texts;
+  }
+
+  // Whether the label paints all of its text, as it breaks it.
+  static bool is_whole(const QLabel* label) {
+    QTextDocument painted;
+    painted.setDefaultTextOption(QTextOption());
+    painted.setDefaultFont(label->font());
+    painted.setDocumentMargin(0);
+    const bool rich = label->textFormat() == Qt::RichText || Qt::mightBeRichText(label->text());
+    rich ? painted.setHtml(label->text()) : painted.setPlainText(label->text());
+    painted.setTextWidth(label->wordWrap() ? label->contentsRect().width() : -1);
+    return painted.idealWidth() <= label->contentsRect().width() + 1 &&
+           painted.size().height() <= label->contentsRect().height() + 1;
   }
 
   void receive_steps(const std::vector<double>& milliseconds) {
@@ -193,26 +211,60 @@ class LayoutTest : public QObject {
   }
 
   void every_value_of_the_inspector_is_whole_at_any_width() {
-    window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
-    QTRY_VERIFY(inspector_texts().contains("[data] [model]"));
+    const auto select = [this](size_t parameter) {
+      window_->workspace().selection.select_array(ParameterRef{made::parameters().at(parameter).path});
+    };
+    select(0);
+    QTRY_VERIFY(inspector_texts().contains("[data][model]"));
     for (const QSize& size :
          {QSize(900, 600), QSize(980, 700), QSize(1040, 700), QSize(1280, 800), QSize(1600, 1000)}) {
       window_->resize(size);
       QTRY_COMPARE(window_->size(), size);
+      select(size.width() == 900 ? made::parameters().size() - 1 : 0);
       auto* area = window_->inspector()->findChild<QScrollArea*>();
       QTRY_VERIFY(area->widget()->width() <= area->viewport()->width());
       for (QLabel* label : window_->inspector()->findChildren<QLabel*>()) {
         if (!label->isVisible() || label->text().isEmpty()) continue;
-        QTextDocument painted;
-        painted.setDefaultFont(label->font());
-        painted.setDocumentMargin(0);
-        Qt::mightBeRichText(label->text()) ? painted.setHtml(label->text()) : painted.setPlainText(label->text());
-        painted.setTextWidth(label->wordWrap() ? label->contentsRect().width() : -1);
-        QTRY_VERIFY2(label->height() + 1 >= painted.size().height(), qPrintable(label->text()));
-        QVERIFY2(label->mapTo(window_.get(), QPoint(label->width(), 0)).x() <= window_->width(),
-                 qPrintable(label->text()));
+        QTRY_VERIFY2(is_whole(label), qPrintable(label->text()));
+        QTRY_VERIFY2(label->mapTo(window_.get(), QPoint(label->width(), 0)).x() <= window_->width(),
+                     qPrintable(label->text()));
       }
     }
+  }
+
+  void what_is_copied_from_the_inspector_is_the_text_itself() {
+    const ParameterInfo parameter = made::parameters().back();
+    window_->workspace().selection.select_array(ParameterRef{parameter.path});
+    const QString why = "you set it in sharding.rules[10]: embed -> replicated; sharding.rules[10]: mlp -> model";
+    PathLabel* shown = nullptr;
+    const auto find = [&] {
+      for (auto* label : window_->inspector()->findChildren<PathLabel*>())
+        if (label->isVisible() && label->text().contains("mlp")) shown = label;
+      return shown != nullptr;
+    };
+    QTRY_VERIFY(find());
+    QGuiApplication::clipboard()->clear();
+    QTest::keySequence(shown, QKeySequence::Copy);
+    QCOMPARE(QGuiApplication::clipboard()->text(), why);
+    shown->setSelection(shown->text().indexOf("sharding"), 20);
+    QTest::keySequence(shown, QKeySequence::Copy);
+    QVERIFY(why.contains(QGuiApplication::clipboard()->text()));
+    QVERIFY(QGuiApplication::clipboard()->text().startsWith("sharding.rules"));
+  }
+
+  void every_text_of_a_page_is_whole_at_900_by_600() {
+    window_->resize(900, 600);
+    QTRY_COMPARE(window_->size(), QSize(900, 600));
+    int texts = 0;
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline"}) {
+      window_->show_page(page);
+      for (QLabel* label : window_->centralWidget()->findChildren<QLabel*>()) {
+        if (!label->isVisible() || label->text().isEmpty()) continue;
+        QTRY_VERIFY2(is_whole(label), qPrintable(label->text()));
+        ++texts;
+      }
+    }
+    QVERIFY(texts > 10);
   }
 
   void names_and_specs_of_the_tree_are_seen_without_scrolling() {
@@ -509,7 +561,6 @@ class LayoutTest : public QObject {
         if (label->text().endsWith("data")) return label->text();
       return QString();
     };
-    QStringList looks;
     for (const char* text : {"&Dark", "&Light", "&Dark"}) {
       for (QAction* action : window.findChildren<QAction*>())
         if (action->text() == text) action->trigger();
@@ -518,7 +569,7 @@ class LayoutTest : public QObject {
       QVERIFY(window.findChild<QLabel*>("verdict0")->text().contains(theme().good.name()));
       for (const char* curve : {"lossCurve", "timeCurve"})
         QVERIFY2(window.findChild<RunCurve*>(curve)->chart()->titleBrush().color() == theme().text, curve);
-      QTest::qWait(0);
+      QCoreApplication::processEvents();  // nor in a later turn
     }
     QCOMPARE(requested.count(), 0);
     QVERIFY(window.is_settled());

@@ -253,6 +253,7 @@ class TrainingTest : public QObject {
     config.steps = 100000;
     save_run_config(config, run_file.toStdString());
     window.start(SHARDSCOPE_BINARY_DIR "/bin/shardscope", {"--train", run_file});
+    QVERIFY2(window.waitForStarted(), qPrintable(window.errorString()));
     const auto folders = [&] { return QDir(files.path()).entryList({"shardscope-*"}, QDir::Dirs); };
     const auto connected = [&] {
       for (const QString& folder : folders())
@@ -299,7 +300,7 @@ class TrainingTest : public QObject {
           open(config);
           QVERIFY(window_->verdict()->text().startsWith("plan ok"));
         }
-    QVERIFY(planned > 4 * preset_names().size());
+    QVERIFY(planned > 4 * static_cast<int>(preset_names().size()));
   }
 };
 

@@ -2,9 +2,11 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QTemporaryDir>
+#include <algorithm>
 #include <cmath>
 
 #include "tests/cli/program.h"
+#include "tests/compile/system_preset.h"
 
 using namespace shardscope;
 
@@ -12,16 +14,16 @@ namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
 
-QJsonObject planned(const QStringList& settings) {
-  ProgramResult result = shardrun(QStringList{"plan", preset("parallax_decoder"), "--json"} + settings);
+QJsonObject planned(const QStringList& settings, const QString& name = "parallax_decoder") {
+  ProgramResult result = shardrun(QStringList{"plan", preset(name), "--json"} + settings);
   return QJsonDocument::fromJson(result.output.toUtf8()).object();
 }
 
-QList<QJsonObject> trained(const QStringList& settings, int steps) {
+QList<QJsonObject> trained(const QStringList& settings, int steps, const QString& name = "parallax_decoder") {
   QTemporaryDir folder;
   QString lines = folder.filePath("steps.jsonl");
-  ProgramResult result = shardrun(
-      QStringList{"train", preset("parallax_decoder"), "--steps", QString::number(steps), "--jsonl", lines} + settings);
+  ProgramResult result =
+      shardrun(QStringList{"train", preset(name), "--steps", QString::number(steps), "--jsonl", lines} + settings);
   if (result.code != 0) qWarning("%s", qPrintable(result.errors));
   QList<QJsonObject> records;
   QFile file(lines);
@@ -66,6 +68,36 @@ class PresetRanksTest : public QObject {
         QVERIFY2(heap < (mode.endsWith("cheapest") ? 1.0 : 1.25) * mebibyte, qPrintable(QString::number(heap)));
         QVERIFY(heap - steps[0]["ranks"].toArray()[rank["rank"].toInt()].toObject()["heap_bytes"].toDouble() <
                 16 * 1024);
+      }
+    }
+  }
+
+  // Laws 1 and 5 together.
+  void systems_on_eight_ranks_use_what_was_planned_and_learn_as_one_does_data() {
+    QTest::addColumn<QString>("name");
+    for (const test::SystemPreset& one : test::system_presets())
+      QTest::newRow(one.name.c_str()) << QString(one.name.c_str());
+  }
+  void systems_on_eight_ranks_use_what_was_planned_and_learn_as_one_does() {
+    QFETCH(QString, name);
+    const auto& all = test::system_presets();
+    const auto& system = *std::ranges::find(all, name.toStdString(), &test::SystemPreset::name);
+    QStringList eight, one;
+    for (const std::string& assignment : system.small) eight << "--set" << QString::fromStdString(assignment);
+    one = eight;
+    for (const QJsonValue& axis : planned({}, name)["mesh"].toObject()["axes"].toArray())
+      one << "--set" << QString("mesh.%1=1").arg(axis.toObject()["name"].toString());
+    const QJsonObject plan = planned(eight, name);
+    const QList<QJsonObject> steps = trained(eight, 3, name), alone = trained(one, 3, name);
+    QCOMPARE(steps.size(), 3);
+    QCOMPARE(alone.size(), 3);
+    for (int i = 0; i < 3; ++i) {
+      const double loss = alone[i]["loss"].toDouble();
+      QVERIFY2(std::abs(steps[i]["loss"].toDouble() - loss) < 1e-4 * std::abs(loss), qPrintable(QString::number(loss)));
+      for (const QJsonValue& value : steps[i]["ranks"].toArray()) {
+        const QJsonObject rank = value.toObject();
+        QCOMPARE(rank["arena_bytes"].toInteger(), plan["memory"].toObject()["total"].toInteger());
+        QCOMPARE(rank["wire_bytes_sent"].toDouble(), plan["wire_bytes_per_device"].toDouble());
       }
     }
   }

@@ -2,18 +2,14 @@
 #include <cmath>
 
 #include "tests/compile/system_preset.h"
-#include "tests/laws/training_agreement.h"
+#include "tests/parity/golden_training.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
 
 namespace {
 
-QJsonObject golden() {
-  QFile file(QStringLiteral(SHARDSCOPE_SOURCE_DIR "/tests/golden/jax_programs.json"));
-  if (!file.open(QIODevice::ReadOnly)) qFatal("the golden file is missing");
-  return QJsonDocument::fromJson(file.readAll()).object();
-}
+QJsonObject golden() { return golden_file("jax_programs").object(); }
 
 RunConfig run_of(const QJsonValue& one) {
   std::vector<std::string> settings;
@@ -26,8 +22,6 @@ QString title(const QJsonValue& one) {
   for (const QJsonValue& setting : one["set"].toArray()) words << setting.toString();
   return words.join(' ');
 }
-
-bool near(double got, double expected, double tolerance) { return std::abs(got - expected) <= tolerance; }
 
 }  // namespace
 
@@ -43,20 +37,7 @@ class JaxProgramsParityTest : public QObject {
   void initial_parameters_are_those_of_flax() {
     QFETCH(QString, preset);
     const ThreadTraining start = train_in_threads(compile(system_run(preset.toStdString(), {}), DeviceProfile{}), 0);
-    const QJsonObject initial = golden()["initial"][preset].toObject();
-    QCOMPARE(static_cast<qsizetype>(start.parameters.size()), initial.size());
-    for (const auto& [name, values] : start.parameters) {
-      QVERIFY2(initial.contains(name.c_str()), name.c_str());
-      const QJsonValue expected = initial[QString::fromStdString(name)];
-      for (int i = 0; i < 4; ++i) {
-        QVERIFY2(near(values[static_cast<size_t>(i)], expected["first"][i].toDouble(), 1e-6), name.c_str());
-      }
-      QVERIFY2(near(values.back(), expected["last"].toDouble(), 1e-6), name.c_str());
-      double sum = 0, squares = 0, size = 0;
-      for (float value : values) sum += value, squares += static_cast<double>(value) * value, size += std::abs(value);
-      QVERIFY2(near(sum, expected["sum"].toDouble(), 1e-6 * size), name.c_str());
-      QVERIFY2(near(squares, expected["sumsq"].toDouble(), 1e-6 * squares), name.c_str());
-    }
+    compare_initial(start, golden()["initial"][preset].toObject());
   }
 
   void losses_and_parameters_are_those_of_jax_data() {
@@ -76,11 +57,7 @@ class JaxProgramsParityTest : public QObject {
     for (MeshAxis& axis : config.mesh_axes) axis.size = alone ? 1 : axis.size;
     const int steps = expected["steps"].toInt();
     const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), steps);
-    for (int s = 0; s < steps; ++s) {
-      const double loss = expected["losses"][s].toDouble();
-      const double got = value_of(training.steps[static_cast<size_t>(s)].metrics, "loss");
-      QVERIFY2(near(got, loss, 1e-4 * loss), qPrintable(QString("step %1: loss %2, JAX %3").arg(s).arg(got).arg(loss)));
-    }
+    compare_losses(training, expected["losses"].toArray(), {1e-4});
     const QJsonObject finals = expected["final"].toObject();
     QCOMPARE(static_cast<qsizetype>(training.parameters.size()), finals.size());
     for (const auto& [name, values] : training.parameters) {
@@ -88,9 +65,7 @@ class JaxProgramsParityTest : public QObject {
         for (float value : values) QVERIFY2(std::abs(value) < 1e-3 * steps, name.c_str());
         continue;
       }
-      const double wanted = finals[QString::fromStdString(name)].toDouble(-1);
-      QVERIFY2(near(norm(values), wanted, 1e-4 * wanted),
-               qPrintable(QString("%1: norm %2, JAX %3").arg(name.c_str()).arg(norm(values)).arg(wanted)));
+      compare_norm(name, values, finals[QString::fromStdString(name)].toDouble(-1), {1e-4});
     }
   }
 

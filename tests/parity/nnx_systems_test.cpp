@@ -1,8 +1,7 @@
 #include <QtTest>
-#include <cmath>
 
 #include "tests/compile/system_preset.h"
-#include "tests/laws/training_agreement.h"
+#include "tests/parity/golden_training.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -11,15 +10,9 @@ namespace {
 
 // Cases of training; the file's first is of data.
 QJsonArray golden() {
-  QFile file(QStringLiteral(SHARDSCOPE_SOURCE_DIR "/tests/golden/nnx_systems.json"));
-  if (!file.open(QIODevice::ReadOnly)) qFatal("the golden file is missing");
-  QJsonArray cases = QJsonDocument::fromJson(file.readAll()).array();
+  QJsonArray cases = golden_file("nnx_systems").array();
   cases.removeFirst();
   return cases;
-}
-
-bool near(double got, double expected, double tolerance) {
-  return std::abs(got - expected) <= tolerance * std::abs(expected) + 1e-6;
 }
 
 // Gradients that are zero but for rounding, which Adam turns into steps: of a fused bias the keys' part; where all
@@ -56,24 +49,16 @@ class NnxSystemsParityTest : public QObject {
       settings.push_back(setting.toString().toStdString());
       rounds |= setting.toString().contains("bf16");
     }
-    const double tolerance = rounds ? 2e-2 : 1e-4;
+    const Tolerance tolerance{rounds ? 2e-2 : 1e-4, 1e-6};
     RunConfig config = system_run(expected["preset"].toString().toStdString(), settings);
     for (MeshAxis& axis : config.mesh_axes) axis.size = alone ? 1 : axis.size;
     const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), expected["steps"].toInt());
-    const QJsonArray losses = expected["losses"].toArray();
-    QCOMPARE(static_cast<qsizetype>(training.steps.size()), losses.size());
-    for (qsizetype s = 0; s < losses.size(); ++s) {
-      const double got = value_of(training.steps[static_cast<size_t>(s)].metrics, "loss");
-      QVERIFY2(near(got, losses[s].toDouble(), tolerance),
-               qPrintable(QString("step %1: loss %2, JAX %3").arg(s).arg(got).arg(losses[s].toDouble())));
-    }
+    compare_losses(training, expected["losses"].toArray(), tolerance);
     const QJsonObject norms = expected["final_norms"].toObject();
     QCOMPARE(static_cast<qsizetype>(training.parameters.size()), norms.size());
     for (const auto& [name, values] : training.parameters) {
       if (is_rounding(name, config.data.name)) continue;
-      const double wanted = norms[QString::fromStdString(name)].toDouble(-1);
-      QVERIFY2(near(norm(values), wanted, tolerance),
-               qPrintable(QString("%1: norm %2, JAX %3").arg(name.c_str()).arg(norm(values)).arg(wanted)));
+      compare_norm(name, values, norms[QString::fromStdString(name)].toDouble(-1), tolerance);
     }
   }
 };
