@@ -174,7 +174,12 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
   options.parameter_file = arguments.trained.gathered();
   const int code = run_rank(line.argc, line.argv, options);
-  if (trained) trained->finish();
+  try {
+    if (trained) trained->finish();
+  } catch (const Failure& failure) {
+    fmt::print(stderr, "{}\n", failure.what());
+    return exit_failed_run;
+  }
   return code == exit_ok && !writable ? exit_failed_run : code;
 }
 
