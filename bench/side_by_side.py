@@ -67,7 +67,7 @@ def run_steps(command, records_path, watch_memory):
 
 def run_timed(command, records_path):
     """Runs a training likewise. Returns its records, and when each of them was seen in the file, in seconds: what a
-    program says of its own time can be held against that. Looks every 2 ms."""
+    program says of its own time can be held against that. Looks every 5 ms."""
     records_path.unlink(missing_ok=True)
     log_path = records_path.with_suffix(".log")
     seen, size = [], 0
@@ -81,7 +81,7 @@ def run_timed(command, records_path):
                 seen += [now] * (text.count("\n") - len(seen))
             if ended:
                 break
-            time.sleep(0.002)
+            time.sleep(0.005)
     if process.returncode:
         sys.exit(f"{log_path.read_text()}\n{' '.join(map(str, process.args))} ended with {process.returncode}")
     return [json.loads(line) for line in records_path.read_text().splitlines()], seen
