@@ -13,6 +13,8 @@ import os
 import sys
 import time
 
+from run_file_settings import apply_settings
+
 
 def parse_mesh(text):
     """"4x2" -> (4, 2)"""
@@ -25,10 +27,11 @@ def use_virtual_devices(count):
     os.environ["JAX_PLATFORMS"] = "cpu"
 
 
-def load_run_file(path, mesh_shape=None):
-    """The run file with its mesh axes' sizes replaced by `mesh_shape`, and that shape."""
+def load_run_file(path, mesh_shape=None, settings=()):
+    """The run file with values set by their paths, its mesh axes' sizes replaced by `mesh_shape`, and that shape."""
     with open(path) as file:
         run = json.load(file)
+    apply_settings(run, settings)
     axes = run["mesh"]["axes"]
     if mesh_shape:
         if len(mesh_shape) != len(axes):
@@ -76,11 +79,12 @@ def take_steps(program, steps, on_step):
 def main(description, make_program):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", help="run file, such as presets/tiny_lm_dp.json")
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change a value of the run file")
     parser.add_argument("--mesh", type=parse_mesh, help="sizes of the mesh axes, such as 4x2 (default: the file's)")
     parser.add_argument("--steps", type=int, help="default: the file's")
     parser.add_argument("--jsonl", default="/dev/stdout", help="where the steps go (default: standard output)")
     arguments = parser.parse_args()
-    run, shape = load_run_file(arguments.file, arguments.mesh)
+    run, shape = load_run_file(arguments.file, arguments.mesh, arguments.set)
     use_virtual_devices(math.prod(shape))
     with open(arguments.jsonl, "w") as output:
         take_steps(make_program(run), arguments.steps or run["steps"],

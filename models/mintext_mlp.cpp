@@ -47,7 +47,7 @@ ModelDefinition mintext_mlp() {
           check_compute_dtype,
           build,
           captions,
-          {"Step {step}: Loss = {loss}", 1000}};
+          {"Step {step}: Loss = {loss}", 1000, false, "", 20}};
 }
 
 }  // namespace shardscope

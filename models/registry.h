@@ -22,6 +22,7 @@ struct ProgressLines {
   int64_t every = 1;      // steps 0, every, 2 every, ... have a line
   bool last = false;      // and the last one
   std::string end = {};   // empty: nothing
+  int64_t loss_from = 0;  // the first step of its loss curve
 };
 
 // A network: its hyperparameters, its forward pass with the loss, and the layouts worth printing. Knows no mesh.

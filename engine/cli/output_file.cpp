@@ -27,7 +27,7 @@ void check_existing(const std::string& path, Existing existing, const std::vecto
   for (const std::string& input : inputs) {
     struct stat read {};
     if (reachable && ::stat(input.c_str(), &read) == 0 && is_same_file(file, read)) {
-      fail("output_is_input", path, fmt::format("writing here would destroy '{}', which is read", input),
+      fail("output_is_input", path, fmt::format("writing here would destroy '{}', which the run uses, too", input),
            "another name");
     }
   }
@@ -36,7 +36,7 @@ void check_existing(const std::string& path, Existing existing, const std::vecto
   }
   if (existing == Existing::refuse && reachable && S_ISREG(file.st_mode)) {
     fail("file_exists", path, "the file exists",
-         "another name, --append to add to it, or --force to lose what is in it");
+         "another name, or --force to lose what is in it; a --jsonl file can be added to with --append");
   }
 }
 
@@ -48,7 +48,36 @@ int above_standard_streams(int descriptor) {
   return moved;
 }
 
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)), "");
+}
+
 }  // namespace
+
+WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes)
+    : path_(std::move(path)) {
+  check_existing(path_, existing, inputs);
+  struct stat there {};
+  if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    fail("unwritable_file", path_, "this is no regular file", "the name of a new file");
+  }
+  const std::string part = part_of(path_);
+  const OutputFile file = open_output(part, existing, inputs);
+  part_ = part;
+  if (const int error = ::posix_fallocate(::fileno(file.get()), 0, bytes); error != 0) {
+    ::unlink(part_.c_str());
+    fail_to_write(path_, error);
+  }
+}
+
+WholeFile::~WholeFile() {
+  if (!part_.empty()) ::unlink(part_.c_str());
+}
+
+void WholeFile::keep() {
+  if (std::rename(part_.c_str(), path_.c_str()) != 0) fail_to_write(path_, errno);
+  part_.clear();
+}
 
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   check_existing(path, existing, inputs);
@@ -56,7 +85,7 @@ OutputFile open_output(const std::string& path, Existing existing, const std::ve
   const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | when_there, 0666);
   const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
   OutputFile file(descriptor < 0 ? nullptr : ::fdopen(descriptor, existing == Existing::append ? "ae" : "we"));
-  if (!file) fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(errno)), "");
+  if (!file) fail_to_write(path, errno);
   return file;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -14,6 +15,25 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
+
+// A file that is there whole or not at all: written under the name PATH.part, which has room for `bytes` from the
+// start, and given its own name when it is done.
+class WholeFile {
+ public:
+  // As open_output, for regular files; PATH.part must not exist either. Nothing is appended.
+  WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes);
+  ~WholeFile();  // what was not kept is removed
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  static std::string part_of(const std::string& path) { return path + ".part"; }
+  const std::string& part() const { return part_; }
+  // What stood at the path is lost. Throws Failure (unwritable_file).
+  void keep();
+
+ private:
+  std::string path_, part_;
+};
 
 // Opens a file to write. What is there is never lost unasked: a regular file that exists is refused, appended to or
 // emptied, as `existing` says; a symbolic link is not followed; and a file that is one of `inputs` (under whatever

@@ -11,12 +11,15 @@ void add_rank(CLI::App& app, CommandLine& line) {
   command->group("");
   auto session = std::make_shared<std::string>();
   command->add_option("--session", *session, "session directory")->required();
-  command->callback([&line, session] {
-    line.action = [&line, session] {
+  auto parameters = std::make_shared<std::string>();
+  command->add_option("--parameters", *parameters, "file into which the ranks write the parameters at the end");
+  command->callback([&line, session, parameters] {
+    line.action = [&line, session, parameters] {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
       options.profile = host_profile();
       options.session_directory = *session;
+      options.parameter_file = *parameters;
       return run_rank(line.argc, line.argv, options);
     };
   });

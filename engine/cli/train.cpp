@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/trained_output.h"
 #include "engine/cli/training_lines.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
@@ -27,6 +28,7 @@ namespace {
 struct TrainArguments {
   RunFileArguments run_file;
   std::string jsonl;
+  TrainedPaths trained;
   std::string socket;
   bool append = false;
   bool force = false;
@@ -34,8 +36,16 @@ struct TrainArguments {
   TrainingOutput open_training_output() const {
     if (jsonl.empty()) return {"", nullptr};
     const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
-    return {jsonl, open_output(jsonl, existing, {run_file.file, profile_path().string()})};
+    return {jsonl, open_output(jsonl, existing, inputs())};
   }
+  TrainedOutput open_trained_output(const Plan& plan) const {
+    std::vector<std::string> not_these = inputs();
+    if (!jsonl.empty()) not_these.push_back(jsonl);
+    return {plan, trained, force ? Existing::overwrite : Existing::refuse, std::move(not_these)};
+  }
+
+ private:
+  std::vector<std::string> inputs() const { return {run_file.file, profile_path().string()}; }
 };
 
 std::atomic<RunProcess*> current_run = nullptr;
@@ -90,7 +100,7 @@ class RunLog {
   std::deque<std::string> kept_;
 };
 
-RunOptions run_options(const Plan& plan, const std::string& socket_path) {
+RunOptions run_options(const Plan& plan, const std::string& socket_path, const std::string& parameter_file) {
   RunOptions options;
   options.config_json = write_run_config(plan.config);
   options.plan_hash = plan.hash;
@@ -100,8 +110,10 @@ RunOptions run_options(const Plan& plan, const std::string& socket_path) {
   options.metrics = metric_names(plan.metrics);
   for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  options.command = [program, ranks = options.ranks](const std::string& session) {
-    return mpirun_command(program, session, ranks);
+  std::vector<std::string> more;
+  if (!parameter_file.empty()) more = {"--parameters", parameter_file};
+  options.command = [program, more, ranks = options.ranks](const std::string& session) {
+    return mpirun_command(program, session, ranks, more);
   };
   return options;
 }
@@ -121,9 +133,10 @@ int exit_code(RunEnd end) {
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   TrainingOutput output = arguments.open_training_output();
+  TrainedOutput trained = arguments.open_trained_output(plan);
   RunLog log;
   try {
-    RunProcess run(run_options(plan, arguments.socket));
+    RunProcess run(run_options(plan, arguments.socket, arguments.trained.gathered()));
     SignalsToRun signals(run);
     bool writable = output.begin(plan);
     if (!writable) run.interrupt();
@@ -134,6 +147,7 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
       if (auto* line = std::get_if<LogMessage>(&message)) log.add(*line);
       if (auto* failure = std::get_if<FailureMessage>(&message)) log.tell(*failure);
     });
+    trained.finish();
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       fmt::print(stderr, "{} after {} of {} steps\n", name(outcome.end), outcome.steps, plan.config.steps);
     }
@@ -147,16 +161,20 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
 // Under a person's own mpirun this process is one of the ranks.
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
+  std::unique_ptr<TrainedOutput> trained;
   bool writable = true;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = host_profile();
   options.on_plan = [&](const Plan& plan) {
     output = std::make_unique<TrainingOutput>(arguments.open_training_output());
+    trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
     writable = output->begin(plan);
   };
   options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
+  options.parameter_file = arguments.trained.gathered();
   const int code = run_rank(line.argc, line.argv, options);
+  if (trained) trained->finish();
   return code == exit_ok && !writable ? exit_failed_run : code;
 }
 
@@ -182,9 +200,13 @@ void add_train(CLI::App& app, CommandLine& line) {
       "instead of the run file's");
   auto* jsonl = command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this new file");
   auto* append = command->add_flag("--append", arguments->append, "add to the --jsonl file where it exists");
-  auto* force = command->add_flag("--force", arguments->force, "lose what is in the --jsonl file where it exists");
+  command->add_option("--parameters", arguments->trained.parameters,
+                      "write all parameters, whole, to this new safetensors file at the end");
+  command->add_option("--predictions", arguments->trained.predictions,
+                      "write what the trained model predicts of each example of its data to this new file");
+  auto* force = command->add_flag("--force", arguments->force, "lose what is in files to write that exist");
   append->needs(jsonl);
-  force->needs(jsonl)->excludes(append);
+  force->excludes(append);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

@@ -76,7 +76,11 @@ std::vector<Error> check_data(const DataKind& kind, const DataRequest& request) 
        fitting.empty() ? "no kind gives all of them" : fmt::format("kinds that fit: {}", fmt::join(fitting, ", "))}};
 }
 
-std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request) {
+namespace {
+
+using Make = std::unique_ptr<DataSource> (*DataKind::*)(const OptionList& options, const DataRequest& request);
+
+std::unique_ptr<DataSource> make_source(const NamedOptions& data, const DataRequest& request, Make make) {
   const DataKind* kind = find_data_kind(data.name);
   if (!kind) {
     throw Failure({"unknown_data_kind", "unknown data_kind '" + data.name + "'", "data.kind",
@@ -86,7 +90,17 @@ std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const Dat
   const OptionList options = resolve_options(kind->options, data.options, "data", errors);
   if (errors.empty()) errors = kind->check(options);
   if (!errors.empty()) throw Failure(std::move(errors));
-  return kind->make(options, request);
+  return (kind->*make)(options, request);
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request) {
+  return make_source(data, request, &DataKind::make);
+}
+
+std::unique_ptr<DataSource> make_examples(const NamedOptions& data, const DataRequest& request) {
+  return make_source(data, request, &DataKind::make_all);
 }
 
 }  // namespace shardscope

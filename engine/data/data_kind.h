@@ -22,6 +22,10 @@ struct DataKind {
   std::unique_ptr<DataSource> (*make)(const OptionList& options, const DataRequest& request);
   // Faults between options that are legal each, with places "data.dataset_size".
   std::vector<Error> (*check)(const OptionList& options) = [](const OptionList&) { return std::vector<Error>{}; };
+  // Of a kind whose data have an end: how many examples there are, and a source whose one step is all of them in their
+  // order. Else 0 and nullptr.
+  int64_t examples = 0;
+  std::unique_ptr<DataSource> (*make_all)(const OptionList& options, const DataRequest& request) = nullptr;
 };
 
 // All kinds; one line in data_kind.cpp adds one. find_data_kind gives nullptr for an unknown name.
@@ -36,5 +40,7 @@ std::vector<Error> check_data(const DataKind& kind, const DataRequest& request);
 // The source that the run file's data section names. Throws Failure with all faults of the section: unknown_data_kind,
 // data_kind, faults of its options.
 std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request);
+// Likewise all examples of a kind whose data have an end.
+std::unique_ptr<DataSource> make_examples(const NamedOptions& data, const DataRequest& request);
 
 }  // namespace shardscope

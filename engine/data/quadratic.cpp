@@ -1,6 +1,8 @@
 #include <array>
 #include <limits>
 #include <mutex>
+#include <numeric>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/numpy_random.h"
@@ -16,7 +18,8 @@ constexpr int points = 100;
 // again where an earlier one is asked for.
 class Quadratic : public DataSource {
  public:
-  Quadratic(uint32_t seed, int64_t batch) : start_(seed), batch_(batch) {
+  // `batch` points in a step; where there is none, all in their order.
+  Quadratic(uint32_t seed, std::optional<int64_t> batch) : start_(seed), batch_(batch) {
     constexpr double low = -2, high = 2, gap = (high - low) / (points - 1);
     for (int i = 0; i < points; ++i) {
       const double x = i == points - 1 ? high : i * gap + low;
@@ -38,15 +41,20 @@ class Quadratic : public DataSource {
       if (box.size[1] > 0) out[row] = values[chosen_[static_cast<size_t>(box.start[0] + row)]];
     }
   }
-  bool same_every_step() const override { return false; }
+  bool same_every_step() const override { return !batch_; }
 
  private:
   void choose(int64_t step) const {
+    if (!batch_) {
+      chosen_.resize(points);
+      std::iota(chosen_.begin(), chosen_.end(), 0);
+      return;
+    }
     if (step < next_ - 1) {
       random_ = start_;
       next_ = 0;
     }
-    chosen_.resize(static_cast<size_t>(batch_));
+    chosen_.resize(static_cast<size_t>(*batch_));
     for (; next_ <= step; ++next_) {
       for (int& index : chosen_) index = random_.integer(points);
     }
@@ -54,12 +62,16 @@ class Quadratic : public DataSource {
 
   std::array<float, points> x_{}, y_{};
   NumpyRandom start_;  // behind the noise
-  int64_t batch_;
+  std::optional<int64_t> batch_;
   mutable std::mutex mutex_;
   mutable NumpyRandom random_{0};
   mutable int64_t next_ = 0;  // the step after that of chosen_
   mutable std::vector<int> chosen_;
 };
+
+std::unique_ptr<DataSource> make(const OptionList& options, std::optional<int64_t> batch) {
+  return std::make_unique<Quadratic>(static_cast<uint32_t>(integer_option(options, "seed")), batch);
+}
 
 std::vector<DataInput> gives(const DataRequest& request) {
   const DataInput* inputs = request.find("inputs");
@@ -72,14 +84,16 @@ std::vector<DataInput> gives(const DataRequest& request) {
 
 DataKind quadratic_data() {
   constexpr double largest_seed = std::numeric_limits<uint32_t>::max();
-  return {"quadratic",
-          {{"batch_size", int64_t{32}, true, 1, 1e7, "points in a step, over all devices"},
-           {"seed", int64_t{0}, false, 0, largest_seed, "of the noise and of the points chosen"}},
-          gives,
-          [](const OptionList& options, const DataRequest& request) -> std::unique_ptr<DataSource> {
-            return std::make_unique<Quadratic>(static_cast<uint32_t>(integer_option(options, "seed")),
-                                               request.find("inputs")->type.shape[0]);
-          }};
+  DataKind kind{"quadratic",
+                {{"batch_size", int64_t{32}, true, 1, 1e7, "points in a step, over all devices"},
+                 {"seed", int64_t{0}, false, 0, largest_seed, "of the noise and of the points chosen"}},
+                gives,
+                [](const OptionList& options, const DataRequest& request) {
+                  return make(options, request.find("inputs")->type.shape[0]);
+                }};
+  kind.examples = points;
+  kind.make_all = [](const OptionList& options, const DataRequest&) { return make(options, std::nullopt); };
+  return kind;
 }
 
 }  // namespace shardscope

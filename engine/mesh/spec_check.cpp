@@ -52,15 +52,14 @@ std::vector<Error> duplicate_errors(const PartitionSpec& spec, const std::string
   return errors;
 }
 
-std::vector<Error> unknown_errors(const PartitionSpec& spec, const Mesh& mesh, const std::string& where) {
-  std::vector<std::string> names;
-  for (const MeshAxis& axis : mesh.axes()) names.push_back(axis.name);
+std::vector<Error> unknown_errors(const PartitionSpec& spec, const Mesh& mesh, const std::string& where,
+                                  const std::vector<LogicalName>& logical) {
   std::vector<Error> errors;
   for (size_t dim = 0; dim < spec.dims.size(); ++dim) {
     for (const std::string& name : spec.dims[dim]) {
       if (mesh.find_axis(name)) continue;
-      const std::string hint = names.empty() ? "the mesh has no axes" : name_hint(name, names);
-      errors.push_back({"unknown_axis", fmt::format("the mesh has no axis '{}'", name), place(where, dim), hint});
+      errors.push_back({"unknown_axis", fmt::format("the mesh has no axis '{}'", name), place(where, dim),
+                        unknown_axis_hint(name, mesh, logical)});
     }
   }
   return errors;
@@ -123,11 +122,54 @@ std::vector<Error> divisibility_errors(const PartitionSpec& spec, const Mesh& me
   return errors;
 }
 
+std::vector<Error> name_errors(const PartitionSpec& spec, const Mesh& mesh, const std::string& where,
+                               const std::vector<LogicalName>& logical) {
+  std::vector<Error> errors = duplicate_errors(spec, where);
+  return errors.empty() ? unknown_errors(spec, mesh, where, logical) : errors;
+}
+
+// What NamedSharding(mesh, spec) raises in JAX 0.10: of duplicates all, of unknown axes the first.
+std::string words_of_jax(const PartitionSpec& spec, const Mesh& mesh, bool duplicate) {
+  const std::string text = "P" + to_string(spec).substr(std::string("PartitionSpec").size());
+  std::map<std::string, int> counts;
+  std::string repeated, unknown;
+  for (const std::vector<std::string>& axes : spec.dims) {
+    for (const std::string& name : axes) {
+      ++counts[name];
+      if (unknown.empty() && !mesh.find_axis(name)) unknown = name;
+    }
+  }
+  for (const auto& [name, count] : counts) {
+    if (count > 1) repeated += fmt::format("{}`{}`", repeated.empty() ? "" : ", ", name);
+  }
+  if (duplicate) {
+    return fmt::format(
+        "A single NamedSharding spec specification can map every mesh axis to at most one positional dimension, but {} "
+        "has duplicate entries for {}",
+        text, repeated);
+  }
+  std::string names;
+  for (const MeshAxis& axis : mesh.axes()) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", axis.name);
+  return fmt::format("Resource axis: {} of {} is not found in mesh: ({}{}).", unknown, text, names,
+                     mesh.axis_count() == 1 ? "," : "");
+}
+
 }  // namespace
 
-std::vector<Error> check_names(const PartitionSpec& spec, const Mesh& mesh, const std::string& where) {
-  std::vector<Error> errors = duplicate_errors(spec, where);
-  return errors.empty() ? unknown_errors(spec, mesh, where) : errors;
+std::vector<Error> check_names(const PartitionSpec& spec, const Mesh& mesh, const std::string& where,
+                               const std::vector<LogicalName>& logical) {
+  std::vector<Error> errors = name_errors(spec, mesh, where, logical);
+  if (errors.empty()) return errors;
+  const std::string words = words_of_jax(spec, mesh, errors.front().code == "duplicate_axis");
+  for (Error& error : errors) error.hint += "; JAX says: " + words;
+  return errors;
+}
+
+std::vector<Error> check_axes(const std::vector<std::string>& axes, const Mesh& mesh, const std::string& where,
+                              const std::vector<LogicalName>& logical) {
+  std::vector<Error> errors = name_errors({{axes}}, mesh, where, logical);
+  for (Error& error : errors) error.where = where;
+  return errors;
 }
 
 std::vector<Error> check(const PartitionSpec& spec, const Mesh& mesh, const Shape& shape, const std::string& where) {

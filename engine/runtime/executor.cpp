@@ -112,13 +112,15 @@ Executor::Executor(const Plan& plan, int device, std::byte* arena, Communicator&
 
 Executor::~Executor() = default;
 
-void Executor::run(Purpose purpose, const StepContext& context) {
+void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& hooks) {
   const Sequence* sequence = plan_.program.find(purpose);
   if (!sequence) throw inconsistent(fmt::format("there is no sequence to {}", name(purpose)));
   const bool only_now = purpose == Purpose::initialise;
   if (only_now) bind_tasks(*sequence);
   ExecutionObserver* observer = sequence == &plan_.program.main() ? observer_ : nullptr;
+  if (hooks.observer) observer = hooks.observer;
   for (const TaskRun& run : sequence->runs) {
+    if (hooks.go_on && !hooks.go_on(plan_.program.tasks[run.task])) break;
     int position = run.first;
     for (const std::unique_ptr<BoundStep>& step : tasks_[run.task]) {
       const double sent = world_.wire_bytes();

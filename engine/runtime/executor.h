@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "engine/runtime/trace.h"
 
 namespace shardscope {
+
+// What goes along with one run of a sequence.
+struct RunHooks {
+  std::function<bool(const Task&)> go_on;  // asked before each task; where it says no, the rest is left out
+  ExecutionObserver* observer = nullptr;   // instead of the executor's
+};
 
 // Runs the sequences of a plan's program as one device of its mesh. Everything is bound to addresses once; a step then
 // allocates nothing. But for initialisation, which is bound when it runs and let go afterwards. The plan, arena, world
@@ -26,7 +33,7 @@ class Executor {
 
   // The tasks of the sequence of that purpose, one after the other. Throws Failure whose place begins with the position
   // in it, "step 12 (Dense_0/einsum)".
-  void run(Purpose purpose, const StepContext& context);
+  void run(Purpose purpose, const StepContext& context, const RunHooks& hooks = {});
 
   // The memory of a program value on this device.
   std::span<std::byte> value(int program_value) const;

@@ -7,7 +7,8 @@
 
 namespace shardscope {
 
-std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks) {
+std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
+                                        const std::vector<std::string>& more) {
   std::vector<std::string> command = {"mpirun",
                                       "--oversubscribe",
                                       "--bind-to",
@@ -31,6 +32,7 @@ std::vector<std::string> mpirun_command(const std::string& program, const std::s
                                       std::string("--session"), session_directory}) {
     command.push_back(argument);
   }
+  command.insert(command.end(), more.begin(), more.end());
   return command;
 }
 

@@ -7,9 +7,10 @@
 
 namespace shardscope {
 
-// The command that starts `ranks` ranks "PROGRAM rank --session DIR" on this host with Open MPI: more ranks than
-// cores allowed, unbound, yielding when idle, over TCP, each line of output tagged with its rank.
-std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks);
+// The command that starts `ranks` ranks "PROGRAM rank --session DIR MORE..." on this host with Open MPI: more ranks
+// than cores allowed, unbound, yielding when idle, over TCP, each line of output tagged with its rank.
+std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
+                                        const std::vector<std::string>& more = {});
 
 struct TaggedLine {
   int rank = -1;  // -1: untagged

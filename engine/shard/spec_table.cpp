@@ -12,7 +12,14 @@ namespace {
 
 class TableBuilder {
  public:
-  TableBuilder(const ShardingConfig& sharding, const Mesh& mesh) : sharding_(sharding), mesh_(mesh) {}
+  TableBuilder(const ShardingConfig& sharding, const Mesh& mesh) : sharding_(sharding), mesh_(mesh) {
+    for (size_t i = 0; i < sharding.rules.size(); ++i) {
+      const auto* logical = std::get_if<LogicalAxes>(&sharding.rules[i].placement);
+      if (!logical) continue;
+      for (const auto& [name, axes] : logical->axes)
+        add_logical(name, axes, member_place(rule_place(i) + ".axes", name));
+    }
+  }
 
   std::vector<TableRule> build() {
     if (!sharding_.in.dims.empty()) add_spec("**", {SpecKind::input}, "sharding.in", "", sharding_.in);
@@ -28,6 +35,15 @@ class TableBuilder {
   }
 
  private:
+  void add_logical(const std::string& name, const std::vector<std::string>& axes, const std::string& place) {
+    std::string quoted;
+    for (const std::string& axis : axes) {
+      if (!mesh_.find_axis(axis)) return;
+      quoted += (quoted.empty() ? "'" : ", '") + axis + "'";
+    }
+    if (!quoted.empty()) logical_.push_back({name, quoted, place});
+  }
+
   void add_spec(std::string names, std::vector<SpecKind> of, const std::string& place, const char* member,
                 const PartitionSpec& spec) {
     TableRule& added = table_.emplace_back();
@@ -36,7 +52,7 @@ class TableBuilder {
     added.place = place;
     added.spec = &spec;
     added.spec_place = place + member;
-    added.errors = check_names(spec, mesh_, added.spec_place);
+    added.errors = check_names(spec, mesh_, added.spec_place, logical_);
   }
 
   void add_rule(const SpecRule& rule, size_t index) {
@@ -63,8 +79,7 @@ class TableBuilder {
 
   void add_entry(TableRule& rule, const std::string& logical, const std::vector<std::string>& axes,
                  const std::string& place) {
-    std::vector<Error> errors = check_names(PartitionSpec{{axes}}, mesh_, place);
-    for (Error& error : errors) error.where = place;
+    const std::vector<Error> errors = check_axes(axes, mesh_, place, logical_);
     RuleAxes entry{entry_count_++, logical, {}, 1, "", place};
     for (const std::string& name : axes) {
       entry.text += (entry.text.empty() ? "" : ", ") + name;
@@ -80,6 +95,7 @@ class TableBuilder {
 
   const ShardingConfig& sharding_;
   const Mesh& mesh_;
+  std::vector<LogicalName> logical_;
   std::vector<TableRule> table_;
   int entry_count_ = 0;
 };

@@ -75,7 +75,8 @@ std::vector<float> gather(const Plan& plan, int program_value, const std::vector
 }  // namespace
 
 ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop,
-                                const std::function<void(const StepReport&)>& on_step) {
+                                const std::function<void(const StepReport&)>& on_step,
+                                const std::string& parameter_file) {
   const int ranks = plan.mesh.device_count();
   ThreadTraining result;
   std::vector<AlignedMemory> memory;
@@ -86,6 +87,7 @@ ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token
   const auto run = [&](int rank) {
     omp_set_num_threads(plan.profile.threads_per_rank(ranks));
     TrainHooks hooks;
+    hooks.parameter_file = parameter_file;
     if (rank == 0) {
       hooks.stop = stop;
       hooks.on_step = [&](const StepReport& report) {

@@ -11,6 +11,7 @@
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
+#include "engine/worker/parameter_file.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/stored_bytes.h"
 #include "engine/worker/telemetry_trace.h"
@@ -56,6 +57,9 @@ class Training {
         executor_(plan, world.rank(), arena_.base(), world, trace_.get()),
         purpose_(plan.program.main().purpose),
         inputs_(plan, world.rank(), executor_) {
+    if (!hooks.parameter_file.empty()) {
+      parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
+    }
     executor_.run(Purpose::initialise, {});
     stored_ = measure_stored(plan, executor_, arena_);
     if (!hooks_.telemetry) return;
@@ -90,6 +94,10 @@ class Training {
     return !stop;
   }
 
+  void end() {
+    if (parameter_file_) parameter_file_->write(executor_, world_);
+  }
+
  private:
   MetricNumbers metric_numbers() const {
     MetricNumbers numbers{};
@@ -113,6 +121,7 @@ class Training {
   Purpose purpose_;
   StoredBytes stored_;
   InputFiller inputs_;
+  std::unique_ptr<ParameterFile> parameter_file_;
 };
 
 }  // namespace
@@ -149,6 +158,7 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
     Training training(plan, world, memory, hooks);
     int64_t done = 0;
     for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
+    training.end();
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;
   } catch (const std::exception& error) {

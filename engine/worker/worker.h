@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "engine/comm/communicator.h"
@@ -25,6 +26,7 @@ struct TrainHooks {
   TelemetryWriter* telemetry = nullptr;
   const Control* control = nullptr;                // rank 0 looks; all ranks stop after the same step
   std::stop_token stop;                            // the same, within one process
+  std::string parameter_file;                      // into which the parameters are written at the end; empty: none
   std::function<void(const StepReport&)> on_step;  // on every rank, after each step
 };
 

@@ -12,6 +12,7 @@
 namespace shardscope {
 namespace {
 
+const QString predictions_file = "predictions.jsonl";
 constexpr int connect_interval_ms = 50;
 constexpr int announce_interval_ms = 80;
 constexpr int stop_patience_ms = 10000;
@@ -87,13 +88,16 @@ void RunControl::start(std::shared_ptr<const Plan> plan) {
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-  process_.start(program_, {"train", file, "--socket", socket_path_}, QIODevice::ReadOnly);
+  QStringList arguments{"train", file, "--socket", socket_path_};
+  if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
+  process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();
 }
 
 void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
   plan_ = std::move(plan);
   record_ = {};
+  fit_.clear();
   decoder_ = {};
   output_.clear();
   stop_requested_ = process_ended_ = false;
@@ -208,6 +212,7 @@ void RunControl::process_ended() {
 void RunControl::finish() {
   process_ended_ = false;
   read_output();
+  if (directory_) fit_ = read_fit(directory_->filePath(predictions_file));
   close_run();
   record_.is_over = true;
   if (!is_active()) {

@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <memory>
 
+#include "gui/run/fit_point.h"
 #include "gui/run/run_record.h"
 
 namespace shardscope {
@@ -28,6 +29,8 @@ class RunControl : public QObject {
   const RunRecord& record() const { return record_; }
   // The config of this run and the plan that was shown when it started.
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  // What the trained model makes of the examples of its data; empty before the end, and where they have no fit.
+  const std::vector<FitPoint>& fit() const { return fit_; }
   // One line for a person: "training: step 12 of 100", "rank 3 was killed by SIGKILL in einsum".
   QString state_text() const;
 
@@ -63,6 +66,7 @@ class RunControl : public QObject {
   QString program_;
   State state_ = State::idle;
   RunRecord record_;
+  std::vector<FitPoint> fit_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<QTemporaryDir> directory_;
   QString socket_path_;

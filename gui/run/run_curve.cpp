@@ -1,13 +1,13 @@
 #include "gui/run/run_curve.h"
 
 #include <QChart>
-#include <QGraphicsLayout>
 #include <QLegend>
 #include <QLegendMarker>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/look/appearance.h"
+#include "gui/run/chart_look.h"
 #include "viz/paint/ticks.h"
 
 namespace shardscope {
@@ -29,18 +29,10 @@ RunCurve::RunCurve(const QString& name, QWidget* parent)
   chart()->addAxis(x_, Qt::AlignBottom);
   chart()->addAxis(y_, Qt::AlignLeft);
   add(expected_);
-  chart()->legend()->setAlignment(Qt::AlignTop);
-  chart()->legend()->setContentsMargins(0, 0, 0, 0);
-  chart()->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
-  chart()->setMargins({4, 0, 14, 0});
-  chart()->layout()->setContentsMargins(0, 0, 0, 0);
-  chart()->setBackgroundRoundness(0);
+  prepare_chart(*this);
   x_->setLabelFormat("%d");
   x_->setTickType(QValueAxis::TicksDynamic);
   x_->setTickAnchor(0);
-  setRenderHint(QPainter::Antialiasing);
-  setFrameShape(QFrame::NoFrame);
-  setMinimumSize(180, 96);
   set_curve_count(1);
 }
 
@@ -77,17 +69,7 @@ void RunCurve::show_legend() {
 }
 
 void RunCurve::take_theme() {
-  chart()->setBackgroundBrush(theme().base);
-  chart()->setTitleBrush(theme().text);
-  chart()->setTitleFont(small_font());
-  chart()->legend()->setFont(small_font());
-  chart()->legend()->setLabelBrush(theme().text);
-  for (QValueAxis* axis : {x_, y_}) {
-    axis->setLabelsFont(small_font());
-    axis->setLabelsBrush(theme().muted);
-    axis->setGridLinePen(QPen(theme().line, 1));
-    axis->setLinePen(QPen(theme().line, 1));
-  }
+  show_theme(*this, {x_, y_});
   for (int i = 0; i < static_cast<int>(curves_.size()); ++i) {
     const QColor color = curve_color(i, theme());
     curves_[i].line->setPen(QPen(color, 2, pen_style(i)));
@@ -95,7 +77,6 @@ void RunCurve::take_theme() {
     curves_[i].dots->setBorderColor(color);
   }
   expected_->setPen(QPen(theme().muted, 1.5, Qt::DashLine));
-  setBackgroundBrush(theme().base);
 }
 
 void RunCurve::show_content(const Content& content) {
@@ -116,14 +97,15 @@ void RunCurve::show_content(const Content& content) {
     curves_[i].dots->replace(drawn.size() <= static_cast<qsizetype>(dotted_points) ? drawn : QList<QPointF>());
   }
   // The interval and the range change one after the other: never to a state of very many ticks in between.
-  const double right = std::max(1.0, content.last_x), interval = std::max(1.0, std::ceil(right / 5));
+  const double left = content.first_x, right = std::max(left + 1, content.last_x);
+  const double interval = std::max(1.0, std::ceil(right / 5));
   if (right > x_->max()) x_->setTickInterval(interval);
-  x_->setRange(0, right);
+  x_->setRange(left, right);
   x_->setTickInterval(interval);
   const bool has_expected = content.expected && !heights.empty();
   expected_->setVisible(has_expected);
   if (has_expected) {
-    expected_->replace({QPointF(0, *content.expected), QPointF(right, *content.expected)});
+    expected_->replace({QPointF(left, *content.expected), QPointF(right, *content.expected)});
     heights.push_back(*content.expected);
   }
   if (heights.empty()) return;

@@ -29,6 +29,7 @@ class RunCurve : public QChartView {
     std::vector<Line> lines;
     std::optional<double> expected;
     double last_x = 1;
+    double first_x = 0;
   };
   void show_content(const Content& content);
   void take_theme();

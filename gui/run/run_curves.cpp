@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "engine/compile/compile.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/run/chart_picture.h"
 #include "viz/paint/units.h"
 #include "viz/text/metric_text.h"
 
@@ -24,7 +26,12 @@ QString tip_of(const std::string& kind) {
 }  // namespace
 
 RunCurves::RunCurves(RunControl& run, QWidget* parent)
-    : QWidget(parent), run_(run), layout_(new QGridLayout(this)), time_(new RunCurve("timeCurve", this)) {
+    : QWidget(parent),
+      run_(run),
+      layout_(new QGridLayout(this)),
+      time_(new RunCurve("timeCurve", this)),
+      fit_(new FitChart(this)) {
+  for (QChartView* chart : std::initializer_list<QChartView*>{time_, fit_}) offer_picture(*chart);
   time_->setToolTip(tr("Wall time of each step on the slowest rank. Dashed: what the plan predicts."));
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(0);
@@ -43,6 +50,7 @@ void RunCurves::paintEvent(QPaintEvent*) {
 
 void RunCurves::take_theme() {
   time_->take_theme();
+  fit_->take_theme();
   for (const auto& [kind, chart] : charts_) chart->take_theme();
 }
 
@@ -50,17 +58,26 @@ void RunCurves::set_groups(std::vector<Group> groups) {
   groups_ = std::move(groups);
   std::map<std::string, RunCurve*> old = std::move(charts_);
   charts_.clear();
-  std::vector<RunCurve*> charts;
   for (const Group& group : groups_) {
     RunCurve*& chart = charts_[group.kind];
-    const auto found = old.find(group.kind);
-    chart = found != old.end() ? found->second : new RunCurve(qt(group.kind) + "Curve", this);
+    if (const auto found = old.find(group.kind); found != old.end()) {
+      chart = found->second;
+      continue;
+    }
+    chart = new RunCurve(qt(group.kind) + "Curve", this);
     chart->setToolTip(tip_of(group.kind));
-    charts.push_back(chart);
+    offer_picture(*chart);
   }
-  charts.push_back(time_);
   for (const auto& [kind, chart] : old)
     if (!charts_.contains(kind)) delete chart;
+  arrange();
+}
+
+void RunCurves::arrange() {
+  std::vector<QWidget*> charts;
+  for (const Group& group : groups_) charts.push_back(charts_.at(group.kind));
+  charts.push_back(time_);
+  if (!run_.fit().empty()) charts.push_back(fit_);
   const int count = static_cast<int>(charts.size());
   const int rows = (count + charts_in_a_row - 1) / charts_in_a_row, columns = (count + rows - 1) / rows;
   for (int i = 0; i < count; ++i) layout_->addWidget(charts[i], i / columns, i % columns);
@@ -81,11 +98,30 @@ void RunCurves::refresh() {
   }
   time_->setVisible(!steps.empty());
   for (const auto& [kind, chart] : charts_) chart->setVisible(!steps.empty());
+  const bool has_fit = !run_.fit().empty();
+  if (has_fit == fit_->isHidden()) {
+    fit_->setVisible(has_fit);
+    arrange();
+  }
+  if (has_fit) fit_->show_fit(run_.fit());
   update();
   if (steps.size() == shown_ && shown_ > 0) return;
   shown_ = steps.size();
   for (const Group& group : groups_) show_group(group);
   show_time();
+}
+
+QChartView* RunCurves::chart(const std::string& kind) const {
+  if (kind == "time") return time_;
+  if (kind == "fit") return run_.fit().empty() ? nullptr : fit_;
+  const auto found = charts_.find(kind);
+  return found == charts_.end() ? nullptr : found->second;
+}
+
+double RunCurves::first_step(const std::string& kind) const {
+  if (kind != "loss" || !run_.plan()) return 0;
+  const int64_t first = progress_lines(run_.plan()->config).loss_from;
+  return run_.record().steps.back().step > first ? double(first) : 0;
 }
 
 double RunCurves::last_step() const {
@@ -96,11 +132,13 @@ double RunCurves::last_step() const {
 void RunCurves::show_group(const Group& group) {
   const std::vector<StepMessage>& steps = run_.record().steps;
   RunCurve::Content content{{}, {}, {}, {}, last_step()};
+  if (!steps.empty()) content.first_x = first_step(group.kind);
   const double scale = is_share(group.kind) ? 100 : 1;
   for (size_t metric : group.metrics) {
     RunCurve::Line line;
     for (const StepMessage& step : steps)
-      if (metric < step.metrics.size()) line.points.push_back({double(step.step), step.metrics[metric].value * scale});
+      if (metric < step.metrics.size() && double(step.step) >= content.first_x)
+        line.points.push_back({double(step.step), step.metrics[metric].value * scale});
     if (!line.points.empty()) {
       const std::string& name = steps.back().metrics[metric].name;
       content.title = line.label =

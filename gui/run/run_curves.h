@@ -6,18 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "gui/run/fit_chart.h"
 #include "gui/run/run_control.h"
 #include "gui/run/run_curve.h"
 
 namespace shardscope {
 
-// The metrics of the run and its step time, live: a chart for each kind of metric (losses, accuracies, ...), and one
-// for the time, where what the plan predicts is a dashed line.
+// The metrics of the run and its step time, live: a chart for each kind of metric (losses, accuracies, ...), one for
+// the time, where what the plan predicts is a dashed line, and at the end the model's fit, where its data have one. A
+// loss curve begins where the original's does (models/registry.h), once it gets so far. Each chart has a menu to save
+// it.
 class RunCurves : public QWidget {
   Q_OBJECT
  public:
   explicit RunCurves(RunControl& run, QWidget* parent = nullptr);
   void take_theme();
+  // "loss", "fit" or another kind of metric, "time"; null where this run has none.
+  QChartView* chart(const std::string& kind) const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -32,13 +37,16 @@ class RunCurves : public QWidget {
 
   void refresh();
   void set_groups(std::vector<Group> groups);
+  void arrange();
   void show_group(const Group& group);
   void show_time();
   double last_step() const;
+  double first_step(const std::string& kind) const;
 
   RunControl& run_;
   QGridLayout* layout_;
   RunCurve* time_;
+  FitChart* fit_;
   std::vector<Group> groups_;
   std::map<std::string, RunCurve*> charts_;  // by kind
   size_t shown_ = 0;

@@ -18,6 +18,7 @@ class RunPanel : public QWidget {
  public:
   RunPanel(RunControl& run, Planner& planner, Selection& selection, QWidget* parent = nullptr);
   QString state_text() const { return state_->text(); }
+  const RunCurves& curves() const { return *curves_; }
 
  signals:
   void startWanted();

@@ -12,6 +12,7 @@
 #include <cstdio>
 
 #include "gui/look/appearance.h"
+#include "gui/run/chart_picture.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
@@ -55,7 +56,9 @@ void add_options(QCommandLineParser& parser) {
                      {"size", "Window size.", "WxH", "1280x800"},
                      {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
                      {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
-                     {"train", "Start training; with --screenshot the picture is taken at the end of the run."},
+                     {"train", "Start training; pictures are taken at the end of the run."},
+                     {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
+                     {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
                      {"theme", "light or dark; the last choice when left out.", "NAME"}});
 }
 
@@ -70,18 +73,43 @@ void answer_without_display(int count, char** arguments) {
     parser.process(application);
 }
 
-// Renders the window once its first plan (or its errors) are there, or at the end of the training run that it starts.
-void take_screenshot(MainWindow& window, const QString& file, bool train) {
-  const auto shoot = [&window, file] {
+// What is written before the window goes: itself, and charts of the run; empty names are not.
+struct Pictures {
+  QString window, loss, fit;
+
+  bool any() const { return !window.isEmpty() || of_run(); }
+  bool of_run() const { return !loss.isEmpty() || !fit.isEmpty(); }
+};
+
+int save_window(MainWindow& window, const QString& file) {
+  const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB888);
+  return picture.save(file, nullptr, smallest_file) ? 0 : fail(QString("cannot write %1").arg(file));
+}
+
+int save_chart(MainWindow& window, const char* kind, const QString& file) {
+  QChartView* chart = window.run_panel().curves().chart(kind);
+  if (!chart) return fail(QString("this run has no %1 to draw").arg(kind));
+  return save_picture(*chart, file) ? 0 : fail(QString("cannot write %1").arg(file));
+}
+
+int save_pictures(MainWindow& window, const Pictures& pictures) {
+  int code = 0;
+  if (!pictures.window.isEmpty()) code = save_window(window, pictures.window);
+  if (code == 0 && !pictures.loss.isEmpty()) code = save_chart(window, "loss", pictures.loss);
+  if (code == 0 && !pictures.fit.isEmpty()) code = save_chart(window, "fit", pictures.fit);
+  return code;
+}
+
+// Takes the pictures once the first plan (or its errors) are there, or at the end of the training run that it starts.
+void take_pictures(MainWindow& window, const Pictures& pictures, bool train) {
+  const auto shoot = [&window, pictures] {
     auto* timer = new QTimer(&window);
     // What the last news changed is laid out a turn after it.
-    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, file, settled = 0]() mutable {
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, pictures, settled = 0]() mutable {
       settled = window.is_settled() ? settled + 1 : 0;
       if (settled < 3) return;
       timer->stop();
-      const QImage picture = window.grab().toImage().convertToFormat(QImage::Format_RGB888);
-      const bool written = picture.save(file, nullptr, smallest_file);
-      QApplication::exit(written ? 0 : fail(QString("cannot write %1").arg(file)));
+      QApplication::exit(save_pictures(window, pictures));
     });
     timer->start(50);
   };
@@ -148,7 +176,8 @@ int main(int count, char** arguments) {
 
   const QString look = parser.value("theme");
   if (!look.isEmpty() && look != "light" && look != "dark") return fail("--theme is light or dark");
-  const bool screenshot = parser.isSet("screenshot"), train = parser.isSet("train");
+  const Pictures pictures{parser.value("screenshot"), parser.value("loss-plot"), parser.value("fit-plot")};
+  const bool screenshot = pictures.any(), train = parser.isSet("train") || pictures.of_run();
   apply_theme(application, look.isEmpty()   ? (screenshot ? ThemeChoice::system : remembered_theme())
                            : look == "dark" ? ThemeChoice::dark
                                             : ThemeChoice::light);
@@ -173,7 +202,7 @@ int main(int count, char** arguments) {
   window.show();
   end_on_signals(window);
   if (screenshot) {
-    take_screenshot(window, parser.value("screenshot"), train);
+    take_pictures(window, pictures, train);
   } else if (train) {
     QObject::connect(&window.workspace().planner, &Planner::delivered, &window, &MainWindow::train,
                      Qt::SingleShotConnection);

@@ -23,6 +23,7 @@ class MainWindow : public QMainWindow {
 
   Workspace& workspace() { return *workspace_; }
   Files& files() { return files_; }
+  const RunPanel& run_panel() const { return *docks_.run(); }
   MeshBar* mesh_bar() const { return tool_bar_->mesh_bar(); }
   InspectorPanel* inspector() const { return docks_.inspector(); }
   Verdict* verdict() const { return verdict_; }

@@ -88,6 +88,42 @@ class OutputFileTest : public QObject {
     QCOMPARE(code(folder_.path().toStdString(), Existing::overwrite), std::string("unwritable_file"));
   }
 
+  void a_whole_file_is_there_when_it_is_kept_and_not_before() {
+    {
+      WholeFile file(path("whole"), Existing::refuse, {}, 16);
+      QCOMPARE(text(file.part()).size(), size_t{16});
+      QVERIFY(!std::filesystem::exists(path("whole")));
+      write(file.part(), "done");
+      file.keep();
+    }
+    QCOMPARE(text(path("whole")), std::string("done"));
+    QVERIFY(!std::filesystem::exists(path("whole.part")));
+    { const WholeFile file(path("whole"), Existing::overwrite, {}, 16); }  // not kept
+    QCOMPARE(text(path("whole")), std::string("done"));
+    QVERIFY(!std::filesystem::exists(path("whole.part")));
+  }
+
+  void a_whole_file_takes_the_place_of_nothing_unasked() {
+    const auto refused = [](const std::string& path, Existing existing, int64_t bytes = 1) {
+      try {
+        const WholeFile file(path, existing, {}, bytes);
+      } catch (const Failure& failure) {
+        return failure.errors().front().code;
+      }
+      return std::string();
+    };
+    write(path("kept"), "kept");
+    write(path("other.part"), "kept");
+    QCOMPARE(refused(path("kept"), Existing::refuse), std::string("file_exists"));
+    QCOMPARE(refused(path("other"), Existing::refuse), std::string("file_exists"));
+    QCOMPARE(refused("/dev/null", Existing::overwrite), std::string("unwritable_file"));
+    QCOMPARE(refused(folder_.path().toStdString(), Existing::overwrite), std::string("unwritable_file"));
+    QCOMPARE(refused(path("no/such/folder"), Existing::refuse), std::string("unwritable_file"));
+    QCOMPARE(refused(path("vast"), Existing::refuse, int64_t{1} << 60), std::string("unwritable_file"));
+    QCOMPARE(text(path("kept")) + text(path("other.part")), std::string("keptkept"));
+    QVERIFY(!std::filesystem::exists(path("vast.part")));
+  }
+
   void the_file_never_takes_the_place_of_a_closed_standard_stream() {
     const int kept = ::dup(STDIN_FILENO);
     ::close(STDIN_FILENO);

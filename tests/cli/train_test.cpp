@@ -73,6 +73,7 @@ class TrainTest : public QObject {
   void each_step_is_a_json_object_that_agrees_with_the_plan();
   void ones_own_mpirun_gives_the_same_training();
   void steps_that_cannot_be_written_end_it_with_a_code_under_any_starter();
+  void the_ranks_gather_the_parameters_into_a_file_under_any_starter();
   void a_world_that_does_not_fit_the_mesh_is_refused();
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
   void a_signal_ends_it_with_its_code_and_leaves_nothing();
@@ -158,6 +159,31 @@ void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starte
   QVERIFY(started.code != 0 && started.errors.contains("/dev/full: cannot write"));
   const ProgramResult own = mpirun_train(2, to_full_disk);
   QVERIFY(own.code != 0 && own.errors.contains("/dev/full: cannot write"));
+}
+
+void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_starter() {
+  QTemporaryDir directory;
+  const QString started = directory.filePath("started"), own = directory.filePath("own");
+  QCOMPARE(shardrun(QStringList{"train"} + small + QStringList{"--steps", "2", "--parameters", started}).code, 0);
+  QProcess process;
+  QStringList arguments = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath(), "train"};
+  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
+  process.start("mpirun", arguments + small + QStringList{"--steps", "2", "--parameters", own});
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.code == 0, qPrintable(result.errors));
+  const auto bytes = [](const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  };
+  QVERIFY(bytes(started).contains("params/Embed_0/embedding"));
+  QVERIFY(bytes(started) == bytes(own));
+  QCOMPARE(QDir(directory.path()).entryList(QDir::Files), (QStringList{"own", "started"}));
+  const ProgramResult again = shardrun(QStringList{"train"} + small + QStringList{"--steps", "1", "--parameters", own});
+  QVERIFY(again.code == 2 && again.output.isEmpty() && again.errors.contains("the file exists"));
+  QVERIFY(bytes(started) == bytes(own));
+  QCOMPARE(shardrun(QStringList{"train"} + small + QStringList{"--steps", "1", "--parameters", own, "--force"}).code,
+           0);
+  QVERIFY(bytes(started) != bytes(own));
 }
 
 void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {

@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <QChart>
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
@@ -17,6 +18,7 @@
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
+#include "gui/run/chart_picture.h"
 #include "gui/run/run_comparison.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -99,6 +101,38 @@ class TrainingTest : public QObject {
   }
 
   void cleanup() { window_.reset(); }
+
+  void a_regression_draws_its_loss_from_where_the_original_does_and_its_fit() {
+    RunConfig config = load_preset("mintext_mlp");
+    config.mesh_axes = {{"data", 2}, {"model", 1}};
+    config.steps = 60;
+    open(config);
+    train_until(1);
+    const RunCurves& curves = window_->run_panel().curves();
+    QVERIFY(!curves.chart("fit"));
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().fit().size(), size_t{100});
+    QVERIFY(std::abs(run().fit().front().x + 2) < 1e-6 && std::abs(run().fit().back().x - 2) < 1e-6);
+    double error = 0;
+    for (const FitPoint& point : run().fit()) error += std::pow(point.target - point.prediction, 2) / 100;
+    const double loss = value_of(run().record().steps.back().metrics, "loss");
+    QVERIFY2(error < 4 * loss && loss < 4 * error, qPrintable(QString("%1 and %2").arg(error).arg(loss)));
+    QVERIFY(curves.chart("fit")->isVisibleTo(window_.get()));
+    const auto* line = qobject_cast<QXYSeries*>(curves.chart("loss")->chart()->series().at(1));
+    QCOMPARE(line->points().front().x(), 20.0);
+    QCOMPARE(line->points().back().x(), 59.0);
+    QTemporaryDir folder;
+    for (const char* name : {"fit.svg", "fit.png", "loss.svg", "loss.png"}) {
+      const QString file = folder.filePath(name);
+      QVERIFY(save_picture(*curves.chart(QString(name).section('.', 0, 0).toStdString()), file));
+      const QImage picture(file);
+      QVERIFY2(picture.width() > picture.height() && picture.height() > 400, name);
+    }
+    QVERIFY(!save_picture(*curves.chart("fit"), "/nowhere/fit.png"));
+    QVERIFY(!save_picture(*curves.chart("fit"), "/nowhere/fit.svg"));
+    run().begin_replay(planner().plan());
+    QVERIFY(!curves.chart("fit"));
+  }
 
   void a_run_goes_to_its_end_and_measures_what_was_planned() {
     open(small_config());

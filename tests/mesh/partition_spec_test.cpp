@@ -40,6 +40,9 @@ class PartitionSpecTest : public QObject {
         QVERIFY2(error.code == code, golden.text().c_str());
         QVERIFY(!error.message.empty() && !error.hint.empty());
         QVERIFY(error.where.starts_with("at"));
+        const std::string words = "JAX says: " + golden.object["message"].toString().toStdString();
+        const bool of_names = code == "duplicate_axis" || code == "unknown_axis";
+        QVERIFY2(error.hint.ends_with(words) == of_names, error.hint.c_str());
       }
       if (code == "indivisible") {
         const QString first = QString::fromStdString(errors[0].where).remove("at[").remove("]");
@@ -101,9 +104,15 @@ class PartitionSpecTest : public QObject {
 
   void an_unknown_axis_is_named_with_near_names_or_all() {
     const std::vector<Error> errors = check_on_4x2({{"dat"}, {"tensor"}}, {8, 8});
+    const std::string jax =
+        "; JAX says: Resource axis: dat of P('dat', 'tensor') is not found in mesh: ('data', 'model').";
     QCOMPARE(errors.size(), size_t{2});
-    QVERIFY(errors[0] == (Error{"unknown_axis", "the mesh has no axis 'dat'", "at[0]", "did you mean 'data'?"}));
-    QVERIFY(errors[1] == (Error{"unknown_axis", "the mesh has no axis 'tensor'", "at[1]", "known: data, model"}));
+    QVERIFY(errors[0] == (Error{"unknown_axis", "the mesh has no axis 'dat'", "at[0]",
+                                "the mesh has 'data' and 'model'; did you mean 'data'?" + jax}));
+    QVERIFY(errors[1] == (Error{"unknown_axis", "the mesh has no axis 'tensor'", "at[1]",
+                                "the mesh has 'data' and 'model'; 'tensor' is another name for what is split over "
+                                "'model' here" +
+                                    jax}));
   }
 
   void a_repeated_axis_is_named_with_all_its_places() {
@@ -113,7 +122,29 @@ class PartitionSpecTest : public QObject {
             (Error{"duplicate_axis", "axis 'data' is named 2 times in PartitionSpec('data', None, ('model', 'data'))",
                    "at[2]",
                    "an axis may occur once in a spec; 'data' is at [0] and [2][1]; for example "
-                   "PartitionSpec('data', None, 'model')"}));
+                   "PartitionSpec('data', None, 'model'); JAX says: A single NamedSharding spec specification can map "
+                   "every mesh axis to at most one positional dimension, but P('data', None, ('model', 'data')) has "
+                   "duplicate entries for `data`"}));
+  }
+
+  void a_name_of_another_mesh_is_told_with_the_name_of_this_one_for_the_same() {
+    const auto hint = [](const std::string& name, std::vector<MeshAxis> axes,
+                         const std::vector<LogicalName>& logical = {}) {
+      return unknown_axis_hint(name, Mesh(std::move(axes)), logical);
+    };
+    const std::vector<MeshAxis> slides{{"batch", 4}, {"model", 2}}, letters{{"x", 4}, {"y", 2}};
+    const std::string other = "' is another name for what is split over ";
+    QCOMPARE(hint("data", slides), "the mesh has 'batch' and 'model'; 'data" + other + "'batch' here");
+    QCOMPARE(hint("tp", slides), "the mesh has 'batch' and 'model'; 'tp" + other + "'model' here");
+    QCOMPARE(hint("Batch", {{"data", 2}, {"fsdp", 2}, {"seq", 2}}),
+             "the mesh has 'data', 'fsdp' and 'seq'; 'Batch" + other + "'data' or 'fsdp' here");
+    QCOMPARE(hint("data", letters), std::string("the mesh has 'x' and 'y'"));
+    QCOMPARE(hint("stage", slides), std::string("the mesh has 'batch' and 'model'"));
+    QCOMPARE(hint("modle", slides), std::string("the mesh has 'batch' and 'model'; did you mean 'model'?"));
+    QCOMPARE(hint("hidden", slides, {{"hidden", "'model'", "sharding.rules[0].axes.hidden"}}),
+             std::string("the mesh has 'batch' and 'model'; 'hidden' is a name of dimensions, which "
+                         "sharding.rules[0].axes.hidden places on 'model': a spec takes that"));
+    QCOMPARE(hint("data", {}), std::string("the mesh has no axes"));
   }
 
   void a_spec_longer_than_the_array_is_told_how_many_entries_fit() {

@@ -281,6 +281,11 @@ class SpecRulesTest : public QObject {
          "'params/Dense_0/bias'"},
         {R"({"rules": [{"axes": {"mlp": ["model", "rows"]}}]})", "unknown_axis", "sharding.rules[0].axes.mlp",
          "'rows'"},
+        {R"({"constraints": {"**/gelu": [null, "mlp"]}, "rules": [{"axes": {"mlp": "model"}}]})", "unknown_axis",
+         "sharding.constraints.**/gelu[1]",
+         "'mlp' is a name of dimensions, which sharding.rules[0].axes.mlp places on"},
+        {R"({"in": ["batch"]})", "unknown_axis", "sharding.in[0]",
+         "'batch' is another name for what is split over 'data'"},
         {R"({"rules": [{"largest": "date"}]})", "unknown_axis", "sharding.rules[0].largest", "'data'"},
         {R"({"in": [null, null, "data"]})", "rank", "sharding.in", "(64, 128)"},
         {R"({"out": ["rows"]})", "unknown_axis", "sharding.out[0]", "'rows'"}};

@@ -1,0 +1,43 @@
+#include "engine/checkpoint/safetensors.h"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/align.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t header_alignment = 8;
+
+const char* safetensors_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "F32";
+    case DType::bf16: return "BF16";
+    case DType::i32: return "I32";
+  }
+  return "";
+}
+
+}  // namespace
+
+SafetensorsLayout::SafetensorsLayout(std::vector<NamedArray> arrays) : arrays_(std::move(arrays)) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  int64_t end = 0;
+  for (const auto& [name, type] : arrays_) {
+    offsets_.push_back(end);
+    end += type.bytes();
+    json[name] = {{"dtype", safetensors_name(type.dtype)},
+                  {"shape", std::vector<int64_t>(type.shape.begin(), type.shape.end())},
+                  {"data_offsets", {offsets_.back(), end}}};
+  }
+  std::string text = json.dump();
+  text.resize(static_cast<size_t>(round_up(static_cast<int64_t>(text.size()), header_alignment)), ' ');
+  for (size_t byte = 0; byte < sizeof(uint64_t); ++byte) header_ += static_cast<char>(text.size() >> (8 * byte) & 255);
+  header_ += text;
+  const auto begin = static_cast<int64_t>(header_.size());
+  for (int64_t& offset : offsets_) offset += begin;
+  bytes_ = begin + end;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,52 @@
+#include "engine/runtime/finite_check.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardscope {
+
+namespace {
+
+// A number whose exponent is all ones is infinite or nan.
+template <class Bits>
+bool all_finite(std::span<const std::byte> memory, Bits exponent) {
+  for (size_t at = 0; at + sizeof(Bits) <= memory.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, memory.data() + at, sizeof bits);
+    if ((bits & exponent) == exponent) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_finite(std::span<const std::byte> memory, DType dtype) {
+  switch (dtype) {
+    case DType::f32: return all_finite<uint32_t>(memory, 0x7f800000);
+    case DType::bf16: return all_finite<uint16_t>(memory, 0x7f80);
+    case DType::i32: return true;
+  }
+  return true;
+}
+
+bool FiniteCheck::is_finite_value(int program_value) const {
+  return is_finite(executor_.value(program_value), plan_.program.values[program_value].dtype);
+}
+
+std::optional<int> FiniteCheck::stored() const {
+  for (const ParameterPlan& parameter : plan_.parameters) {
+    if (!is_finite_value(parameter.value)) return parameter.value;
+    for (int value : parameter.state_values) {
+      if (!is_finite_value(value)) return value;
+    }
+  }
+  return std::nullopt;
+}
+
+void FiniteCheck::end(int position, int64_t, int64_t) {
+  if (position_) return;
+  const std::vector<int>& results = plan_.program.steps(sequence_)[position].outputs;
+  if (!std::ranges::all_of(results, [&](int value) { return is_finite_value(value); })) position_ = position;
+}
+
+}  // namespace shardscope

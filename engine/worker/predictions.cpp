@@ -1,0 +1,135 @@
+#include "engine/worker/predictions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/comm/rank_world.h"
+#include "engine/compile/compile.h"
+#include "engine/compile/data_request.h"
+#include "engine/data/data_kind.h"
+#include "engine/runtime/executor.h"
+#include "engine/worker/parameter_file.h"
+#include "engine/worker/worker.h"
+
+namespace shardscope {
+
+namespace {
+
+RunConfig evaluation_of(RunConfig config) {
+  config.optimizer = {};
+  config.deterministic = true;
+  config.mesh_devices.clear();
+  for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
+  std::erase_if(config.data.options, [](const auto& option) { return option.first == "batch_size"; });
+  config.data.options.emplace_back("batch_size", find_data_kind(config.data.name)->examples);
+  return config;
+}
+
+std::vector<float> floats(std::span<const std::byte> bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// Copies what the model gives before later steps write over it.
+class OutputCopies : public ExecutionObserver {
+ public:
+  OutputCopies(const Plan& plan, std::map<std::string, ValueId> outputs) : plan_(plan), outputs_(std::move(outputs)) {}
+
+  void watch(const Executor& executor) { executor_ = &executor; }
+  void begin(int) override {}
+  void end(int position, int64_t, int64_t) override {
+    for (int value : plan_.steps()[position].outputs) {
+      for (const auto& [name, output] : outputs_) {
+        if (plan_.program.values[value].graph_value == output) values_[name] = floats(executor_->value(value));
+      }
+    }
+  }
+  const std::map<std::string, std::vector<float>>& values() const { return values_; }
+
+ private:
+  const Plan& plan_;
+  std::map<std::string, ValueId> outputs_;
+  const Executor* executor_ = nullptr;
+  std::map<std::string, std::vector<float>> values_;
+};
+
+void read_parameters(const Plan& plan, const Executor& executor, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const SafetensorsLayout layout = parameter_layout(plan);
+  for (size_t i = 0; i < plan.parameters.size(); ++i) {
+    const std::span<std::byte> memory = executor.value(plan.parameters[i].value);
+    file.seekg(layout.offset(i));
+    file.read(reinterpret_cast<char*>(memory.data()), plan.program.values[plan.parameters[i].value].bytes());
+  }
+  if (!file) throw Failure(Error{"unreadable_file", "does not hold the run's parameters", path, ""});
+}
+
+ExampleColumn column(const std::string& name, int64_t examples, std::vector<float> values) {
+  return {name, static_cast<int64_t>(values.size()) / examples, std::move(values)};
+}
+
+}  // namespace
+
+void check_predictions(const RunConfig& config) {
+  const DataKind* kind = find_data_kind(config.data.name);
+  if (!kind || kind->examples > 0) return;
+  std::string ended;
+  for (const DataKind& other : all_data_kinds()) {
+    if (other.examples > 0) ended += (ended.empty() ? "" : ", ") + other.name;
+  }
+  throw Failure(Error{"no_examples", fmt::format("'{}' has no examples to predict one by one", kind->name), "data.kind",
+                      "kinds that have: " + ended});
+}
+
+Predictions predict(const RunConfig& config, const DeviceProfile& profile, const std::string& parameter_file) {
+  check_predictions(config);
+  const Plan plan = compile(evaluation_of(config), profile);
+  const Graph& graph = *plan.graph;
+  const int64_t examples = find_data_kind(config.data.name)->examples;
+  std::map<std::string, ValueId> outputs = graph.outputs;
+  std::erase_if(outputs, [&](const auto& output) {
+    const TensorType& type = graph.type(output.second);
+    return type.dtype != DType::f32 || type.shape.empty() || type.shape[0] != examples;
+  });
+
+  RankWorld world = make_self_world(rank_memory_bytes(plan));
+  OutputCopies copies(plan, outputs);
+  Executor executor(plan, 0, world.arena.data(), *world.communicator, &copies);
+  copies.watch(executor);
+  executor.run(Purpose::initialise, {});
+  read_parameters(plan, executor, parameter_file);
+  const std::unique_ptr<DataSource> source = make_examples(plan.config.data, data_request(graph));
+  Predictions result;
+  size_t input = 0;
+  for (const auto& [name, value] : graph.inputs) {
+    const std::span<std::byte> memory = executor.value(plan.input_values[input++]);
+    const Shape& shape = graph.type(value).shape;
+    source->fill(name, {Shape(shape.size()), shape}, 0, memory);
+    result.push_back(column(name, examples, floats(memory)));
+  }
+  executor.run(Purpose::evaluate, {});
+  for (const auto& [name, values] : copies.values()) result.push_back(column(name, examples, values));
+  return result;
+}
+
+std::string json_lines(const Predictions& predictions) {
+  std::string text;
+  const size_t examples = predictions.empty() ? 0 : predictions[0].values.size() / predictions[0].width;
+  for (size_t example = 0; example < examples; ++example) {
+    nlohmann::ordered_json line;
+    for (const auto& [name, width, values] : predictions) {
+      const auto first = values.begin() + static_cast<std::ptrdiff_t>(example) * width;
+      line[name] = std::vector<float>(first, first + width);
+    }
+    text += line.dump() + '\n';
+  }
+  return text;
+}
+
+}  // namespace shardscope

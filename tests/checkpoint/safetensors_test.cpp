@@ -1,0 +1,79 @@
+#include "engine/checkpoint/safetensors.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <fstream>
+
+#include "engine/base/error.h"
+#include "engine/checkpoint/array_file.h"
+
+using namespace shardscope;
+
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+SafetensorsLayout two_arrays() {
+  return SafetensorsLayout({{"params/b", {{3}, DType::bf16}}, {"params/a", {{2, 2}, DType::i32}}});
+}
+
+}  // namespace
+
+class SafetensorsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void the_header_is_the_formats() {
+    const SafetensorsLayout layout = two_arrays();
+    std::string json =
+        "{'params/b':{'dtype':'BF16','shape':[3],'data_offsets':[0,6]},"
+        "'params/a':{'dtype':'I32','shape':[2,2],'data_offsets':[6,22]}}";
+    std::ranges::replace(json, '\'', '"');
+    QCOMPARE(layout.header().substr(8, json.size()), json);
+    QCOMPARE(layout.header().find_first_not_of(' ', 8 + json.size()), std::string::npos);
+    QCOMPARE(layout.header().size() % 8, size_t{0});
+    QCOMPARE(static_cast<size_t>(static_cast<unsigned char>(layout.header()[0])), layout.header().size() - 8);
+    QCOMPARE(layout.header().substr(1, 7), std::string(7, '\0'));
+    QCOMPARE(layout.offset(1) - layout.offset(0), int64_t{6});
+    QCOMPARE(layout.bytes(), static_cast<int64_t>(layout.header().size()) + 22);
+  }
+
+  void a_scalar_has_an_empty_shape_and_no_arrays_make_an_empty_object() {
+    QVERIFY(SafetensorsLayout({{"loss", {{}, DType::f32}}}).header().find("\"shape\":[],") != std::string::npos);
+    QCOMPARE(SafetensorsLayout({}).header().substr(8), std::string("{}      "));
+  }
+
+  void parts_in_any_order_make_the_whole_and_the_header_makes_it_a_file() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("arrays").toStdString();
+    std::ofstream(path).close();
+    const SafetensorsLayout layout = two_arrays();
+    const ArrayFile right(path, layout), left(path, layout);
+    const auto column = [](const ArrayFile& file, int64_t index, std::string_view elements) {
+      file.write(1, {{0, index}, {2, 1}}, std::as_bytes(std::span(elements)));
+    };
+    column(right, 1, "BBBBDDDD");
+    left.write(0, {{0}, {3}}, std::as_bytes(std::span(std::string_view("112233"))));
+    column(left, 0, "AAAACCCC");
+    QVERIFY(!is_whole_array_file(path));
+    left.write_header();
+    QVERIFY(is_whole_array_file(path));
+    QCOMPARE(text_of(path), layout.header() + "112233" + "AAAABBBBCCCCDDDD");
+  }
+
+  void a_file_that_cannot_be_written_is_named() {
+    try {
+      const ArrayFile file("/nowhere/at/all", two_arrays());
+      QFAIL("opened");
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors().front().code, std::string("unwritable_file"));
+      QCOMPARE(failure.errors().front().where, std::string("/nowhere/at/all"));
+    }
+  }
+};
+
+QTEST_APPLESS_MAIN(SafetensorsTest)
+#include "safetensors_test.moc"
