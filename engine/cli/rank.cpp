@@ -13,13 +13,16 @@ void add_rank(CLI::App& app, CommandLine& line) {
   command->add_option("--session", *session, "session directory")->required();
   auto parameters = std::make_shared<std::string>();
   command->add_option("--parameters", *parameters, "file into which the ranks write the parameters at the end");
-  command->callback([&line, session, parameters] {
-    line.action = [&line, session, parameters] {
+  auto keep_going = std::make_shared<bool>(false);
+  command->add_flag("--keep-going", *keep_going, "train on where the loss is not finite");
+  command->callback([&line, session, parameters, keep_going] {
+    line.action = [&line, session, parameters, keep_going] {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
       options.profile = host_profile();
       options.session_directory = *session;
       options.parameter_file = *parameters;
+      options.keep_going = *keep_going;
       return run_rank(line.argc, line.argv, options);
     };
   });

@@ -32,6 +32,7 @@ struct TrainArguments {
   std::string socket;
   bool append = false;
   bool force = false;
+  bool keep_going = false;
 
   TrainingOutput open_training_output() const {
     if (jsonl.empty()) return {"", nullptr};
@@ -42,6 +43,12 @@ struct TrainArguments {
     std::vector<std::string> not_these = inputs();
     if (!jsonl.empty()) not_these.push_back(jsonl);
     return {plan, trained, force ? Existing::overwrite : Existing::refuse, std::move(not_these)};
+  }
+  std::vector<std::string> rank_arguments() const {
+    std::vector<std::string> list;
+    if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
+    if (keep_going) list.push_back("--keep-going");
+    return list;
   }
 
  private:
@@ -100,19 +107,17 @@ class RunLog {
   std::deque<std::string> kept_;
 };
 
-RunOptions run_options(const Plan& plan, const std::string& socket_path, const std::string& parameter_file) {
+RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   RunOptions options;
   options.config_json = write_run_config(plan.config);
   options.plan_hash = plan.hash;
   options.ranks = plan.mesh.device_count();
   options.steps = plan.config.steps;
-  options.socket_path = socket_path;
+  options.socket_path = arguments.socket;
   options.metrics = metric_names(plan.metrics);
   for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  std::vector<std::string> more;
-  if (!parameter_file.empty()) more = {"--parameters", parameter_file};
-  options.command = [program, more, ranks = options.ranks](const std::string& session) {
+  options.command = [program, more = arguments.rank_arguments(), ranks = options.ranks](const std::string& session) {
     return mpirun_command(program, session, ranks, more);
   };
   return options;
@@ -136,7 +141,7 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   TrainedOutput trained = arguments.open_trained_output(plan);
   RunLog log;
   try {
-    RunProcess run(run_options(plan, arguments.socket, arguments.trained.gathered()));
+    RunProcess run(run_options(plan, arguments));
     SignalsToRun signals(run);
     bool writable = output.begin(plan);
     if (!writable) run.interrupt();
@@ -173,6 +178,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   };
   options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
   options.parameter_file = arguments.trained.gathered();
+  options.keep_going = arguments.keep_going;
   const int code = run_rank(line.argc, line.argv, options);
   try {
     if (trained) trained->finish();
@@ -212,6 +218,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   auto* force = command->add_flag("--force", arguments->force, "lose what is in files to write that exist");
   append->needs(jsonl);
   force->excludes(append);
+  command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

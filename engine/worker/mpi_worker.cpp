@@ -68,6 +68,7 @@ class RankProcess {
     hooks.telemetry = telemetry_.get();
     hooks.control = control ? &*control : nullptr;
     hooks.parameter_file = options_.parameter_file;
+    hooks.keep_going = options_.keep_going;
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
       hooks.on_step = options_.on_step;

@@ -19,6 +19,7 @@ struct RankOptions {
   std::optional<int64_t> steps;              // instead of the run file's
   std::string session_directory;             // of the process that started the ranks; empty under a person's own mpirun
   std::string parameter_file;                // as TrainHooks
+  bool keep_going = false;                   // likewise
   std::function<void(const Plan&)> on_plan;  // on rank 0, before the first step
   std::function<void(const StepReport&)> on_step;  // on rank 0, after each step
 };

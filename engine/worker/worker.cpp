@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -11,6 +12,7 @@
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
+#include "engine/worker/lost_loss.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/stored_bytes.h"
@@ -73,7 +75,14 @@ class Training {
     inputs_.fill(step);
     const double sent = world_.wire_bytes();
     const auto start = std::chrono::steady_clock::now();
-    executor_.run(purpose_, {step, purpose_ == Purpose::train_step});
+    const StepContext context{step, purpose_ == Purpose::train_step};
+    executor_.run(purpose_, context, {[this](const Task& task) {
+                    return hooks_.keep_going || task.phase != Phase::update || !lost_metric();
+                  }});
+    if (const Metric* lost = hooks_.keep_going ? nullptr : lost_metric()) {
+      const std::string what = fmt::format("{} is {}", lost->name, scalar(executor_, lost->value));
+      throw explain_lost_loss(plan_, executor_, world_, context, what);
+    }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
     StepLine own;
@@ -103,6 +112,14 @@ class Training {
     MetricNumbers numbers{};
     for (size_t i = 0; i < plan_.metrics.size(); ++i) numbers[i] = scalar(executor_, plan_.metrics[i].value);
     return numbers;
+  }
+
+  // One that is infinite or nan; null where all are numbers.
+  const Metric* lost_metric() const {
+    for (const Metric& metric : plan_.metrics) {
+      if (!std::isfinite(scalar(executor_, metric.value))) return &metric;
+    }
+    return nullptr;
   }
 
   bool stop_requested() const {

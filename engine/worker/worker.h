@@ -26,6 +26,7 @@ struct TrainHooks {
   TelemetryWriter* telemetry = nullptr;
   const Control* control = nullptr;                // rank 0 looks; all ranks stop after the same step
   std::stop_token stop;                            // the same, within one process
+  bool keep_going = false;                         // also after a loss that is not finite
   std::string parameter_file;                      // into which the parameters are written at the end; empty: none
   std::function<void(const StepReport&)> on_step;  // on every rank, after each step
 };
@@ -38,8 +39,11 @@ int64_t rank_memory_bytes(const Plan& plan);
 // mesh. Every rank calls it, as a process or as a thread. Returns the steps done. Afterwards `memory` still holds all
 // values at the plan's offsets.
 //
-// Throws Failure: plan_mismatch and world_size on all ranks alike; anything else (a step that fails, a peer that is
-// gone) after aborting `world`, so that the other ranks end too.
+// A loss, or any metric, that is infinite or nan ends the training before the update: the step is done again, watched,
+// and the first result that is not finite is named.
+//
+// Throws Failure: plan_mismatch, world_size and not_finite on all ranks alike; anything else (a step that fails, a peer
+// that is gone) after aborting `world`, so that the other ranks end too.
 int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<std::byte> memory,
               const TrainHooks& hooks);
 

@@ -32,6 +32,10 @@ QWidget* RulesDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem
   return field;
 }
 
+void RulesDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const {
+  if (!static_cast<QLineEdit*>(editor)->isModified()) QStyledItemDelegate::setEditorData(editor, index);
+}
+
 bool RulesDelegate::eventFilter(QObject* editor, QEvent* event) {
   if (event->type() == QEvent::KeyPress && !editor->property(fault_property).toString().isEmpty()) {
     const int key = static_cast<QKeyEvent*>(event)->key();

@@ -12,6 +12,8 @@ class RulesDelegate : public QStyledItemDelegate {
   using QStyledItemDelegate::QStyledItemDelegate;
 
   QWidget* createEditor(QWidget* parent, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  // A plan that arrives changes nothing of what is being typed.
+  void setEditorData(QWidget* editor, const QModelIndex& index) const override;
 
  signals:
   // What is wrong with the text in the editor; empty where nothing is, or no editor is open.

@@ -74,6 +74,7 @@ class TrainTest : public QObject {
   void ones_own_mpirun_gives_the_same_training();
   void steps_that_cannot_be_written_end_it_with_a_code_under_any_starter();
   void the_ranks_gather_the_parameters_into_a_file_under_any_starter();
+  void a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going();
   void a_world_that_does_not_fit_the_mesh_is_refused();
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
   void a_signal_ends_it_with_its_code_and_leaves_nothing();
@@ -165,11 +166,7 @@ void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_starter() 
   QTemporaryDir directory;
   const QString started = directory.filePath("started"), own = directory.filePath("own");
   QCOMPARE(shardrun(QStringList{"train"} + small + QStringList{"--steps", "2", "--parameters", started}).code, 0);
-  QProcess process;
-  QStringList arguments = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath(), "train"};
-  if (::geteuid() == 0) arguments.prepend("--allow-run-as-root");
-  process.start("mpirun", arguments + small + QStringList{"--steps", "2", "--parameters", own});
-  const ProgramResult result = finish(process);
+  const ProgramResult result = mpirun_train(2, small + QStringList{"--steps", "2", "--parameters", own});
   QVERIFY2(result.code == 0, qPrintable(result.errors));
   const auto bytes = [](const QString& path) {
     QFile file(path);
@@ -184,6 +181,33 @@ void TrainTest::the_ranks_gather_the_parameters_into_a_file_under_any_starter() 
   QCOMPARE(shardrun(QStringList{"train"} + small + QStringList{"--steps", "1", "--parameters", own, "--force"}).code,
            0);
   QVERIFY(bytes(started) != bytes(own));
+}
+
+void TrainTest::a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going() {
+  QTemporaryDir directory;
+  const QString ended = directory.filePath("ended"), kept = directory.filePath("kept");
+  const QStringList diverging = {preset("mintext_mlp"),
+                                 "--set",
+                                 "mesh.model=1",
+                                 "--set",
+                                 "optimizer.learning_rate=1e6",
+                                 "--steps",
+                                 "6",
+                                 "--jsonl"};
+  const QString why = "loss is inf in training step 2: the first result that is not finite is that of '";
+  const ProgramResult started = shardrun(QStringList{"train"} + diverging + QStringList{ended});
+  QCOMPARE(started.code, exit_failed_run);
+  QVERIFY2(started.errors.contains(why), qPrintable(started.errors));
+  QCOMPARE(json_lines(ended).size(), 2);
+  const ProgramResult own = mpirun_train(2, diverging + QStringList{ended, "--force"});
+  QVERIFY(own.code != 0 && own.errors.contains(why));
+  QCOMPARE(json_lines(ended).size(), 2);
+
+  QCOMPARE(shardrun(QStringList{"train"} + diverging + QStringList{kept, "--keep-going"}).code, 0);
+  QCOMPARE(mpirun_train(2, diverging + QStringList{kept, "--append", "--keep-going"}).code, 0);
+  const QList<QJsonObject> steps = json_lines(kept);
+  QCOMPARE(steps.size(), 12);
+  QVERIFY(steps[1]["loss"].isDouble() && steps[2]["loss"].isNull() && steps[11]["loss"].isNull());
 }
 
 void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "engine/comm/self_communicator.h"
+#include "tests/base/errors_of.h"
 #include "tests/comm/collective_checks.h"
 #include "tests/comm/thread_ranks.h"
 
@@ -10,14 +11,7 @@ using namespace shardscope::checks;
 
 namespace {
 
-std::string code_of(const std::function<void()>& call) {
-  try {
-    call();
-    return {};
-  } catch (const Failure& failure) {
-    return failure.errors().front().code;
-  }
-}
+std::string code_of(const std::function<void()>& call) { return error_of(call).code; }
 
 CollectivePart floats(float* source, float* destination, Shape shape, int split_dim = -1, int concat_dim = -1) {
   return {source, destination, std::move(shape), DType::f32, split_dim, concat_dim};

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/compile/compile.h"
+#include "tests/base/errors_of.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/system_preset.h"
 
@@ -20,12 +21,7 @@ Faults sorted(const std::vector<Error>& errors) {
 }
 
 Faults faults_of(const RunConfig& config) {
-  try {
-    compile(config, DeviceProfile{});
-  } catch (const Failure& failure) {
-    return sorted(failure.errors());
-  }
-  return {};
+  return sorted(errors_of([&] { compile(config, DeviceProfile{}); }));
 }
 
 RunConfig decoder() { return preset("parallax_decoder", {4, 2}, LayoutMode::cheapest); }

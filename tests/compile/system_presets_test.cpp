@@ -1,5 +1,6 @@
 #include <QTest>
 
+#include "tests/base/errors_of.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/system_preset.h"
 
@@ -43,12 +44,7 @@ bool warned(const Plan& plan, const std::string& code, const std::string& where,
 }
 
 std::vector<Error> faults(const RunConfig& config) {
-  try {
-    compile(config, DeviceProfile{});
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
+  return errors_of([&] { compile(config, DeviceProfile{}); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "engine/base/path.h"
 #include "engine/config/parse.h"
 #include "engine/config/write.h"
+#include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
 
 using namespace shardscope;
@@ -30,14 +31,9 @@ const PartitionSpec& spec_of(const RunConfig& config, const std::vector<std::str
 LogicalAxes& logical(RunConfig& config) { return std::get<LogicalAxes>(config.sharding.rules[1].placement); }
 LargestDimension& largest(RunConfig& config) { return std::get<LargestDimension>(config.sharding.rules[2].placement); }
 
-std::vector<Error> errors_of(const RunConfig& config, const std::vector<std::string>& assignments,
-                             const std::vector<std::string>& known = {}) {
-  try {
-    apply_overrides(config, assignments, known);
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
+std::vector<Error> override_errors(const RunConfig& config, const std::vector<std::string>& assignments,
+                                   const std::vector<std::string>& known = {}) {
+  return errors_of([&] { apply_overrides(config, assignments, known); });
 }
 
 }  // namespace
@@ -156,7 +152,7 @@ class OverrideTest : public QObject {
     QVERIFY(spec_of(config, {"params", "New_0", "kernel"}) == (PartitionSpec{{{}, {"data"}}}));
     QVERIFY(spec_of(config, {"params", "layer.0", "kernel"}) == (PartitionSpec{{{"data"}}}));
     for (const std::string& path : known)
-      QCOMPARE(errors_of(preset(), {path + "=[\"data\"]"})[0].code, std::string("unknown_path"));
+      QCOMPARE(override_errors(preset(), {path + "=[\"data\"]"})[0].code, std::string("unknown_path"));
   }
 
   void an_optimizer_can_be_taken_away_and_given() {
@@ -164,7 +160,7 @@ class OverrideTest : public QObject {
     QVERIFY(none.optimizer.name.empty());
     QVERIFY(apply_overrides(none, {"optimizer=null"}) == none);
     QCOMPARE(apply_overrides(none, {"optimizer.name=sgd"}).optimizer.name, std::string("sgd"));
-    QCOMPARE(errors_of(none, {"optimizer.learning_rate=1"}, {"optimizer.learning_rate"})[0].code,
+    QCOMPARE(override_errors(none, {"optimizer.learning_rate=1"}, {"optimizer.learning_rate"})[0].code,
              std::string("missing_key"));
   }
 
@@ -220,7 +216,7 @@ class OverrideTest : public QObject {
     };
     std::vector<std::string> at_once;
     for (const Case& bad : cases) {
-      const std::vector<Error> errors = errors_of(preset(), {bad.assignment});
+      const std::vector<Error> errors = override_errors(preset(), {bad.assignment});
       QVERIFY2(errors.size() == 1, bad.assignment.c_str());
       QCOMPARE(errors[0].code, bad.code);
       QCOMPARE(errors[0].where, bad.where);
@@ -229,7 +225,7 @@ class OverrideTest : public QObject {
     }
     std::erase(at_once, "steps=99999999999999999999");
     std::erase(at_once, "sharding.rules[0].largest=data");  // of a rule that places twice nothing more is said
-    QCOMPARE(errors_of(preset(), at_once).size(), at_once.size());
+    QCOMPARE(override_errors(preset(), at_once).size(), at_once.size());
   }
 
   void a_bad_override_leaves_the_config_as_it_was() {
@@ -245,7 +241,7 @@ class OverrideTest : public QObject {
       const std::vector<std::string> paths = config_paths(config);
       QVERIFY(paths.size() >= 12);
       for (const std::string& path : paths) {
-        const std::vector<Error> errors = errors_of(config, {path + "=?"});
+        const std::vector<Error> errors = override_errors(config, {path + "=?"});
         for (const Error& error : errors) QVERIFY2(error.code != "unknown_path", to_string(error).c_str());
       }
       for (const ParameterSpec& parameter : config.sharding.parameters) {

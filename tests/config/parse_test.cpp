@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/config/write.h"
+#include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
 
 using namespace shardscope;
@@ -23,22 +24,12 @@ std::string preset_text() {
   return text.str();
 }
 
-std::vector<Error> errors_of(const std::string& text) {
-  try {
-    parse_run_config(text, "f");
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
+std::vector<Error> parse_errors(const std::string& text) {
+  return errors_of([&] { parse_run_config(text, "f"); });
 }
 
 Error load_error(const fs::path& path) {
-  try {
-    load_run_config(path);
-  } catch (const Failure& failure) {
-    return failure.errors().front();
-  }
-  return {};
+  return error_of([&] { load_run_config(path); });
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -196,7 +187,7 @@ class ParseTest : public QObject {
     for (const BadFile& bad : bad_files) {
       const std::string text = replaced(legal, bad.from, bad.to);
       QVERIFY2(text != legal && (!text.empty() || bad.to.empty()), bad.from.c_str());
-      const std::vector<Error> errors = errors_of(text);
+      const std::vector<Error> errors = parse_errors(text);
       const std::string shown = bad.to + "\n" + (errors.empty() ? "no error" : Failure(errors).what());
       QVERIFY2(errors.size() == bad.errors.size(), shown.c_str());
       for (size_t i = 0; i < errors.size(); ++i) {
@@ -210,9 +201,9 @@ class ParseTest : public QObject {
   }
 
   void messages_say_what_was_expected_and_what_is_there() {
-    QCOMPARE(to_string(errors_of(replaced(legal, "\"size\": 2", "\"size\": \"four\""))[0]),
+    QCOMPARE(to_string(parse_errors(replaced(legal, "\"size\": 2", "\"size\": \"four\""))[0]),
              std::string("f:5: mesh.axes[0].size: expected an integer, got \"four\""));
-    QCOMPARE(to_string(errors_of(replaced(legal, "\"steps\"", "\"stepps\""))[0]),
+    QCOMPARE(to_string(parse_errors(replaced(legal, "\"steps\"", "\"stepps\""))[0]),
              std::string("f:15: stepps: unknown key 'stepps' (did you mean 'steps'?)"));
   }
 
@@ -227,7 +218,7 @@ class ParseTest : public QObject {
                                                                                    {"\"kind\"", "\"kint\""}}) {
       text = replaced(text, from, to);
     }
-    QCOMPARE(errors_of(text).size(), size_t{8});
+    QCOMPARE(parse_errors(text).size(), size_t{8});
   }
 
   void repeated_keys_are_errors_wherever_they_stand() {
@@ -237,7 +228,7 @@ class ParseTest : public QObject {
       const size_t start = text.rfind('"', at - 1);
       const std::string twice =
           text.substr(0, start) + text.substr(start, at + 1 - start) + ": [],\n" + text.substr(start);
-      const std::vector<Error> errors = errors_of(twice);
+      const std::vector<Error> errors = parse_errors(twice);
       QVERIFY(std::any_of(errors.begin(), errors.end(), [](const Error& e) { return e.code == "duplicate_key"; }));
       ++repeated;
     }
@@ -261,12 +252,12 @@ class ParseTest : public QObject {
     std::string text = preset_text();
     while (text.back() == '\n') text.pop_back();
     for (size_t length = 0; length < text.size(); ++length) {
-      const std::vector<Error> errors = errors_of(text.substr(0, length));
+      const std::vector<Error> errors = parse_errors(text.substr(0, length));
       QVERIFY(errors.size() == 1);
       QCOMPARE(errors[0].code, std::string(length == 0 ? "empty_file" : "truncated"));
       QVERIFY(!errors[0].where.empty() && !errors[0].hint.empty());
     }
-    QVERIFY(errors_of(text).empty());
+    QVERIFY(parse_errors(text).empty());
   }
 
   void any_bytes_give_a_config_that_survives_writing_or_located_errors() {

@@ -3,7 +3,7 @@
 #include <QtTest>
 #include <random>
 
-#include "engine/base/error.h"
+#include "tests/base/errors_of.h"
 
 using namespace shardscope;
 
@@ -47,12 +47,7 @@ class RandomPlacements {
 };
 
 Error fault(const std::string& text) {
-  try {
-    parse_placement(text);
-  } catch (const Failure& failure) {
-    return failure.errors().front();
-  }
-  return {};
+  return error_of([&] { parse_placement(text); });
 }
 
 }  // namespace

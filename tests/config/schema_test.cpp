@@ -8,6 +8,7 @@
 #include "engine/config/parse.h"
 #include "engine/config/run_file_keys.h"
 #include "engine/config/write.h"
+#include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
 
 using namespace shardscope;
@@ -92,13 +93,8 @@ bool is_structural(const std::vector<Error>& errors) {
   return std::any_of(errors.begin(), errors.end(), [](const Error& e) { return !relations.contains(e.code); });
 }
 
-std::vector<Error> errors_of(const std::string& text) {
-  try {
-    parse_run_config(text, "f");
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
+std::vector<Error> parse_errors(const std::string& text) {
+  return errors_of([&] { parse_run_config(text, "f"); });
 }
 
 // All places of a document.
@@ -202,7 +198,7 @@ class SchemaTest : public QObject {
     collect(preset, json::json_pointer(), places);
     int accepted = 0, refused = 0;
     auto check = [&](const json& document) {
-      const std::vector<Error> errors = errors_of(document.dump());
+      const std::vector<Error> errors = parse_errors(document.dump());
       const bool by_schema = accepts(schema(), document);
       if (errors.empty()) QVERIFY2(by_schema, document.dump().c_str());
       if (is_structural(errors)) QVERIFY2(!by_schema, Failure(errors).what());

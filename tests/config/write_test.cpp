@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "engine/config/parse.h"
+#include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
 
 using namespace shardscope;
@@ -34,14 +35,7 @@ std::vector<std::string> presets() {
   return names;
 }
 
-std::string code_of(const auto& action) {
-  try {
-    action();
-  } catch (const Failure& failure) {
-    return failure.errors().front().code;
-  }
-  return "no failure";
-}
+std::string code_of(const auto& action) { return error_of(action).code; }
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/random.h"
 #include "engine/mesh/box_runs.h"
+#include "tests/base/errors_of.h"
 
 using namespace shardscope;
 using Json = nlohmann::json;
@@ -72,12 +73,7 @@ DataRequest fitting(const DataKind& kind, const std::vector<DataRequest>& reques
 }
 
 std::vector<Error> faults(const NamedOptions& data, const DataRequest& request) {
-  try {
-    make_data_source(data, request);
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
+  return errors_of([&] { make_data_source(data, request); });
 }
 
 std::string first_fault(const NamedOptions& data, const DataRequest& request) {

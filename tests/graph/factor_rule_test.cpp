@@ -3,7 +3,7 @@
 #include <QTest>
 #include <functional>
 
-#include "engine/base/error.h"
+#include "tests/base/errors_of.h"
 
 using namespace shardscope;
 
@@ -25,14 +25,7 @@ int64_t size_of(const FactorRule& rule, char label) {
   return -1;
 }
 
-std::string code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Failure& failure) {
-    return failure.errors().front().code;
-  }
-  return "";
-}
+std::string code_of(const std::function<void()>& action) { return error_of(action).code; }
 
 }  // namespace
 

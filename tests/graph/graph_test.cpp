@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/graph/autodiff.h"
+#include "tests/base/errors_of.h"
 #include "tests/graph/test_op.h"
 
 using namespace shardscope;
@@ -40,15 +41,6 @@ std::vector<ValueId> differentiate_loss(Graph& graph) {
   return differentiate(graph, {&seed, 1}, sum_op, no_attributes);
 }
 
-std::vector<Error> faults(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
-}
-
 }  // namespace
 
 class GraphTest : public QObject {
@@ -56,7 +48,7 @@ class GraphTest : public QObject {
 
  private slots:
   void a_graph_made_of_ops_verifies() {
-    QVERIFY(faults([] { verify(small_graph()); }).empty());
+    QVERIFY(errors_of([] { verify(small_graph()); }).empty());
   }
 
   void every_break_of_a_graph_is_found_and_names_the_op() {
@@ -81,7 +73,7 @@ class GraphTest : public QObject {
     for (size_t i = 0; i < breaks.size(); ++i) {
       Graph graph = small_graph();
       breaks[i].second(graph);
-      const std::vector<Error> found = faults([&] { verify(graph); });
+      const std::vector<Error> found = errors_of([&] { verify(graph); });
       QVERIFY2(found.size() == 1, std::to_string(i).c_str());
       QVERIFY2(found[0].where == breaks[i].first, (std::to_string(i) + ": " + to_string(found[0])).c_str());
     }
@@ -108,7 +100,7 @@ class GraphTest : public QObject {
       Graph graph;
       ValueId x = graph.add_input("x", array_type);
       graph.add_op(op, "misruled", Phase::forward, {x, x});
-      const std::vector<Error> found = faults([&] { verify(graph); });
+      const std::vector<Error> found = errors_of([&] { verify(graph); });
       QVERIFY(found.size() == 1 && found[0].where == "misruled");
     }
   }
@@ -118,7 +110,7 @@ class GraphTest : public QObject {
     ValueId x = graph.add_input("x", array_type);
     ValueId y = graph.add_input("y", {{3}, DType::f32});
     for (const std::vector<ValueId>& inputs : std::vector<std::vector<ValueId>>{{x, y}, {x}, {x, 17}, {x, no_id}}) {
-      const std::vector<Error> found = faults([&] { graph.add_op(sum_op, "ill", Phase::forward, inputs); });
+      const std::vector<Error> found = errors_of([&] { graph.add_op(sum_op, "ill", Phase::forward, inputs); });
       QVERIFY(found.size() == 1 && found[0].where == "ill");
       QVERIFY(graph.ops.empty() && graph.values.size() == 2);
     }
@@ -143,7 +135,7 @@ class GraphTest : public QObject {
     QVERIFY(three == Attributes(NoteAttributes{3}) && !(three == Attributes(NoteAttributes{4})));
     QVERIFY(none == Attributes() && !(none == three) && !(three == none));
     for (const Attributes& wrong : {none, three}) {
-      const std::vector<Error> found = faults([&] { wrong.as<Other>(); });
+      const std::vector<Error> found = errors_of([&] { wrong.as<Other>(); });
       QVERIFY(found.size() == 1 && found[0].code == "attributes");
     }
   }
@@ -216,7 +208,7 @@ class GraphTest : public QObject {
     ValueId unused = add_parameter(graph, "unused");
     sum(graph, "aside", unused, unused);
     add_parameter(graph, "alone");
-    const std::vector<Error> found = faults([&] { differentiate_loss(graph); });
+    const std::vector<Error> found = errors_of([&] { differentiate_loss(graph); });
     QCOMPARE(found.size(), size_t{2});
     QCOMPARE(found[0].code, std::string("no_gradient"));
     QCOMPARE(found[0].where, std::string("params/unused"));
@@ -228,7 +220,7 @@ class GraphTest : public QObject {
     const ValueId w = add_parameter(graph, "w"), x = graph.add_input("x", array_type);
     graph.outputs["loss"] =
         graph.ops[graph.add_op(metric_op, "Dense_0/odd", Phase::forward, {sum(graph, "sum", x, w)})].outputs[0];
-    const std::vector<Error> found = faults([&] { differentiate_loss(graph); });
+    const std::vector<Error> found = errors_of([&] { differentiate_loss(graph); });
     QCOMPARE(found.size(), size_t{1});
     QCOMPARE(found[0].code, std::string("no_gradient"));
     QCOMPARE(found[0].where, std::string("Dense_0/odd"));

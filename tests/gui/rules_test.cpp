@@ -159,6 +159,19 @@ class RulesTest : public QObject {
     QVERIFY(!document().is_modified());
   }
 
+  void what_is_being_typed_stays_when_a_plan_arrives() {
+    QLineEdit* editor = open_editor(0, RulesModel::placement_column);
+    QVERIFY(editor);
+    editor->selectAll();
+    QTest::keyClicks(editor, "mlp -> da");
+    set_axis_size(workspace().document, 0, 2);
+    wait_for_plan();
+    QCOMPARE(editor->text(), QString("mlp -> da"));
+    QTest::keyClicks(editor, "ta");
+    QTest::keyClick(editor, Qt::Key_Return);
+    QTRY_COMPARE(cell(0, RulesModel::placement_column), QString("mlp -> data"));
+  }
+
   void an_activation_that_is_selected_can_be_constrained() {
     const std::shared_ptr<const Plan> plan = workspace().planner.plan();
     const auto gelu = std::ranges::find_if(plan->layouts, [](const ValueLayout& layout) {

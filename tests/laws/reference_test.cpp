@@ -1,6 +1,6 @@
 #include <QtTest>
 
-#include "engine/base/error.h"
+#include "tests/base/errors_of.h"
 #include "tests/laws/agreement.h"
 #include "tests/laws/small_op_case.h"
 
@@ -41,12 +41,7 @@ std::string operand_types(const OpCase& c) {
 }
 
 std::string refusal(const OpCase& c, const std::vector<reference::Array>& operands) {
-  try {
-    reference::evaluate(c.op, c.attributes, operands);
-  } catch (const Failure& failure) {
-    return failure.errors()[0].code;
-  }
-  return "";
+  return error_of([&] { reference::evaluate(c.op, c.attributes, operands); }).code;
 }
 
 }  // namespace

@@ -1,25 +1,14 @@
 #include "engine/mesh/mesh.h"
 
 #include <QTest>
-#include <functional>
 #include <set>
 
+#include "tests/base/errors_of.h"
 #include "tests/mesh/random_case.h"
 
 using namespace shardscope;
 
-namespace {
-
-std::vector<Error> errors_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Failure& failure) {
-    return failure.errors();
-  }
-  return {};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 class MeshTest : public QObject {
   Q_OBJECT

@@ -1,22 +1,12 @@
 #include <QtTest>
 
-#include "engine/base/error.h"
+#include "tests/base/errors_of.h"
 #include "tests/runtime/kernel_case.h"
 
 using namespace shardscope;
 using namespace shardscope::testing;
 
 namespace {
-
-template <class Call>
-Error error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Failure& failure) {
-    return failure.errors()[0];
-  }
-  return {};
-}
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 

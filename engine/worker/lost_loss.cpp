@@ -1,0 +1,54 @@
+#include "engine/worker/lost_loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/runtime/finite_check.h"
+#include "engine/worker/rank_exchange.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int none = std::numeric_limits<int>::max();
+
+// What a rank found: program value and position.
+struct Find {
+  int stored = none, position = none;
+};
+
+}  // namespace
+
+Failure explain_lost_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
+                          const std::string& what) {
+  const Sequence& sequence = plan.program.main();
+  FiniteCheck check(plan, sequence, executor);
+  Find own;
+  own.stored = check.stored().value_or(none);
+  executor.run(sequence.purpose, context, {[](const Task& task) { return task.phase != Phase::update; }, &check});
+  own.position = check.position().value_or(none);
+  const std::vector<Find> finds = RankExchange(world).gather(own);
+
+  const std::string begin = fmt::format("{} in training step {}", what, context.step);
+  const std::string hint = "a smaller learning rate often helps; --keep-going trains on all the same";
+  const int stored = std::ranges::min(finds, {}, &Find::stored).stored;
+  if (stored != none) {
+    const std::string& name = plan.graph->values[plan.program.values[stored].graph_value].name;
+    const std::string since =
+        context.step == 0 ? "from the start" : fmt::format("since the update of step {}", context.step - 1);
+    return Failure({"not_finite", fmt::format("{}: '{}' is not finite {}", begin, name, since), "", hint});
+  }
+  const auto first = std::ranges::min_element(finds, {}, &Find::position);
+  if (first->position == none) {
+    return Failure({"not_finite", begin + "; done again, all its results are finite", "", hint});
+  }
+  const Step& step = plan.steps()[first->position];
+  return Failure({"not_finite",
+                  fmt::format("{}: the first result that is not finite is that of '{}' ({}), on rank {}", begin,
+                              plan.step_name(step), name(step.phase), first - finds.begin()),
+                  fmt::format("step {} ({})", first->position, plan.step_name(step)), hint});
+}
+
+}  // namespace shardscope
