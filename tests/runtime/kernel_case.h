@@ -27,7 +27,7 @@ class KernelCase {
   // Values that are rounded to bf16.
   KernelCase& bf16_input(Shape shape, const std::vector<float>& values) {
     std::vector<BFloat16> rounded(values.size());
-    std::transform(values.begin(), values.end(), rounded.begin(), to_bfloat16);
+    std::transform(values.begin(), values.end(), rounded.begin(), [](float x) { return to_bfloat16(x); });
     add(inputs_, shape, DType::bf16, rounded.data());
     return *this;
   }
