@@ -21,6 +21,7 @@ PlanSource compiled_plans() {
 }
 
 Planner::Planner(PlanSource source, QObject* parent) : QObject(parent), source_(std::move(source)) {
+  connect(this, &Planner::finished, this, &Planner::receive, Qt::QueuedConnection);
   thread_ = std::jthread([this](std::stop_token stop) { work(stop); });
 }
 
@@ -70,9 +71,12 @@ void Planner::work(std::stop_token stop) {
       cancel = running_.get_token();
     }
     try {
-      auto outcome = std::make_shared<Outcome>(run(number, *config, cancel));
-      QMetaObject::invokeMethod(
-          this, [this, outcome] { receive(std::move(*outcome)); }, Qt::QueuedConnection);
+      Outcome outcome = run(number, *config, cancel);
+      {
+        const std::lock_guard lock(mutex_);
+        outcome_ = std::move(outcome);
+      }
+      emit finished();
     } catch (const Cancelled&) {
     }
   }
@@ -113,7 +117,13 @@ const ParameterPlan* Planner::find_planned(const std::vector<std::string>& path)
   return plan_ ? find_by_path(plan_->parameters, index_->parameter_at, path) : nullptr;
 }
 
-void Planner::receive(Outcome outcome) {
+void Planner::receive() {
+  Outcome outcome;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outcome_) return;
+    outcome = *std::exchange(outcome_, std::nullopt);
+  }
   if (outcome.number != requested_) return;
   delivered_ = outcome.number;
   errors_ = std::move(outcome.errors);

@@ -60,6 +60,7 @@ class Planner : public QObject {
  signals:
   void requested();
   void delivered();  // plan, errors or both have changed
+  void finished();   // by the thread: there is an outcome
 
  private:
   struct Outcome {
@@ -72,7 +73,7 @@ class Planner : public QObject {
 
   void work(std::stop_token stop);
   Outcome run(uint64_t number, const RunConfig& config, std::stop_token stop);
-  void receive(Outcome outcome);
+  void receive();
 
   PlanSource source_;
   std::shared_ptr<const Plan> plan_;
@@ -88,6 +89,7 @@ class Planner : public QObject {
   std::shared_ptr<const RunConfig> waiting_;
   uint64_t waiting_number_ = 0;
   std::stop_source running_;
+  std::optional<Outcome> outcome_;  // not received yet
 
   std::shared_ptr<const ModelIndex> last_model_;  // of the thread
 
