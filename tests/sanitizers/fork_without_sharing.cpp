@@ -2,10 +2,10 @@
 
 #include <cstdarg>
 
-// Linked into tests under ThreadSanitizer. QProcess (Qt 6.4) starts a program by clone(CLONE_VM | CLONE_VFORK); the
-// sanitizer (GCC 12) then notes "in the child: ignore all synchronisation from here on" in memory that parent and child
-// share, and from that moment reports whatever the parent's thread hands to another one through a mutex as a race. Here
-// the child gets memory of its own.
+// Linked into what starts programs, under ThreadSanitizer. QProcess (Qt 6.4) starts a program by clone(CLONE_VM |
+// CLONE_VFORK); the sanitizer (GCC 12) then notes "in the child: ignore all synchronisation from here on" in memory
+// that parent and child share, and from that moment reports whatever the parent's thread hands to another one through a
+// mutex as a race. Here the child gets memory of its own.
 
 extern "C" int __interceptor_clone(int (*)(void*), void*, int, void*, pid_t*, void*, pid_t*);
 
