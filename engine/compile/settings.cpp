@@ -52,9 +52,10 @@ RunConfig with_some(const RunConfig& config, const std::vector<std::string>& ass
   }
 }
 
+// Takes the options away that another definition than the one named `before` does not have.
 template <class Definition>
-void keep_known(NamedOptions& section, const std::string& name, const Definition* definition) {
-  if (!definition || section.name == name) return;
+void keep_known(NamedOptions& section, const std::string& before, const Definition* definition) {
+  if (!definition || section.name == before) return;
   std::erase_if(section.options, [&](const auto& option) {
     return std::ranges::find(definition->options, option.first, &OptionDefinition::name) == definition->options.end();
   });
@@ -64,13 +65,12 @@ void keep_known(NamedOptions& section, const std::string& name, const Definition
 
 RunConfig with_settings(const RunConfig& config, const std::vector<std::string>& assignments) {
   if (assignments.empty()) return config;
-  RunConfig base = config;
-  const RunConfig chosen = with_some(config, assignments, names_a_choice);
-  keep_known(base.model, chosen.model.name, find_model(chosen.model.name));
-  keep_known(base.data, chosen.data.name, find_data_kind(chosen.data.name));
-  keep_known(base.optimizer, chosen.optimizer.name, find_optimizer(chosen.optimizer.name));
+  RunConfig base = with_some(config, assignments, names_a_choice);
+  keep_known(base.model, config.model.name, find_model(base.model.name));
+  keep_known(base.data, config.data.name, find_data_kind(base.data.name));
+  keep_known(base.optimizer, config.optimizer.name, find_optimizer(base.optimizer.name));
   // Parameters' names follow from the model's hyperparameters.
-  const RunConfig model = with_some(with_some(base, assignments, names_a_choice), assignments, sets_a_hyperparameter);
+  const RunConfig model = with_some(base, assignments, sets_a_hyperparameter);
   return apply_overrides(base, assignments, settable_paths(model));
 }
 
