@@ -9,22 +9,14 @@ import jax.numpy as jnp
 import numpy
 import optax
 from flax import nnx
+from run_file_settings import apply_settings
 
 PRESETS = pathlib.Path(__file__).resolve().parent.parent.parent / "presets"
 
 
 def run_file(preset, settings):
     run = json.loads((PRESETS / f"{preset}.json").read_text())
-    for setting in settings:
-        path, text = setting.split("=", 1)
-        place = run
-        *parents, last = path.split(".")
-        for key in parents:
-            place = place[key]
-        try:
-            place[last] = json.loads(text)
-        except json.JSONDecodeError:
-            place[last] = text
+    apply_settings(run, settings)
     return run
 
 

@@ -40,14 +40,14 @@ std::vector<float> floats(std::span<const std::byte> bytes) {
 // Copies what the model gives before later steps write over it.
 class OutputCopies : public ExecutionObserver {
  public:
-  OutputCopies(const Plan& plan, std::map<std::string, ValueId> outputs) : plan_(plan), outputs_(std::move(outputs)) {}
+  OutputCopies(const Plan& plan, const Executor& executor, std::map<std::string, ValueId> outputs)
+      : plan_(plan), executor_(executor), outputs_(std::move(outputs)) {}
 
-  void watch(const Executor& executor) { executor_ = &executor; }
   void begin(int) override {}
   void end(int position, int64_t, int64_t) override {
     for (int value : plan_.steps()[position].outputs) {
       for (const auto& [name, output] : outputs_) {
-        if (plan_.program.values[value].graph_value == output) values_[name] = floats(executor_->value(value));
+        if (plan_.program.values[value].graph_value == output) values_[name] = floats(executor_.value(value));
       }
     }
   }
@@ -55,8 +55,8 @@ class OutputCopies : public ExecutionObserver {
 
  private:
   const Plan& plan_;
+  const Executor& executor_;
   std::map<std::string, ValueId> outputs_;
-  const Executor* executor_ = nullptr;
   std::map<std::string, std::vector<float>> values_;
 };
 
@@ -100,9 +100,7 @@ Predictions predict(const RunConfig& config, const DeviceProfile& profile, const
   });
 
   RankWorld world = make_self_world(rank_memory_bytes(plan));
-  OutputCopies copies(plan, outputs);
-  Executor executor(plan, 0, world.arena.data(), *world.communicator, &copies);
-  copies.watch(executor);
+  Executor executor(plan, 0, world.arena.data(), *world.communicator);
   executor.run(Purpose::initialise, {});
   read_parameters(plan, executor, parameter_file);
   const std::unique_ptr<DataSource> source = make_examples(plan.config.data, data_request(graph));
@@ -114,7 +112,8 @@ Predictions predict(const RunConfig& config, const DeviceProfile& profile, const
     source->fill(name, {Shape(shape.size()), shape}, 0, memory);
     result.push_back(column(name, examples, floats(memory)));
   }
-  executor.run(Purpose::evaluate, {});
+  OutputCopies copies(plan, executor, outputs);
+  executor.run(Purpose::evaluate, {}, {{}, &copies});
   for (const auto& [name, values] : copies.values()) result.push_back(column(name, examples, values));
   return result;
 }

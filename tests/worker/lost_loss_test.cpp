@@ -5,12 +5,9 @@
 #include <QTest>
 #include <cmath>
 #include <cstring>
-#include <memory>
 
-#include "engine/base/align.h"
 #include "engine/base/path.h"
-#include "engine/comm/self_communicator.h"
-#include "engine/runtime/arena.h"
+#include "engine/comm/rank_world.h"
 #include "engine/runtime/finite_check.h"
 #include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
@@ -26,13 +23,6 @@ std::vector<std::byte> bytes_of(auto... numbers) {
                 reinterpret_cast<const std::byte*>(&numbers) + sizeof numbers),
    ...);
   return bytes;
-}
-
-std::span<std::byte> aligned(std::vector<std::byte>& memory) {
-  void* begin = memory.data();
-  size_t bytes = memory.size();
-  std::align(64, memory.size() - 64, begin, bytes);
-  return {static_cast<std::byte*>(begin), memory.size() - 64};
 }
 
 }  // namespace
@@ -75,15 +65,13 @@ class LostLossTest : public QObject {
 
   void a_stored_array_that_is_no_longer_finite_is_named_before_any_op() {
     const Plan plan = compile(system_run("mintext_mlp", {}, {1, 1}), DeviceProfile{});
-    const std::unique_ptr<Communicator> world = make_self_communicator();
-    std::vector<std::byte> memory(static_cast<size_t>(rank_memory_bytes(plan)) + 64);
-    Arena arena(aligned(memory));
-    Executor executor(plan, 0, arena.base(), *world);
+    const RankWorld world = make_self_world(rank_memory_bytes(plan));
+    Executor executor(plan, 0, world.arena.data(), *world.communicator);
     for (const ParameterPlan& parameter : plan.parameters) {
       executor.run(Purpose::initialise, {});
       const float infinity = INFINITY;
       std::memcpy(executor.value(parameter.value).data(), &infinity, sizeof infinity);
-      const Failure failure = explain_lost_loss(plan, executor, *world, {3, true}, "loss is nan");
+      const Failure failure = explain_lost_loss(plan, executor, *world.communicator, {3, true}, "loss is nan");
       const std::string said = fmt::format(
           "loss is nan in training step 3: '{}' is not finite since the update of step 2", join_path(parameter.path));
       QCOMPARE(failure.errors()[0].message, said);
