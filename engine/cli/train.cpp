@@ -176,7 +176,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
     writable = output->begin(plan);
   };
-  options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
+  options.on_step = [&](const StepMessage& step) { writable &= output->step(step); };
   options.parameter_file = arguments.trained.gathered();
   options.keep_going = arguments.keep_going;
   const int code = run_rank(line.argc, line.argv, options);

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "engine/base/error.h"
 
@@ -18,8 +19,6 @@ namespace shardscope {
 namespace {
 
 constexpr int poll_ms = 50;
-constexpr size_t log_lines = 1000;
-constexpr size_t detailed_steps = 1000;
 constexpr int64_t flush_ns = 1'000'000'000;
 
 void write_text(const std::string& path, const std::string& text) {
@@ -28,16 +27,24 @@ void write_text(const std::string& path, const std::string& text) {
   if (!file.flush()) throw Failure(Error{"session_file", "cannot write", in_file(path), ""});
 }
 
+std::vector<int> first_ranks(int count) {
+  std::vector<int> ranks(static_cast<size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 }  // namespace
 
 RunProcess::RunProcess(RunOptions options)
     : options_(std::move(options)),
       control_(Control::create(directory_.path())),
+      history_(directory_.path(),
+               {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps, options_.metrics}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
-              [this] { return greeting(); }),
-      progress_(directory_.path(), options_.ranks, options_.plan_steps, options_.metrics),
-      watchdog_(options_.plan_hash, options_.plan_steps, options_.limits),
-      rank_processes_(options_.ranks) {
+              [this] { return history_.greeting(); }),
+      observer_(directory_.path(), first_ranks(options_.ranks)),
+      progress_(options_.ranks, static_cast<int>(options_.plan_steps.size()), options_.metrics),
+      watchdog_(options_.plan_hash, options_.plan_steps, options_.limits) {
   write_text(directory_.path() + "/config.json", options_.config_json);
   std::filesystem::create_directory(directory_.path() + "/tmp");
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -55,11 +62,11 @@ RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message
   child_ = std::make_unique<ChildProcess>(options_.command(directory_.path()),
                                           ChildProcess::Environment{{"TMPDIR", directory_.path() + "/tmp"}});
   std::optional<int> wait_status;
-  while (!wait_status && !snapshot_.failure && !kill_asked_) {
+  while (!wait_status && !history_.failure() && !kill_asked_) {
     wait_for_news();
     wait_status = child_->wait_status();
     read_output();
-    follow_telemetry();
+    more_telemetry_ = follow_telemetry();
     watch(wait_status);
     serve_watchers();
     heed_interrupts();
@@ -68,11 +75,12 @@ RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message
   kill_ranks();
   read_output();
   if (std::string rest = output_lines_.rest(); !rest.empty()) take_line(rest);
-  follow_telemetry();
-  finished_ = FinishedMessage{run_end(), progress_.completed_steps()};
-  publish(*finished_);
+  while (follow_telemetry()) {
+  }
+  const FinishedMessage finished{run_end(), progress_.completed_steps()};
+  publish(finished);
   flush_watchers();
-  return {finished_->end, finished_->steps, snapshot_.failure};
+  return {finished.end, finished.steps, history_.failure()};
 }
 
 void RunProcess::interrupt() noexcept {
@@ -87,7 +95,7 @@ void RunProcess::wait_for_news() {
   std::vector<pollfd> entries{{wake_, POLLIN, 0}};
   if (output_open_) entries.push_back({child_->output(), POLLIN, 0});
   server_.add_poll_entries(entries);
-  ::poll(entries.data(), entries.size(), poll_ms);
+  ::poll(entries.data(), entries.size(), more_telemetry_ ? 0 : poll_ms);
   uint64_t count = 0;
   [[maybe_unused]] ssize_t got = ::read(wake_, &count, sizeof count);
 }
@@ -114,15 +122,21 @@ void RunProcess::take_line(const std::string& line) {
   publish(LogMessage{tagged.rank, tagged.text});
 }
 
-void RunProcess::follow_telemetry() {
-  for (const Message& message : progress_.poll()) publish(message);
+bool RunProcess::follow_telemetry() {
+  const HostReport report = observer_.look();
+  for (const Message& message : progress_.take(report)) publish(message);
+  return report.more;
 }
 
 void RunProcess::serve_watchers() {
-  for (Request request : server_.serve()) {
+  for (const auto& [request, watcher] : server_.serve()) {
+    if (request.kind == Request::Kind::steps) {
+      server_.send_to(watcher, to_json_line(history_.steps(request.from, request.to)));
+      continue;
+    }
     stop_asked_ = true;
     control_.request_stop();
-    kill_asked_ = kill_asked_ || request == Request::kill;
+    kill_asked_ = kill_asked_ || request.kind == Request::Kind::kill;
   }
 }
 
@@ -139,15 +153,7 @@ void RunProcess::heed_interrupts() {
 
 std::vector<RankObservation> RunProcess::observe_ranks() {
   std::vector<RankObservation> ranks;
-  for (size_t i = 0; i < rank_processes_.size(); ++i) {
-    RankObservation seen{progress_.statuses()[i], 0};
-    if (seen.status) {
-      auto info = process_info(seen.status->pid);
-      if (!rank_processes_[i]) rank_processes_[i] = info ? info->id : ProcessId{seen.status->pid, 0};
-      if (info && info->id == *rank_processes_[i]) seen.process = info->state;
-    }
-    ranks.push_back(std::move(seen));
-  }
+  for (const RankSight& sight : progress_.sights()) ranks.push_back({sight.status, sight.process_state});
   return ranks;
 }
 
@@ -183,11 +189,11 @@ void RunProcess::end_by_force() {
 
 void RunProcess::kill_ranks() {
   int64_t deadline = monotonic_ns() + options_.exit_grace_ns;
-  for (const auto& process : rank_processes_) {
-    if (!process || !is_alive(*process)) continue;
-    ::kill(process->pid, SIGCONT);
-    ::kill(process->pid, SIGKILL);
-    while (is_alive(*process) && monotonic_ns() < deadline) ::poll(nullptr, 0, 1);
+  for (const ProcessId& process : observer_.processes()) {
+    if (!is_alive(process)) continue;
+    ::kill(process.pid, SIGCONT);
+    ::kill(process.pid, SIGKILL);
+    while (is_alive(process) && monotonic_ns() < deadline) ::poll(nullptr, 0, 1);
   }
 }
 
@@ -202,38 +208,14 @@ void RunProcess::flush_watchers() {
 }
 
 void RunProcess::publish(const Message& message) {
-  if (auto* step = std::get_if<StepMessage>(&message)) {
-    auto& steps = snapshot_.steps;
-    if (!steps.empty()) steps.back().plan_step_ms.clear();
-    if (steps.size() >= detailed_steps) steps[steps.size() - detailed_steps].ranks.clear();
-    steps.push_back(*step);
-  } else if (auto* rank = std::get_if<RankStateMessage>(&message)) {
-    auto& ranks = snapshot_.ranks;
-    auto known = std::find_if(ranks.begin(), ranks.end(), [&](const auto& other) { return other.rank == rank->rank; });
-    if (known == ranks.end()) ranks.push_back(*rank);
-    else *known = *rank;
-  } else if (auto* log = std::get_if<LogMessage>(&message)) {
-    log_.push_back(*log);
-    if (log_.size() > log_lines) log_.pop_front();
-  } else if (auto* failure = std::get_if<FailureMessage>(&message)) {
-    snapshot_.failure = *failure;
-  }
+  const std::optional<LogMessage> lost = history_.add(message);
   if (server_.has_watchers()) server_.send(to_json_line(message));
   on_message_(message);
-}
-
-std::string RunProcess::greeting() const {
-  SnapshotMessage snapshot = snapshot_;
-  snapshot.log.assign(log_.begin(), log_.end());
-  std::string lines = to_json_line(HelloMessage{options_.config_json, options_.plan_hash, options_.ranks,
-                                                options_.plan_steps, options_.metrics}) +
-                      to_json_line(snapshot);
-  if (finished_) lines += to_json_line(*finished_);
-  return lines;
+  if (lost) publish(*lost);
 }
 
 RunEnd RunProcess::run_end() const {
-  if (snapshot_.failure) return RunEnd::failed;
+  if (history_.failure()) return RunEnd::failed;
   if (interrupted_ns_) return RunEnd::interrupted;
   return (stop_asked_ && progress_.completed_steps() < options_.steps) ? RunEnd::stopped : RunEnd::finished;
 }

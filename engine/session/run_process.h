@@ -2,20 +2,20 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/session/child_process.h"
 #include "engine/session/control.h"
+#include "engine/session/host_observer.h"
 #include "engine/session/messages.h"
 #include "engine/session/mpirun.h"
 #include "engine/session/progress.h"
+#include "engine/session/run_history.h"
 #include "engine/session/session_directory.h"
 #include "engine/session/watchdog.h"
 #include "engine/session/watcher_server.h"
@@ -72,7 +72,7 @@ class RunProcess {
   void wait_for_news();
   void read_output();
   void take_line(const std::string& line);
-  void follow_telemetry();
+  bool follow_telemetry();  // whether there is more
   void serve_watchers();
   void heed_interrupts();
   std::vector<RankObservation> observe_ranks();
@@ -81,25 +81,22 @@ class RunProcess {
   void kill_ranks();
   void flush_watchers();
   void publish(const Message& message);
-  std::string greeting() const;
   RunEnd run_end() const;
 
   RunOptions options_;
   SessionDirectory directory_;
   Control control_;
+  RunHistory history_;
   WatcherServer server_;
+  HostObserver observer_;
   Progress progress_;
   Watchdog watchdog_;
   std::unique_ptr<ChildProcess> child_;
   LineBuffer output_lines_;
   ExitReport report_;
   bool output_open_ = true;
-  std::vector<std::optional<ProcessId>> rank_processes_;
+  bool more_telemetry_ = false;
   std::function<void(const Message&)> on_message_;
-
-  SnapshotMessage snapshot_;
-  std::deque<LogMessage> log_;
-  std::optional<FinishedMessage> finished_;
 
   std::atomic<int> interrupts_ = 0;
   int wake_ = -1;  // eventfd

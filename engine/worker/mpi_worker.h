@@ -21,7 +21,7 @@ struct RankOptions {
   std::string parameter_file;                // as TrainHooks
   bool keep_going = false;                   // likewise
   std::function<void(const Plan&)> on_plan;  // on rank 0, before the first step
-  std::function<void(const StepReport&)> on_step;  // on rank 0, after each step
+  std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step
 };
 
 // The main of a process that mpirun started: brings MPI up, plans, agrees with the other ranks, trains with

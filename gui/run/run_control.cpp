@@ -114,7 +114,7 @@ void RunControl::stop() {
   set_state(State::stopping);
 }
 
-bool RunControl::send(Request request) {
+bool RunControl::send(const Request& request) {
   if (socket_.state() != QLocalSocket::ConnectedState) return false;
   socket_.write(QByteArray::fromStdString(to_json_line(request)));
   socket_.flush();
@@ -154,6 +154,8 @@ void RunControl::take(const Message& message) {
     }
   } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
     if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
+  } else if (std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message)) {
+    if (const auto missing = record_.missing()) send(Request::steps(missing->first, missing->second));
   }
   if (!announce_timer_.isActive()) announce_timer_.start();
 }

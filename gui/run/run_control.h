@@ -51,7 +51,7 @@ class RunControl : public QObject {
   void received();
 
  private:
-  bool send(Request request);  // false without a connection
+  bool send(const Request& request);  // false without a connection
   void take(const Message& message);
   void set_state(State state);
   void connect_socket();

@@ -43,7 +43,7 @@ RunCurves::RunCurves(RunControl& run, QWidget* parent)
 void RunCurves::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (run_.record().steps.empty())
+  if (!run_.record().newest())
     paint_empty_state(painter, rect(), run_.is_active() ? tr("Waiting for the first step") : tr("No run yet"),
                       tr("Loss, other metrics and step time appear here while the ranks train."));
 }
@@ -85,19 +85,19 @@ void RunCurves::arrange() {
 }
 
 void RunCurves::refresh() {
-  const std::vector<StepMessage>& steps = run_.record().steps;
-  if (!steps.empty()) {
+  const StepMessage* newest = run_.record().newest();
+  if (newest) {
     std::vector<Group> groups;
-    for (size_t i = 0; i < steps.back().metrics.size(); ++i) {
-      const std::string kind(metric_kind(steps.back().metrics[i].name));
+    for (size_t i = 0; i < newest->metrics.size(); ++i) {
+      const std::string kind(metric_kind(newest->metrics[i].name));
       auto group = std::ranges::find(groups, kind, &Group::kind);
       if (group == groups.end()) group = groups.insert(group, {kind, {}});
       group->metrics.push_back(i);
     }
     if (groups != groups_) set_groups(std::move(groups));
   }
-  time_->setVisible(!steps.empty());
-  for (const auto& [kind, chart] : charts_) chart->setVisible(!steps.empty());
+  time_->setVisible(newest);
+  for (const auto& [kind, chart] : charts_) chart->setVisible(newest);
   const bool has_fit = !run_.fit().empty();
   if (has_fit == fit_->isHidden()) {
     fit_->setVisible(has_fit);
@@ -105,10 +105,12 @@ void RunCurves::refresh() {
   }
   if (has_fit) fit_->show_fit(run_.fit());
   update();
-  if (steps.size() == shown_ && shown_ > 0) return;
-  shown_ = steps.size();
-  for (const Group& group : groups_) show_group(group);
-  show_time();
+  const int64_t told = run_.record().steps_told();
+  if (told == shown_ && shown_ > 0) return;
+  shown_ = told;
+  const std::vector<StepMessage> steps = run_.record().steps();
+  for (const Group& group : groups_) show_group(group, steps);
+  show_time(steps);
 }
 
 QChartView* RunCurves::chart(const std::string& kind) const {
@@ -121,7 +123,7 @@ QChartView* RunCurves::chart(const std::string& kind) const {
 double RunCurves::first_step(const std::string& kind) const {
   if (kind != "loss" || !run_.plan()) return 0;
   const int64_t first = progress_lines(run_.plan()->config).loss_from;
-  return run_.record().steps.back().step > first ? double(first) : 0;
+  return run_.record().newest()->step > first ? double(first) : 0;
 }
 
 double RunCurves::last_step() const {
@@ -129,8 +131,7 @@ double RunCurves::last_step() const {
   return plan ? double(plan->config.steps - 1) : 1;
 }
 
-void RunCurves::show_group(const Group& group) {
-  const std::vector<StepMessage>& steps = run_.record().steps;
+void RunCurves::show_group(const Group& group, const std::vector<StepMessage>& steps) {
   RunCurve::Content content{{}, {}, {}, {}, last_step()};
   if (!steps.empty()) content.first_x = first_step(group.kind);
   const double scale = is_share(group.kind) ? 100 : 1;
@@ -149,9 +150,9 @@ void RunCurves::show_group(const Group& group) {
   charts_.at(group.kind)->show_content(content);
 }
 
-void RunCurves::show_time() {
+void RunCurves::show_time(const std::vector<StepMessage>& steps) {
   std::vector<CurvePoint> time;
-  for (const StepMessage& step : run_.record().steps) time.push_back({double(step.step), step.step_ms / 1000});
+  for (const StepMessage& step : steps) time.push_back({double(step.step), step.step_ms / 1000});
   RunCurve::Content content{tr("Step time"), tr("s"), {}, {}, last_step()};
   if (const std::shared_ptr<const Plan>& plan = run_.plan()) content.expected = plan->totals.seconds_per_step;
   if (!time.empty()) {

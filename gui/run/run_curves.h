@@ -38,8 +38,8 @@ class RunCurves : public QWidget {
   void refresh();
   void set_groups(std::vector<Group> groups);
   void arrange();
-  void show_group(const Group& group);
-  void show_time();
+  void show_group(const Group& group, const std::vector<StepMessage>& steps);
+  void show_time(const std::vector<StepMessage>& steps);
   double last_step() const;
   double first_step(const std::string& kind) const;
 
@@ -49,7 +49,7 @@ class RunCurves : public QWidget {
   FitChart* fit_;
   std::vector<Group> groups_;
   std::map<std::string, RunCurve*> charts_;  // by kind
-  size_t shown_ = 0;
+  int64_t shown_ = 0;                        // RunRecord::steps_told
 };
 
 }  // namespace shardscope
