@@ -79,4 +79,12 @@ std::string json_line(const StepMessage& step) {
   return json.dump() + '\n';
 }
 
+std::string json_line(const RestartMessage& restart) {
+  const nlohmann::ordered_json json = {{"restart", restart.restart},
+                                       {"from_step", restart.from_step},
+                                       {"rank", restart.failure.rank},
+                                       {"message", restart.failure.message}};
+  return json.dump() + '\n';
+}
+
 }  // namespace shardscope

@@ -13,7 +13,17 @@ void for_each_number(Status& status, F&& f) {
   f(status.training_step), f(status.plan_step), f(status.plan_hash), f(status.held_ns), f(status.failed_ns);
 }
 
+void put(ByteWriter& bytes, const RankEntry& entry) {
+  bytes.put(entry.process.pid);
+  bytes.put(entry.process.start_time);
+  bytes.put(entry.phase);
+  bytes.put(entry.failed_ns);
+  bytes.put(static_cast<uint8_t>(entry.by_peer));
+  bytes.put_text(entry.error);
+}
+
 void put(ByteWriter& bytes, const RankSight& sight) {
+  put(bytes, sight.entry);
   bytes.put(static_cast<uint8_t>(sight.status.has_value()));
   if (sight.status) {
     for_each_number(*sight.status, [&](const auto& value) { bytes.put(value); });
@@ -30,8 +40,21 @@ bool get_bool(ByteReader& bytes) {
   return value == 1;
 }
 
+RankEntry get_entry(ByteReader& bytes) {
+  RankEntry entry;
+  entry.process.pid = bytes.get<int32_t>();
+  entry.process.start_time = bytes.get<uint64_t>();
+  entry.phase = bytes.get<RankPhase>();
+  if (entry.phase > RankPhase::finishing) bytes.fail("unknown phase of a rank");
+  entry.failed_ns = bytes.get<int64_t>();
+  entry.by_peer = get_bool(bytes);
+  entry.error = bytes.get_text();
+  return entry;
+}
+
 RankSight get_sight(ByteReader& bytes) {
   RankSight sight;
+  sight.entry = get_entry(bytes);
   if (get_bool(bytes)) {
     RankStatus status;
     for_each_number(status, [&](auto& value) { value = bytes.get<std::remove_cvref_t<decltype(value)>>(); });

@@ -7,15 +7,20 @@
 #include <vector>
 
 #include "engine/base/process.h"
+#include "engine/session/rank_entry.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
 
+// In the place of a state letter: its control group is frozen.
+inline constexpr char frozen_process = 'F';
+
 // What is seen of one rank at one moment, on its host.
 struct RankSight {
+  RankEntry entry;                   // what it says of itself, from the beginning of its main
   std::optional<RankStatus> status;  // nothing before the rank has made its telemetry
-  ProcessId process;                 // pid 0 before there is a status
-  // State letter of /proc; 0: there is no such process (or none is known yet); '?': it cannot be told.
+  ProcessId process;                 // pid 0 before it is known
+  // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be told.
   char process_state = 0;
   bool operator==(const RankSight&) const = default;
 };

@@ -215,6 +215,17 @@ FailureMessage read_failure(const Json& json) {
           json.at("text").get<std::string>()};
 }
 
+Json write(const RestartMessage& restart) {
+  return {{"message", "restart"},
+          {"restart", restart.restart},
+          {"from_step", restart.from_step},
+          {"failure", write(restart.failure)}};
+}
+
+RestartMessage read_restart(const Json& json) {
+  return {whole<int>(json.at("restart")), whole<int64_t>(json.at("from_step")), read_failure(json.at("failure"))};
+}
+
 Json write(const FinishedMessage& finished) {
   return {{"message", "finished"}, {"end", name(finished.end)}, {"steps", finished.steps}};
 }
@@ -231,6 +242,7 @@ Json write(const SnapshotMessage& snapshot) {
           {"traces", write_list(snapshot.traces)},
           {"ranks", write_list(snapshot.ranks)},
           {"log", write_list(snapshot.log)},
+          {"restarts", write_list(snapshot.restarts)},
           {"failure", snapshot.failure ? write(*snapshot.failure) : Json()}};
 }
 
@@ -242,6 +254,7 @@ SnapshotMessage read_snapshot(const Json& json) {
   snapshot.traces = list<TraceMessage>(json.at("traces"), read_trace);
   snapshot.ranks = list<RankStateMessage>(json.at("ranks"), read_rank_state);
   snapshot.log = list<LogMessage>(json.at("log"), read_log);
+  snapshot.restarts = list<RestartMessage>(json.at("restarts"), read_restart);
   if (!json.at("failure").is_null()) snapshot.failure = read_failure(json.at("failure"));
   return snapshot;
 }
@@ -257,6 +270,7 @@ Message read_message(const Json& json) {
   if (kind == "steps") return read_steps(json);
   if (kind == "rank") return read_rank_state(json);
   if (kind == "log") return read_log(json);
+  if (kind == "restart") return read_restart(json);
   if (kind == "failure") return read_failure(json);
   if (kind == "finished") return read_finished(json);
   refuse("unknown message '" + kind + "'");

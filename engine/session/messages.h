@@ -62,6 +62,8 @@ struct RankStateMessage {
 };
 
 struct LogMessage {
+  static constexpr int supervisor = -2;  // in the place of a rank: what the process that watches the run has to say
+
   int rank = -1;  // -1: of the launcher, or of no rank in particular
   std::string text;
   bool operator==(const LogMessage&) const = default;
@@ -73,6 +75,14 @@ struct FailureMessage {
   std::string last_op;  // name of the plan step the rank was in; empty before the first
   std::string message;  // one sentence for a person
   bool operator==(const FailureMessage&) const = default;
+};
+
+// After a failure all ranks are started again: steps from `from_step` on are done anew, and come again.
+struct RestartMessage {
+  int restart = 1;  // counts from 1
+  int64_t from_step = 0;
+  FailureMessage failure;
+  bool operator==(const RestartMessage&) const = default;
 };
 
 enum class RunEnd : uint8_t { finished, stopped, interrupted, failed };
@@ -91,6 +101,7 @@ struct SnapshotMessage {
   std::vector<TraceMessage> traces;  // one of each choice
   std::vector<RankStateMessage> ranks;
   std::vector<LogMessage> log;  // the latest lines
+  std::vector<RestartMessage> restarts;
   std::optional<FailureMessage> failure;
   bool operator==(const SnapshotMessage&) const = default;
 };
@@ -105,7 +116,7 @@ struct StepsMessage {
 };
 
 using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, TraceMessage, StepsMessage, RankStateMessage,
-                             LogMessage, FailureMessage, FinishedMessage>;
+                             LogMessage, RestartMessage, FailureMessage, FinishedMessage>;
 
 // One line, with its newline.
 std::string to_json_line(const Message& message);

@@ -9,7 +9,7 @@
 
 namespace shardscope {
 
-std::vector<ProcessId> descendants(int pid) {
+std::vector<ProcessInfo> all_processes() {
   std::vector<ProcessInfo> all;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
@@ -20,6 +20,11 @@ std::vector<ProcessId> descendants(int pid) {
     const ProcessSight sight = look_at_process(number);
     if (sight.presence == ProcessSight::Presence::there) all.push_back(sight.info);
   }
+  return all;
+}
+
+std::vector<ProcessId> descendants(int pid) {
+  const std::vector<ProcessInfo> all = all_processes();
   std::vector<ProcessId> found;
   std::vector<int> parents{pid};
   while (!parents.empty()) {

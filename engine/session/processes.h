@@ -7,6 +7,8 @@
 
 namespace shardscope {
 
+// As far as /proc can be read.
+std::vector<ProcessInfo> all_processes();
 // Children of `pid`, their children, and so on.
 std::vector<ProcessId> descendants(int pid);
 

@@ -25,6 +25,8 @@ std::optional<LogMessage> RunHistory::add(const Message& message) {
     else *known = *rank;
   } else if (auto* log = std::get_if<LogMessage>(&message)) {
     add_log(*log);
+  } else if (auto* restart = std::get_if<RestartMessage>(&message)) {
+    restarts_.push_back(*restart);
   } else if (auto* failure = std::get_if<FailureMessage>(&message)) {
     failure_ = *failure;
   } else if (auto* finished = std::get_if<FinishedMessage>(&message)) {
@@ -62,7 +64,7 @@ void RunHistory::add_log(LogMessage log) {
 
 std::string RunHistory::greeting() const {
   SnapshotMessage snapshot{past_.steps(), {recent_.begin(), recent_.end()}, step_times_, {},
-                           ranks_,        {log_.begin(), log_.end()},       failure_};
+                           ranks_,        {log_.begin(), log_.end()},       restarts_, failure_};
   for (const auto& trace : traces_) {
     if (trace) snapshot.traces.push_back(*trace);
   }

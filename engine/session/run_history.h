@@ -48,6 +48,7 @@ class RunHistory {
   std::vector<RankStateMessage> ranks_;
   std::deque<LogMessage> log_;
   size_t logged_bytes_ = 0;
+  std::vector<RestartMessage> restarts_;
   std::optional<FailureMessage> failure_;
   std::optional<FinishedMessage> finished_;
 };

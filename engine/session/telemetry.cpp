@@ -124,6 +124,7 @@ void TelemetryWriter::fail(std::string_view text) noexcept {
 }
 
 void TelemetryWriter::begin_training_step(int64_t step) noexcept {
+  begin_plan_step(-1);
   put(layout(file_).training_step, step);
   if (!traces_) return;
   // The slot that is in use by none, and was written longest ago.

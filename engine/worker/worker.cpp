@@ -198,9 +198,15 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
   check_ranks(plan, world);
   try {
     if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.steps().size());
+    const auto enter = [&](RankPhase phase) {
+      if (hooks.on_phase) hooks.on_phase(phase);
+    };
+    enter(RankPhase::initialising);
     Training training(plan, steps, world, memory, hooks);
+    enter(RankPhase::training);
     int64_t done = 0;
     for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
+    enter(RankPhase::finishing);
     training.end();
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;

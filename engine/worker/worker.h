@@ -12,6 +12,7 @@
 #include "engine/plan/plan.h"
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
+#include "engine/session/rank_phase.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -22,6 +23,7 @@ struct TrainHooks {
   const Control* control = nullptr;                 // rank 0 looks; all ranks stop after the same step
   std::stop_token stop;                             // the same, within one process
   bool keep_going = false;                          // also after a loss that is not finite
+  std::function<void(RankPhase)> on_phase;          // when it begins: initialising, training, finishing
   std::string parameter_file;                       // into which the parameters are written at the end; empty: none
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };

@@ -29,6 +29,7 @@ void RunRecord::add(const Message& message) {
                 log.push_back(m);
                 last_told_ = m;
               },
+              [this](const RestartMessage& m) { restarts.push_back(m); },
               [this](const FailureMessage& m) { failure = m; },
               [this](const FinishedMessage& m) {
                 finished = m;
@@ -97,6 +98,7 @@ void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
   for (const TraceMessage& trace : snapshot.traces) add_trace(trace);
   for (const RankStateMessage& rank : snapshot.ranks) set_rank(rank);
   add_unknown_log(snapshot.log);
+  restarts = snapshot.restarts;
   if (snapshot.failure) failure = snapshot.failure;
 }
 

@@ -20,6 +20,7 @@ struct RunRecord {
   std::optional<HelloMessage> hello;
   std::vector<RankStateMessage> ranks;  // by rank
   std::vector<LogMessage> log;
+  std::vector<RestartMessage> restarts;
   std::optional<FailureMessage> failure;
   std::optional<FinishedMessage> finished;
   bool is_over = false;  // nothing of it runs any more
