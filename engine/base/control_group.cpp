@@ -43,7 +43,8 @@ std::optional<Mount> find_mount(const std::string& controller) {
     const std::vector<std::string> place = split(line.substr(0, dash), ' ');
     const std::vector<std::string> kind = split(line.substr(dash + 3), ' ');
     if (place.size() < 5 || kind.size() < 3) continue;
-    const bool wanted = controller.empty() ? kind[0] == "cgroup2" : kind[0] == "cgroup" && contains(kind[2], controller);
+    const bool wanted =
+        controller.empty() ? kind[0] == "cgroup2" : kind[0] == "cgroup" && contains(kind[2], controller);
     if (wanted) return Mount{place[3], place[4]};
   }
   return std::nullopt;
@@ -144,8 +145,8 @@ void thaw_alone(const std::set<int>& processes) {
     for (const std::string& folder : find_group(std::to_string(pid), "freezer").folders) {
       if (number(read_text(folder + "/freezer.self_freezing")) != 1) continue;
       std::istringstream members(read_text(folder + "/cgroup.procs"));
-      const bool alone = std::all_of(std::istream_iterator<int>(members), {},
-                                     [&](int member) { return processes.contains(member); });
+      const bool alone =
+          std::all_of(std::istream_iterator<int>(members), {}, [&](int member) { return processes.contains(member); });
       if (alone) std::ofstream(folder + "/freezer.state") << "THAWED";
     }
   }

@@ -33,8 +33,8 @@ int64_t out_of_memory_kills();
 // True when the group of a process, or one above it, is frozen or on its way there.
 bool is_frozen(int pid);
 
-// Thaws the groups of version 1 in which some of `processes`, and nobody else, are frozen: unlike those of version 2 they
-// cannot be killed otherwise.
+// Thaws the groups of version 1 in which some of `processes`, and nobody else, are frozen: unlike those of version 2
+// they cannot be killed otherwise.
 void thaw_alone(const std::set<int>& processes);
 
 }  // namespace shardscope

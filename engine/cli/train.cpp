@@ -65,8 +65,8 @@ std::atomic<int> first_signal = 0;
 void interrupt_run(int signal) {
   int none = 0;
   if (first_signal.compare_exchange_strong(none, signal)) {
-    for (std::string_view text : {std::string_view(signal == SIGTERM ? "SIGTERM: " : ""), interrupt_note,
-                                  std::string_view("\n")}) {
+    for (std::string_view text :
+         {std::string_view(signal == SIGTERM ? "SIGTERM: " : ""), interrupt_note, std::string_view("\n")}) {
       [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     }
   }

@@ -29,7 +29,8 @@ struct DeviceProfile {
 };
 
 // This machine's profile: what `shardrun calibrate` measured where its file exists, else the standard rates; with the
-// cores and the memory that this process may use (control_group.h). Throws Failure where the file is there and not a profile.
+// cores and the memory that this process may use (control_group.h). Throws Failure where the file is there and not a
+// profile.
 DeviceProfile host_profile();
 // The same without looking at the file.
 DeviceProfile standard_profile();

@@ -20,7 +20,8 @@ struct RankSight {
   RankEntry entry;                   // what it says of itself, from the beginning of its main
   std::optional<RankStatus> status;  // nothing before the rank has made its telemetry
   ProcessId process;                 // pid 0 before it is known
-  // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be told.
+  // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be
+  // told.
   char process_state = 0;
   bool operator==(const RankSight&) const = default;
 };

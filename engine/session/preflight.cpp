@@ -24,8 +24,9 @@ std::optional<Error> lacks_open_files(int ranks) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return std::nullopt;
   if (limit.rlim_max < wanted) {
-    return Error{"host_limits", fmt::format("{} open files are allowed, {} ranks need {}", limit.rlim_max, ranks, wanted),
-                 "", fmt::format("ulimit -n {}", wanted)};
+    return Error{"host_limits",
+                 fmt::format("{} open files are allowed, {} ranks need {}", limit.rlim_max, ranks, wanted), "",
+                 fmt::format("ulimit -n {}", wanted)};
   }
   limit.rlim_cur = wanted;
   ::setrlimit(RLIMIT_NOFILE, &limit);
@@ -37,9 +38,10 @@ std::optional<Error> lacks_file_size(int64_t bytes) {
   const bool fits = ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
                     limit.rlim_cur >= static_cast<rlim_t>(bytes);
   if (fits) return std::nullopt;
-  return Error{"host_limits",
-               fmt::format("files of {} KiB are allowed, a rank needs one of {} KiB", limit.rlim_cur >> 10, bytes >> 10),
-               "", "ulimit -f unlimited"};
+  return Error{
+      "host_limits",
+      fmt::format("files of {} KiB are allowed, a rank needs one of {} KiB", limit.rlim_cur >> 10, bytes >> 10), "",
+      "ulimit -f unlimited"};
 }
 
 std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
@@ -48,8 +50,8 @@ std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
   const auto free = static_cast<int64_t>(room.f_bavail) * static_cast<int64_t>(room.f_frsize);
   if (free >= bytes) return std::nullopt;
   return Error{"host_limits",
-               fmt::format("{} KiB are free for the session's files, {} KiB are needed", free >> 10, bytes >> 10), in_file(directory),
-               "set TMPDIR to a place with more room"};
+               fmt::format("{} KiB are free for the session's files, {} KiB are needed", free >> 10, bytes >> 10),
+               in_file(directory), "set TMPDIR to a place with more room"};
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ void ProcessTree::scan() {
   const int self = ::getpid();
   for (const ProcessInfo& one : all) {
     const bool is_orphan = (one.parent == self || one.parent == 1) && !living.contains(one.id.pid);
-    if (is_orphan && read_environment(one.id.pid).find('\0' + mark_ + '\0') != std::string::npos) living.emplace(one.id.pid, one.id);
+    if (is_orphan && read_environment(one.id.pid).find('\0' + mark_ + '\0') != std::string::npos)
+      living.emplace(one.id.pid, one.id);
   }
   for (bool grown = true; grown;) {
     grown = false;
@@ -79,7 +80,8 @@ std::vector<ProcessInfo> ProcessTree::living() const {
   std::vector<ProcessInfo> found;
   for (const auto& [pid, id] : members_) {
     const ProcessSight sight = look_at_process(pid);
-    if (sight.presence == ProcessSight::Presence::there && sight.info.id == id && is_alive(id)) found.push_back(sight.info);
+    if (sight.presence == ProcessSight::Presence::there && sight.info.id == id && is_alive(id))
+      found.push_back(sight.info);
   }
   return found;
 }

@@ -7,9 +7,9 @@ namespace shardscope {
 
 namespace {
 
-constexpr std::array<std::string_view, rank_phase_count> names = {
-    "launching", "starting", "connecting", "planning", "agreeing", "allocating", "initialising", "training",
-    "finishing"};
+constexpr std::array<std::string_view, rank_phase_count> names = {"launching",    "starting", "connecting",
+                                                                  "planning",     "agreeing", "allocating",
+                                                                  "initialising", "training", "finishing"};
 
 }  // namespace
 

@@ -17,7 +17,7 @@ enum class RankPhase : uint8_t {
   allocating,    // shares the arenas
   initialising,  // makes parameters and optimizer state
   training,
-  finishing,     // writes what is asked for at the end, and leaves MPI
+  finishing,  // writes what is asked for at the end, and leaves MPI
 };
 inline constexpr size_t rank_phase_count = 9;
 

@@ -54,7 +54,8 @@ std::string place_of(const RankSight& rank, std::span<const PlanStepName> plan_s
 std::string list_ranks(std::span<const int> ranks) {
   constexpr size_t listed = 8;
   if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
-  if (ranks.size() > listed) return fmt::format("{} ranks ({} ...)", ranks.size(), fmt::join(ranks.first(listed), ", "));
+  if (ranks.size() > listed)
+    return fmt::format("{} ranks ({} ...)", ranks.size(), fmt::join(ranks.first(listed), ", "));
   return fmt::format("ranks {} and {}", fmt::join(ranks.first(ranks.size() - 1), ", "), ranks.back());
 }
 

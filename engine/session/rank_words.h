@@ -10,10 +10,10 @@
 // How failures speak of ranks.
 namespace shardscope {
 
-bool has_ended(const RankSight& rank);     // its process was seen, and is no more
+bool has_ended(const RankSight& rank);  // its process was seen, and is no more
 bool has_finished(const RankSight& rank);
-bool has_failed(const RankSight& rank);    // and has said so itself
-bool is_halted(char process_state);        // stopped or frozen; a rank that a debugger holds is not
+bool has_failed(const RankSight& rank);  // and has said so itself
+bool is_halted(char process_state);      // stopped or frozen; a rank that a debugger holds is not
 // Where it is, as far as anything is known of it.
 RankPhase phase_of(const RankSight& rank);
 

@@ -64,7 +64,7 @@ void RunHistory::add_log(LogMessage log) {
 
 std::string RunHistory::greeting() const {
   SnapshotMessage snapshot{past_.steps(), {recent_.begin(), recent_.end()}, step_times_, {},
-                           ranks_,        {log_.begin(), log_.end()},       restarts_, failure_};
+                           ranks_,        {log_.begin(), log_.end()},       restarts_,   failure_};
   for (const auto& trace : traces_) {
     if (trace) snapshot.traces.push_back(*trace);
   }

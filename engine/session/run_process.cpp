@@ -43,8 +43,8 @@ RunProcess::RunProcess(RunOptions options)
     : options_(std::move(options)),
       control_(Control::create(directory_.path())),
       board_(RankBoard::create(directory_.path(), options_.ranks)),
-      history_(directory_.path(), {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps,
-                                   options_.metrics}),
+      history_(directory_.path(),
+               {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps, options_.metrics}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
               [this] { return history_.greeting(); }) {
   check_host_limits({directory_.path(), options_.ranks, options_.rank_bytes});
@@ -73,7 +73,8 @@ RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message
 
 void RunProcess::run_once() {
   ranks_.reset();
-  progress_ = std::make_unique<Progress>(options_.ranks, static_cast<int>(options_.plan_steps.size()), options_.metrics);
+  progress_ =
+      std::make_unique<Progress>(options_.ranks, static_cast<int>(options_.plan_steps.size()), options_.metrics);
   const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
   board_.clear();
@@ -165,12 +166,9 @@ void RunProcess::heed_pause() {
 }
 
 void RunProcess::watch(std::optional<int> wait_status) {
-  const RunObservation seen{clock_.tick(monotonic_ns()),
-                            progress_->sights(),
-                            &ranks_->exit_report(),
-                            wait_status,
-                            ranks_->starter_state(),
-                            out_of_memory_kills() - out_of_memory_kills_};
+  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(),
+                            &ranks_->exit_report(),      wait_status,
+                            ranks_->starter_state(),     out_of_memory_kills() - out_of_memory_kills_};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});
   if (failure) take_failure(std::move(*failure));

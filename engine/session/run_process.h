@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/plan/device_profile.h"
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
-#include "engine/plan/device_profile.h"
 #include "engine/session/progress.h"
 #include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"

@@ -92,8 +92,8 @@ int StallCheck::last_rank(std::span<const RankSight> ranks) const {
 int64_t StallCheck::limit_ns(RankPhase phase) const {
   const int64_t limit = limits_.phase_ns[static_cast<size_t>(phase)];
   if (phase != RankPhase::training) return limit;
-  return std::max({limit, WatchdogLimits::predicted_steps * limits_.longest_step_ns,
-                   WatchdogLimits::measured_steps * longest_ns_});
+  return std::max(
+      {limit, WatchdogLimits::predicted_steps * limits_.longest_step_ns, WatchdogLimits::measured_steps * longest_ns_});
 }
 
 }  // namespace shardscope

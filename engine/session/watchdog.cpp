@@ -192,9 +192,9 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
   if (!out_of_memory) return lost(run, rank, "was killed by " + name, name);
   FailureMessage failure = lost(run, rank, "was killed by the kernel for lack of memory (SIGKILL)", name);
   if (memory_.rank_bytes == 0 || memory_.available_bytes == 0) return failure;
-  failure.message += fmt::format("; the plan wants {} a rank, {} for all, and {} can be used", mebibytes(memory_.rank_bytes),
-                                 mebibytes(memory_.rank_bytes * static_cast<int64_t>(run.ranks.size())),
-                                 mebibytes(memory_.available_bytes));
+  failure.message += fmt::format(
+      "; the plan wants {} a rank, {} for all, and {} can be used", mebibytes(memory_.rank_bytes),
+      mebibytes(memory_.rank_bytes * static_cast<int64_t>(run.ranks.size())), mebibytes(memory_.available_bytes));
   return failure;
 }
 

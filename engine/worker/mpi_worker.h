@@ -15,8 +15,8 @@ namespace shardscope {
 struct RankOptions {
   // Reads the run file and applies overrides; called on every rank, after MPI is up. Throws Failure.
   std::function<RunConfig()> config;
-  // The profile with which all ranks plan. Called on every rank where there is a session, which holds it, else on rank 0
-  // alone, which tells it to the others. Throws Failure. Without it, the standard profile.
+  // The profile with which all ranks plan. Called on every rank where there is a session, which holds it, else on rank
+  // 0 alone, which tells it to the others. Throws Failure. Without it, the standard profile.
   std::function<DeviceProfile()> profile;
   std::optional<int64_t> steps;              // instead of the run file's
   std::string session_directory;             // of the process that started the ranks; empty under a person's own mpirun

@@ -57,11 +57,13 @@ QString RunControl::state_text() const {
   const auto done = static_cast<qint64>(record_.completed());
   const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : 0);
   const int again = record_.restarts.empty() ? 0 : record_.restarts.back().restart;
-  const QString restarts = again ? tr(" (restart %1: %2)").arg(again).arg(qt(record_.restarts.back().failure.message)) : "";
+  const QString restarts =
+      again ? tr(" (restart %1: %2)").arg(again).arg(qt(record_.restarts.back().failure.message)) : "";
   switch (state_) {
     case State::idle: return tr("not started");
     case State::starting: return tr("starting %1 ranks").arg(plan_->mesh.device_count());
-    case State::running: return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
+    case State::running:
+      return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
     case State::stopping: return tr("stopping after this step");
     case State::finished: return tr("finished: %1 steps").arg(done);
     case State::stopped: return tr("stopped after %1 steps").arg(done);

@@ -74,9 +74,9 @@ Faulted run_with(RunOptions options) {
   return faulted;
 }
 
-const std::vector<RankPhase> phases = {RankPhase::launching,    RankPhase::starting,   RankPhase::connecting,
-                                       RankPhase::planning,     RankPhase::agreeing,   RankPhase::allocating,
-                                       RankPhase::initialising, RankPhase::training,   RankPhase::finishing};
+const std::vector<RankPhase> phases = {RankPhase::launching,    RankPhase::starting, RankPhase::connecting,
+                                       RankPhase::planning,     RankPhase::agreeing, RankPhase::allocating,
+                                       RankPhase::initialising, RankPhase::training, RankPhase::finishing};
 
 // What is said of where a rank was.
 QString place(RankPhase phase) {
@@ -143,7 +143,8 @@ void FaultsTest::a_rank_that_sleeps_is_named_by_the_deadline_of_its_phase() {
   const Faulted run = run_with(options);
   QVERIFY2(run.message().startsWith("rank 2 has "), qPrintable(run.message()));
   QVERIFY2(run.message().contains(" for 1 s"), qPrintable(run.message()));
-  QVERIFY2(run.message().endsWith(QString("(--deadline %1=SECONDS)").arg(name(where).data())), qPrintable(run.message()));
+  QVERIFY2(run.message().endsWith(QString("(--deadline %1=SECONDS)").arg(name(where).data())),
+           qPrintable(run.message()));
   QVERIFY(!run.left);
 }
 
