@@ -35,9 +35,11 @@ struct TrainArguments {
   bool append = false;
   bool force = false;
   bool keep_going = false;
+  std::string profile_file;
   std::vector<std::string> deadlines;
   int max_restarts = 0;
 
+  DeviceProfile profile() const { return profile_file.empty() ? host_profile() : load_profile(profile_file); }
   TrainingOutput open_training_output() const {
     if (jsonl.empty()) return {"", nullptr};
     const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
@@ -56,7 +58,9 @@ struct TrainArguments {
   }
 
  private:
-  std::vector<std::string> inputs() const { return {run_file.file, profile_path().string()}; }
+  std::vector<std::string> inputs() const {
+    return {run_file.file, profile_file.empty() ? profile_path().string() : profile_file};
+  }
 };
 
 std::atomic<RunProcess*> current_run = nullptr;
@@ -198,7 +202,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   bool writable = true;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
-  options.profile = host_profile;
+  options.profile = [&arguments] { return arguments.profile(); };
   options.on_plan = [&](const Plan& plan) {
     output = std::make_unique<TrainingOutput>(arguments.open_training_output());
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
@@ -225,7 +229,7 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  return start_ranks(compile(arguments.run_file.load(), host_profile()), arguments);
+  return start_ranks(compile(arguments.run_file.load(), arguments.profile()), arguments);
 }
 
 }  // namespace
@@ -251,6 +255,7 @@ void add_train(CLI::App& app, CommandLine& line) {
       ->add_option("--deadline", arguments->deadlines,
                    "how long a phase of the run may take: " + fmt::format("{}", fmt::join(deadline_names(), ", ")))
       ->type_name("NAME=SECONDS");
+  command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
   command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");

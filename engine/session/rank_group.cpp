@@ -100,7 +100,11 @@ void RankGroup::find_launched() {
 char RankGroup::starter_state() {
   const ProcessSight sight = look_at_process(child_.pid());
   if (sight.presence != ProcessSight::Presence::there) return '?';
-  return sight.info.state == 'D' && is_frozen(child_.pid()) ? frozen_process : sight.info.state;
+  if (monotonic_ns() - group_looked_ns_ >= scan_interval_ns) {
+    group_looked_ns_ = monotonic_ns();
+    starter_frozen_ = is_frozen(child_.pid());
+  }
+  return starter_frozen_ ? frozen_process : sight.info.state;
 }
 
 void RankGroup::pause() {

@@ -48,6 +48,8 @@ class RankGroup {
   ProcessTree tree_;
   HostObserver observer_;
   int64_t scanned_ns_ = 0;
+  int64_t group_looked_ns_ = 0;
+  bool starter_frozen_ = false;
   LineBuffer output_lines_;
   ExitReport report_;
   bool output_open_ = true;

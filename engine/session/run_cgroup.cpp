@@ -17,6 +17,13 @@ namespace {
 
 constexpr const char* prefix = "shardscope-run-";
 
+void kill_all(const std::string& folder) {
+  const int file = ::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, "1", 1);
+  ::close(file);
+}
+
 // Named after its owner: prefix, number, start time, count.
 void remove_abandoned(const std::string& parent) {
   std::error_code error;
@@ -26,7 +33,9 @@ void remove_abandoned(const std::string& parent) {
     unsigned long long start_time = 0;
     const bool is_ours = name.starts_with(prefix) &&
                          std::sscanf(name.c_str() + std::string(prefix).size(), "%9d-%19llu", &pid, &start_time) == 2;
-    if (is_ours && !is_alive({pid, start_time})) ::rmdir(entry.path().c_str());
+    if (!is_ours || is_alive({pid, start_time})) continue;
+    kill_all(entry.path());
+    ::rmdir(entry.path().c_str());
   }
 }
 
@@ -52,12 +61,8 @@ RunCgroup::~RunCgroup() {
   if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
-void RunCgroup::kill() const noexcept {
-  if (folder_.empty()) return;
-  const int file = ::open((folder_ + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(file, "1", 1);
-  ::close(file);
+void RunCgroup::kill() const {
+  if (!folder_.empty()) kill_all(folder_);
 }
 
 }  // namespace shardscope

@@ -6,7 +6,7 @@ namespace shardscope {
 
 // A control group (version 2) for the processes of one run, below that of this process, where the system lets us make
 // one: the surest way to end them all at once. Empty where it does not. Groups that killed starters have left are
-// removed by the next.
+// ended and removed by the next.
 class RunCgroup {
  public:
   RunCgroup();
@@ -17,7 +17,7 @@ class RunCgroup {
   // A process that writes "0" to this file is in the group, as all that it starts; empty where there is no group.
   std::string entrance() const { return folder_.empty() ? "" : folder_ + "/cgroup.procs"; }
   // Kills all that are in it, frozen and stopped ones too.
-  void kill() const noexcept;
+  void kill() const;
 
  private:
   std::string folder_;

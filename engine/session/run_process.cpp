@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -47,7 +48,7 @@ RunProcess::RunProcess(RunOptions options)
                {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps, options_.metrics}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
               [this] { return history_.greeting(); }) {
-  check_host_limits({directory_.path(), options_.ranks, options_.rank_bytes});
+  check_host_limits({directory_.path(), options_.ranks, options_.ranks > 1 ? options_.rank_bytes : 0});
   write_text(directory_.path() + "/config.json", options_.config_json);
   save_profile(options_.profile, directory_.path() + "/profile.json");
   std::filesystem::create_directory(directory_.path() + "/tmp");
@@ -165,10 +166,17 @@ void RunProcess::heed_pause() {
   ranks_->go_on();
 }
 
+int64_t RunProcess::kills_for_memory(std::optional<int> wait_status) const {
+  const std::vector<RankSight>& sights = progress_->sights();
+  const bool any = wait_status || ranks_->exit_report().names_culprit() ||
+                   std::any_of(sights.begin(), sights.end(), [](const RankSight& rank) { return has_ended(rank); });
+  return any ? out_of_memory_kills() - out_of_memory_kills_ : 0;
+}
+
 void RunProcess::watch(std::optional<int> wait_status) {
   const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(),
                             &ranks_->exit_report(),      wait_status,
-                            ranks_->starter_state(),     out_of_memory_kills() - out_of_memory_kills_};
+                            ranks_->starter_state(),     kills_for_memory(wait_status)};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});
   if (failure) take_failure(std::move(*failure));

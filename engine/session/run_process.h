@@ -84,6 +84,7 @@ class RunProcess {
   void serve_watchers();
   void heed_interrupts();
   void heed_pause();
+  int64_t kills_for_memory(std::optional<int> wait_status) const;  // of this start; looked for when any has ended
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
   void end_by_force();

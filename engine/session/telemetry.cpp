@@ -102,6 +102,8 @@ void TelemetryWriter::set_plan(uint64_t hash, int plan_steps) {
   layout(file_).plan_hash.store(hash, std::memory_order_release);
 }
 
+int64_t TelemetryWriter::file_bytes() { return sizeof(File); }
+
 void TelemetryWriter::set_state(RankState state) noexcept {
   uint64_t old = layout(file_).state.load(std::memory_order_acquire);
   while (old != static_cast<uint64_t>(RankState::failed) &&

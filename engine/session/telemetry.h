@@ -45,6 +45,8 @@ class TelemetryWriter {
  public:
   static constexpr int64_t step_capacity = 4096;
 
+  static int64_t file_bytes();  // of that file
+
   // Creates DIR/rank_N.telemetry with state starting; a reader finds either no file or a complete one.
   TelemetryWriter(const std::string& session_directory, int rank, int world_size);
 

@@ -86,13 +86,15 @@ void RunControl::start(std::shared_ptr<const Plan> plan) {
   directory_ = std::make_unique<QTemporaryDir>();
   if (!directory_->isValid()) return fail(directory_->errorString());
   const QString file = directory_->filePath("run.json");
+  const QString profile = directory_->filePath("profile.json");
   socket_path_ = directory_->filePath("socket");
   try {
     save_run_config(plan_->config, file.toStdString());
+    save_profile(plan_->profile, profile.toStdString());
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-  QStringList arguments{"train", file, "--socket", socket_path_};
+  QStringList arguments{"train", file, "--profile", profile, "--socket", socket_path_};
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
   process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();
