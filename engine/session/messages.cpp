@@ -17,7 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 4> end_names = {"finished", "stopped", "interrupted", "failed"};
 constexpr std::array<std::string_view, 3> request_names = {"stop", "kill", "steps"};
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(Error{"bad_message", what, "session socket", ""}); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw Failure(Error{"bad_message", what, in_file("session socket"), ""});
+}
 
 template <class Enum, size_t count>
 Enum named(const std::array<std::string_view, count>& names, const std::string& text) {
@@ -63,6 +65,13 @@ Phase phase_of(const Json& json) {
   auto index = whole<uint64_t>(json);
   if (index > 2) refuse("unknown phase");
   return static_cast<Phase>(index);
+}
+
+template <class T>
+Json write_list(const std::vector<T>& values, Json (*write_one)(const T&)) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(write_one(value));
+  return list;
 }
 
 Json write(const HelloMessage& hello) {
@@ -126,13 +135,6 @@ StepMessage read_step(const Json& json) {
   return step;
 }
 
-template <class T>
-Json write_list(const std::vector<T>& values) {
-  Json list = Json::array();
-  for (const T& value : values) list.push_back(write(value));
-  return list;
-}
-
 // Of each rank arrive, start and end of one plan step after the other.
 Json write(const TraceMessage& trace) {
   Json ranks = Json::array();
@@ -178,7 +180,7 @@ StepTimes read_step_times(const Json& json) {
 }
 
 Json write(const StepsMessage& steps) {
-  return {{"message", "steps"}, {"from", steps.from}, {"to", steps.to}, {"steps", write_list(steps.steps)}};
+  return {{"message", "steps"}, {"from", steps.from}, {"to", steps.to}, {"steps", write_list(steps.steps, write)}};
 }
 
 StepsMessage read_steps(const Json& json) {
@@ -223,12 +225,12 @@ FinishedMessage read_finished(const Json& json) {
 
 Json write(const SnapshotMessage& snapshot) {
   return {{"message", "snapshot"},
-          {"past", write_list(snapshot.past)},
-          {"steps", write_list(snapshot.steps)},
+          {"past", write_list(snapshot.past, write)},
+          {"steps", write_list(snapshot.steps, write)},
           {"step_times", write(snapshot.step_times)},
-          {"traces", write_list(snapshot.traces)},
-          {"ranks", write_list(snapshot.ranks)},
-          {"log", write_list(snapshot.log)},
+          {"traces", write_list(snapshot.traces, write)},
+          {"ranks", write_list(snapshot.ranks, write)},
+          {"log", write_list(snapshot.log, write)},
           {"failure", snapshot.failure ? write(*snapshot.failure) : Json()}};
 }
 

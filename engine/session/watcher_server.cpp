@@ -21,7 +21,7 @@ constexpr int64_t accept_pause_ns = 1'000'000'000;
 constexpr size_t most_questions = 64;  // of a watcher, unanswered
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "") {
-  throw Failure(Error{"session_socket", what, path, hint});
+  throw Failure(Error{"session_socket", what, in_file(path), hint});
 }
 
 sockaddr_un address_of(const std::string& path) {
