@@ -69,7 +69,7 @@ class ByteReader {
     if (at_ != bytes_.size()) fail("has bytes behind its end");
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw Failure(Error{code_, what, "byte " + std::to_string(at_), ""});
+    throw Failure(Error{code_, what, at_name("byte " + std::to_string(at_)), ""});
   }
 
  private:

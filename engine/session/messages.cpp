@@ -67,6 +67,13 @@ Phase phase_of(const Json& json) {
   return static_cast<Phase>(index);
 }
 
+template <class T>
+Json write_list(const std::vector<T>& values, Json (*write_one)(const T&)) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(write_one(value));
+  return list;
+}
+
 Json write(const HelloMessage& hello) {
   Json steps = Json::array();
   for (const PlanStepName& step : hello.plan_steps) steps.push_back({step.name, static_cast<int>(step.phase)});
@@ -128,13 +135,6 @@ StepMessage read_step(const Json& json) {
   return step;
 }
 
-template <class T>
-Json write_list(const std::vector<T>& values) {
-  Json list = Json::array();
-  for (const T& value : values) list.push_back(write(value));
-  return list;
-}
-
 // Of each rank arrive, start and end of one plan step after the other.
 Json write(const TraceMessage& trace) {
   Json ranks = Json::array();
@@ -180,7 +180,7 @@ StepTimes read_step_times(const Json& json) {
 }
 
 Json write(const StepsMessage& steps) {
-  return {{"message", "steps"}, {"from", steps.from}, {"to", steps.to}, {"steps", write_list(steps.steps)}};
+  return {{"message", "steps"}, {"from", steps.from}, {"to", steps.to}, {"steps", write_list(steps.steps, write)}};
 }
 
 StepsMessage read_steps(const Json& json) {
@@ -236,13 +236,13 @@ FinishedMessage read_finished(const Json& json) {
 
 Json write(const SnapshotMessage& snapshot) {
   return {{"message", "snapshot"},
-          {"past", write_list(snapshot.past)},
-          {"steps", write_list(snapshot.steps)},
+          {"past", write_list(snapshot.past, write)},
+          {"steps", write_list(snapshot.steps, write)},
           {"step_times", write(snapshot.step_times)},
-          {"traces", write_list(snapshot.traces)},
-          {"ranks", write_list(snapshot.ranks)},
-          {"log", write_list(snapshot.log)},
-          {"restarts", write_list(snapshot.restarts)},
+          {"traces", write_list(snapshot.traces, write)},
+          {"ranks", write_list(snapshot.ranks, write)},
+          {"log", write_list(snapshot.log, write)},
+          {"restarts", write_list(snapshot.restarts, write)},
           {"failure", snapshot.failure ? write(*snapshot.failure) : Json()}};
 }
 

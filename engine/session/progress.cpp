@@ -12,7 +12,7 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void refuse(int rank, const std::string& what) {
-  throw Failure(Error{"bad_report", what, fmt::format("telemetry of rank {}", rank), ""});
+  throw Failure(Error{"bad_report", what, on_rank(rank), ""});
 }
 
 // How many times a trace's step took more or less than the median.

@@ -16,7 +16,8 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void fail(const std::string& where, const std::string& action) {
-  throw Failure(Error{"session_file", "cannot " + action + " the run's history: " + std::strerror(errno), where, ""});
+  throw Failure(
+      Error{"session_file", "cannot " + action + " the run's history: " + std::strerror(errno), in_file(where), ""});
 }
 
 int nameless_file(const std::string& directory) {

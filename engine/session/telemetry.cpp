@@ -55,7 +55,7 @@ std::string trace_path(const std::string& session_directory, int rank) {
 void give_name(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::rename(from, to, error);
-  if (error) throw Failure(Error{"session_file", "cannot create: " + error.message(), to, ""});
+  if (error) throw Failure(Error{"session_file", "cannot create: " + error.message(), in_file(to), ""});
 }
 
 }  // namespace
@@ -228,7 +228,7 @@ std::vector<StepRecord> TelemetryReader::take_steps(size_t most) {
     const auto record = ring.slots[index % TelemetryWriter::step_capacity].load(index);
     if (!record)
       throw Failure(
-          Error{"session_file", "a step's record is damaged", "rank " + std::to_string(get(layout(file_).rank)), ""});
+          Error{"session_file", "a step's record is damaged", on_rank(static_cast<int>(get(layout(file_).rank))), ""});
     records.push_back(*record);
   }
   ring.taken.store(end, std::memory_order_release);
@@ -242,7 +242,7 @@ std::optional<RankTrace> TelemetryReader::take_trace(TraceChoice choice) {
     const bool whole = file.size() >= sizeof(TraceHeader) &&
                        header_of(file).magic.load(std::memory_order_acquire) == telemetry::trace_magic &&
                        file.size() == telemetry::trace_file_bytes(static_cast<int>(get(header_of(file).plan_steps)));
-    if (!whole) throw Failure(Error{"session_file", "is not a trace of this version", trace_path_, ""});
+    if (!whole) throw Failure(Error{"session_file", "is not a trace of this version", in_file(trace_path_), ""});
     traces_ = std::move(file);
   }
   const TraceHeader& header = header_of(*traces_);

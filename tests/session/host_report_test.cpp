@@ -63,7 +63,7 @@ class HostReportTest : public QObject {
         QFAIL("read");
       } catch (const Failure& failure) {
         QCOMPARE(failure.errors()[0].code, std::string("bad_report"));
-        QVERIFY(failure.errors()[0].where.starts_with("byte "));
+        QVERIFY(failure.errors()[0].place.name.starts_with("byte "));
       }
     }
     QVERIFY_THROWS_EXCEPTION(Failure, decode_host_report(bytes + "x"));
