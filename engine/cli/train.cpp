@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 
 #include "engine/base/error.h"
 #include "engine/cli/command_line.h"
@@ -199,16 +200,19 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
   std::unique_ptr<TrainedOutput> trained;
-  bool writable = true;
+  std::stop_source unwritable;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = [&arguments] { return arguments.profile(); };
   options.on_plan = [&](const Plan& plan) {
     output = std::make_unique<TrainingOutput>(arguments.open_training_output());
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
-    writable = output->begin(plan);
+    if (!output->begin(plan)) unwritable.request_stop();
   };
-  options.on_step = [&](const StepMessage& step) { writable &= output->step(step); };
+  options.on_step = [&](const StepMessage& step) {
+    if (!output->step(step)) unwritable.request_stop();
+  };
+  options.stop = unwritable.get_token();
   options.parameter_file = arguments.trained.gathered();
   options.keep_going = arguments.keep_going;
   const int code = run_rank(line.argc, line.argv, options);
@@ -218,7 +222,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
     fmt::print(stderr, "{}\n", failure.what());
     return exit_failed_run;
   }
-  return code == exit_ok && !writable ? exit_failed_run : code;
+  return code == exit_ok && unwritable.stop_requested() ? exit_failed_run : code;
 }
 
 int train_command(const CommandLine& line, const TrainArguments& arguments) {

@@ -78,6 +78,7 @@ class RankProcess {
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
       hooks.on_step = options_.on_step;
+      hooks.stop = options_.stop;
     }
     train(plan, options_.steps.value_or(plan.config.steps), *world.communicator,
           world.arena.first(static_cast<size_t>(bytes)), hooks);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "engine/config/run_config.h"
@@ -24,6 +25,7 @@ struct RankOptions {
   bool keep_going = false;                   // likewise
   std::function<void(const Plan&)> on_plan;  // on rank 0, before the first step
   std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step
+  std::stop_token stop;                             // on rank 0: all ranks stop after the step
 };
 
 // The main of a process that mpirun started: brings MPI up, plans, agrees with the other ranks, trains with

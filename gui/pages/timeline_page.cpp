@@ -74,23 +74,15 @@ void TimelinePage::take_measurements() {
   const TraceMessage* trace = run ? run->trace(static_cast<TraceChoice>(choice_->currentData().toInt())) : nullptr;
   if (!trace || trace->ranks.empty()) return;
   const int rank = std::min(workspace_.selection.device().value_or(0), static_cast<int>(trace->ranks.size()) - 1);
-  const std::vector<PlanStepTime>& times = trace->ranks[rank];
-  if (times.empty() || static_cast<int>(times.size()) != plan_->steps().size()) return;
-  Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true}, waiting{tr("waiting"), {}, true};
-  const auto seconds = [&](int64_t ns) { return double(ns - times.front().arrive_ns) * 1e-9; };
-  int position = 0;
-  for (const Step& step : plan_->steps()) {
-    const PlanStepTime& time = times[position];
-    if (time.start_ns > time.arrive_ns) waiting.slices.add(seconds(time.arrive_ns), seconds(time.start_ns), position);
-    (is_collective(step.kind) ? collectives : compute)
-        .slices.add(seconds(time.start_ns), seconds(time.end_ns), position);
-    ++position;
-  }
+  std::optional<MeasuredTimeline> measured = measured_timeline(*plan_, trace->ranks[rank]);
+  if (!measured) return;
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
-  seconds_ = std::max(predicted_seconds_, seconds(times.back().end_ns));
+  seconds_ = std::max(predicted_seconds_, measured->seconds);
   end_ = showed_all ? seconds_ : std::min(end_, seconds_);
   begin_ = std::min(begin_, end_);
-  for (Lane* lane : {&compute, &collectives, &waiting}) lanes_.push_back(std::move(*lane));
+  lanes_.push_back({tr("local work"), std::move(measured->compute), true});
+  lanes_.push_back({tr("collectives"), std::move(measured->collectives), true});
+  lanes_.push_back({tr("waiting"), std::move(measured->waiting), true});
   measured_of_ = tr("training step %1, rank %2").arg(trace->step).arg(rank);
   place_choice();
 }

@@ -127,6 +127,16 @@ bool RunControl::send(const Request& request) {
   return true;
 }
 
+void RunControl::ask_for_missing() {
+  if (const auto missing = record_.missing()) send(Request::steps(missing->first, missing->second));
+}
+
+void RunControl::look_at(RunRecord::StepRange steps) {
+  const bool is_asking = record_.missing().has_value();
+  record_.look_at(steps);
+  if (!is_asking) ask_for_missing();
+}
+
 void RunControl::end_now() {
   connect_timer_.stop();
   kill_timer_.stop();
@@ -161,7 +171,7 @@ void RunControl::take(const Message& message) {
   } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
     if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
   } else if (std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message)) {
-    if (const auto missing = record_.missing()) send(Request::steps(missing->first, missing->second));
+    ask_for_missing();
   }
   if (!announce_timer_.isActive()) announce_timer_.start();
 }

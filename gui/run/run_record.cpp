@@ -51,7 +51,19 @@ void RunRecord::add_unknown_log(const std::vector<LogMessage>& told) {
 }
 
 std::vector<StepMessage> RunRecord::steps() const {
-  std::vector<StepMessage> list = past_.steps();
+  std::vector<StepMessage> past = past_.steps(), list;
+  if (looked_over_.empty()) {
+    list = std::move(past);
+  } else {
+    auto close = looked_over_.begin();
+    for (StepMessage& step : past) {
+      for (; close != looked_over_.end() && close->first < step.step; ++close) list.push_back(close->second);
+      if (!looked_over_.contains(step.step)) list.push_back(std::move(step));
+    }
+    for (; close != looked_over_.end(); ++close) list.push_back(close->second);
+  }
+  const int64_t first = recent_.empty() ? 0 : recent_.front().step;
+  while (!recent_.empty() && !list.empty() && list.back().step >= first) list.pop_back();
   list.insert(list.end(), recent_.begin(), recent_.end());
   return list;
 }
@@ -60,7 +72,15 @@ int64_t RunRecord::completed() const {
   return std::max(finished ? finished->steps : 0, recent_.empty() ? 0 : recent_.back().step + 1);
 }
 
-std::optional<std::pair<int64_t, int64_t>> RunRecord::missing() const { return missing_; }
+void RunRecord::look_at(StepRange steps) {
+  const int64_t known = recent_.empty() ? 0 : recent_.front().step;
+  steps = {std::max<int64_t>(0, steps.first), std::min(steps.second, known)};
+  looked_over_.clear();
+  looked_at_.reset();
+  if (steps.first < steps.second && steps.second - steps.first <= most_detail) looked_at_ = steps;
+}
+
+std::optional<RunRecord::StepRange> RunRecord::missing() const { return gap_ ? gap_ : looked_at_; }
 
 std::string RunRecord::state_of(int rank) const {
   const auto found = std::ranges::find(ranks, rank, &RankStateMessage::rank);
@@ -87,10 +107,10 @@ void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
     if (step.step > known) past_.add(step);
   const int64_t first = snapshot.steps.empty() ? known + 1 : snapshot.steps.front().step;
   if (known >= 0 && first > known + 1) {
-    missing_ = {missing_ ? missing_->first : known + 1, first};
+    gap_ = {gap_ ? gap_->first : known + 1, first};
     for (const StepMessage& step : recent_) past_.add(step);
     recent_.clear();
-    if (missing_->second - missing_->first > most_missing) missing_.reset();  // what is known of the past is enough
+    if (gap_->second - gap_->first > most_missing) gap_.reset();  // what is known of the past is enough
   }
   for (const StepMessage& step : snapshot.steps)
     if (step.step > known) add_step(step);
@@ -103,11 +123,15 @@ void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
 }
 
 void RunRecord::add_answer(const StepsMessage& answer) {
-  for (const StepMessage& step : answer.steps) past_.add(step);
+  std::optional<StepRange>& asked = gap_ ? gap_ : looked_at_;
+  if (!asked || answer.from != asked->first) return;
+  for (const StepMessage& step : answer.steps) {
+    if (gap_) past_.add(step);
+    else looked_over_[step.step] = {step.step, step.metrics, step.step_ms, {}};
+  }
   steps_told_ += std::ssize(answer.steps);
-  if (!missing_) return;
-  missing_->first = answer.steps.empty() ? missing_->second : answer.steps.back().step + 1;
-  if (missing_->first >= missing_->second) missing_.reset();
+  asked->first = answer.steps.empty() ? asked->second : answer.steps.back().step + 1;
+  if (asked->first >= asked->second) asked.reset();
 }
 
 void RunRecord::add_trace(const TraceMessage& trace) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@ namespace shardscope {
 // What is known of one run, gathered from its messages: a plain value that views read.
 struct RunRecord {
   static constexpr size_t recent_steps = 1000;
+  static constexpr int64_t most_detail = 4000;
+  using StepRange = std::pair<int64_t, int64_t>;  // from the first, to before the second
 
   std::optional<HelloMessage> hello;
   std::vector<RankStateMessage> ranks;  // by rank
@@ -28,16 +31,19 @@ struct RunRecord {
   // A snapshot adds what is not known yet, so a watcher may come again.
   void add(const Message& message);
 
-  // The steps from which curves are drawn, ascending: the recent, and of older ones those that hold an extreme
-  // (DecimatedSteps). So the record does not grow with the run.
+  // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
+  // other older ones those that hold an extreme (DecimatedSteps). So the record does not grow with the run.
   std::vector<StepMessage> steps() const;
   const StepMessage* newest() const { return recent_.empty() ? nullptr : &recent_.back(); }
   // Grows whenever steps() changes.
   int64_t steps_told() const { return steps_told_; }
   // Training steps that all ranks have done.
   int64_t completed() const;
-  // Steps between those that were told, which a watcher may ask for: it was sent away and came again.
-  std::optional<std::pair<int64_t, int64_t>> missing() const;
+  // Looks closely at a stretch of the past: all its steps, where it has no more than most_detail.
+  void look_at(StepRange steps);
+  // Steps that are to be asked for: between those that were told, where a watcher was sent away and came again, or of
+  // the stretch that is looked at.
+  std::optional<StepRange> missing() const;
 
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
   std::string state_of(int rank) const;
@@ -66,7 +72,9 @@ struct RunRecord {
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
   int64_t steps_told_ = 0;
   StepTimes step_times_;
-  std::optional<std::pair<int64_t, int64_t>> missing_;
+  std::optional<StepRange> gap_;                       // not yet told
+  std::optional<StepRange> looked_at_;                 // not yet told
+  std::map<int64_t, StepMessage> looked_over_;         // of that stretch, told
   std::array<std::optional<TraceMessage>, 3> traces_;  // by choice
   std::vector<double> plan_step_sums_;
   int plan_step_count_ = 0;

@@ -171,7 +171,8 @@ void TrainTest::ones_own_mpirun_gives_the_same_training() {
 }
 
 void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starter() {
-  const QStringList to_full_disk = small + QStringList{"--steps", "2", "--jsonl", "/dev/full"};
+  // Soon, too, and not after the last step.
+  const QStringList to_full_disk = small + QStringList{"--steps", "100000000", "--jsonl", "/dev/full"};
   const ProgramResult started = shardrun(QStringList{"train"} + to_full_disk);
   QVERIFY(started.code != 0 && started.errors.contains("/dev/full: cannot write"));
   const ProgramResult own = mpirun_train(2, to_full_disk);

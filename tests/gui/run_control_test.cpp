@@ -4,6 +4,7 @@
 #include <QLocalSocket>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 #include "gui/run/run_control.h"
 #include "tests/gui/made_plan.h"
@@ -128,6 +129,30 @@ class RunControlTest : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t{60}, patience);
     for (int64_t i = 0; i < 60; ++i) QCOMPARE(run_->record().steps()[size_t(i)].step, i);
     QVERIFY(!run_->record().missing());
+  }
+
+  void a_stretch_of_the_past_that_is_looked_at_is_asked_for_and_known_whole() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    SnapshotMessage late;
+    late.past = {step(0), step(6000), step(9000)};
+    for (int64_t i = 10000; i < 10100; ++i) late.steps.push_back(step(i));
+    send(watcher, late);
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{10100}, patience);
+    QCOMPARE(run_->record().steps().size(), size_t{103});
+    run_->look_at({5990, 6010});
+    for (const auto& [from, to] : {std::pair(5990, 6000), {6000, 6010}}) {
+      QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+      QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::steps(from, 6010));
+      StepsMessage answer{from, 6010, {}};
+      for (int64_t i = from; i < to; ++i) answer.steps.push_back(step(i));
+      send(watcher, answer);
+    }
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t{122}, patience);
+    QVERIFY(std::ranges::is_sorted(run_->record().steps(), {}, &StepMessage::step));
+    run_->look_at({0, 10000});  // more than can be looked at closely
+    QVERIFY(!run_->record().missing());
+    QCOMPARE(run_->record().steps().size(), size_t{103});
   }
 
   void steps_that_came_too_fast_to_be_read_are_counted() {
