@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 namespace shardscope::faults {
 
@@ -34,6 +35,25 @@ std::vector<int> process_numbers() {
 
 }  // namespace
 
+std::optional<SeenProcess> see_process(int pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line) || line.rfind(')') == std::string::npos) return std::nullopt;
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  SeenProcess seen;
+  seen.id.pid = pid;
+  fields >> seen.state >> seen.parent;
+  std::string skipped;
+  for (int field = 5; field < 22; ++field) fields >> skipped;
+  fields >> seen.id.start_time;
+  return fields ? std::optional(seen) : std::nullopt;
+}
+
+bool lives(const ProcessId& process) {
+  const auto seen = see_process(process.pid);
+  return seen && seen->id == process && seen->state != 'Z' && seen->state != 'X';
+}
+
 MarkedProcesses::MarkedProcesses(const std::string& mark) : entry_(std::string(variable) + "=" + mark) {
   for (int number : process_numbers()) seen_.insert(number);
 }
@@ -43,7 +63,7 @@ void MarkedProcesses::look() {
   for (int number : process_numbers()) {
     now.insert(number);
     if (seen_.contains(number)) continue;
-    const auto info = process_info(number);
+    const auto info = see_process(number);
     const std::vector<std::string> environment = zero_ended(number, "environ");
     for (const std::string& entry : environment) {
       if (info && entry == entry_) found_.push_back(info->id);
@@ -57,7 +77,7 @@ std::vector<ProcessId> MarkedProcesses::alive() {
   look();
   std::vector<ProcessId> processes;
   for (const ProcessId& process : found_) {
-    if (is_alive(process)) processes.push_back(process);
+    if (lives(process)) processes.push_back(process);
   }
   return processes;
 }
@@ -73,7 +93,7 @@ std::string environment_variable(int pid, const std::string& name) {
 
 std::string to_text(const ProcessId& process) {
   const std::vector<std::string> command = command_line(process.pid);
-  const auto info = process_info(process.pid);
+  const auto info = see_process(process.pid);
   return fmt::format("{}{} (pid {}, state {})", command.empty() ? "?" : fs::path(command[0]).filename().string(),
                      command.size() > 1 ? " " + command[1] : "", process.pid, info ? info->state : '?');
 }

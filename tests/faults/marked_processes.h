@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -7,6 +8,15 @@
 #include "engine/session/processes.h"
 
 namespace shardscope::faults {
+
+// As the kernel tells it to the judge, who does not ask the program that is judged.
+struct SeenProcess {
+  ProcessId id;
+  int parent = 0;
+  char state = '?';
+};
+std::optional<SeenProcess> see_process(int pid);  // nothing where there is none
+bool lives(const ProcessId& process);             // is there, and no zombie
 
 // The processes of one trial, wherever they have got to: a variable in the environment tells them, which children
 // inherit from the process that the test has started, and which no other process has.

@@ -35,6 +35,18 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
+// Control groups that a starter of that number has made for its run.
+std::vector<std::string> groups_of(int starter) {
+  const std::string prefix = fmt::format("shardscope-run-{}-", starter);
+  std::vector<std::string> groups;
+  std::error_code error;
+  auto entry = fs::recursive_directory_iterator("/sys/fs/cgroup", error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(prefix)) groups.push_back(entry->path());
+  }
+  return groups;
+}
+
 // Between fork and exec: only calls that are safe there.
 void become(const Start& start) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -70,7 +82,7 @@ Run::Run(Start start, int victim, std::vector<bool> exchanges)
   if (!start_.errors.empty()) process_.setStandardErrorFile(QString::fromStdString(start_.errors));
   launch(process_, start_.command());
   const int pid = static_cast<int>(process_.processId());
-  const auto info = process_info(pid);
+  const auto info = see_process(pid);
   starter_ = info ? info->id : ProcessId{pid, 0};
   for (const std::string& folder : {start_.temporary(), std::string("/dev/shm"), std::string("/tmp")}) {
     if (folder != start_.temporary() && shared_memory_.empty()) continue;
@@ -163,7 +175,7 @@ void Run::find_processes() {
     if (command.empty()) continue;
     const std::string program = fs::path(command[0]).filename();
     const bool launcher = program == "mpirun" || program == "orterun";
-    const auto info = process_info(process.pid);
+    const auto info = see_process(process.pid);
     if (launcher && !mpirun_ && info && info->parent == starter_.pid) mpirun_ = process;
     if (launcher || command.size() < 2 || command[1] != "rank") continue;
     const std::string number = environment_variable(process.pid, "OMPI_COMM_WORLD_RANK");
@@ -173,13 +185,13 @@ void Run::find_processes() {
 
 std::optional<int> Run::mpirun() {
   find_processes();
-  return mpirun_ && is_alive(*mpirun_) ? std::optional(mpirun_->pid) : std::nullopt;
+  return mpirun_ && lives(*mpirun_) ? std::optional(mpirun_->pid) : std::nullopt;
 }
 
 std::optional<int> Run::rank(int number) {
   find_processes();
   const auto& process = ranks_[static_cast<size_t>(number)];
-  return process && is_alive(*process) ? std::optional(process->pid) : std::nullopt;
+  return process && lives(*process) ? std::optional(process->pid) : std::nullopt;
 }
 
 const TelemetryReader* Run::telemetry() {
@@ -272,7 +284,7 @@ std::optional<int64_t> Run::first_said(const std::string& pattern) const {
 }
 
 std::vector<std::string> Run::files_left() const {
-  std::vector<std::string> left;
+  std::vector<std::string> left = groups_of(starter_.pid);
   for (const auto& [folder, opened] : folders_) {
     for (const std::string& name : names_in(opened)) left.push_back(folder + "/" + name);
   }

@@ -53,7 +53,7 @@ class Run {
   std::string session_directory() const;  // as seen from here; empty before there is one
   std::vector<ProcessId> alive() { return processes_.alive(); }
   std::vector<ProcessId> ever() const { return processes_.ever(); }
-  // Names in its TMPDIR and in its /dev/shm and /tmp (where these are its own).
+  // Names in its TMPDIR and in its /dev/shm and /tmp (where these are its own), and its control groups.
   std::vector<std::string> files_left() const;
   // A training of one step in the same place, which clears up what a killed one has left.
   void start_next();

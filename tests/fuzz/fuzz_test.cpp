@@ -71,7 +71,7 @@ int long_form(int argc, char** argv) {
   app.add_option("--inputs", form.inputs, "of all kinds together")->required();
   app.add_option("--seed", form.campaign.seed, "of the mutants");
   app.add_option("--first", form.campaign.first, "number");
-  app.add_option("--seconds", form.campaign.seconds, "of processor time that an input may take");
+  app.add_option("--seconds", form.campaign.seconds, "of processor time that an input may take (2 in a release build)");
   app.add_option("--only", form.only, "kinds whose name holds this regular expression");
   app.add_option("--show", form.show, "print the input of this number instead");
   CLI11_PARSE(app, argc, argv);

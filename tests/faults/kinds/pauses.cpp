@@ -8,7 +8,7 @@ namespace shardscope::faults {
 namespace {
 
 bool is_stopped(int pid) {
-  const auto info = process_info(pid);
+  const auto info = see_process(pid);
   return info && info->state == 'T';
 }
 

@@ -18,7 +18,7 @@ Fault with_shared_memory(const std::string& name, unsigned long flags, const std
   fault.prepare = [flags, options](Start& start, Random&) {
     start.mounts.push_back({"none", "/dev/shm", "tmpfs", flags, options});
     ask_for_all_steps(start, 5);
-    start.settings = {"model.dmid=200000", "data.batch_size=64"};
+    start.settings = {"model.dmid=200000", "data.batch_size=64", "optimizer.learning_rate=1e-12"};
   };
   fault.check = [](const Run& run) { check_all_steps_or(run, "shared memory|/dev/shm"); };
   return fault;

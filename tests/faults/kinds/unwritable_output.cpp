@@ -27,7 +27,7 @@ std::vector<Fault> unwritable_output() {
   return {
       unwritable("standard output on a full disk", {"standard output.*no space left", {1}, 30},
                  [](Start& start) { start.output = "/dev/full"; }),
-      unwritable("standard error on a full disk, and a signal", {"", {1}, 30},
+      unwritable("standard output and error on a full disk", {"", {1}, 30},
                  [](Start& start) { start.output = start.errors = "/dev/full"; }),
       unwritable("closed standard output", {"standard output", {1, 2}, 30},
                  [](Start& start) { start.close_output = true; }),
