@@ -146,8 +146,9 @@ bool Watchdog::waits_for_debugger(const RunObservation& run) {
     waits = true;
     if (debugged_[i]) continue;
     debugged_[i] = true;
-    notices_.push_back(fmt::format("a debugger holds rank {} (process {}); the run waits for it without a deadline", i,
-                                   run.ranks[i].process.pid));
+    notices_.push_back(
+        fmt::format("rank {} (process {}) is held by a debugger; the run waits for it without a deadline", i,
+                    run.ranks[i].process.pid));
   }
   return waits;
 }

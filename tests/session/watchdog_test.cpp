@@ -234,7 +234,7 @@ void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
   QCOMPARE(scene.wait(500).first, -1.0);
   const std::vector<std::string> notices = scene.watchdog.take_notices();
   QCOMPARE(notices.size(), size_t{1});
-  QVERIFY(notices[0].find("a debugger holds rank 2 (process 102)") != std::string::npos);
+  QVERIFY(notices[0].find("rank 2 (process 102) is held by a debugger") != std::string::npos);
   scene.ranks[2].process_state = 'S';
   QVERIFY(!scene.look(501 * second));
   QVERIFY(!scene.look(519 * second));
@@ -300,7 +300,7 @@ void WatchdogTest::the_rank_that_others_wait_for_is_named_in_every_phase_data() 
   QTest::addColumn<int>("phase");
   QTest::addColumn<QString>("text");
   const std::pair<RankPhase, const char*> cases[] = {
-      {RankPhase::launching, "rank 2 has not been started by mpirun for 60 s"},
+      {RankPhase::launching, "rank 2 has not been started by mpirun for 20 s"},
       {RankPhase::starting, "rank 2 has been starting for 30 s"},
       {RankPhase::connecting, "rank 2 has been connecting to the other ranks (MPI_Init) for 60 s"},
       {RankPhase::planning, "rank 2 has been planning for 60 s"},
