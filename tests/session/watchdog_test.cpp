@@ -92,6 +92,7 @@ class WatchdogTest : public QObject {
   void a_failed_rank_is_named_once();
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
+  void an_mpirun_that_ended_its_ranks_is_to_blame();
   void a_failure_is_told_once();
   void a_debugger_is_told_of_once_and_waited_for();
   void a_process_that_cannot_be_seen_is_not_dead();
@@ -218,6 +219,16 @@ void WatchdogTest::an_end_before_all_have_finished_is_a_failure() {
   Scene scene;
   scene.end_all(RankState::finished);
   QVERIFY(scene.look(0, exited(1)));
+}
+
+void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
+  Scene scene;
+  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  QVERIFY(!scene.look(0));
+  auto failure = scene.look(second, exited(1));
+  QVERIFY(failure);
+  QCOMPARE(failure->rank, -1);
+  QCOMPARE(failure->message, std::string("mpirun ended with exit code 1 before every rank had finished"));
 }
 
 void WatchdogTest::a_failure_is_told_once() {
