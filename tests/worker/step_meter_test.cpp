@@ -34,9 +34,7 @@ void work(double milliseconds) {
   }
 }
 
-void rest(double milliseconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
-}
+void rest(double milliseconds) { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds)); }
 
 }  // namespace
 
