@@ -76,8 +76,8 @@ class StepMeterTest : public QObject {
     writer.set_plan(1, 3);
     StepMeter meter(plan, &writer);
     writer.begin_training_step(4);
-    meter.start();
     const int64_t before = monotonic_ns();
+    meter.start();
     for (int position = 0; position < 3; ++position) {
       meter.begin(position);
       rest(0.1);
