@@ -16,7 +16,7 @@ namespace {
 constexpr int most_slots = 1'000'000;
 constexpr size_t most_hosts = 65536;
 
-[[noreturn]] void refuse(std::string message, std::string where, std::string hint = "") {
+[[noreturn]] void refuse(std::string message, Place where, std::string hint = "") {
   throw Failure(Error{"bad_hosts", std::move(message), std::move(where), std::move(hint)});
 }
 
@@ -27,14 +27,14 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-int slots_of(std::string_view text, const std::string& where) {
+int slots_of(std::string_view text, const Place& where) {
   auto slots = number(text);
   if (!slots) refuse(fmt::format("'{}' is not a number of ranks", text), where, "a number from 1 on");
   return *slots;
 }
 
 // A launcher must not take a name for an option, nor a shell for anything else.
-void check_name(std::string_view name, const std::string& where) {
+void check_name(std::string_view name, const Place& where) {
   auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._-@").find(c) != std::string_view::npos;
   };
@@ -57,7 +57,7 @@ std::vector<std::string_view> pieces(std::string_view text, char separator) {
   return result;
 }
 
-void add(std::vector<HostSlots>& hosts, HostSlots host, const std::string& where) {
+void add(std::vector<HostSlots>& hosts, HostSlots host, const Place& where) {
   check_name(host.name, where);
   auto known = std::ranges::find(hosts, host.name, &HostSlots::name);
   if (known == hosts.end()) {
@@ -87,7 +87,7 @@ std::vector<std::string_view> words(std::string_view line) {
 void expand(std::string_view pattern, const std::string& prefix, std::vector<std::string>& names) {
   const size_t open = pattern.find('[');
   const size_t close = pattern.find(']', open == std::string_view::npos ? 0 : open);
-  const std::string where = "SLURM_JOB_NODELIST";
+  const Place where = at_name("SLURM_JOB_NODELIST");
   if (open == std::string_view::npos) {
     if (names.size() == most_hosts) refuse(fmt::format("more than {} hosts", most_hosts), where);
     names.push_back(prefix + std::string(pattern));
@@ -113,7 +113,7 @@ void expand(std::string_view pattern, const std::string& prefix, std::vector<std
 
 std::vector<int> expand_tasks(std::string_view text) {
   std::vector<int> tasks;
-  const std::string where = "SLURM_TASKS_PER_NODE";
+  const Place where = at_name("SLURM_TASKS_PER_NODE");
   for (std::string_view piece : pieces(text, ',')) {
     const size_t open = piece.find("(x");
     const bool repeated = open != std::string_view::npos && piece.ends_with(')');
@@ -130,7 +130,7 @@ std::vector<int> expand_tasks(std::string_view text) {
 
 std::vector<HostSlots> parse_host_list(std::string_view text) {
   std::vector<HostSlots> hosts;
-  const std::string where = "--hosts";
+  const Place where = at_argument("--hosts");
   for (std::string_view piece : pieces(text, ',')) {
     const size_t colon = piece.find(':');
     HostSlots host{std::string(piece.substr(0, colon)), std::nullopt};
@@ -144,7 +144,7 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
   std::vector<HostSlots> hosts;
   int line_number = 0;
   for (std::string_view line : pieces(text, '\n')) {
-    const std::string where = fmt::format("{}:{}", file, ++line_number);
+    const Place where = in_file(file, ++line_number);
     std::vector<std::string_view> parts = words(line.substr(0, line.find('#')));
     if (parts.empty()) continue;
     HostSlots host{std::string(parts[0]), std::nullopt};
@@ -159,7 +159,7 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
     }
     add(hosts, std::move(host), where);
   }
-  if (hosts.empty()) refuse("names no host", file);
+  if (hosts.empty()) refuse("names no host", in_file(file));
   return hosts;
 }
 
@@ -169,11 +169,11 @@ std::vector<HostSlots> parse_slurm_hosts(std::string_view nodes, std::string_vie
   const std::vector<int> slots = tasks.empty() ? std::vector<int>() : expand_tasks(tasks);
   if (!slots.empty() && slots.size() != names.size()) {
     refuse(fmt::format("SLURM_TASKS_PER_NODE speaks of {} hosts, SLURM_JOB_NODELIST of {}", slots.size(), names.size()),
-           "SLURM_TASKS_PER_NODE");
+           at_name("SLURM_TASKS_PER_NODE"));
   }
   std::vector<HostSlots> hosts;
   for (size_t i = 0; i < names.size(); ++i) {
-    add(hosts, {names[i], slots.empty() ? std::nullopt : std::optional(slots[i])}, "SLURM_JOB_NODELIST");
+    add(hosts, {names[i], slots.empty() ? std::nullopt : std::optional(slots[i])}, at_name("SLURM_JOB_NODELIST"));
   }
   return hosts;
 }
@@ -185,7 +185,7 @@ std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int r
     open += !host.ranks;
   }
   if (open == 0 && said < ranks) {
-    refuse(fmt::format("they take {} ranks, the mesh has {} devices", said, ranks), "hosts",
+    refuse(fmt::format("they take {} ranks, the mesh has {} devices", said, ranks), at_argument("--hosts"),
            "more ranks a host (NAME:N), or a smaller mesh");
   }
   std::vector<HostRanks> laid;

@@ -22,7 +22,7 @@ namespace shardscope {
 
 namespace {
 
-[[noreturn]] void refuse(std::string message, std::string where, std::string hint) {
+[[noreturn]] void refuse(std::string message, Place where, std::string hint) {
   throw Failure(Error{"bad_hosts", std::move(message), std::move(where), std::move(hint)});
 }
 
@@ -58,7 +58,7 @@ sockaddr_in resolve(const std::string& host) {
     if (one) ::freeaddrinfo(one);
   });
   if (error != 0) {
-    refuse(fmt::format("host '{}' is not known: {}", host, ::gai_strerror(error)), "hosts",
+    refuse(fmt::format("host '{}' is not known: {}", host, ::gai_strerror(error)), at_argument("--hosts"),
            "a name or address that this machine can reach, or --interface");
   }
   return *reinterpret_cast<const sockaddr_in*>(first->ai_addr);
@@ -79,7 +79,7 @@ std::string own_address_towards(const std::string& host, const std::string& inte
         [&](const ifaddrs& one) { return one.ifa_name == interface || text_of(address_of(one.ifa_addr)) == interface; },
         [](const ifaddrs& one) { return text_of(address_of(one.ifa_addr)); }, "");
     if (!found.empty()) return found;
-    refuse(fmt::format("this machine has no interface '{}' with an IPv4 address", interface), "--interface",
+    refuse(fmt::format("this machine has no interface '{}' with an IPv4 address", interface), at_argument("--interface"),
            "a name or an address that 'ip address' shows");
   }
   if (is_this_host(host)) return "127.0.0.1";
@@ -91,7 +91,7 @@ std::string own_address_towards(const std::string& host, const std::string& inte
                      ::getsockname(probe, reinterpret_cast<sockaddr*>(&here), &length) == 0;
   const std::string reason = std::strerror(errno);
   if (probe >= 0) ::close(probe);
-  if (!known) refuse(fmt::format("host '{}' cannot be reached: {}", host, reason), "hosts", "");
+  if (!known) refuse(fmt::format("host '{}' cannot be reached: {}", host, reason), at_argument("--hosts"), "");
   return text_of(here.sin_addr);
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t most_clients = 4096;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
-  throw Failure(Error{"host_socket", what, path, ""});
+  throw Failure(Error{"host_socket", what, in_file(path), ""});
 }
 
 sockaddr_un address_of(const std::string& path) {
