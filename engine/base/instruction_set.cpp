@@ -34,10 +34,15 @@ std::optional<InstructionSet> instruction_set(std::string_view name) {
   return static_cast<InstructionSet>(found - names.begin());
 }
 
+InstructionSet processor_instruction_set() {
+  static const InstructionSet all = detect();
+  return all;
+}
+
 InstructionSet machine_instruction_set() {
-  static const InstructionSet machine = detect();
   const char* told = std::getenv("SHARDSCOPE_INSTRUCTION_SET");
-  return std::min(machine, instruction_set(told ? told : "").value_or(machine));
+  const InstructionSet all = processor_instruction_set();
+  return std::min(all, instruction_set(told ? told : "").value_or(all));
 }
 
 void limit_instruction_set(InstructionSet most) {

@@ -16,7 +16,8 @@ inline constexpr int instruction_set_count = 5;
 std::string_view name(InstructionSet set);  // "x86-64-v3"; of other processors "baseline"
 std::optional<InstructionSet> instruction_set(std::string_view name);
 
-// The most that this machine has, or less where $SHARDSCOPE_INSTRUCTION_SET names less.
+// The most that this machine's processor has; and that, or less where $SHARDSCOPE_INSTRUCTION_SET names less.
+InstructionSet processor_instruction_set();
 InstructionSet machine_instruction_set();
 
 // What kernels use: the machine's, until it is limited. Limit it before any kernel is made.

@@ -11,6 +11,7 @@
 #include "engine/comm/mpi_world.h"
 #include "engine/compile/compile.h"
 #include "engine/session/processes.h"
+#include "engine/worker/common_instruction_set.h"
 #include "engine/worker/rank_exchange.h"
 
 namespace shardscope {
@@ -59,6 +60,8 @@ class RankProcess {
   }
 
   void train_plan(const Plan& plan, Communicator& ranks) {
+    const std::string instructions = agree_on_instruction_set(ranks);
+    if (!instructions.empty() && mpi_.rank() == 0) say(0, instructions.c_str());
     omp_set_num_threads(plan.profile.threads_per_rank(plan.mesh.device_count()));
     const int64_t bytes = rank_memory_bytes(plan);
     RankWorld world = make_world(ranks, bytes);
