@@ -198,8 +198,7 @@ class HostLinkTest : public QObject {
     QVERIFY_EXCEPTION_THROWN(pair.agent.send(HostFrameKind::report, std::string(HostLink::longest_frame + 1, 'x')),
                              Failure);
     const std::string long_one(HostLink::longest_frame / 2, 'x');
-    QVERIFY_EXCEPTION_THROWN(
-        for (int i = 0; i < 8; ++i) pair.agent.send(HostFrameKind::report, long_one), Failure);
+    QVERIFY_EXCEPTION_THROWN(for (int i = 0; i < 8; ++i) pair.agent.send(HostFrameKind::report, long_one), Failure);
   }
 
   void secrets_are_64_digits_and_never_the_same() {
