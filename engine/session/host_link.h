@@ -13,13 +13,13 @@ namespace shardscope {
 // What the starter of a run and the agent on one of its hosts say to each other. Payloads are JSON where no other
 // format is named.
 enum class HostFrameKind : uint8_t {
-  setup,    // starter: {"ranks": [numbers], "deadline_ns", "files": {NAME: text}}
-  ready,    // agent: it has done so
-  ping,     // starter, all the time, answered by the agent: signs of life; silence beyond a deadline is the end
+  setup,    // starter: {"ranks": [numbers], "world_size", "rank_bytes", "silence_ns", "files": {NAME: text}}
+  ready,    // agent: it has done so; {"cores", "memory_bytes", "instruction_set"}
+  ping,     // starter, again and again: how is it? agent: nothing is launched yet
+  report,   // agent, asked by a ping, and at the end: encode(HostReport)
   launch,   // starter: {"command"} for a shell, which starts the ranks
   output,   // agent: a line that the command wrote
   exited,   // agent: {"status"} of the command, as waitpid gives it
-  report,   // agent, all the time: encode(HostReport)
   stop,     // starter: ranks end after the step
   pause,    // starter: all processes of the run are stopped
   go_on,    // starter: and continued
