@@ -42,7 +42,9 @@ void HostArguments::add_to(CLI::App& command) {
   auto* named = command.add_option("--hosts", list, "hosts of the ranks, in order: h0:4,h1:4");
   auto* from_file = command.add_option("--hostfile", file, "the same from a file, as mpirun reads it: h0 slots=4");
   named->excludes(from_file);
-  command.add_option("--launcher", launcher, "runs a command on a host, called as LAUNCHER HOST COMMAND; else ssh, or srun")
+  command
+      .add_option("--launcher", launcher,
+                  "runs a command on a host, called as LAUNCHER HOST COMMAND; else ssh, or srun")
       ->envname("SHARDSCOPE_LAUNCHER");
   command.add_option("--interface", interface, "network of the run, by name or own address; else that to each host");
 }

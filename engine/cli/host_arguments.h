@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// Where the ranks of a run lie: --hosts, --hostfile and how hosts are reached. Without them, inside an allocation of Slurm
-// of more than one host, these; else this host alone.
+// Where the ranks of a run lie: --hosts, --hostfile and how hosts are reached. Without them, inside an allocation of
+// Slurm of more than one host, these; else this host alone.
 struct HostArguments {
   std::string list, file, launcher, interface;
 

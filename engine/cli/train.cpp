@@ -150,9 +150,8 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
     options.hosts->silence_ns = options.limits.host_ns;
-    options.hosts->command = [program, more = arguments.rank_arguments(), ranks = options.ranks](const MpirunHosts& hosts) {
-      return mpirun_command(program, hosts, ranks, more);
-    };
+    options.hosts->command = [program, more = arguments.rank_arguments(), ranks = options.ranks](
+                                 const MpirunHosts& hosts) { return mpirun_command(program, hosts, ranks, more); };
   }
   options.command = [program, more = arguments.rank_arguments(), ranks = options.ranks](const std::string& session) {
     return mpirun_command(program, session, ranks, more);
@@ -235,6 +234,12 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   return code == exit_ok && unwritable.stop_requested() ? exit_failed_run : code;
 }
 
+int ranks_of(const RunConfig& config) {
+  int ranks = 1;
+  for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
+  return ranks;
+}
+
 int train_command(const CommandLine& line, const TrainArguments& arguments) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE")) {
     if (!arguments.socket.empty()) {
@@ -243,7 +248,10 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  return start_ranks(compile(arguments.run_file.load(), arguments.profile()), arguments);
+  const RunConfig config = arguments.run_file.load();
+  DeviceProfile profile = arguments.profile();
+  profile.ranks_per_host = ranks_per_host(arguments.hosts.hosts(ranks_of(config)));
+  return start_ranks(compile(config, profile), arguments);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct DeviceProfile {
   double step_latency = 3e-6;                // starting one local op, s
   int64_t memory_bytes = int64_t{16} << 30;  // of the host, shared by its ranks
 
-  std::vector<int> ranks_per_host;           // of a run on several hosts of this kind, in order; empty: one has all
+  std::vector<int> ranks_per_host;  // of a run on several hosts of this kind, in order; empty: one has all
 
   // How many of `ranks` ranks share a host, at most.
   int ranks_on_host(int ranks) const;

@@ -100,7 +100,8 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Envi
   std::vector<char*> argument_pointers = pointers(argument_texts);
   std::vector<char*> environment_pointers = pointers(environment_texts);
   Pipe given(arguments.at(0)), output(arguments.at(0)), report(arguments.at(0));
-  if (::write(given.write, input.data(), input.size()) != static_cast<ssize_t>(input.size())) refuse(arguments[0], errno);
+  if (::write(given.write, input.data(), input.size()) != static_cast<ssize_t>(input.size()))
+    refuse(arguments[0], errno);
   int parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) refuse(arguments[0], errno);

@@ -9,9 +9,9 @@
 
 namespace shardscope {
 
-// A program started in its own process group, its input empty or a short text, its output and error joined in one pipe, with as many
-// open files as the system allows. It is killed when this object goes, and by the kernel when the thread that made it
-// dies in whatever way.
+// A program started in its own process group, its input empty or a short text, its output and error joined in one pipe,
+// with as many open files as the system allows. It is killed when this object goes, and by the kernel when the thread
+// that made it dies in whatever way.
 class ChildProcess {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;

@@ -66,7 +66,8 @@ int connect_to(const HostAgentOptions& options) {
   return socket;
 }
 
-// The system itself asks the starter's for signs of life, so that a starter that is merely stopped is not taken for lost.
+// The system itself asks the starter's for signs of life, so that a starter that is merely stopped is not taken for
+// lost.
 void lose_after(int socket, int64_t silence_ns) {
   const int on = 1, seconds = std::max(1, static_cast<int>(silence_ns / 1'000'000'000 / 4)), probes = 3;
   const auto milliseconds = static_cast<unsigned int>(silence_ns / 1'000'000);

@@ -14,9 +14,9 @@ struct HostAgentOptions {
 };
 
 // What the starter of a run has on each of its hosts: holds the session directory, starts there what Open MPI asks for
-// (its daemon, which starts the ranks), reads their telemetry and reports it, does what the starter says, and in the end
-// leaves nothing. It ends all and itself, too, when the starter has gone, or cannot be reached for the time that it has
-// set: so a host whose link goes down has ended its ranks when it comes back. Returns the exit code.
+// (its daemon, which starts the ranks), reads their telemetry and reports it, does what the starter says, and in the
+// end leaves nothing. It ends all and itself, too, when the starter has gone, or cannot be reached for the time that it
+// has set: so a host whose link goes down has ended its ranks when it comes back. Returns the exit code.
 int run_host_agent(const HostAgentOptions& options);
 
 }  // namespace shardscope

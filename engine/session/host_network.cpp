@@ -79,8 +79,8 @@ std::string own_address_towards(const std::string& host, const std::string& inte
         [&](const ifaddrs& one) { return one.ifa_name == interface || text_of(address_of(one.ifa_addr)) == interface; },
         [](const ifaddrs& one) { return text_of(address_of(one.ifa_addr)); }, "");
     if (!found.empty()) return found;
-    refuse(fmt::format("this machine has no interface '{}' with an IPv4 address", interface), at_argument("--interface"),
-           "a name or an address that 'ip address' shows");
+    refuse(fmt::format("this machine has no interface '{}' with an IPv4 address", interface),
+           at_argument("--interface"), "a name or an address that 'ip address' shows");
   }
   if (is_this_host(host)) return "127.0.0.1";
   const sockaddr_in there = resolve(host);

@@ -18,8 +18,8 @@ namespace shardscope {
 // In the environment of a rank: its session directory.
 inline constexpr const char* session_variable = "SHARDSCOPE_SESSION";
 
-// The ranks of one start on this host, and the program (mpirun, or its daemon) that starts them: what they print, how they are, and
-// their end, of which nothing is left.
+// The ranks of one start on this host, and the program (mpirun, or its daemon) that starts them: what they print, how
+// they are, and their end, of which nothing is left.
 class RankGroup {
  public:
   // Throws Failure (start_program).

@@ -32,7 +32,8 @@ constexpr size_t most_strangers = 64;
 constexpr int64_t stranger_ns = 5'000'000'000;  // to prove who it is
 constexpr int64_t ask_interval_ns = 100'000'000;
 constexpr int poll_ms = 20;
-constexpr std::string_view name_prefix = "run-host-";  // resolves nowhere, so that mpirun takes none for its own machine
+constexpr std::string_view name_prefix =
+    "run-host-";  // resolves nowhere, so that mpirun takes none for its own machine
 
 [[noreturn]] void refuse(const std::string& what, const std::string& where) {
   throw Failure(Error{"host_socket", what, where, ""});
@@ -60,8 +61,7 @@ void shift_failures(HostReport& report, int64_t offset_ns) {
 
 }  // namespace
 
-RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory,
-                   const Files& files)
+RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory, const Files& files)
     : options_(std::move(options)), shell_(session_directory + "/shell") {
   json named = json::object();
   for (const auto& [name, text] : files) named[name] = text;
@@ -71,7 +71,8 @@ RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory
   for (size_t i = 0; i < hosts_.size(); ++i) {
     hosts_[i].place = options_.hosts[i];
     hosts_[i].secret = new_host_secret();
-    launch(hosts_[i], static_cast<uint32_t>(i), listen_at(own_address_towards(hosts_[i].place.name, options_.interface)));
+    launch(hosts_[i], static_cast<uint32_t>(i),
+           listen_at(own_address_towards(hosts_[i].place.name, options_.interface)));
   }
 }
 
@@ -99,9 +100,9 @@ const RunHosts::Listener& RunHosts::listen_at(const std::string& address) {
 }
 
 void RunHosts::launch(Host& host, uint32_t number, const Listener& listener) {
-  const std::vector<std::string> agent = {options_.program, "host-agent", "--connect",
-                                          fmt::format("{}:{}", listener.address, listener.port), "--host",
-                                          std::to_string(number)};
+  const std::vector<std::string> agent = {options_.program, "host-agent",
+                                          "--connect",      fmt::format("{}:{}", listener.address, listener.port),
+                                          "--host",         std::to_string(number)};
   host.launcher = std::make_unique<ChildProcess>(launch_command(options_.launcher, host.place.name, agent),
                                                  ChildProcess::Environment{}, "", host.secret + "\n");
 }
@@ -209,7 +210,9 @@ void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
       news.reports.push_back(std::move(report));
       return;
     }
-    case HostFrameKind::output: news.lines.push_back({-1, fmt::format("{}: {}", host.place.name, frame.payload)}); return;
+    case HostFrameKind::output:
+      news.lines.push_back({-1, fmt::format("{}: {}", host.place.name, frame.payload)});
+      return;
     case HostFrameKind::exited:
       host.runs = false;
       shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())),
@@ -262,11 +265,11 @@ void RunHosts::ask(Host& host) {
 void RunHosts::take_in(Host& host, const json& machine, News& news) {
   host.ready = true;
   const int last = host.place.first_rank + host.place.ranks - 1;
-  news.lines.push_back({LogMessage::supervisor,
-                        fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name,
-                                    host.place.first_rank, last, machine.at("cores").get<int>(),
-                                    machine.at("memory_bytes").get<double>() / (1 << 30),
-                                    machine.at("instruction_set").get<std::string>())});
+  news.lines.push_back(
+      {LogMessage::supervisor,
+       fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name, host.place.first_rank, last,
+                   machine.at("cores").get<int>(), machine.at("memory_bytes").get<double>() / (1 << 30),
+                   machine.at("instruction_set").get<std::string>())});
 }
 
 void RunHosts::tell(HostFrameKind kind) {
@@ -302,7 +305,8 @@ void RunHosts::check_deadlines(News& news) {
     if (host.link && host.asked_ns && now_ns_ - *host.asked_ns > options_.silence_ns) {
       lose(host, fmt::format("does not answer (for {} s)", options_.silence_ns / 1'000'000'000), news);
     } else if (!host.ready && now_ns_ - started_ns_ > options_.start_ns) {
-      lose(host, fmt::format("its agent has not come within {} s{}", options_.start_ns / 1'000'000'000, said(host)), news);
+      lose(host, fmt::format("its agent has not come within {} s{}", options_.start_ns / 1'000'000'000, said(host)),
+           news);
     }
   }
 }
@@ -314,7 +318,8 @@ void RunHosts::lose(Host& host, const std::string& how, News& news) {
 }
 
 int RunHosts::world_size() const {
-  return std::accumulate(hosts_.begin(), hosts_.end(), 0, [](int sum, const Host& host) { return sum + host.place.ranks; });
+  return std::accumulate(hosts_.begin(), hosts_.end(), 0,
+                         [](int sum, const Host& host) { return sum + host.place.ranks; });
 }
 
 bool RunHosts::has_running() const { return std::ranges::any_of(hosts_, &Host::runs); }
@@ -350,9 +355,10 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
   }
   for (Host& host : hosts_) {
     if (is_left(host)) {
-      news.left.push_back(fmt::format("host {} cannot be reached: what still runs there ends by itself {} s after it "
-                                      "last heard of this run",
-                                      host.place.name, options_.silence_ns / 1'000'000'000));
+      news.left.push_back(
+          fmt::format("host {} cannot be reached: what still runs there ends by itself {} s after it "
+                      "last heard of this run",
+                      host.place.name, options_.silence_ns / 1'000'000'000));
     }
     host.ended = true;
     host.link.reset();

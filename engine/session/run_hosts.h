@@ -32,7 +32,7 @@ struct RunHostsOptions {
   int64_t rank_bytes = 0;             // that a rank wants of memory
   int64_t start_ns = 30'000'000'000;  // for all agents to come
   int64_t silence_ns = 10'000'000'000;
-  int64_t end_ns = 8'000'000'000;     // for their end
+  int64_t end_ns = 8'000'000'000;                                       // for their end
   std::function<std::vector<std::string>(const MpirunHosts&)> command;  // mpirun_command(), or a test's own
 };
 
@@ -45,8 +45,7 @@ class RunHosts {
 
   // Launches the agents. `files` are put into the session directory of each host. Throws Failure (bad_hosts,
   // start_program, host_socket).
-  RunHosts(RunHostsOptions options, const std::string& session_directory,
-           const Files& files);
+  RunHosts(RunHostsOptions options, const std::string& session_directory, const Files& files);
   ~RunHosts();  // ends all that can be reached
   RunHosts(const RunHosts&) = delete;
   RunHosts& operator=(const RunHosts&) = delete;
