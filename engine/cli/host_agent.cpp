@@ -1,5 +1,6 @@
 #include "engine/session/host_agent.h"
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <string>

@@ -33,15 +33,19 @@ std::string text_of(const std::string& path) {
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
+  return std::vector<std::string>(std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>());
 }
 
 }  // namespace
 
-void HostArguments::add_to(CLI::App& command) {
+void HostArguments::add_list_to(CLI::App& command) {
   auto* named = command.add_option("--hosts", list, "hosts of the ranks, in order: h0:4,h1:4");
   auto* from_file = command.add_option("--hostfile", file, "the same from a file, as mpirun reads it: h0 slots=4");
   named->excludes(from_file);
+}
+
+void HostArguments::add_to(CLI::App& command) {
+  add_list_to(command);
   command
       .add_option("--launcher", launcher,
                   "runs a command on a host, called as LAUNCHER HOST COMMAND; else ssh, or srun")
@@ -74,10 +78,11 @@ std::optional<RunHostsOptions> HostArguments::options(int ranks, const std::stri
   return options;
 }
 
-std::vector<int> ranks_per_host(const std::vector<HostRanks>& hosts) {
-  std::vector<int> ranks;
-  for (const HostRanks& host : hosts) ranks.push_back(host.ranks);
-  return ranks;
+DeviceProfile HostArguments::with_hosts(DeviceProfile profile, const RunConfig& config) const {
+  int ranks = 1;
+  for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
+  for (const HostRanks& host : hosts(ranks)) profile.ranks_per_host.push_back(host.ranks);
+  return profile;
 }
 
 }  // namespace shardscope

@@ -234,12 +234,6 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   return code == exit_ok && unwritable.stop_requested() ? exit_failed_run : code;
 }
 
-int ranks_of(const RunConfig& config) {
-  int ranks = 1;
-  for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
-  return ranks;
-}
-
 int train_command(const CommandLine& line, const TrainArguments& arguments) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE")) {
     if (!arguments.socket.empty()) {
@@ -249,9 +243,7 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     return be_a_rank(line, arguments);
   }
   const RunConfig config = arguments.run_file.load();
-  DeviceProfile profile = arguments.profile();
-  profile.ranks_per_host = ranks_per_host(arguments.hosts.hosts(ranks_of(config)));
-  return start_ranks(compile(config, profile), arguments);
+  return start_ranks(compile(config, arguments.hosts.with_hosts(arguments.profile(), config)), arguments);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ class HostAgent {
     setup.at("ranks").get_to(ranks_);
     directory_ = std::make_unique<SessionDirectory>();
     const std::string& path = directory_->path();
-    check_host_limits({path, static_cast<int>(ranks_.size()), setup.at("rank_bytes")});
+    check_host_limits({path, static_cast<int>(ranks_.size()), setup.at("rank_bytes").get<int64_t>()});
     lose_after(link_.socket(), setup.at("silence_ns"));
     control_ = Control::create(path);
     board_ = RankBoard::create(path, setup.at("world_size"));
