@@ -1,5 +1,7 @@
 #include "engine/session/host_agent.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -17,10 +19,17 @@ void add_host_agent(CLI::App& app, CommandLine& line) {
   command->group("");
   auto options = std::make_shared<HostAgentOptions>();
   auto starter = std::make_shared<std::string>();
-  command->add_option("--connect", *starter, "the starter: ADDRESS:PORT")->required();
-  command->add_option("--host", options->host, "the number of this host in the run")->required();
-  command->callback([&line, options, starter] {
-    line.action = [options, starter] {
+  auto stopped = std::make_shared<std::string>();
+  auto* connect = command->add_option("--connect", *starter, "the starter: ADDRESS:PORT");
+  command->add_option("--host", options->host, "the number of this host in the run");
+  command->add_option("--end", *stopped, "ends an agent that does not answer: PID:START")->excludes(connect);
+  command->callback([&line, options, starter, stopped] {
+    line.action = [options, starter, stopped] {
+      if (!stopped->empty()) {
+        ProcessId agent;
+        if (std::sscanf(stopped->c_str(), "%10d:%20" SCNu64, &agent.pid, &agent.start_time) != 2) return exit_bad_input;
+        return end_host_agent(agent);
+      }
       const size_t colon = starter->rfind(':');
       options->address = starter->substr(0, colon);
       options->port = colon == std::string::npos ? 0 : std::atoi(starter->c_str() + colon + 1);

@@ -25,6 +25,7 @@
 #include "engine/session/control.h"
 #include "engine/session/host_link.h"
 #include "engine/session/preflight.h"
+#include "engine/session/processes.h"
 #include "engine/session/rank_board.h"
 #include "engine/session/rank_group.h"
 #include "engine/session/session_directory.h"
@@ -109,6 +110,8 @@ class HostAgent {
     if (!group_) return {};
     std::vector<std::string> left = group_->end(ending_ns);
     tell_rest();
+    group_.reset();
+    directory_.reset();
     return left;
   }
 
@@ -165,7 +168,9 @@ class HostAgent {
       write_file(std::filesystem::path(path) / name, text.get<std::string>());
     }
     const DeviceProfile machine = standard_profile();
-    link_.send(HostFrameKind::ready, json{{"cores", static_cast<int>(machine.cores)},
+    link_.send(HostFrameKind::ready, json{{"pid", this_process().pid},
+                                          {"start_time", this_process().start_time},
+                                          {"cores", static_cast<int>(machine.cores)},
                                           {"memory_bytes", machine.memory_bytes},
                                           {"instruction_set", name(machine_instruction_set())}}
                                          .dump());
@@ -173,8 +178,9 @@ class HostAgent {
 
   void launch(const std::string& command) {
     if (!directory_ || group_) fail("nothing is to be launched now");
-    group_ = std::make_unique<RankGroup>(std::vector<std::string>{"/bin/sh", "-c", "exec " + command},
-                                         directory_->path(), ranks_);
+    const bool is_one = command.find(';') == std::string::npos;  // then it dies with this process
+    const std::vector<std::string> shell = {"/bin/sh", "-c", (is_one ? "exec " : "") + command};
+    group_ = std::make_unique<RankGroup>(shell, directory_->path(), ranks_);
   }
 
   void report() {
@@ -214,6 +220,20 @@ class HostAgent {
 };
 
 }  // namespace
+
+int end_host_agent(const ProcessId& agent) {
+  if (!is_alive(agent)) return 0;
+  std::vector<ProcessId> all = descendants(agent.pid);
+  all.push_back(agent);
+  for (const ProcessId& one : all) {
+    if (is_alive(one)) ::kill(one.pid, SIGKILL);
+  }
+  for (const int64_t start = monotonic_ns(); is_alive(agent) && monotonic_ns() - start < ending_ns;) {
+    ::poll(nullptr, 0, 10);
+  }
+  const SessionDirectory removes_abandoned_ones;
+  return is_alive(agent) ? 1 : 0;
+}
 
 int run_host_agent(const HostAgentOptions& options) {
   struct sigaction action {};

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/base/process.h"
+
 namespace shardscope {
 
 struct HostAgentOptions {
@@ -18,5 +20,9 @@ struct HostAgentOptions {
 // end leaves nothing. It ends all and itself, too, when the starter has gone, or cannot be reached for the time that it
 // has set: so a host whose link goes down has ended its ranks when it comes back. Returns the exit code.
 int run_host_agent(const HostAgentOptions& options);
+
+// Ends an agent of this host that does not answer (it is stopped) with all that it has started, and removes what it
+// leaves. Returns the exit code.
+int end_host_agent(const ProcessId& agent);
 
 }  // namespace shardscope

@@ -109,7 +109,7 @@ std::string network_of(const std::string& own_address) {
 std::vector<std::string> launch_command(const std::vector<std::string>& launcher, const std::string& host,
                                         const std::vector<std::string>& command) {
   const std::string text = shell_quoted(command);
-  if (launcher.empty() && is_this_host(host)) return {"/bin/sh", "-c", "exec " + text};
+  if (is_this_host(host)) return {"/bin/sh", "-c", "exec " + text};
   if (launcher.empty() && std::getenv("SLURM_JOB_ID")) {
     return {"srun", "--nodes=1", "--ntasks=1", "--overlap", "--nodelist", host, "/bin/sh", "-c", "exec " + text};
   }

@@ -17,8 +17,8 @@ std::string own_address_towards(const std::string& host, const std::string& inte
 // The network of an own address, "10.99.0.0/24".
 std::string network_of(const std::string& own_address);
 
-// What `launcher` must be called with, so that `host` runs `command` in a shell. An empty launcher is Slurm's inside of
-// an allocation, and else ssh.
+// What must be called so that `host` runs `command` in a shell: here a shell, elsewhere `launcher`. An empty launcher
+// is Slurm's inside of an allocation, and else ssh.
 std::vector<std::string> launch_command(const std::vector<std::string>& launcher, const std::string& host,
                                         const std::vector<std::string>& command);
 

@@ -31,6 +31,7 @@ using nlohmann::json;
 constexpr size_t most_strangers = 64;
 constexpr int64_t stranger_ns = 5'000'000'000;  // to prove who it is
 constexpr int64_t ask_interval_ns = 100'000'000;
+constexpr int64_t launcher_ns = 4'000'000'000;
 constexpr int poll_ms = 20;
 constexpr std::string_view name_prefix =
     "run-host-";  // resolves nowhere, so that mpirun takes none for its own machine
@@ -264,6 +265,7 @@ void RunHosts::ask(Host& host) {
 
 void RunHosts::take_in(Host& host, const json& machine, News& news) {
   host.ready = true;
+  host.agent = {machine.at("pid"), machine.at("start_time")};
   const int last = host.place.first_rank + host.place.ranks - 1;
   news.lines.push_back(
       {LogMessage::supervisor,
@@ -345,25 +347,40 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
   News news;
   failed_ = true;
   tell(HostFrameKind::end);
-  auto is_left = [](const Host& host) { return host.link && !host.ended; };
-  for (const int64_t start = monotonic_ns();
-       std::ranges::any_of(hosts_, is_left) && monotonic_ns() - start < patience_ns;) {
-    std::vector<pollfd> entries;
-    add_poll_entries(entries);
-    ::poll(entries.data(), entries.size(), poll_ms);
-    for (Host& host : hosts_) hear(host, news);
-  }
-  for (Host& host : hosts_) {
-    if (is_left(host)) {
-      news.left.push_back(
-          fmt::format("host {} cannot be reached: what still runs there ends by itself {} s after it "
-                      "last heard of this run",
-                      host.place.name, options_.silence_ns / 1'000'000'000));
+  const int64_t deadline = monotonic_ns() + patience_ns;
+  auto await = [&](const auto& is_awaited) {
+    while (std::ranges::any_of(hosts_, is_awaited) && monotonic_ns() < deadline) {
+      std::vector<pollfd> entries;
+      add_poll_entries(entries);
+      ::poll(entries.data(), entries.size(), poll_ms);
+      for (Host& host : hosts_) hear(host, news);
     }
+  };
+  await([](const Host& host) { return host.link && !host.ended; });
+  await([](Host& host) { return host.ended && !host.launcher->wait_status(); });
+  for (Host& host : hosts_) {
+    if (!host.ended && host.agent.pid != 0 && patience_ns > 0) end_by_launcher(host, news);
     host.ended = true;
     host.link.reset();
   }
   return news;
+}
+
+// An agent that does not answer may be stopped on a host that can be reached all the same.
+void RunHosts::end_by_launcher(const Host& host, News& news) {
+  const std::vector<std::string> command = {options_.program, "host-agent", "--end",
+                                            fmt::format("{}:{}", host.agent.pid, host.agent.start_time)};
+  ChildProcess launcher(launch_command(options_.launcher, host.place.name, command), {});
+  std::optional<int> status;
+  for (const int64_t start = monotonic_ns(); !status && monotonic_ns() - start < launcher_ns;) {
+    ::poll(nullptr, 0, poll_ms);
+    status = launcher.wait_status();
+  }
+  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
+  news.left.push_back(
+      fmt::format("host {} cannot be reached: what still runs there ends by itself {} s after it last "
+                  "heard of this run",
+                  host.place.name, options_.silence_ns / 1'000'000'000));
 }
 
 }  // namespace shardscope

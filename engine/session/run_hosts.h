@@ -82,6 +82,7 @@ class RunHosts {
     LineBuffer launcher_lines{65536};
     std::string last_words;  // of the launcher
     std::optional<HostLink> link;
+    ProcessId agent;  // there
     bool ready = false;
     bool ended = false;
     int64_t offset_ns = std::numeric_limits<int64_t>::max();  // from its clock to ours: the least seen
@@ -112,6 +113,7 @@ class RunHosts {
   void ask(Host& host);
   void launch_ranks(Host& host, const std::string& command);
   int world_size() const;
+  void end_by_launcher(const Host& host, News& news);
   void take_shell_requests();
   void check_deadlines(News& news);
   void lose(Host& host, const std::string& how, News& news);

@@ -4,7 +4,8 @@
 #
 #   hosts.sh make PREFIX COUNT      hosts PREFIXh0, PREFIXh1 ... (PREFIX: a letter and a number below 10,000), joined by a bridge
 #   hosts.sh on HOST COMMAND...     runs a command there
-#   hosts.sh launch HOST COMMAND    the same for a launcher of shardrun, which passes one text for a shell
+#   hosts.sh launch HOST COMMAND    the same for a launcher of shardrun, which passes one text for a shell; fails, as ssh
+#                                   would, while the cable is down
 #   hosts.sh link HOST up|down      its cable
 #   hosts.sh processes HOST         their numbers
 #   hosts.sh remove PREFIX COUNT    ends what still runs there, and removes them
@@ -62,7 +63,11 @@ shift
 case $command in
   make) make "$@" ;;
   on) on "$@" ;;
-  launch) host=$1; shift; on "$host" bash -c "$*" ;;
+  launch)
+    host=$1
+    shift
+    [[ $(ip netns exec "$host" cat /sys/class/net/eth0/operstate) == up ]] || { echo "$host: no route" >&2; exit 255; }
+    on "$host" bash -c "exec $*" ;;
   link) ip link set "${1/h/c}" "$2" ;;
   processes) ip netns pids "$1" ;;
   remove) remove "$@" ;;
