@@ -81,7 +81,7 @@ std::optional<RunHostsOptions> HostArguments::options(int ranks, const std::stri
 DeviceProfile HostArguments::with_hosts(DeviceProfile profile, const RunConfig& config) const {
   int ranks = 1;
   for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
-  for (const HostRanks& host : hosts(ranks)) profile.ranks_per_host.push_back(host.ranks);
+  profile.ranks_per_host = ranks_per_host(hosts(ranks));
   return profile;
 }
 

@@ -1,7 +1,7 @@
 #include <QtTest>
 
 #include "engine/base/error.h"
-#include "engine/session/host_list.h"
+#include "engine/config/host_list.h"
 
 using namespace shardscope;
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/place.h"
+
 namespace shardscope {
 
 // A host of a run, as a person names it, and how many ranks it takes.
@@ -14,8 +16,8 @@ struct HostSlots {
   bool operator==(const HostSlots&) const = default;
 };
 
-// "h0:4,h1:4" or "h0,h1"; the names as the launcher (ssh) takes them. Throws Failure (bad_hosts).
-std::vector<HostSlots> parse_host_list(std::string_view text);
+// "h0:4,h1:4" or "h0,h1"; the names as the launcher (ssh) takes them. Throws Failure (bad_hosts) at `place`.
+std::vector<HostSlots> parse_host_list(std::string_view text, const Place& place = at_argument("--hosts"));
 // Open MPI's format: a host a line, "h0 slots=4 max_slots=8", comments after '#'. A name that comes again adds to its
 // slots. Throws Failure (bad_hosts) with FILE:line.
 std::vector<HostSlots> parse_host_file(std::string_view text, const std::string& file);
@@ -32,7 +34,9 @@ struct HostRanks {
 };
 
 // Lays the ranks of a run over hosts in their order, as many as each takes; hosts that get none are left out. Throws
-// Failure (bad_hosts) when they take fewer, with the numbers.
-std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int ranks);
+// Failure (bad_hosts) at `place` when they take fewer, with the numbers.
+std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int ranks,
+                                      const Place& place = at_argument("--hosts"));
+std::vector<int> ranks_per_host(const std::vector<HostRanks>& hosts);
 
 }  // namespace shardscope

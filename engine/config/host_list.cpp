@@ -1,4 +1,4 @@
-#include "engine/session/host_list.h"
+#include "engine/config/host_list.h"
 
 #include <fmt/format.h>
 
@@ -128,9 +128,8 @@ std::vector<int> expand_tasks(std::string_view text) {
 
 }  // namespace
 
-std::vector<HostSlots> parse_host_list(std::string_view text) {
+std::vector<HostSlots> parse_host_list(std::string_view text, const Place& where) {
   std::vector<HostSlots> hosts;
-  const Place where = at_argument("--hosts");
   for (std::string_view piece : pieces(text, ',')) {
     const size_t colon = piece.find(':');
     HostSlots host{std::string(piece.substr(0, colon)), std::nullopt};
@@ -178,14 +177,14 @@ std::vector<HostSlots> parse_slurm_hosts(std::string_view nodes, std::string_vie
   return hosts;
 }
 
-std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int ranks) {
+std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int ranks, const Place& place) {
   int64_t said = 0, open = 0;
   for (const HostSlots& host : hosts) {
     said += host.ranks.value_or(0);
     open += !host.ranks;
   }
   if (open == 0 && said < ranks) {
-    refuse(fmt::format("they take {} ranks, the mesh has {} devices", said, ranks), at_argument("--hosts"),
+    refuse(fmt::format("they take {} ranks, the mesh has {} devices", said, ranks), place,
            "more ranks a host (NAME:N), or a smaller mesh");
   }
   std::vector<HostRanks> laid;
@@ -203,6 +202,12 @@ std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int r
     next += here;
   }
   return laid;
+}
+
+std::vector<int> ranks_per_host(const std::vector<HostRanks>& hosts) {
+  std::vector<int> ranks;
+  for (const HostRanks& host : hosts) ranks.push_back(host.ranks);
+  return ranks;
 }
 
 }  // namespace shardscope
