@@ -268,7 +268,8 @@ void add_train(CLI::App& app, CommandLine& line) {
   command
       ->add_option("--deadline", arguments->deadlines,
                    "how long a phase of the run may take: " + fmt::format("{}", fmt::join(deadline_names(), ", ")))
-      ->type_name("NAME=SECONDS");
+      ->type_name("NAME=SECONDS")
+      ->allow_extra_args(false);
   command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
   command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
       ->check(CLI::NonNegativeNumber);

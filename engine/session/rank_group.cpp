@@ -21,6 +21,7 @@ namespace shardscope {
 namespace {
 
 constexpr int64_t scan_interval_ns = 250'000'000;
+constexpr int64_t ending_ns = 2'000'000'000;
 const std::string mark_name = session_variable;
 
 ProcessId identify(int pid) {
@@ -43,7 +44,7 @@ RankGroup::RankGroup(const std::vector<std::string>& command, const std::string&
       tree_(identify(child_.pid()), mark_name + "=" + session_directory),
       observer_(session_directory, std::move(ranks)) {}
 
-RankGroup::~RankGroup() { end(0); }
+RankGroup::~RankGroup() { end(ending_ns); }
 
 void RankGroup::add_poll_entries(std::vector<pollfd>& entries) const {
   if (output_open_) entries.push_back({child_.output(), POLLIN, 0});

@@ -9,6 +9,7 @@
 
 #include "engine/session/child_process.h"
 #include "engine/session/host_observer.h"
+#include "engine/session/messages.h"
 #include "engine/session/mpirun.h"
 #include "engine/session/process_tree.h"
 #include "engine/session/run_cgroup.h"

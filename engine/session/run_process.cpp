@@ -68,7 +68,8 @@ RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message
   on_message_ = on_message;
   do {
     run_once();
-  } while (over_ && !history_.failure() && !kill_asked_);
+    if (over_) heed_interrupts();
+  } while (over_ && !history_.failure() && !interrupted_ns_ && !kill_asked_);
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
   flush_watchers();

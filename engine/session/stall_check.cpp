@@ -51,7 +51,7 @@ std::optional<FailureMessage> StallCheck::look(std::span<const RankSight> ranks,
   for (int other = 0; other < static_cast<int>(ranks.size()); ++other) {
     if (other != rank && !has_finished(ranks[other])) waiting.push_back(other);
   }
-  std::string text = fmt::format("rank {} {} for {:.3g} s", rank, doing(phase, sight.process.pid != 0),
+  std::string text = fmt::format("rank {} {} for {:g} s", rank, doing(phase, sight.process.pid != 0),
                                  static_cast<double>(limit) * 1e-9);
   if (phase == RankPhase::training) text += place_of(sight, plan_steps_);
   text += state_text(sight.process_state);
