@@ -50,8 +50,7 @@ void PeerTable::check_signatures(const CollectiveCall& call, size_t parity) cons
                             " parts) where rank " + std::to_string(world_rank(other)) + " called " +
                             std::string(name(static_cast<StepKind>(theirs.kind))) + " (" +
                             std::to_string(theirs.part_count) + " parts), or their shapes differ",
-                        on_rank(world_rank()),
-                        "every member of a group makes the same calls in the same order"});
+                        on_rank(world_rank()), "every member of a group makes the same calls in the same order"});
   }
 }
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/config/host_list.h"
 #include "engine/session/child_process.h"
 #include "engine/session/host_link.h"
-#include "engine/config/host_list.h"
 #include "engine/session/host_report.h"
 #include "engine/session/messages.h"
 #include "engine/session/mpirun.h"
