@@ -20,6 +20,7 @@
 
 #include "engine/base/error.h"
 #include "engine/session/host_network.h"
+#include "engine/session/processes.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -214,11 +215,7 @@ void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
     case HostFrameKind::output:
       news.lines.push_back({-1, fmt::format("{}: {}", host.place.name, frame.payload)});
       return;
-    case HostFrameKind::exited:
-      host.runs = false;
-      shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())),
-                    exit_code_of(json::parse(frame.payload).at("status")));
-      return;
+    case HostFrameKind::exited: return take_exit(host, json::parse(frame.payload).at("status"), news);
     case HostFrameKind::ended:
       for (const json& text : json::parse(frame.payload).at("left")) {
         news.left.push_back(fmt::format("host {}: {}", host.place.name, text.get<std::string>()));
@@ -261,6 +258,14 @@ void RunHosts::ask(Host& host) {
     host.link->write();
   } catch (const Failure&) {  // that it is lost is noticed where it is heard
   }
+}
+
+void RunHosts::take_exit(Host& host, int wait_status, News& news) {
+  host.runs = false;
+  if (WIFSIGNALED(wait_status)) {
+    lose(host, "Open MPI's daemon was killed by " + signal_name(WTERMSIG(wait_status)), news);
+  }
+  shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())), exit_code_of(wait_status));
 }
 
 void RunHosts::take_in(Host& host, const json& machine, News& news) {

@@ -110,6 +110,7 @@ class RunHosts {
   void heed(Host& host, const HostFrame& frame, News& news);
   void read_launcher(Host& host, News& news);
   void take_in(Host& host, const nlohmann::json& machine, News& news);
+  void take_exit(Host& host, int wait_status, News& news);
   void ask(Host& host);
   void launch_ranks(Host& host, const std::string& command);
   int world_size() const;

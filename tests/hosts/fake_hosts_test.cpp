@@ -55,7 +55,8 @@ class FakeHostsTest : public QObject {
     QTest::addColumn<QString>("words");
     QTest::newRow("rank killed") << "rank" << SIGKILL << "rank \\d was killed by SIGKILL";
     QTest::newRow("rank stopped") << "rank" << SIGSTOP << "rank \\d .*SIGSTOP";
-    QTest::newRow("daemon killed") << "orted" << SIGKILL << ".";
+    QTest::newRow("daemon killed") << "orted" << SIGKILL
+                                   << "host b \\(ranks 4 to 7\\): Open MPI's daemon was killed by SIGKILL";
     QTest::newRow("agent killed") << "agent" << SIGKILL << "host b \\(ranks 4 to 7\\): its agent";
     QTest::newRow("agent stopped") << "agent" << SIGSTOP << "host b \\(ranks 4 to 7\\): does not answer \\(for 3 s\\)";
   }
