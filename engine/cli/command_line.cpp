@@ -21,6 +21,8 @@ int run_command_line(int argc, char** argv) {
   add_train(app, line);
   add_calibrate(app, line);
   add_rank(app, line);
+  add_host_agent(app, line);
+  add_remote_shell(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -23,6 +23,8 @@ void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
 void add_calibrate(CLI::App& app, CommandLine& line);
 void add_rank(CLI::App& app, CommandLine& line);
+void add_host_agent(CLI::App& app, CommandLine& line);
+void add_remote_shell(CLI::App& app, CommandLine& line);
 
 // shardrun. Errors go to standard error, one a line.
 int run_command_line(int argc, char** argv);

@@ -4,6 +4,7 @@
 
 #include "engine/cli/plan_report.h"
 #include "engine/config/write.h"
+#include "engine/plan/host_groups.h"
 
 namespace shardscope {
 
@@ -39,6 +40,7 @@ Json collectives(const Plan& plan) {
                     {"kind", text_of(name(step.kind))},
                     {"axes", axis_names(plan, step.axes)},
                     {"group_size", step.group_size},
+                    {"group_hosts", hosts_of_group(plan, step)},
                     {"bytes", step.payload_bytes},
                     {"wire_bytes", step.wire_bytes},
                     {"count", 1},

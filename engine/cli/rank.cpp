@@ -2,6 +2,7 @@
 
 #include "engine/cli/command_line.h"
 #include "engine/config/parse.h"
+#include "engine/session/rank_group.h"
 #include "engine/worker/mpi_worker.h"
 
 namespace shardscope {
@@ -10,7 +11,7 @@ void add_rank(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("rank", "One rank of a training that this program has started");
   command->group("");
   auto session = std::make_shared<std::string>();
-  command->add_option("--session", *session, "session directory")->required();
+  command->add_option("--session", *session, "session directory")->envname(session_variable)->required();
   auto parameters = std::make_shared<std::string>();
   command->add_option("--parameters", *parameters, "file into which the ranks write the parameters at the end");
   auto keep_going = std::make_shared<bool>(false);

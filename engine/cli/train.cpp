@@ -14,6 +14,7 @@
 
 #include "engine/base/error.h"
 #include "engine/cli/command_line.h"
+#include "engine/cli/host_arguments.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/trained_output.h"
 #include "engine/cli/training_lines.h"
@@ -30,6 +31,7 @@ namespace {
 
 struct TrainArguments {
   RunFileArguments run_file;
+  HostArguments hosts;
   std::string jsonl;
   TrainedPaths trained;
   std::string socket;
@@ -144,6 +146,13 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   options.metrics = metric_names(plan.metrics);
   for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  options.hosts = arguments.hosts.options(options.ranks, program);
+  if (options.hosts) {
+    options.hosts->rank_bytes = options.rank_bytes;
+    options.hosts->silence_ns = options.limits.host_ns;
+    options.hosts->command = [program, more = arguments.rank_arguments(), ranks = options.ranks](
+                                 const MpirunHosts& hosts) { return mpirun_command(program, hosts, ranks, more); };
+  }
   options.command = [program, more = arguments.rank_arguments(), ranks = options.ranks](const std::string& session) {
     return mpirun_command(program, session, ranks, more);
   };
@@ -233,7 +242,8 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  return start_ranks(compile(arguments.run_file.load(), arguments.profile()), arguments);
+  const RunConfig config = arguments.run_file.load();
+  return start_ranks(compile(config, arguments.hosts.with_hosts(arguments.profile(), config)), arguments);
 }
 
 }  // namespace
@@ -263,6 +273,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
   command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
       ->check(CLI::NonNegativeNumber);
+  arguments->hosts.add_to(*command);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

@@ -29,7 +29,7 @@ std::vector<Metric> metrics(const Graph& graph, const Lowered& lowered) {
 // Bytes that a device may hold: what the run file says, else the rank's share of the host's memory.
 int64_t memory_limit(const RunConfig& config, const DeviceProfile& profile, int ranks) {
   if (config.sharding.memory_limit_mib) return *config.sharding.memory_limit_mib << 20;
-  return profile.memory_bytes / ranks;
+  return profile.memory_bytes / profile.ranks_on_host(ranks);
 }
 
 std::vector<Error> model_notes(const RunConfig& config) {

@@ -101,7 +101,7 @@ std::string bf16_products(const Plan& plan) {
 
 std::vector<Error> warnings(const Plan& plan) {
   std::vector<Error> list;
-  int64_t host_bytes = plan.totals.memory_total * plan.mesh.device_count();
+  int64_t host_bytes = plan.totals.memory_total * plan.profile.ranks_on_host(plan.mesh.device_count());
   if (host_bytes > plan.profile.memory_bytes) {
     list.push_back({"memory",
                     fmt::format("the ranks need {} MiB together, the host has {} MiB", host_bytes >> 20,

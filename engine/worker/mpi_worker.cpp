@@ -12,6 +12,7 @@
 #include "engine/comm/mpi_world.h"
 #include "engine/compile/compile.h"
 #include "engine/session/rank_seat.h"
+#include "engine/worker/common_instruction_set.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/shared_text.h"
 
@@ -63,6 +64,8 @@ class RankProcess {
   }
 
   void train_plan(const Plan& plan, Communicator& ranks) {
+    const std::string instructions = agree_on_instruction_set(ranks);
+    if (!instructions.empty() && mpi_.rank() == 0) say(0, instructions.c_str());
     omp_set_num_threads(plan.profile.threads_per_rank(plan.mesh.device_count()));
     seat_.enter(RankPhase::allocating);
     const int64_t bytes = rank_memory_bytes(plan);

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QSettings>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
@@ -12,6 +13,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/planning/chosen_hosts.h"
 
 namespace shardscope {
 namespace {
@@ -23,6 +25,8 @@ QString readable(const std::string& name) {
   text[0] = text[0].toUpper();
   return text;
 }
+
+constexpr const char* hosts_key = "run/hosts";
 
 // Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
 constexpr double largest_whole = 9007199254740992.0;
@@ -62,6 +66,7 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
   layout->addWidget(area);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
+  choose_hosts(QSettings().value(hosts_key).toString().toStdString());
   rebuild();
 }
 
@@ -99,6 +104,12 @@ void SettingsPanel::rebuild() {
   deterministic->setChecked(config.deterministic);
   connect(deterministic, &QCheckBox::toggled, this, [this](bool on) { set_deterministic(workspace_.document, on); });
   add_field(tr("Deterministic"), "deterministic", deterministic, tr("On: dropout does nothing."));
+
+  auto* hosts = new QLineEdit(QString::fromStdString(chosen_hosts()), body_);
+  hosts->setPlaceholderText(tr("this host"));
+  connect(hosts, &QLineEdit::editingFinished, this, [this, hosts] { take_hosts(hosts->text().trimmed()); });
+  add_field(tr("Hosts"), "hosts", hosts,
+            tr("Hosts of the ranks, in order, as h0:4,h1:4; reached by ssh. Of this program, not of the run file."));
 
   add_group(OptionGroup::optimizer, tr("Optimizer"));
   add_group(OptionGroup::data, tr("Data"));
@@ -162,6 +173,13 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
   });
   connect(line, &QLineEdit::editingFinished, this, [this] { show_config(); });
   return line;
+}
+
+void SettingsPanel::take_hosts(const QString& list) {
+  if (list.toStdString() == chosen_hosts()) return;
+  choose_hosts(list.toStdString());
+  QSettings().setValue(hosts_key, list);
+  workspace_.planner.request(workspace_.document.shared_config());
 }
 
 void SettingsPanel::show_config() {

@@ -22,6 +22,7 @@ class SettingsPanel : public QWidget {
  private:
   void show_config();
   void show_errors();
+  void take_hosts(const QString& list);
   void rebuild();
   void add_title(const QString& title);
   void add_group(OptionGroup group, const QString& title);

@@ -8,6 +8,7 @@
 
 #include "engine/config/write.h"
 #include "gui/document/text.h"
+#include "gui/planning/chosen_hosts.h"
 
 namespace shardscope {
 namespace {
@@ -95,6 +96,7 @@ void RunControl::start(std::shared_ptr<const Plan> plan) {
     return fail(QString::fromUtf8(failure.what()));
   }
   QStringList arguments{"train", file, "--profile", profile, "--socket", socket_path_};
+  if (!plan_->profile.ranks_per_host.empty()) arguments << "--hosts" << QString::fromStdString(chosen_hosts());
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
   process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/adam.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -24,7 +24,7 @@ struct State {
   float* nu;
 };
 
-SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
+constexpr auto update = vector_versions([](State s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     const float g = s.gradient[i];
@@ -35,7 +35,7 @@ SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, Rate 
     const float step = (mu / first.correction) / (std::sqrt(nu / second.correction) + r.eps);
     s.parameter[i] -= r.rate * (step + r.decay * s.parameter[i]);
   }
-}
+});
 
 class AdamKernel : public Kernel {
  public:

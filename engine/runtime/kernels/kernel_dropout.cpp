@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/dropout_mask.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -11,14 +11,14 @@ namespace shardscope {
 
 namespace {
 
-template <class T>
-SHARDSCOPE_KERNEL_CLONES void keep(const T* x, const uint8_t* kept, float probability, int64_t count, T* y) {
+constexpr auto keep =
+    vector_versions([]<class T>(const T* x, const uint8_t* kept, float probability, int64_t count, T* y) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    const float scaled = load(x[i]) / probability;
-    store(kept[i] ? scaled : 0.0f, y[i]);
-  }
-}
+      for (int64_t i = 0; i < count; ++i) {
+        const float scaled = load(x[i]) / probability;
+        store(kept[i] ? scaled : 0.0f, y[i]);
+      }
+    });
 
 template <class T>
 class DropoutKernel : public Kernel {

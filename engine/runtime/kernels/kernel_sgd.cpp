@@ -1,4 +1,4 @@
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/sgd.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -11,15 +11,15 @@ struct Rates {
   float learning_rate, decay, fresh;
 };
 
-SHARDSCOPE_KERNEL_CLONES void update(float* parameter, const float* gradient, float* momentum, Rates rates,
-                                     int64_t begin, int64_t end) {
+constexpr auto update = vector_versions(
+    [](float* parameter, const float* gradient, float* momentum, Rates rates, int64_t begin, int64_t end) {
 #pragma omp simd
-  for (int64_t i = begin; i < end; ++i) {
-    const float next = rates.decay * momentum[i] + rates.fresh * gradient[i];
-    momentum[i] = next;
-    parameter[i] -= rates.learning_rate * next;
-  }
-}
+      for (int64_t i = begin; i < end; ++i) {
+        const float next = rates.decay * momentum[i] + rates.fresh * gradient[i];
+        momentum[i] = next;
+        parameter[i] -= rates.learning_rate * next;
+      }
+    });
 
 class SgdKernel : public Kernel {
  public:
