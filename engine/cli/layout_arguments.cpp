@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/base/error.h"
+#include "engine/config/read_specs.h"
 
 namespace shardscope {
 
@@ -34,17 +33,9 @@ std::optional<Integer> integer(const std::string& text) {
   throw Failure(Error{"bad_argument", message, at_argument(argument), hint});
 }
 
-std::vector<std::string> dimension_axes(const nlohmann::json& entry) {
-  constexpr const char* form = "an axis name, a list of axis names, or null for each dimension";
-  if (entry.is_null()) return {};
-  if (entry.is_string()) return {entry.get<std::string>()};
-  if (!entry.is_array()) refuse(fmt::format("{} is no dimension of a spec", entry.dump()), "--spec", form);
-  std::vector<std::string> axes;
-  for (const nlohmann::json& axis : entry) {
-    if (!axis.is_string()) refuse(fmt::format("{} is no axis name", axis.dump()), "--spec", form);
-    axes.push_back(axis.get<std::string>());
-  }
-  return axes;
+[[noreturn]] void rethrow_at(const char* argument, std::vector<Error> errors) {
+  for (Error& error : errors) error.place.argument = argument;
+  throw Failure(std::move(errors));
 }
 
 }  // namespace
@@ -63,19 +54,23 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
     if (!device) refuse(fmt::format("'{}' is no device number", part), "--devices", "numbers as in 0,2,1,3");
     order.push_back(*device);
   }
-  return Mesh(parsed, order);
+  try {
+    return Mesh(parsed, order);
+  } catch (const Failure& failure) {
+    rethrow_at(lies_in(failure.errors()[0].place.path, "mesh.devices") ? "--devices" : "--mesh", failure.errors());
+  }
 }
 
 PartitionSpec parse_spec_argument(const std::string& json) {
-  nlohmann::json parsed;
-  try {
-    parsed = nlohmann::json::parse(json);
-  } catch (const nlohmann::json::exception&) {
-    refuse(fmt::format("{} is not JSON", json), "--spec", R"(as in '[["data","model"],null]')");
-  }
-  if (!parsed.is_array()) refuse("a spec is a list", "--spec", R"(as in '[["data","model"],null]')");
+  std::vector<Error> errors;
+  FaultList faults("", errors);
   PartitionSpec spec;
-  for (const nlohmann::json& entry : parsed) spec.dims.push_back(dimension_axes(entry));
+  try {
+    spec = read_spec(read_json(json, ""), "", faults);
+  } catch (const Failure& failure) {
+    errors = failure.errors();
+  }
+  if (!errors.empty()) rethrow_at("--spec", errors);
   return spec;
 }
 

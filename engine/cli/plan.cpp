@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/run_file_arguments.h"
@@ -20,7 +19,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
   command->callback([&line, arguments, as_json, steps] {
     line.action = [arguments, as_json, steps] {
       Plan plan = compile(arguments->load(), host_profile());
-      fmt::print("{}", *as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
+      print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
       return exit_ok;
     };
   });
