@@ -33,11 +33,6 @@ std::optional<Integer> integer(const std::string& text) {
   throw Failure(Error{"bad_argument", message, at_argument(argument), hint});
 }
 
-[[noreturn]] void rethrow_at(const char* argument, std::vector<Error> errors) {
-  for (Error& error : errors) error.place.argument = argument;
-  throw Failure(std::move(errors));
-}
-
 }  // namespace
 
 Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
@@ -57,7 +52,11 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
   try {
     return Mesh(parsed, order);
   } catch (const Failure& failure) {
-    rethrow_at(lies_in(failure.errors()[0].place.path, "mesh.devices") ? "--devices" : "--mesh", failure.errors());
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) {
+      error.place = at_argument(lies_in(error.place.path, "mesh.devices") ? "--devices" : "--mesh");
+    }
+    throw Failure(errors);
   }
 }
 
@@ -70,7 +69,8 @@ PartitionSpec parse_spec_argument(const std::string& json) {
   } catch (const Failure& failure) {
     errors = failure.errors();
   }
-  if (!errors.empty()) rethrow_at("--spec", errors);
+  for (Error& error : errors) error.place.argument = "--spec";
+  if (!errors.empty()) throw Failure(std::move(errors));
   return spec;
 }
 
