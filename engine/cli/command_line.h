@@ -26,7 +26,8 @@ void add_rank(CLI::App& app, CommandLine& line);
 void add_host_agent(CLI::App& app, CommandLine& line);
 void add_remote_shell(CLI::App& app, CommandLine& line);
 
-// shardrun. Errors go to standard error, one a line.
+// shardrun. Errors go to standard error, one a line. Output that cannot be written is a failed run; a closed pipe ends
+// the process, as it does others, unless SIGPIPE is ignored.
 int run_command_line(int argc, char** argv);
 
 }  // namespace shardscope

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
 #include "engine/cli/plan_report.h"
@@ -24,7 +23,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
     line.action = [arguments, hosts, as_json, steps] {
       const RunConfig config = arguments->load();
       const Plan plan = compile(config, hosts->with_hosts(host_profile(), config));
-      fmt::print("{}", *as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
+      print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
       return exit_ok;
     };
   });

@@ -1,9 +1,7 @@
 #include "engine/cli/run_file_arguments.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/file_faults.h"
@@ -13,13 +11,6 @@
 namespace shardscope {
 
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // A file's config with assignments.
 class Assigned {
@@ -31,16 +22,20 @@ class Assigned {
 
   // Takes those errors away that the file alone does not have, and says each of the assignment that brought it.
   std::vector<Error> take_blame(std::vector<Error>& errors) const {
+    const std::vector<Error> own = validate(file_);
     std::vector<Error> blamed;
-    if (assignments_.empty()) return blamed;
-    const auto is_older = std::stable_partition(
-        errors.begin(), errors.end(),
-        [own = validate(file_)](const Error& error) { return std::ranges::find(own, error) != own.end(); });
-    for (auto error = is_older; error != errors.end(); ++error) {
-      error->place.argument = "--set " + cause_of(*error);
-      blamed.push_back(std::move(*error));
+    for (size_t count = 1; count <= assignments_.size(); ++count) {
+      const std::vector<Error> with = faults_with_first(count, errors);
+      std::erase_if(errors, [&](const Error& error) {
+        const bool brought =
+            std::ranges::find(with, error) != with.end() &&
+            (std::ranges::find(own, error) == own.end() || sets(assignments_[count - 1], error.place.path));
+        if (!brought) return false;
+        blamed.push_back(error);
+        blamed.back().place.argument = "--set " + assignments_[count - 1];
+        return true;
+      });
     }
-    errors.erase(is_older, errors.end());
     return blamed;
   }
 
@@ -49,17 +44,18 @@ class Assigned {
     return with_settings(file_, {assignments_.begin(), assignments_.begin() + static_cast<std::ptrdiff_t>(count)});
   }
 
-  // The first assignment with which the error is there.
-  std::string cause_of(const Error& error) const {
-    for (size_t count = 1; count < assignments_.size(); ++count) {
-      try {
-        const std::vector<Error> errors = validate(with_first(count));
-        if (std::ranges::find(errors, error) != errors.end()) return assignments_[count - 1];
-      } catch (const Failure&) {
-        continue;  // it needs those behind it
-      }
+  // All of them together have `all`.
+  std::vector<Error> faults_with_first(size_t count, const std::vector<Error>& all) const {
+    if (count == assignments_.size()) return all;
+    try {
+      return validate(with_first(count));
+    } catch (const Failure&) {
+      return {};  // it needs those behind it
     }
-    return assignments_.back();
+  }
+
+  static bool sets(const std::string& assignment, const std::string& path) {
+    return lies_in(path, assignment.substr(0, assignment.find('=')));
   }
 
   const RunConfig& file_;
@@ -82,7 +78,7 @@ RunConfig RunFileArguments::load() const {
   RunConfig config = assigned.config();
   if (std::vector<Error> errors = validate(config); !errors.empty()) {
     std::vector<Error> faults = assigned.take_blame(errors);
-    std::ranges::move(locate_errors(std::move(errors), text_of(file), file), std::back_inserter(faults));
+    std::ranges::move(locate_errors(std::move(errors), read.text, file), std::back_inserter(faults));
     throw Failure(faults);
   }
   return config;

@@ -21,6 +21,7 @@
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
+#include "engine/plan/host_memory.h"
 #include "engine/session/deadlines.h"
 #include "engine/session/run_process.h"
 #include "engine/worker/mpi_worker.h"
@@ -173,6 +174,7 @@ int exit_code(RunEnd end) {
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+  require_host_memory(plan, arguments.force);
   const RunOptions options = run_options(plan, arguments);
   TrainingOutput output = arguments.open_training_output();
   TrainedOutput trained = arguments.open_trained_output(plan);
@@ -261,7 +263,9 @@ void add_train(CLI::App& app, CommandLine& line) {
                       "write all parameters, whole, to this new safetensors file at the end");
   command->add_option("--predictions", arguments->trained.predictions,
                       "write what the trained model predicts of each example of its data to this new file");
-  auto* force = command->add_flag("--force", arguments->force, "lose what is in files to write that exist");
+  auto* force =
+      command->add_flag("--force", arguments->force,
+                        "lose what is in files to write that exist, and train what needs more memory than there is");
   append->needs(jsonl);
   force->excludes(append);
   command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");

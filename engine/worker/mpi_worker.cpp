@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <cstdio>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 
+#include "engine/base/standard_streams.h"
 #include "engine/comm/mpi_communicator.h"
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
@@ -23,8 +24,8 @@ namespace {
 constexpr int failed = 1, refused = 2;
 
 void say(int rank, const char* text) {
-  fmt::print(stderr, "rank {}: {}\n", rank, text);
-  std::fflush(stderr);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) shardscope::say(fmt::format("rank {}: {}", rank, line));
 }
 
 class RankProcess {
@@ -146,7 +147,7 @@ int run_rank(int argc, char** argv, const RankOptions& options) {
       mpi.abort(failed);
     }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    say(error.what());
     return failed;
   }
 }

@@ -10,6 +10,8 @@
 #include <map>
 
 #include "engine/base/align.h"
+#include "engine/base/hash.h"
+#include "engine/base/loaded_code.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
@@ -167,22 +169,36 @@ class Training {
   std::unique_ptr<ParameterFile> parameter_file_;
 };
 
+// "ranks 0 1 3 plan 000000000000002a, rank 2 plan 000000000000002b"; empty where all have the same number. Collective.
+std::string ranks_that_differ(Communicator& world, const char* what, uint64_t number) {
+  const std::vector<uint64_t> numbers = RankExchange(world).gather(number);
+  std::map<uint64_t, std::vector<int>> holders;
+  for (size_t rank = 0; rank < numbers.size(); ++rank) holders[numbers[rank]].push_back(static_cast<int>(rank));
+  if (holders.size() == 1) return {};
+  std::string text;
+  for (const auto& [held, ranks] : holders) {
+    text += fmt::format("{}{} {} {} {:016x}", text.empty() ? "" : ", ", ranks.size() > 1 ? "ranks" : "rank",
+                        fmt::join(ranks, " "), what, held);
+  }
+  return text;
+}
+
 }  // namespace
 
 int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arena.bytes) + margin_bytes; }
 
+void check_code(const std::string& code, Communicator& world) {
+  const std::string differing = ranks_that_differ(world, "code", hash_bytes(code));
+  if (differing.empty()) return;
+  throw Failure({"code_mismatch", "the ranks run different builds of this program or its libraries: " + differing,
+                 on_rank(world.rank()), "install one build everywhere; here there is " + code});
+}
+
 void check_ranks(const Plan& plan, Communicator& world) {
-  const std::vector<uint64_t> hashes = RankExchange(world).gather(plan.hash);
-  std::map<uint64_t, std::vector<int>> holders;
-  for (size_t rank = 0; rank < hashes.size(); ++rank) holders[hashes[rank]].push_back(static_cast<int>(rank));
-  if (holders.size() > 1) {
-    std::string text;
-    for (const auto& [hash, ranks] : holders) {
-      text += fmt::format("{}{} {} plan {:016x}", text.empty() ? "" : ", ", ranks.size() > 1 ? "ranks" : "rank",
-                          fmt::join(ranks, " "), hash);
-    }
-    throw Failure({"plan_mismatch", "the ranks hold different plans: " + text, "",
-                   "start every rank with the same run file, overrides and program version"});
+  check_code(loaded_code(), world);
+  if (const std::string differing = ranks_that_differ(world, "plan", plan.hash); !differing.empty()) {
+    throw Failure({"plan_mismatch", "the ranks hold different plans: " + differing, "",
+                   "start every rank with the same run file, overrides and device profile"});
   }
   const int devices = plan.mesh.device_count();
   if (world.size() != devices) {

@@ -44,8 +44,10 @@ int64_t rank_memory_bytes(const Plan& plan);
 int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<std::byte> memory,
               const TrainHooks& hooks);
 
-// Throws unless all ranks hold the same plan and are as many as its mesh has devices. Collective. Part of train(); also
-// for callers to whom the ranks' memory, which depends on the plan, is one thing.
+// Throws unless all ranks run the same code, hold the same plan and are as many as its mesh has devices. Collective.
+// Part of train(); also for callers to whom the ranks' memory, which depends on the plan, is one thing.
 void check_ranks(const Plan& plan, Communicator& world);
+// Of which the first: `code` is this rank's, see engine/base/loaded_code.h.
+void check_code(const std::string& code, Communicator& world);
 
 }  // namespace shardscope

@@ -32,7 +32,7 @@ void check_world() {
   RankWorld world = make_world(*mpi, static_cast<int64_t>(arena_bytes));
   std::ifstream maps("/proc/self/maps");
   int shared = 0;
-  for (std::string line; std::getline(maps, line);) shared += line.find("/dev/shm/shardscope.") != std::string::npos;
+  for (std::string line; std::getline(maps, line);) shared += line.find("/memfd:shardscope.") != std::string::npos;
   require(mpi->size() == 1 || shared > 1, "ranks of one host share memory");
   check_all(*world.communicator, world.arena, 24);
 }
