@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace shardscope {
@@ -15,6 +16,10 @@ constexpr std::array<std::string_view, 6> step_keys = {"message", "metrics", "pl
                                                        "ranks",   "step",    "step_ms"};
 
 }  // namespace
+
+bool is_evaluated(const MetricValue& metric) { return metric.name.starts_with("val_"); }
+
+bool is_absent(const MetricValue& metric) { return is_evaluated(metric) && std::isnan(metric.value); }
 
 double value_of(std::span<const MetricValue> metrics, std::string_view name) {
   const auto found = std::ranges::find(metrics, name, &MetricValue::name);

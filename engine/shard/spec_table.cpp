@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "engine/base/path.h"
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 
 namespace shardscope {

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "engine/base/align.h"
+#include "engine/compile/training_graph.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
@@ -17,6 +19,7 @@
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/stored_bytes.h"
 #include "engine/worker/telemetry_trace.h"
+#include "engine/worker/validation.h"
 
 namespace shardscope {
 
@@ -58,7 +61,9 @@ class Training {
         trace_(hooks.telemetry ? std::make_unique<TelemetryTrace>(*hooks.telemetry) : nullptr),
         executor_(plan, world.rank(), arena_.base(), world, trace_.get()),
         purpose_(plan.program.main().purpose),
-        inputs_(plan, world.rank(), executor_) {
+        inputs_(plan, world.rank(), executor_),
+        validation_(plan, world.rank(), executor_, hooks.telemetry),
+        learning_rate_(scheduled_rate(plan.config)) {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
@@ -90,7 +95,8 @@ class Training {
                stored_.optimizer};
     own.stop = stop_requested();
     StepReport report;
-    report.record = {step, took.count(), own.use, metric_numbers()};
+    report.record = {step, took.count(), own.use, metric_numbers(step)};
+    if (validation_.is_due(step)) evaluate(step, report.record.metrics);
     report.metrics = with_names(metric_names_, report.record.metrics);
     if (hooks_.telemetry) hooks_.telemetry->add_step(report.record);
 
@@ -108,16 +114,31 @@ class Training {
   }
 
  private:
-  MetricNumbers metric_numbers() const {
+  MetricNumbers metric_numbers(int64_t step) const {
     MetricNumbers numbers{};
-    for (size_t i = 0; i < plan_.metrics.size(); ++i) numbers[i] = scalar(executor_, plan_.metrics[i].value);
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) {
+      switch (plan_.metrics[i].source) {
+        case MetricSource::step: numbers[i] = scalar(executor_, plan_.metrics[i].value); break;
+        case MetricSource::evaluation: numbers[i] = std::numeric_limits<double>::quiet_NaN(); break;
+        case MetricSource::schedule: numbers[i] = learning_rate_.at(step); break;
+      }
+    }
     return numbers;
+  }
+
+  void evaluate(int64_t step, MetricNumbers& numbers) {
+    const std::vector<double> means = validation_.run(step);
+    inputs_.forget();
+    auto mean = means.begin();
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) {
+      if (plan_.metrics[i].source == MetricSource::evaluation) numbers[i] = *mean++;
+    }
   }
 
   // One that is infinite or nan; null where all are numbers.
   const Metric* lost_metric() const {
     for (const Metric& metric : plan_.metrics) {
-      if (!std::isfinite(scalar(executor_, metric.value))) return &metric;
+      if (metric.source == MetricSource::step && !std::isfinite(scalar(executor_, metric.value))) return &metric;
     }
     return nullptr;
   }
@@ -138,6 +159,8 @@ class Training {
   Purpose purpose_;
   StoredBytes stored_;
   InputFiller inputs_;
+  Validation validation_;
+  Schedule learning_rate_;
   std::unique_ptr<ParameterFile> parameter_file_;
 };
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
-#include "engine/config/parse.h"
 
 namespace shardscope::test {
 
@@ -89,7 +89,7 @@ inline std::vector<std::vector<int64_t>> meshes_of(int axes, int64_t devices = 8
 
 inline RunConfig system_run(const std::string& name, const std::vector<std::string>& settings,
                             const std::vector<int64_t>& mesh = {}) {
-  RunConfig config = load_run_config(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"));
+  RunConfig config = load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"));
   config = with_settings(config, settings);
   for (size_t i = 0; i < mesh.size(); ++i) config.mesh_axes[i].size = mesh[i];
   return config;
