@@ -56,7 +56,7 @@ std::string evaluation_line(const StepMessage& step) {
 std::string epoch_line(const StepMessage& step) {
   std::vector<MetricValue> told = step.metrics;
   std::erase_if(told, is_absent);
-  return fmt::format("Epoch {}: {}\n", step.step, metrics_text(told));
+  return fmt::format("Epoch {}:{}{}\n", step.step, told.empty() ? "" : " ", metrics_text(told));
 }
 
 std::string ProgressText::after(const StepMessage& step) {

@@ -18,8 +18,8 @@ std::string opening_lines(const Plan& plan);
 // evaluation where there was one.
 std::string epoch_line(const StepMessage& step);
 
-// What the model's original prints of each step and at the end (models/registry.h); nothing for steps between. Originals
-// evaluate nothing: an evaluation has a line of its own there, "Step 20: Val loss = 2.1234".
+// What the model's original prints of each step and at the end (models/registry.h); nothing for steps between.
+// Originals evaluate nothing: an evaluation has a line of its own there, "Step 20: Val loss = 2.1234".
 class ProgressText {
  public:
   ProgressText(ProgressLines lines, int64_t steps) : lines_(std::move(lines)), steps_(steps) {}
@@ -31,8 +31,9 @@ class ProgressText {
   double milliseconds_ = 0;  // of all steps but the first
 };
 
-// One JSON object: step, each metric under its own name (loss, accuracy; val_loss where it was evaluated), step_ms, and ranks: rank, arena_bytes,
-// heap_bytes, wire_bytes_sent (in this step), parameter_bytes, optimizer_bytes. A number that is not finite is null.
+// One JSON object: step, each metric under its own name (loss, accuracy; val_loss where it was evaluated), step_ms, and
+// ranks: rank, arena_bytes, heap_bytes, wire_bytes_sent (in this step), parameter_bytes, optimizer_bytes. A number that
+// is not finite is null.
 std::string json_line(const StepMessage& step);
 
 // What a rank under a person's own mpirun reports, in the launcher's terms.

@@ -45,7 +45,11 @@ void check_part(const Part& part, int64_t needed, const std::string& what, const
 
 std::vector<OptionDefinition> token_data_options() {
   OptionDefinition path{"path", std::string("input.txt"), true, 0, 0, "file or folder of the tokens"};
-  OptionDefinition kept{"validation_path", std::string(), false, 0, 0,
+  OptionDefinition kept{"validation_path",
+                        std::string(),
+                        false,
+                        0,
+                        0,
                         "file or folder of tokens for evaluation alone, in place of a share of the others"};
   path.is_path = kept.is_path = true;
   return {{"batch_size", int64_t{16}, true, 1, 1e7, "windows in a step, over all devices"},

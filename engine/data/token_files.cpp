@@ -25,8 +25,8 @@ class Mapped {
     const int fault = errno;
     if (file >= 0) ::close(file);
     if (file < 0 || data_ == MAP_FAILED) {
-      throw Failure(Error{"unreadable_file", fmt::format("cannot read '{}': {}", path, std::strerror(fault)), "data.path",
-                          "check its permissions"});
+      throw Failure(Error{"unreadable_file", fmt::format("cannot read '{}': {}", path, std::strerror(fault)),
+                          "data.path", "check its permissions"});
     }
   }
   Mapped(const Mapped&) = delete;
@@ -151,9 +151,10 @@ TokenFiles find_token_files(const std::string& path, int width, const std::strin
       const std::string cause = fault ? fault.message() : std::strerror(errno);
       fail("unreadable_file", fmt::format("cannot read '{}': {}", file.string(), cause), "check its permissions");
     } else if (bytes % width != 0) {
-      fail("file_size",
-           fmt::format("'{}' has {} bytes, which is no whole number of tokens of {} bytes", file.string(), bytes, width),
-           "another dtype, or the file is cut short");
+      fail(
+          "file_size",
+          fmt::format("'{}' has {} bytes, which is no whole number of tokens of {} bytes", file.string(), bytes, width),
+          "another dtype, or the file is cut short");
     }
     found.files.push_back({file.string(), bytes / width});
     found.tokens += bytes / width;

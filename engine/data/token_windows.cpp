@@ -12,7 +12,8 @@ namespace {
 
 class TokenWindows : public DataSource {
  public:
-  TokenWindows(std::unique_ptr<TokenStore> store, TokenRange range, const DataInput& tokens, std::optional<int64_t> seed)
+  TokenWindows(std::unique_ptr<TokenStore> store, TokenRange range, const DataInput& tokens,
+               std::optional<int64_t> seed)
       : store_(std::move(store)),
         range_(range),
         rows_(tokens.type.shape[0]),
@@ -50,9 +51,10 @@ class TokenWindows : public DataSource {
   }
 
   [[noreturn]] void refuse(int64_t position, int64_t token) const {
-    throw Failure({"token_range",
-                   fmt::format("{} is {}, beyond the model's vocabulary of {}", store_->place_of(position), token, limit_),
-                   "data.path", fmt::format("a vocabulary of at least {}, or other data", token + 1)});
+    throw Failure(
+        {"token_range",
+         fmt::format("{} is {}, beyond the model's vocabulary of {}", store_->place_of(position), token, limit_),
+         "data.path", fmt::format("a vocabulary of at least {}, or other data", token + 1)});
   }
 
   std::unique_ptr<TokenStore> store_;

@@ -8,8 +8,8 @@
 namespace shardscope {
 
 std::string to_string(const AdamAttributes& a) {
-  return fmt::format("learning_rate={}, b1={}, b2={}, eps={}, weight_decay={}", to_string(a.learning_rate), a.b1, a.b2, a.eps,
-                     a.weight_decay);
+  return fmt::format("learning_rate={}, b1={}, b2={}, eps={}, weight_decay={}", to_string(a.learning_rate), a.b1, a.b2,
+                     a.eps, a.weight_decay);
 }
 
 namespace {

@@ -8,8 +8,8 @@
 namespace shardscope {
 
 // A learning rate by how many updates were made before, after the schedules of Optax that have these names (optax.
-// schedules; `linear` is linear_schedule, and so on). Fields have the names of their arguments, but for `value`: Optax's
-// value (constant), init_value (linear, cosine_decay) or peak_value (the warm-ups).
+// schedules; `linear` is linear_schedule, and so on). Fields have the names of their arguments, but for `value`:
+// Optax's value (constant), init_value (linear, cosine_decay) or peak_value (the warm-ups).
 //
 // Example: warmup_cosine_decay with warmup_steps 4 and decay_steps 12, of which these 4 are part:
 //   count < 4:   init_value + (value - init_value) count / 4

@@ -6,7 +6,11 @@
 namespace shardscope {
 
 OptionDefinition clipping_option() {
-  return {"clip_by_global_norm", 0.0, false, 0, 1e12,
+  return {"clip_by_global_norm",
+          0.0,
+          false,
+          0,
+          1e12,
           "largest norm of all gradients together, to which longer ones are scaled; 0: any"};
 }
 

@@ -5,7 +5,12 @@
 namespace shardscope {
 
 OptionDefinition decay_mask_option() {
-  return {"decay_mask", std::string("**"), false, 0, 0, "parameters that weight decay takes from: names or patterns, with commas"};
+  return {"decay_mask",
+          std::string("**"),
+          false,
+          0,
+          0,
+          "parameters that weight decay takes from: names or patterns, with commas"};
 }
 
 DecayMask::DecayMask(const OptionList& options) {

@@ -105,10 +105,11 @@ std::vector<Error> unused_schedule_options(const OptionList& options) {
   for (const OptionDefinition& option : schedule_options()) {
     const auto given = std::ranges::find_if(options, [&](const auto& one) { return one.first == option.name; });
     if (given->second == option.default_value || std::ranges::find(idle, option.name) == idle.end()) continue;
-    unused.push_back({"unused_option",
-                      fmt::format("schedule {} takes no {}", schedule_names()[static_cast<size_t>(kind)], option.name),
-                      "optimizer." + option.name,
-                      used.empty() ? "name a schedule, or leave it out" : fmt::format("it takes {}", fmt::join(used, ", "))});
+    unused.push_back(
+        {"unused_option",
+         fmt::format("schedule {} takes no {}", schedule_names()[static_cast<size_t>(kind)], option.name),
+         "optimizer." + option.name,
+         used.empty() ? "name a schedule, or leave it out" : fmt::format("it takes {}", fmt::join(used, ", "))});
   }
   return unused;
 }

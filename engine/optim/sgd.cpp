@@ -25,8 +25,7 @@ void append(Graph& graph, const OptionList& options) {
 
 std::vector<OptionDefinition> options() {
   std::vector<OptionDefinition> options = learning_rate_options(0.01);
-  options.insert(options.begin() + 1,
-                 {"decay", 0.9, false, 0, 0.999999, "share of the momentum that a step keeps"});
+  options.insert(options.begin() + 1, {"decay", 0.9, false, 0, 0.999999, "share of the momentum that a step keeps"});
   options.push_back(clipping_option());
   return options;
 }

@@ -12,8 +12,8 @@
 
 namespace shardscope {
 
-// Where a step's number comes from: its own program, an evaluation after it (most steps have none: NaN), or the learning
-// rate's schedule.
+// Where a step's number comes from: its own program, an evaluation after it (most steps have none: NaN), or the
+// learning rate's schedule.
 enum class MetricSource : uint8_t { step, evaluation, schedule };
 
 // A named scalar of a step: loss, accuracy, val_loss, learning_rate, ...

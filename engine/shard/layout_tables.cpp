@@ -214,7 +214,8 @@ std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProble
 
 bool takes_scalars_alone(const Graph& graph, OpId op) {
   const std::vector<ValueId>& inputs = graph.ops[op].inputs;
-  return inputs.size() > 1 && std::ranges::all_of(inputs, [&](ValueId input) { return graph.type(input).shape.empty(); });
+  return inputs.size() > 1 &&
+         std::ranges::all_of(inputs, [&](ValueId input) { return graph.type(input).shape.empty(); });
 }
 
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {

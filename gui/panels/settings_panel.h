@@ -10,8 +10,9 @@
 
 namespace shardscope {
 
-// The run file's plain values as a form: model, data, optimizer, steps, seed; also those that it does not name, at their
-// defaults. Every change is one undoable edit; a field whose value cannot be planned says why. Fields are named after their places ("model.num_layers").
+// The run file's plain values as a form: model, data, optimizer, steps, seed; also those that it does not name, at
+// their defaults. Every change is one undoable edit; a field whose value cannot be planned says why. Fields are named
+// after their places ("model.num_layers").
 class SettingsPanel : public QWidget {
   Q_OBJECT
  public:

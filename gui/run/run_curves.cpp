@@ -142,8 +142,7 @@ void RunCurves::show_group(const Group& group) {
     if (!steps.empty()) line.label = qt(metric_label(steps.back().metrics[metric].name));
     if (!line.points.empty()) {
       const std::string& name = steps.back().metrics[metric].name;
-      content.title = line.label =
-          after(qt(metric_label(name)), qt(metric_text(name, line.points.back().y / scale)));
+      content.title = line.label = after(qt(metric_label(name)), qt(metric_text(name, line.points.back().y / scale)));
     }
     content.lines.push_back(std::move(line));
   }

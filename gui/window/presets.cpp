@@ -13,7 +13,8 @@ namespace shardscope {
 
 namespace {
 
-// What presets train on must lie where ranks can read it. Where it cannot be put there, planning says that it is missing.
+// What presets train on must lie where ranks can read it. Where it cannot be put there, planning says that it is
+// missing.
 QString unpack_texts() {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/presets";
   QDir().mkpath(folder);

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-
 namespace shardscope::test {
 
 inline const std::vector<std::string> preset_names{"parallax_decoder", "parallax_decoder_2"};

@@ -63,7 +63,8 @@ class SettingsTest : public QObject {
       for (const DataKind& kind : all_data_kinds()) {
         if (!serves(kind, data_request(*forward.graph))) continue;
         std::vector<std::string> settings{"data.kind=" + kind.name};
-        if (kind.check_files && !preset.data.find("path")) settings.push_back("data.path=" SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt");
+        if (kind.check_files && !preset.data.find("path"))
+          settings.push_back("data.path=" SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt");
         const RunConfig changed = with_settings(preset, settings);
         const std::vector<Error> errors = validate(changed);
         QVERIFY2(errors.empty(), (preset.model.name + " " + kind.name).c_str());

@@ -251,7 +251,8 @@ class DataKindTest : public QObject {
     QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
     errors = faults(named("normal", 4, 0), text(4, 8, 16));
     QVERIFY(errors.at(0).message.find("tokens i32 (4, 8)") != std::string::npos);
-    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros, text, tokens"));
+    QCOMPARE(errors.at(0).hint,
+             std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros, text, tokens"));
 
     DataRequest mixed = text(4, 8, 16);
     mixed.inputs.push_back(images.inputs[0]);

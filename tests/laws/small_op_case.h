@@ -108,7 +108,8 @@ inline std::pair<double, double> operand_range(const std::string& op, size_t ope
   const bool squares = (op.starts_with("layer_norm") && op != "layer_norm_moments" &&
                         operand == (op.find("grad") != std::string::npos ? 3u : 2u)) ||
                        (op == "adam" && operand == 3) || (op == "rms_norm" && operand == 2) ||
-                       (op == "rms_norm_grad_input" && operand == 3) || op == "global_norm" || (op == "rms_norm_grad_scale" && operand == 2);
+                       (op == "rms_norm_grad_input" && operand == 3) || op == "global_norm" ||
+                       (op == "rms_norm_grad_scale" && operand == 2);
   if (squares) return {8, 16};
   const bool exponentials = (op == "cross_entropy" && operand == 1) || (op == "cross_entropy_grad" && operand == 0);
   const bool norms = op == "clip_by_global_norm" && operand == 1;

@@ -180,8 +180,8 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),           sgd(), schedules(), clip(),        dropout(), attention(), cast(), constant(), initialise(),
-          embedding_grad(), layer_norm(), scale(),   equations(), stack()};
+  return {adam(),     sgd(),        schedules(),      clip(),       dropout(), attention(), cast(),
+          constant(), initialise(), embedding_grad(), layer_norm(), scale(),   equations(), stack()};
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ OptionList options_of(const Json& json) {
 
 std::string faults(const OptionList& given) {
   std::string text;
-  for (const Error& error : check_learning_rate(resolved(given))) text += error.code + " at " + error.where + "\n";
+  for (const Error& error : check_learning_rate(resolved(given)))
+    text += error.code + " at " + to_string(error.place) + "\n";
   return text;
 }
 

@@ -146,9 +146,13 @@ class OptimizerTest : public QObject {
   }
 
   void weight_decay_takes_from_the_parameters_whose_names_its_mask_matches() {
-    for (const auto& [mask, weight, bias] : std::vector<std::tuple<std::string, double, double>>{
-             {"**", 0.25, 0.25}, {"**/kernel", 0.25, 0}, {"params/*/bias", 0, 0.25}, {" x/** , **/kernel,**/bias", 0.25, 0.25},
-             {"", 0, 0}, {"kernel", 0, 0}}) {
+    for (const auto& [mask, weight, bias] :
+         std::vector<std::tuple<std::string, double, double>>{{"**", 0.25, 0.25},
+                                                              {"**/kernel", 0.25, 0},
+                                                              {"params/*/bias", 0, 0.25},
+                                                              {" x/** , **/kernel,**/bias", 0.25, 0.25},
+                                                              {"", 0, 0},
+                                                              {"kernel", 0, 0}}) {
       Trained made = trained();
       OptionList masked = given;
       masked.emplace_back("weight_decay", 0.25);
@@ -162,11 +166,12 @@ class OptimizerTest : public QObject {
   }
 
   void a_pattern_of_the_mask_that_matches_no_parameter_is_told() {
-    const OptionList masked = options_of("adamw", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel, **/scale")}});
+    const OptionList masked =
+        options_of("adamw", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel, **/scale")}});
     const std::vector<Error> notes =
         find_optimizer("adamw")->notes(masked, {"params/Dense_0/kernel", "params/Dense_0/bias"});
     QCOMPARE(notes.size(), size_t{1});
-    QCOMPARE(notes[0].where, std::string("optimizer.decay_mask"));
+    QCOMPARE(notes[0].place.path, std::string("optimizer.decay_mask"));
     QVERIFY(notes[0].message.find("'**/scale'") != std::string::npos);
   }
 
@@ -174,8 +179,8 @@ class OptimizerTest : public QObject {
   void clipped_updates_take_gradients_that_share_one_norm() {
     for (const char* optimizer : {"adam", "adamw", "sgd"}) {
       Trained made = trained();
-      find_optimizer(optimizer)->append(
-          made.graph, options_of(optimizer, {{"learning_rate", 0.5}, {"clip_by_global_norm", 2.0}}));
+      find_optimizer(optimizer)->append(made.graph,
+                                        options_of(optimizer, {{"learning_rate", 0.5}, {"clip_by_global_norm", 2.0}}));
       const Graph& graph = made.graph;
       verify(graph);
       std::vector<ValueId> norms;

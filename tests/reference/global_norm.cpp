@@ -24,9 +24,8 @@ Results clip_by_global_norm(const Call& call) {
 }  // namespace
 
 std::vector<NamedReference> global_norm_references() {
-  return {{"sum_of_squares", sum_of_squares},
-          {"global_norm", global_norm},
-          {"clip_by_global_norm", clip_by_global_norm}};
+  return {
+      {"sum_of_squares", sum_of_squares}, {"global_norm", global_norm}, {"clip_by_global_norm", clip_by_global_norm}};
 }
 
 }  // namespace shardscope::reference

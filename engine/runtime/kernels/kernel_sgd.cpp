@@ -34,9 +34,8 @@ class SgdKernel : public Kernel {
   void run(const StepContext& context) override {
     const Rates rates{static_cast<float>(attributes_.learning_rate.at(context.step)),
                       static_cast<float>(attributes_.decay), static_cast<float>(1.0 - attributes_.decay)};
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      update(parameter_, gradient_, momentum_, rates, begin, end);
-    });
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { update(parameter_, gradient_, momentum_, rates, begin, end); });
   }
 
  private:
