@@ -212,7 +212,8 @@ class AttributesTest : public QObject {
       QVERIFY2(a.are<AdamAttributes>() || a.are<DropoutAttributes>() || a.are<AttentionAttributes>() ||
                    a.are<CastAttributes>() || a.are<ConstantAttributes>() || a.are<InitialiseAttributes>() ||
                    a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
-                   a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>(),
+                   a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
+                   a.are<ClipAttributes>(),
                one.op.c_str());
     }
   }
