@@ -3,7 +3,7 @@ AdamW, one jitted step; parameters and optimizer state replicated, or split over
 where the run file has that rule. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_program import linen_parameters, main, make_mesh
+from jax_program import linen_parameters, main, make_mesh, make_optimizer
 
 
 def make_model(options):
@@ -69,7 +69,7 @@ def make_program(run):
     with jax.set_mesh(mesh):
         model = make_model(options)
         params = model.init(jax.random.PRNGKey(run["seed"]), jnp.zeros((8, options["seq_len"]), jnp.int32))
-        optimizer = optax.adamw(run["optimizer"]["learning_rate"])
+        optimizer = make_optimizer(run, lambda path: "/".join(key.key for key in path))
         state = (params, optimizer.init(params))
         places = jax.tree.map(place, state)
         state = jax.device_put(state, places)

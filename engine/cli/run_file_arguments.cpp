@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/compile/file_faults.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
@@ -41,7 +42,8 @@ class Assigned {
 
  private:
   RunConfig with_first(size_t count) const {
-    return with_settings(file_, {assignments_.begin(), assignments_.begin() + static_cast<std::ptrdiff_t>(count)});
+    const auto end = assignments_.begin() + static_cast<std::ptrdiff_t>(count);
+    return with_absolute_paths(with_settings(file_, {assignments_.begin(), end}), ".");
   }
 
   // All of them together have `all`.
@@ -73,6 +75,7 @@ void RunFileArguments::add_to(CLI::App& command, bool file_required) {
 
 RunConfig RunFileArguments::load() const {
   ReadRunFile read = read_run_file(file);
+  read.config = with_absolute_paths(std::move(read.config), std::filesystem::path(file).parent_path());
   if (!read.errors.empty()) throw Failure(all_faults(read, file));
   const Assigned assigned(read.config, assignments);
   RunConfig config = assigned.config();

@@ -9,6 +9,7 @@
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
+#include "engine/optim/learning_rate.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/metrics.h"
 #include "models/registry.h"
@@ -69,6 +70,25 @@ bool as_given(const std::vector<Error>& errors, size_t first) {
 
 bool trains(const RunConfig& config) { return !config.optimizer.name.empty(); }
 
+Schedule scheduled_rate(const RunConfig& config) {
+  const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name);
+  if (!optimizer) return {};
+  std::vector<Error> errors;
+  return learning_rate(resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors));
+}
+
+std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph) {
+  if (!trains(config)) return {};
+  const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
+  std::vector<Error> errors;
+  const OptionList options = resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors);
+  std::vector<std::string> parameters;
+  for (StateId id : graph.trainable()) parameters.push_back(graph.name(graph.states[id]));
+  std::vector<Error> notes = unused_schedule_options(options);
+  if (optimizer.notes) append(notes, optimizer.notes(options, parameters));
+  return notes;
+}
+
 ForwardGraph build_forward(const RunConfig& config) {
   ForwardGraph result;
   std::vector<Error>& errors = result.errors;
@@ -79,19 +99,22 @@ ForwardGraph build_forward(const RunConfig& config) {
   }
   ModelContext context{1, config.deterministic, config.seed};
   const DataKind* kind = find_data_kind(config.data.name);
+  OptionList data;
   if (kind) {
     size_t before = errors.size();
-    OptionList options = resolve_options(kind->options, config.data.options, "data", errors);
-    context.batch_size = integer_option(options, "batch_size");
+    data = resolve_options(kind->options, config.data.options, "data", errors);
+    context.batch_size = integer_option(data, "batch_size");
     result.batch_known = as_given(errors, before);
-    if (result.batch_known) append(errors, kind->check(options));
+    if (result.batch_known) append(errors, kind->check(data));
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
   }
   if (!trains(config)) {
     // A model that is only evaluated.
   } else if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
-    resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
+    const size_t before = errors.size();
+    const OptionList options = resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
+    if (as_given(errors, before)) append(errors, check_learning_rate(options));
   } else {
     errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
   }
@@ -105,8 +128,11 @@ ForwardGraph build_forward(const RunConfig& config) {
   }
   if (!result.graph) return result;
   check_sizes(*result.graph, errors);
-  append(errors, check_metric_names(metric_outputs(*result.graph)));
-  if (result.batch_known) append(errors, check_data(*kind, data_request(*result.graph)));
+  append(errors, check_metric_names(metric_names(step_metrics(config, *result.graph))));
+  if (!result.batch_known) return result;
+  const DataRequest request = data_request(*result.graph);
+  append(errors, check_data(*kind, request));
+  if (errors.empty()) append(errors, check_data_files(*kind, data, request));
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
 #include "engine/mesh/mesh.h"
+#include "engine/ops/schedule.h"
 #include "engine/shard/spec_rules.h"
 
 namespace shardscope {
@@ -34,6 +35,11 @@ SpecTargets spec_targets(const Graph& graph);
 
 // A config without optimizer runs its model forward and learns nothing.
 bool trains(const RunConfig& config);
+
+// The learning rate of a config that trains; 0 where its optimizer is not known.
+Schedule scheduled_rate(const RunConfig& config);
+// What a person should know of a legal config's optimizer, for parameters of this graph.
+std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph);
 
 // The whole training step: forward, backward, update. Forward alone where the config does not train.
 struct TrainingGraph {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"

@@ -29,7 +29,7 @@ struct LargestDimension {
 };
 
 // One line of `sharding.rules`. It speaks of the arrays of these kinds whose names match the pattern
-// (engine/config/name_pattern.h); what the lines mean together is said in engine/shard/spec_rules.h.
+// (engine/base/name_pattern.h); what the lines mean together is said in engine/shard/spec_rules.h.
 struct SpecRule {
   std::string names = "**";
   std::variant<PartitionSpec, LogicalAxes, LargestDimension> placement;

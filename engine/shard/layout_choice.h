@@ -57,6 +57,8 @@ LayoutChoice fixed_choice(const std::vector<Placement>& placements, size_t value
 
 // Per value: whether its reshards are put together with others'.
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes);
+// True of an op with several operands, all scalars: they are resharded together.
+bool takes_scalars_alone(const Graph& graph, OpId op);
 
 // Chooses a placement for every op so that the time of a step is small: the work of each op on one device (so that work
 // done twice costs) plus the reshards where a value is defined in one layout and needed in others, each needed layout

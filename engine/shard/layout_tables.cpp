@@ -102,7 +102,8 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
   const Graph& graph = problem.graph;
   const Readers readers(graph);
   const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
-  // Half of them are parameters, gathered together, half gradients, reduced together.
+  // Half of them are parameters, gathered together, half gradients, reduced together (and their sums of squares, where
+  // they are clipped).
   const double share =
       2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
   std::unordered_map<std::vector<int>, int, IntsHash> known;
@@ -211,6 +212,12 @@ std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProble
 
 }  // namespace
 
+bool takes_scalars_alone(const Graph& graph, OpId op) {
+  const std::vector<ValueId>& inputs = graph.ops[op].inputs;
+  return inputs.size() > 1 &&
+         std::ranges::all_of(inputs, [&](ValueId input) { return graph.type(input).shape.empty(); });
+}
+
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
   std::vector<bool> bucketed(graph.values.size());
   for (StateId id : graph.trainable()) {
@@ -218,6 +225,10 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
     if (graph.type(state.before).bytes() > bucket_bytes) continue;
     bucketed[state.before] = true;
     if (state.gradient != no_id) bucketed[state.gradient] = true;
+  }
+  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+    if (!takes_scalars_alone(graph, op)) continue;
+    for (ValueId input : graph.ops[op].inputs) bucketed[input] = true;
   }
   return bucketed;
 }

@@ -12,7 +12,7 @@ namespace shardscope {
 
 namespace {
 
-enum class Section : uint8_t { opening, main, closing };
+enum class Section : uint8_t { opening, main, closing, before_op };
 
 // Where a program value is made. In a staged section `stages` collectives (and what is cut before them) precede its
 // use.
@@ -73,6 +73,7 @@ class Lowering {
       lower_op(op);
       if (phase == Phase::backward) lay_for_update(op);
     }
+    before_op_.append_to(main_);
     if (phase == Phase::forward) finish_scalars();
     std::vector<Step> opening;
     opening_.append_to(opening);
@@ -108,6 +109,7 @@ class Lowering {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id));
     }
+    before_op_.append_to(main_);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i))));
     }
@@ -173,6 +175,7 @@ class Lowering {
     }
     const int type = costs_.type_id(graph_.type(value));
     const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
+    if (takes_scalars_alone(graph_, user)) return reshard(value, source, target, user, Section::before_op);
     bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
     return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
   }
@@ -196,13 +199,18 @@ class Lowering {
       if (section == Section::main) {
         main_.push_back(std::move(step));
       } else {
-        (section == Section::opening ? opening_ : closing_).add(stage, std::move(step));
+        staged(section).add(stage, std::move(step));
       }
       if (part.kind != StepKind::slice) ++stage;
       making_[made] = {task_, section, stage};
       source = made;
     }
     return source;
+  }
+
+  StagedSteps& staged(Section section) {
+    if (section == Section::before_op) return before_op_;
+    return section == Section::opening ? opening_ : closing_;
   }
 
   Step reshard_step(const ReshardStep& part, int source, int made, const Cause& cause) const {
@@ -296,7 +304,7 @@ class Lowering {
   // Of the task that is being lowered:
   int task_ = -1;
   Phase phase_ = Phase::forward;
-  StagedSteps opening_, closing_;
+  StagedSteps opening_, closing_, before_op_;
   std::vector<Step> main_;
   std::vector<TensorType> operands_, results_;  // of the step at hand, on one device
   std::vector<int> candidates_, layouts_;       // versions of the value at hand

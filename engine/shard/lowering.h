@@ -24,7 +24,8 @@ struct Lowered {
 //
 // Small arrays (parameters of at most `problem.bucket_bytes`, their gradients, and the graph's scalar outputs) are
 // resharded together, one collective for all that share kind and axes: what a task uses of other tasks at its start,
-// scalar outputs at the end of the forward task.
+// scalar outputs at the end of the forward task, the operands of an op that takes scalars alone (global_norm) before
+// it.
 //
 // The layouts of values in `choices.regather` are made in each task anew, and need not be kept from one to the next.
 //

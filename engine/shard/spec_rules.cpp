@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/shard/spec_table.h"
 
 namespace shardscope {

@@ -6,7 +6,10 @@
 namespace shardscope {
 
 InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor)
-    : source_(make_data_source(plan.config.data, data_request(*plan.graph))) {
+    : InputFiller(plan, device, executor, make_data_source(plan.config.data, data_request(*plan.graph))) {}
+
+InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source)
+    : source_(std::move(source)) {
   size_t i = 0;
   for (const auto& [name, graph_value] : plan.graph->inputs) {
     const int id = plan.input_values.at(i++);

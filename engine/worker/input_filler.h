@@ -16,11 +16,15 @@ namespace shardscope {
 // Puts a device's part of a plan's inputs into its arena.
 class InputFiller {
  public:
-  // Throws Failure where the data section of the plan's config is wrong.
+  // What the plan's steps take. Throws Failure where the data section of the plan's config is wrong.
   InputFiller(const Plan& plan, int device, const Executor& executor);
+  // What a source gives.
+  InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source);
 
   // Call it before each step; what is the same in every step is filled once.
   void fill(int64_t step);
+  // Others have filled the inputs in between.
+  void forget() { filled_ = false; }
 
  private:
   struct Input {

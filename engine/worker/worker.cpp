@@ -7,11 +7,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "engine/base/align.h"
 #include "engine/base/hash.h"
 #include "engine/base/loaded_code.h"
+#include "engine/compile/training_graph.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
@@ -21,6 +23,7 @@
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/step_meter.h"
 #include "engine/worker/stored_bytes.h"
+#include "engine/worker/validation.h"
 
 namespace shardscope {
 
@@ -65,7 +68,9 @@ class Training {
         traces_(int64_t{plan.steps().size()} * world.size()),
         executor_(plan, world.rank(), arena_.base(), world, &meter_),
         purpose_(plan.program.main().purpose),
-        inputs_(plan, world.rank(), executor_) {
+        inputs_(plan, world.rank(), executor_),
+        validation_(plan, world.rank(), executor_, hooks.telemetry),
+        learning_rate_(scheduled_rate(plan.config)) {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
@@ -93,7 +98,8 @@ class Training {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
     const RankMeasurement measured = measure(world_.wire_bytes() - sent);
-    const StepRecord record{step, took.count(), measured, metric_numbers()};
+    StepRecord record{step, took.count(), measured, metric_numbers(step)};
+    if (validation_.is_due(step)) evaluate(step, record.metrics);
     if (hooks_.telemetry) hooks_.telemetry->add_step(record);
 
     StepMessage message{step, with_names(metric_names_, record.metrics), 0, {}};
@@ -133,16 +139,31 @@ class Training {
     if (kept.slowest) hooks_.telemetry->keep_trace(TraceChoice::slowest);
   }
 
-  MetricNumbers metric_numbers() const {
+  MetricNumbers metric_numbers(int64_t step) const {
     MetricNumbers numbers{};
-    for (size_t i = 0; i < plan_.metrics.size(); ++i) numbers[i] = scalar(executor_, plan_.metrics[i].value);
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) {
+      switch (plan_.metrics[i].source) {
+        case MetricSource::step: numbers[i] = scalar(executor_, plan_.metrics[i].value); break;
+        case MetricSource::evaluation: numbers[i] = std::numeric_limits<double>::quiet_NaN(); break;
+        case MetricSource::schedule: numbers[i] = learning_rate_.at(step); break;
+      }
+    }
     return numbers;
+  }
+
+  void evaluate(int64_t step, MetricNumbers& numbers) {
+    const std::vector<double> means = validation_.run(step);
+    inputs_.forget();
+    auto mean = means.begin();
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) {
+      if (plan_.metrics[i].source == MetricSource::evaluation) numbers[i] = *mean++;
+    }
   }
 
   // One that is infinite or nan; null where all are numbers.
   const Metric* lost_metric() const {
     for (const Metric& metric : plan_.metrics) {
-      if (!std::isfinite(scalar(executor_, metric.value))) return &metric;
+      if (metric.source == MetricSource::step && !std::isfinite(scalar(executor_, metric.value))) return &metric;
     }
     return nullptr;
   }
@@ -166,6 +187,8 @@ class Training {
   Purpose purpose_;
   StoredBytes stored_;
   InputFiller inputs_;
+  Validation validation_;
+  Schedule learning_rate_;
   std::unique_ptr<ParameterFile> parameter_file_;
 };
 

@@ -1,6 +1,7 @@
 #include "gui/panels/settings_panel.h"
 
 #include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
@@ -45,6 +46,8 @@ void show_value(QWidget* field, const OptionValue& value) {
   const QSignalBlocker block(field);
   if (auto* check = qobject_cast<QCheckBox*>(field)) {
     check->setChecked(std::get<bool>(value));
+  } else if (auto* box = qobject_cast<QComboBox*>(field)) {
+    box->setCurrentIndex(box->findText(qt(std::get<std::string>(value))));
   } else if (auto* spin = qobject_cast<QDoubleSpinBox*>(field)) {
     spin->setValue(static_cast<double>(std::get<int64_t>(value)));
   } else if (auto* line = qobject_cast<QLineEdit*>(field)) {
@@ -73,14 +76,26 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
 QString SettingsPanel::layout_signature() const {
   QString signature;
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer}) {
-    const NamedOptions& options = group(workspace_.document.config(), which);
-    signature += qt(options.name) + "{";
-    for (const auto& [name, value] : options.options) signature += qt(name) + QString::number(value.index()) + ",";
+    const RunConfig& config = workspace_.document.config();
+    signature += qt(group(config, which).name) + "{";
+    for (const ShownOption& option : shown_options(config, which))
+      signature += qt(option.name) + QString::number(option.value.index()) + ",";
   }
   return signature;
 }
 
 void SettingsPanel::rebuild() {
+  auto* area = findChild<QScrollArea*>();
+  QString focused;
+  for (const auto& [place, field] : fields_) {
+    if (field->hasFocus()) focused = place;
+    field->disconnect(this);
+  }
+  // The field that brought this about may still be at it.
+  if (QWidget* old = area->takeWidget()) {
+    old->hide();
+    old->deleteLater();
+  }
   signature_ = layout_signature();
   fields_.clear();
   tips_.clear();
@@ -114,7 +129,8 @@ void SettingsPanel::rebuild() {
   add_group(OptionGroup::optimizer, tr("Optimizer"));
   add_group(OptionGroup::data, tr("Data"));
   add_group(OptionGroup::model, tr("Model"));
-  findChild<QScrollArea*>()->setWidget(body_);
+  area->setWidget(body_);
+  if (!focused.isEmpty()) focus_place(focused);
   show_errors();
 }
 
@@ -127,9 +143,11 @@ void SettingsPanel::add_title(const QString& title) {
 void SettingsPanel::add_group(OptionGroup which, const QString& title) {
   const NamedOptions& options = group(workspace_.document.config(), which);
   add_title(title + " \u2014 " + (options.name.empty() ? tr("none") : qt(options.name)));
-  for (const auto& [name, value] : options.options)
-    add_field(readable(name), group_name(which) + "." + qt(name), option_field(which, name, value),
-              tr("%1 in the run file").arg(group_name(which) + "." + qt(name)));
+  for (const ShownOption& option : shown_options(workspace_.document.config(), which)) {
+    const QString place = group_name(which) + "." + qt(option.name), file = tr("%1 in the run file").arg(place);
+    add_field(readable(option.name), place, option_field(which, option),
+              option.help.empty() ? file : file + ": " + qt(option.help));
+  }
 }
 
 void SettingsPanel::add_field(const QString& label, const QString& place, QWidget* field, const QString& tip) {
@@ -144,17 +162,27 @@ void SettingsPanel::add_field(const QString& label, const QString& place, QWidge
   form_->addRow(label, field);
 }
 
-QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name, const OptionValue& value) {
+QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& option) {
+  const auto& [name, value, help, choices] = option;
   if (const auto* flag = std::get_if<bool>(&value)) {
     auto* check = new QCheckBox(body_);
     check->setChecked(*flag);
     connect(check, &QCheckBox::toggled, this,
-            [this, which, name](bool on) { set_option(workspace_.document, which, name, on); });
+            [this, which, name = name](bool on) { set_option(workspace_.document, which, name, on); });
     return check;
+  }
+  if (!choices.empty() && std::holds_alternative<std::string>(value)) {
+    auto* box = new QComboBox(body_);
+    for (const std::string& choice : choices) box->addItem(qt(choice));
+    show_value(box, value);
+    connect(box, &QComboBox::textActivated, this, [this, which, name = name](const QString& text) {
+      set_option(workspace_.document, which, name, text.toStdString());
+    });
+    return box;
   }
   if (const auto* whole = std::get_if<int64_t>(&value)) {
     auto* box = spin_box(*whole, body_);
-    connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name](double number) {
+    connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name = name](double number) {
       set_option(workspace_.document, which, name, static_cast<int64_t>(number));
     });
     return box;
@@ -163,7 +191,7 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
   line->setAlignment(Qt::AlignRight);
   show_value(line, value);
   const bool is_real = std::holds_alternative<double>(value);
-  connect(line, &QLineEdit::textEdited, this, [this, line, which, name, is_real](const QString& text) {
+  connect(line, &QLineEdit::textEdited, this, [this, line, which, name = name, is_real](const QString& text) {
     bool legal = true;
     const double number = is_real ? text.toDouble(&legal) : 0;
     mark_invalid(line, !legal);
@@ -192,8 +220,8 @@ void SettingsPanel::show_config() {
   show_value(fields_["seed"], config.seed);
   show_value(fields_["deterministic"], config.deterministic);
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer})
-    for (const auto& [name, value] : group(config, which).options)
-      show_value(fields_[group_name(which) + "." + qt(name)], value);
+    for (const ShownOption& option : shown_options(config, which))
+      show_value(fields_[group_name(which) + "." + qt(option.name)], option.value);
   show_errors();
 }
 

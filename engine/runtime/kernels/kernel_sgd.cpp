@@ -28,16 +28,14 @@ class SgdKernel : public Kernel {
         gradient_(arguments.inputs[1].f32()),
         momentum_(arguments.outputs[1].f32()),
         count_(arguments.outputs[0].count()),
-        threads_(arguments.threads) {
-    const SgdAttributes& attributes = arguments.attributes->as<SgdAttributes>();
-    rates_ = {static_cast<float>(attributes.learning_rate), static_cast<float>(attributes.decay),
-              static_cast<float>(1.0 - attributes.decay)};
-  }
+        threads_(arguments.threads),
+        attributes_(arguments.attributes->as<SgdAttributes>()) {}
 
-  void run(const StepContext&) override {
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      update(parameter_, gradient_, momentum_, rates_, begin, end);
-    });
+  void run(const StepContext& context) override {
+    const Rates rates{static_cast<float>(attributes_.learning_rate.at(context.step)),
+                      static_cast<float>(attributes_.decay), static_cast<float>(1.0 - attributes_.decay)};
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { update(parameter_, gradient_, momentum_, rates, begin, end); });
   }
 
  private:
@@ -46,7 +44,7 @@ class SgdKernel : public Kernel {
   float* momentum_;
   int64_t count_;
   int threads_;
-  Rates rates_{};
+  SgdAttributes attributes_;
 };
 
 }  // namespace
