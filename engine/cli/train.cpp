@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/trained_output.h"
@@ -29,6 +30,7 @@ struct TrainArguments {
   RunFileArguments run_file;
   std::string jsonl;
   TrainedPaths trained;
+  CheckpointArguments checkpoints;
   std::string socket;
   bool append = false;
   bool force = false;
@@ -48,6 +50,7 @@ struct TrainArguments {
     std::vector<std::string> list;
     if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
     if (keep_going) list.push_back("--keep-going");
+    for (const std::string& argument : checkpoints.rank_arguments()) list.push_back(argument);
     return list;
   }
 
@@ -137,6 +140,7 @@ int exit_code(RunEnd end) {
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+  arguments.checkpoints.check(plan);
   TrainingOutput output = arguments.open_training_output();
   TrainedOutput trained = arguments.open_trained_output(plan);
   RunLog log;
@@ -179,6 +183,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
   options.parameter_file = arguments.trained.gathered();
   options.keep_going = arguments.keep_going;
+  options.checkpoints = arguments.checkpoints.options();
   const int code = run_rank(line.argc, line.argv, options);
   try {
     if (trained) trained->finish();
@@ -219,6 +224,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   append->needs(jsonl);
   force->excludes(append);
   command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");
+  arguments->checkpoints.add_to(*command);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
