@@ -66,8 +66,12 @@ std::string without_slash(std::string path) {
 
 std::string step_folder_name(int64_t step) { return fmt::format("{}{:06}", prefix, step); }
 
-std::optional<int64_t> step_of_folder(const std::string& path) {
-  return step_of(fs::path(without_slash(path)).filename().string());
+bool is_checkpoint(const std::string& path) {
+  return step_of(fs::path(without_slash(path)).filename().string()) || fs::exists(path + "/" + index_file_name);
+}
+
+std::string folder_of(const std::string& checkpoint) {
+  return fs::absolute(without_slash(checkpoint)).lexically_normal().parent_path().string();
 }
 
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
@@ -79,10 +83,9 @@ std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
   return found;
 }
 
-std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder, const std::vector<int64_t>& but) {
+std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder) {
   std::vector<FoundCheckpoint> found = list_checkpoints(folder);
   for (; !found.empty(); found.pop_back()) {
-    if (std::ranges::find(but, found.back().step) != but.end()) continue;
     try {
       CheckpointReader(found.back().path).verify();
       return found.back();
@@ -93,8 +96,8 @@ std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder,
   return std::nullopt;
 }
 
-std::string hint_for_damaged(const std::string& folder, int64_t step) {
-  const std::optional<FoundCheckpoint> good = newest_good_checkpoint(folder, {step});
+std::string hint_for_damaged(const std::string& checkpoint) {
+  const std::optional<FoundCheckpoint> good = newest_good_checkpoint(folder_of(checkpoint));
   return good ? fmt::format("resume from {}, the newest whole one", good->path)
               : "there is no whole checkpoint beside it";
 }

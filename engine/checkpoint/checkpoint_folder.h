@@ -16,17 +16,19 @@ namespace shardscope {
 struct FoundCheckpoint {
   int64_t step = 0;
   std::string path;  // DIR/step_000120
+  bool operator==(const FoundCheckpoint&) const = default;
 };
 
 std::string step_folder_name(int64_t step);  // "step_000120"
 // The checkpoints of a folder by step, whole or damaged; none where there is no such folder.
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
-// 120 where a path is by its name that of a checkpoint, DIR/step_000120; nothing where it is that of a folder of them.
-std::optional<int64_t> step_of_folder(const std::string& path);
-// The newest checkpoint of which every bit is as it was written, those of `but` aside: reads them, newest first.
-std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder, const std::vector<int64_t>& but = {});
+// Whether a path is that of a checkpoint, by its name or its index, rather than of a folder of them.
+bool is_checkpoint(const std::string& path);
+std::string folder_of(const std::string& checkpoint);
+// The newest checkpoint of a folder of which every bit is as it was written: reads them, newest first.
+std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder);
 // What a person does about a damaged checkpoint: "resume from DIR/step_000100, the newest whole one".
-std::string hint_for_damaged(const std::string& folder, int64_t step);
+std::string hint_for_damaged(const std::string& checkpoint);
 
 // The folder into which one run writes its checkpoints; it is the run's own while this lives. Checkpoints come to be
 // beside the old ones, under a hidden name, and get their own when all of them is on the disk:

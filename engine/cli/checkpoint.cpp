@@ -21,7 +21,7 @@ using Align = TextTable::Align;
 
 // The checkpoint that a path means: itself, or the newest of a folder.
 std::string checkpoint_at(const std::string& path) {
-  if (step_of_folder(path)) return path;
+  if (is_checkpoint(path)) return path;
   const std::vector<FoundCheckpoint> found = list_checkpoints(path);
   if (!found.empty()) return found.back().path;
   throw Failure(Error{"no_checkpoint", "there is no checkpoint here", in_file(path),
@@ -61,7 +61,7 @@ bool print_folder(const std::vector<FoundCheckpoint>& found, bool verify) {
 }
 
 int list(const std::string& path, bool verify) {
-  if (!step_of_folder(path)) {
+  if (!is_checkpoint(path)) {
     checkpoint_at(path);
     return print_folder(list_checkpoints(path), verify) ? exit_ok : exit_failed_run;
   }

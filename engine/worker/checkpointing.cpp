@@ -18,14 +18,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Of a rank that waits for its own writing, until it looks after the others.
+constexpr std::chrono::milliseconds patience{200};
+
 bool same_folder(const std::string& a, const std::string& b) {
   std::error_code none;
   return fs::equivalent(a, b, none);
-}
-
-std::string parent_of(const std::string& checkpoint) {
-  const fs::path path = fs::absolute(checkpoint).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).parent_path();
 }
 
 Failure with_hint(const Failure& failure, const std::string& hint) {
@@ -38,8 +36,8 @@ bool is_of_another_model(const Failure& failure) { return failure.errors().front
 
 // What `resume` may mean, by step. Throws no_checkpoint.
 std::vector<FoundCheckpoint> candidates(const std::string& resume) {
-  std::vector<FoundCheckpoint> found = list_checkpoints(resume);
-  if (const std::optional<int64_t> step = step_of_folder(resume)) found = {{*step, resume}};
+  std::vector<FoundCheckpoint> found =
+      is_checkpoint(resume) ? std::vector{FoundCheckpoint{0, resume}} : list_checkpoints(resume);
   if (!found.empty()) return found;
   throw Failure(Error{"no_checkpoint", "there is no checkpoint here", in_file(resume),
                       "the folder that --checkpoint named, or one of its step_... folders"});
@@ -69,14 +67,14 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
       } catch (const Failure& failure) {
         if (is_of_another_model(failure)) throw;
         if (found.size() > 1) continue;
-        const std::string& path = found.back().path;
-        throw with_hint(failure, hint_for_damaged(parent_of(path), found.back().step));
+        throw with_hint(failure, hint_for_damaged(found.back().path));
       }
     }
   }
   if (options.folder.empty()) return;
   require_training(plan);
-  CheckpointFolder folder(options.folder, FileCalls());
+  const FileCalls calls;
+  CheckpointFolder folder(options.folder, calls);
   if (options.resume.empty()) folder.go_on_from(std::nullopt, {});
 }
 
@@ -102,7 +100,7 @@ void Checkpointing::throw_together(const std::optional<Failure>& error) {
   world_.barrier();
 }
 
-void Checkpointing::load(const std::string& path) const {
+int64_t Checkpointing::load(const std::string& path) const {
   CheckpointReader reader(path);
   require_same_model(plan_, states_, reader);
   const auto by_name = reader.index().by_name();
@@ -113,11 +111,12 @@ void Checkpointing::load(const std::string& path) const {
                         executor_.value(values_[i])});
   }
   reader.read(requests);
+  return reader.index().step;
 }
 
 std::optional<int64_t> Checkpointing::restore() {
   if (options_.resume.empty()) return std::nullopt;
-  const std::optional<int64_t> one = step_of_folder(options_.resume);
+  const bool one = is_checkpoint(options_.resume);
   std::vector<FoundCheckpoint> found;  // by rank 0, which chooses
   std::optional<Failure> error;
   if (world_.rank() == 0) {
@@ -129,29 +128,29 @@ std::optional<int64_t> Checkpointing::restore() {
   }
   throw_together(error);
   for (;;) {
-    const int64_t step = exchange_.gather(found.empty() ? int64_t{-1} : found.back().step).front();
-    if (step < 0) throw_together(error);  // of the oldest of them
-    const std::string path = one ? options_.resume : options_.resume + "/" + step_folder_name(step);
+    const int64_t next = exchange_.gather(found.empty() ? int64_t{-1} : found.back().step).front();
+    if (next < 0) throw_together(error);  // of the oldest of them
+    const std::string path = one ? options_.resume : options_.resume + "/" + step_folder_name(next);
+    int64_t step = 0;
     error.reset();
     try {
-      load(path);
+      step = load(path);
     } catch (const Failure& failure) {
       error = failure;
     }
     const std::vector<int64_t> failed = exchange_.gather(int64_t{error.has_value()});
     const auto lowest = std::ranges::find(failed, 1) - failed.begin();
     if (lowest == world_.size()) {
-      if (same_folder(parent_of(path), options_.folder)) resumed_ = step;
+      if (same_folder(folder_of(path), options_.folder)) resumed_ = step;
       if (world_.rank() == 0) options_.say(fmt::format("going on from {}", path));
       return plan_.trains() ? step : 0;
     }
     const bool tells = lowest == world_.rank();
     const bool final = one || (error && is_of_another_model(*error));
-    if (tells && one && !is_of_another_model(*error))
-      error = with_hint(*error, hint_for_damaged(parent_of(path), step));
+    if (tells && one && !is_of_another_model(*error)) error = with_hint(*error, hint_for_damaged(path));
     if (exchange_.gather(int64_t{final})[static_cast<size_t>(lowest)]) throw_together(error);
-    if (tells) options_.say(fmt::format("{} is left out: {}", step_folder_name(step), error->what()));
-    damaged_.push_back(step);
+    if (tells) options_.say(fmt::format("{} is left out: {}", step_folder_name(next), error->what()));
+    damaged_.push_back(next);
     if (!found.empty()) found.pop_back();
   }
 }
@@ -223,8 +222,7 @@ void Checkpointing::advance(bool wait) {
     int64_t busy = 0, failed = 0, kept = 0;
   } own;
   if (task_.valid()) {
-    if (wait) task_.wait();
-    own.busy = task_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+    own.busy = task_.wait_for(wait ? patience : std::chrono::milliseconds(0)) != std::future_status::ready;
     if (!own.busy) take_error();
   }
   own.failed = error_.has_value();

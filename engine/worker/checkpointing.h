@@ -63,7 +63,7 @@ class Checkpointing {
  private:
   enum class Stage : uint8_t { idle, writing, completing };
 
-  void load(const std::string& path) const;
+  int64_t load(const std::string& path) const;  // the step
   void start(int64_t done);
   void advance(bool wait);
   void finish();

@@ -10,6 +10,7 @@
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "engine/config/write.h"
+#include "engine/graph/op_definition.h"
 #include "engine/runtime/kernels/kernel.h"
 #include "engine/worker/stored_states.h"
 

@@ -78,8 +78,8 @@ class CheckpointFolderTest : public QObject {
     QCOMPARE(found[0].step, int64_t{4});
     QCOMPARE(found[1].path, saves.path + "/step_000005");
     QVERIFY(values_in(found[1].path) == made_values(small_states(), 5));
-    QCOMPARE(step_of_folder(found[1].path + "/"), std::optional<int64_t>(5));
-    QCOMPARE(step_of_folder(saves.path), std::nullopt);
+    QVERIFY(is_checkpoint(found[1].path + "/") && !is_checkpoint(saves.path));
+    QCOMPARE(folder_of(found[1].path + "/"), saves.path);
     QVERIFY(list_checkpoints(saves.path + "/none").empty());
   }
 
@@ -195,10 +195,10 @@ class CheckpointFolderTest : public QObject {
     saves.run(FileCalls(), 1, 2);
     put_text(saves.path + "/step_000002/rank_00001.safetensors", "");
     QCOMPARE(newest_good_checkpoint(saves.path)->step, int64_t{1});
-    QVERIFY(hint_for_damaged(saves.path, 2).find("step_000001") != std::string::npos);
+    QVERIFY(hint_for_damaged(saves.path + "/step_000002").find("step_000001") != std::string::npos);
     put_text(saves.path + "/step_000001/index.json", "");
     QVERIFY(!newest_good_checkpoint(saves.path));
-    QVERIFY(hint_for_damaged(saves.path, 2).find("no whole") != std::string::npos);
+    QVERIFY(hint_for_damaged(saves.path + "/step_000002").find("no whole") != std::string::npos);
   }
 };
 
