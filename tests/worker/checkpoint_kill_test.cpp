@@ -31,8 +31,14 @@ Shared& shared() {
   return *static_cast<Shared*>(memory);
 }
 
-// A run in a process of its own, killed before the call of that number. Returns how it ended.
-int run(const Plan& plan, const std::string& folder, int64_t until, int keep, bool resume, int fatal) {
+// When a run is killed: before the call of that number, the rank that makes it `alone_ms` before the others.
+struct Death {
+  int call = -1;  // never
+  int alone_ms = 0;
+};
+
+// A run in a process of its own. Returns how it ended.
+int run(const Plan& plan, const std::string& folder, int64_t until, int keep, bool resume, Death death = {}) {
   shared().calls = 0;
   shared().whole = 0;
   const pid_t child = ::fork();
@@ -44,7 +50,10 @@ int run(const Plan& plan, const std::string& folder, int64_t until, int keep, bo
     if (resume) options.resume = folder;
     bool renamed = false;
     options.before_call = [&](std::string_view call, const std::string& path) {
-      if (++shared().calls == fatal) ::kill(::getpid(), SIGKILL);
+      if (++shared().calls == death.call) {
+        ::usleep(static_cast<useconds_t>(death.alone_ms) * 1000);
+        ::kill(::getpid(), SIGKILL);
+      }
       // All of a complete checkpoint's calls are rank 0's, one after the other.
       if (call == "rename" && path.ends_with(".part")) renamed = true;
       else if (renamed && call != "fsync") shared().whole = list_checkpoints(folder).back().step;
@@ -68,30 +77,38 @@ class CheckpointKillTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void a_run_killed_before_any_system_call_of_saving_loses_no_checkpoint_and_leaves_nothing_data() {
+    QTest::addColumn<int>("alone_ms");
+    QTest::addColumn<int>("every");
+    QTest::newRow("all ranks at once") << 0 << 1;
+    QTest::newRow("one rank before the others") << 20 << 3;
+  }
   void a_run_killed_before_any_system_call_of_saving_loses_no_checkpoint_and_leaves_nothing() {
+    QFETCH(int, alone_ms);
+    QFETCH(int, every);
     const SystemPreset& preset = *std::ranges::find(system_presets(), "mintext_mlp", &SystemPreset::name);
     const Plan plan = compile(system_run(preset.name, preset.small, {1, 2}), DeviceProfile{});
     QTemporaryDir reference;
-    QCOMPARE(run(plan, reference.path().toStdString(), steps + 1, 100, false, -1), 0);
+    QCOMPARE(run(plan, reference.path().toStdString(), steps + 1, 100, false), 0);
     std::map<int64_t, std::map<std::string, Bytes>> expected;
     for (const FoundCheckpoint& found : list_checkpoints(reference.path().toStdString())) {
       expected[found.step] = values_in(found.path);
     }
     QCOMPARE(expected.size(), static_cast<size_t>(steps + 1));
     QTemporaryDir unkilled;
-    QCOMPARE(run(plan, unkilled.path().toStdString(), steps, 1, false, -1), 0);
+    QCOMPARE(run(plan, unkilled.path().toStdString(), steps, 1, false), 0);
     const int calls = shared().calls;
     QVERIFY2(calls >= 35, qPrintable(QString::number(calls)));
-    for (int fatal = 1; fatal <= calls; ++fatal) {
+    for (int call = 1; call <= calls; call += every) {
       QTemporaryDir folder;
       const std::string path = folder.path().toStdString();
-      const int status = run(plan, path, steps, 1, false, fatal);
-      QVERIFY2(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, qPrintable(QString::number(fatal)));
+      const int status = run(plan, path, steps, 1, false, {call, alone_ms});
+      QVERIFY2(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, qPrintable(QString::number(call)));
       const int64_t whole = shared().whole;
       const std::vector<FoundCheckpoint> found = list_checkpoints(path);
       for (const FoundCheckpoint& one : found) QVERIFY(values_in(one.path) == expected.at(one.step));
       QVERIFY((found.empty() ? 0 : found.back().step) >= whole);
-      QCOMPARE(run(plan, path, steps + 1, 1, !found.empty(), -1), 0);
+      QCOMPARE(run(plan, path, steps + 1, 1, !found.empty()), 0);
       const QStringList left = QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
       QCOMPARE(left, QStringList{"step_000003"});
       QVERIFY(values_in(path + "/step_000003") == expected.at(steps + 1));
