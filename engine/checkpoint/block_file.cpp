@@ -27,8 +27,11 @@ namespace {
 
 }  // namespace
 
-BlockFile::BlockFile(const std::string& folder, const CheckpointFile& file)
-    : path_(folder + "/" + file.name), file_(file), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+BlockFile::BlockFile(const std::string& folder, const CheckpointFile& file, Contents contents)
+    : path_(folder + "/" + file.name),
+      file_(file),
+      contents_(std::move(contents)),
+      descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (descriptor_ < 0 && errno == ENOENT) damaged(path_, "the file is missing");
   if (descriptor_ < 0) unreadable(path_);
   struct stat status {};
@@ -41,10 +44,10 @@ BlockFile::BlockFile(const std::string& folder, const CheckpointFile& file)
 
 BlockFile::~BlockFile() { ::close(descriptor_); }
 
-void BlockFile::read(int64_t offset, std::span<std::byte> out, const std::string& what) {
+void BlockFile::read(int64_t offset, std::span<std::byte> out) {
   while (!out.empty()) {
     const std::span<const std::byte> from =
-        block(offset / checkpoint_block_bytes, what).subspan(static_cast<size_t>(offset % checkpoint_block_bytes));
+        block(offset / checkpoint_block_bytes).subspan(static_cast<size_t>(offset % checkpoint_block_bytes));
     const size_t bytes = std::min(from.size(), out.size());
     std::memcpy(out.data(), from.data(), bytes);
     out = out.subspan(bytes);
@@ -52,12 +55,12 @@ void BlockFile::read(int64_t offset, std::span<std::byte> out, const std::string
   }
 }
 
-void BlockFile::check(int64_t offset, int64_t bytes, const std::string& what) {
+void BlockFile::check(int64_t offset, int64_t bytes) {
   const int64_t end = (offset + bytes + checkpoint_block_bytes - 1) / checkpoint_block_bytes;
-  for (int64_t number = offset / checkpoint_block_bytes; bytes > 0 && number < end; ++number) block(number, what);
+  for (int64_t number = offset / checkpoint_block_bytes; bytes > 0 && number < end; ++number) block(number);
 }
 
-std::span<const std::byte> BlockFile::block(int64_t number, const std::string& what) {
+std::span<const std::byte> BlockFile::block(int64_t number) {
   if (held_ == number) return bytes_;
   held_ = -1;
   const int64_t begin = number * checkpoint_block_bytes;
@@ -72,7 +75,7 @@ std::span<const std::byte> BlockFile::block(int64_t number, const std::string& w
   }
   if (hash_bytes(bytes_) != file_.blocks[static_cast<size_t>(number)]) {
     damaged(path_, fmt::format("block {} of {} ({}) is not what was written: its hash differs", number + 1,
-                               file_.blocks.size(), what));
+                               file_.blocks.size(), contents_(begin, begin + static_cast<int64_t>(bytes_.size()))));
   }
   held_ = number;
   return bytes_;

@@ -34,6 +34,7 @@ class CheckpointReader {
 
  private:
   void open(int file);
+  std::string contents(int file, int64_t begin, int64_t end) const;
 
   std::string path_;
   CheckpointIndex index_;
