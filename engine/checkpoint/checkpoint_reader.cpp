@@ -1,5 +1,9 @@
 #include "engine/checkpoint/checkpoint_reader.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -32,15 +36,32 @@ std::string text_of(const std::string& folder) {
 
 CheckpointReader::CheckpointReader(std::string path)
     : path_(std::move(path)), index_(parse_checkpoint_index(text_of(path_), path_ + "/" + index_file_name)) {
-  for (const CheckpointFile& file : index_.files) BlockFile(path_, file);
+  for (const CheckpointFile& file : index_.files) BlockFile(path_, file, {});
 }
 
 void CheckpointReader::open(int file) {
   if (opened_ == file) return;
   opened_ = -1;
-  file_ = std::make_unique<BlockFile>(path_, index_.files[file]);
-  file_->check(0, static_cast<int64_t>(file_layout(index_, file).header().size()), "header");
+  file_ = std::make_unique<BlockFile>(path_, index_.files[file],
+                                      [this, file](int64_t begin, int64_t end) { return contents(file, begin, end); });
+  file_->check(0, static_cast<int64_t>(file_layout(index_, file).header().size()));
   opened_ = file;
+}
+
+// "the header, params/b1, params/w1 and 4 more"
+std::string CheckpointReader::contents(int file, int64_t begin, int64_t end) const {
+  constexpr size_t told = 3;
+  std::vector<std::string> names;
+  if (begin < static_cast<int64_t>(file_layout(index_, file).header().size())) names.push_back("the header");
+  for (const FilePiece& at : pieces_of(index_, file)) {
+    const CheckpointState& state = index_.states[at.state];
+    const CheckpointPiece& piece = state.pieces[at.piece];
+    const int64_t bytes = TensorType{piece.box.size, state.type.dtype}.bytes();
+    if (piece.offset < end && piece.offset + bytes > begin) names.push_back(state.name);
+  }
+  const size_t more = names.size() - std::min(names.size(), told);
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 void CheckpointReader::read(std::span<const Request> requests) {
@@ -54,8 +75,7 @@ void CheckpointReader::read(std::span<const Request> requests) {
         open(file);
         for_each_common_run(piece.box, request.box, *common, [&](int64_t from, int64_t to, int64_t length) {
           file_->read(piece.offset + from * element,
-                      request.out.subspan(static_cast<size_t>(to * element), static_cast<size_t>(length * element)),
-                      request.state->name);
+                      request.out.subspan(static_cast<size_t>(to * element), static_cast<size_t>(length * element)));
         });
       }
     }
@@ -68,7 +88,7 @@ void CheckpointReader::verify() {
     for (const FilePiece& at : pieces_of(index_, file)) {
       const CheckpointState& state = index_.states[at.state];
       const CheckpointPiece& piece = state.pieces[at.piece];
-      file_->check(piece.offset, TensorType{piece.box.size, state.type.dtype}.bytes(), state.name);
+      file_->check(piece.offset, TensorType{piece.box.size, state.type.dtype}.bytes());
     }
   }
 }

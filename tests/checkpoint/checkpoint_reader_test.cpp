@@ -62,7 +62,7 @@ class CheckpointReaderTest : public QObject {
     for (int repeat = 0; repeat < 60; ++repeat) {
       QTemporaryDir folder;
       const Mesh writer = random_mesh(random), reader_mesh = random_mesh(random);
-      const std::vector<StoredState> states = random_states(random, writer, repeat % 6 == 0 ? 6 : 3);
+      const std::vector<StoredState> states = random_states(random, writer, repeat % 6 == 0 ? 5 : 3);
       const std::string path = make_checkpoint(folder.path().toStdString(), states, writer);
       const std::map<std::string, Bytes> values = made_values(states, 1);
       for (int device = 0; device < reader_mesh.device_count(); ++device) {
@@ -119,7 +119,7 @@ class CheckpointReaderTest : public QObject {
       QCOMPARE(error.place.file, name);
       const int64_t block = at / checkpoint_block_bytes + 1;
       QVERIFY2(error.message.starts_with("block " + std::to_string(block) + " of 3 ("), error.message.c_str());
-      QVERIFY(error.message.find(block == 1 ? "(header)" : "(params/large)") != std::string::npos);
+      QVERIFY(error.message.find(block == 1 ? "(the header, params/large" : "(params/large") != std::string::npos);
     }
     CheckpointReader(path).verify();
   }
