@@ -47,7 +47,8 @@ SafetensorsReader::SafetensorsReader(std::string path) : path_(std::move(path)),
   std::string text(length, ' ');
   if (!file_.read(text.data(), static_cast<std::streamsize>(length))) fail(path_, "the file is cut short");
   try {
-    for (const auto& [name, json] : nlohmann::json::parse(text).items()) {
+    const auto header = nlohmann::json::parse(text).get<std::map<std::string, nlohmann::json>>();
+    for (const auto& [name, json] : header) {
       if (name != "__metadata__") arrays_.emplace(name, array_of(json, name, sizeof length + length, bytes));
     }
   } catch (const std::exception& wrong) {

@@ -33,7 +33,7 @@ QStringList names_in(const QString& path) {
 
 // A folder of checkpoints in which a run saves steps 1, 2, ..., keeping two.
 struct Saves {
-  QTemporaryDir folder;
+  QTemporaryDir folder{scratch()};
   std::string path = folder.path().toStdString();
 
   // `complete` is told each step whose checkpoint is.

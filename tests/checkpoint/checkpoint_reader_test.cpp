@@ -25,7 +25,8 @@ Sharding random_sharding(std::mt19937& random, const Mesh& mesh, const Shape& sh
 
 Mesh random_mesh(std::mt19937& random) {
   std::vector<MeshAxis> axes;
-  for (const char* name : {"data", "model", "expert"}) axes.push_back({name, int64_t{1} << random() % 3});
+  for (const char* name : {"data", "model", "expert"})
+    axes.push_back({name, int64_t{1} << random() % 2 * (1 + axes.empty())});
   return Mesh(axes);
 }
 
@@ -59,7 +60,7 @@ class CheckpointReaderTest : public QObject {
   // Law 6, of arrays of any kind on meshes of any kind.
   void what_one_mesh_wrote_any_other_reads_bit_for_bit() {
     std::mt19937 random(1);
-    for (int repeat = 0; repeat < 60; ++repeat) {
+    for (int repeat = 0; repeat < 40; ++repeat) {
       QTemporaryDir folder;
       const Mesh writer = random_mesh(random), reader_mesh = random_mesh(random);
       const std::vector<StoredState> states = random_states(random, writer, repeat % 6 == 0 ? 5 : 3);
@@ -103,7 +104,7 @@ class CheckpointReaderTest : public QObject {
     const std::string path = make_checkpoint(folder.path().toStdString(), large_states(), two);
     const CheckpointReader whole(path);
     std::mt19937 random(3);
-    for (int repeat = 0; repeat < 40; ++repeat) {
+    for (int repeat = 0; repeat < 24; ++repeat) {
       const size_t number = random() % 2;
       const CheckpointFile& file = whole.index().files[number];
       const int64_t header = static_cast<int64_t>(file_layout(whole.index(), static_cast<int>(number)).header().size());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -44,6 +46,11 @@ inline Bytes part_of(const Bytes& whole, const TensorType& type, const Box& box)
     part.insert(part.end(), begin, begin + static_cast<size_t>(runs.run_length()) * element);
   });
   return part;
+}
+
+// Where tests of many saves make their folders: in memory, where there is such a place.
+inline const char* scratch() {
+  return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm/shardscope_test_XXXXXX" : "/tmp/shardscope_test_XXXXXX";
 }
 
 // What a rank's file holds.

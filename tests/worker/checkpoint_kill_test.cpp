@@ -88,19 +88,19 @@ class CheckpointKillTest : public QObject {
     QFETCH(int, every);
     const SystemPreset& preset = *std::ranges::find(system_presets(), "mintext_mlp", &SystemPreset::name);
     const Plan plan = compile(system_run(preset.name, preset.small, {1, 2}), DeviceProfile{});
-    QTemporaryDir reference;
+    QTemporaryDir reference(scratch());
     QCOMPARE(run(plan, reference.path().toStdString(), steps + 1, 100, false), 0);
     std::map<int64_t, std::map<std::string, Bytes>> expected;
     for (const FoundCheckpoint& found : list_checkpoints(reference.path().toStdString())) {
       expected[found.step] = values_in(found.path);
     }
     QCOMPARE(expected.size(), static_cast<size_t>(steps + 1));
-    QTemporaryDir unkilled;
+    QTemporaryDir unkilled(scratch());
     QCOMPARE(run(plan, unkilled.path().toStdString(), steps, 1, false), 0);
     const int calls = shared().calls;
     QVERIFY2(calls >= 35, qPrintable(QString::number(calls)));
     for (int call = 1; call <= calls; call += every) {
-      QTemporaryDir folder;
+      QTemporaryDir folder(scratch());
       const std::string path = folder.path().toStdString();
       const int status = run(plan, path, steps, 1, false, {call, alone_ms});
       QVERIFY2(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, qPrintable(QString::number(call)));

@@ -31,7 +31,7 @@ Plan small_plan(int64_t ranks = 2, const std::vector<std::string>& settings = {}
 }
 
 struct Run {
-  QTemporaryDir folder;
+  QTemporaryDir folder{scratch()};
   CheckpointOptions options;
   std::mutex mutex;
   std::vector<std::string> said;
@@ -236,7 +236,7 @@ class CheckpointingTest : public QObject {
     run.train(small_plan(), 1);
     CheckpointOptions options;
     options.resume = run.path();
-    for (const std::string& setting : {"model.d_ff=64", "optimizer.name=sgd", "model.name=mintext_mlp"}) {
+    for (const std::string setting : {"model.d_ff=64", "optimizer.name=sgd", "model.name=mintext_mlp"}) {
       const Plan other = setting.starts_with("model.name")
                              ? compile(system_run("mintext_mlp", {}, {1, 1}), DeviceProfile{})
                              : small_plan(1, {setting});
