@@ -71,7 +71,7 @@ ModelDefinition decoder_only_transformer() {
           {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
            {"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
            {"embed_dim", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
-           {"num_layers", int64_t{2}, true, 1, 1e4, "transformer blocks"},
+           {"num_layers", int64_t{2}, true, 1, 1e3, "transformer blocks"},
            {"num_heads", int64_t{8}, true, 1, 1e5, "attention heads; divides embed_dim"},
            {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
            compute_dtype_option()},

@@ -128,7 +128,7 @@ ModelDefinition mintext_transformer() {
       {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
        {"seq_len", int64_t{1024}, true, 1, 1e7, "positions in a sequence"},
        {"d_model", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
-       {"num_layers", int64_t{2}, true, 1, 1e4, "transformer blocks"},
+       {"num_layers", int64_t{2}, true, 1, 1e3, "transformer blocks"},
        {"num_heads", int64_t{8}, true, 1, 1e5, "query heads"},
        {"kv_heads", int64_t{8}, true, 1, 1e5, "key and value heads; divides num_heads"},
        {"key_dim", int64_t{64}, true, 1, 1e5, "width of a head"},

@@ -66,7 +66,7 @@ ModelDefinition nnx_gpt2() {
            {"embed_dim", int64_t{256}, false, 1, 1e7, "width of the residual stream"},
            {"ff_dim", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
            {"num_heads", int64_t{8}, false, 1, 1e5, "attention heads; divides embed_dim"},
-           {"num_layers", int64_t{2}, false, 1, 1e4, "transformer blocks"},
+           {"num_layers", int64_t{2}, false, 1, 1e3, "transformer blocks"},
            {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
            compute_dtype_option()},
           check,

@@ -62,7 +62,7 @@ ModelDefinition tiny_lm() {
            {"seq_len", int64_t{64}, false, 2, 1e7, "positions in a sequence"},
            {"d_model", int64_t{256}, false, 1, 1e7, "width of the residual stream; even"},
            {"n_heads", int64_t{8}, false, 1, 1e5, "attention heads; divides d_model"},
-           {"n_layers", int64_t{4}, false, 1, 1e4, "transformer blocks"},
+           {"n_layers", int64_t{4}, false, 1, 1e3, "transformer blocks"},
            {"d_ff", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
            compute_dtype_option()},
           check,

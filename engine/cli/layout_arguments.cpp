@@ -63,7 +63,15 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
     if (!device) refuse(fmt::format("'{}' is no device number", part), "--devices", "numbers as in 0,2,1,3");
     order.push_back(*device);
   }
-  return Mesh(parsed, order);
+  try {
+    return Mesh(parsed, order);
+  } catch (const Failure& failure) {
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) {
+      error.place = at_argument(lies_in(error.place.path, "mesh.devices") ? "--devices" : "--mesh");
+    }
+    throw Failure(errors);
+  }
 }
 
 PartitionSpec parse_spec_argument(const std::string& json) {

@@ -266,7 +266,7 @@ class Resolution {
       }
       if (one_section && !fault.errors.empty()) break;
     }
-    if (!line.matched() && !one_section) report_unmatched(rule);
+    if (!line.matched() && !one_section && !rule.of.empty()) report_unmatched(rule);  // of none: refused where read
     if (!line.matched() || rule.spec) return;
     for (size_t i = 0; i < rule.entries.size(); ++i) {
       const RuleAxes& entry = rule.entries[i];

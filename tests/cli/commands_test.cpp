@@ -140,7 +140,7 @@ void CommandsTest::bad_input_is_exit_code_2_with_a_reason_data() {
   add("unknown axis", layout + QStringList{"[\"rows\"]"}, "rows");
   add("duplicate axis", layout + QStringList{"[\"data\",\"data\"]"}, "data");
   add("spec of too high rank", layout + QStringList{"[null,null,\"data\"]"}, "--spec");
-  add("device order", layout + QStringList{"[]", "--devices", "0,1,2,3,4,5,6,6"}, "devices");
+  add("device order", layout + QStringList{"[]", "--devices", "0,1,2,3,4,5,6,6"}, "--devices");
   add("device that is no number", layout + QStringList{"[]", "--devices", "0,a"}, "--devices");
   add("mesh without size", {"show", "--mesh", "data", "--spec", "[]", "--shape", "4"}, "--mesh");
   add("shape of words", {"show", "--mesh", "data=4", "--spec", "[]", "--shape", "4,x"}, "--shape");

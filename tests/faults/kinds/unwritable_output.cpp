@@ -1,0 +1,40 @@
+#include "tests/faults/kinds/kinds.h"
+#include "tests/faults/whole_runs.h"
+
+namespace shardscope::faults {
+
+namespace {
+
+Fault unwritable(const std::string& name, const Expected& expected, const std::function<void(Start&)>& prepare) {
+  Fault fault;
+  fault.name = name;
+  fault.phases = at_start;
+  fault.expected = expected;
+  fault.prepare = [prepare](Start& start, Random&) {
+    ask_for_all_steps(start, Start::endless);
+    prepare(start);
+  };
+  fault.check = check_whole_lines;
+  return fault;
+}
+
+}  // namespace
+
+std::vector<Fault> unwritable_output() {
+  const auto pipe_to_head = [](Start& start) {
+    start.before = {"bash", "-c", "\"$@\" | head -n 1; exit ${PIPESTATUS[0]}", "sh"};
+  };
+  return {
+      unwritable("standard output on a full disk", {"standard output.*no space left", {1}, 30},
+                 [](Start& start) { start.output = "/dev/full"; }),
+      unwritable("standard output and error on a full disk", {"", {1}, 30},
+                 [](Start& start) { start.output = start.errors = "/dev/full"; }),
+      unwritable("closed standard output", {"standard output", {1, 2}, 30},
+                 [](Start& start) { start.close_output = true; }),
+      unwritable("closed standard output and error", {"", {1, 2}, 30},
+                 [](Start& start) { start.close_output = start.close_errors = true; }),
+      unwritable("| head -n 1", {"", {141}, 30}, pipe_to_head),
+  };
+}
+
+}  // namespace shardscope::faults

@@ -1,0 +1,104 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <list>
+
+#include "tests/faults/kinds/kinds.h"
+#include "tests/faults/whole_runs.h"
+
+namespace shardscope::faults {
+
+namespace {
+
+class Watcher {
+ public:
+  explicit Watcher(const Run& run) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = run.session_directory() + "/socket";
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Watcher() { ::close(socket_); }
+  Watcher(const Watcher&) = delete;
+  bool connected() const { return connected_; }
+  void say(const std::string& text) const { ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  void read_a_byte() const {
+    char byte;
+    [[maybe_unused]] const ssize_t got = ::recv(socket_, &byte, 1, 0);
+  }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+};
+
+Fault watched(const std::string& name, std::function<void(Run&, Random&)> watch) {
+  Fault fault;
+  fault.name = name;
+  fault.phases = {Phase::joining, Phase::computing};
+  fault.expected = {"", {0}, 90};
+  fault.prepare = [](Start& start, Random&) { ask_for_all_steps(start, 4000); };
+  fault.inject = std::move(watch);
+  fault.check = check_all_steps;
+  return fault;
+}
+
+constexpr int64_t to_the_end = 60'000;
+
+}  // namespace
+
+std::vector<Fault> watchers() {
+  return {
+      watched("a watcher that never reads",
+              [](Run& run, Random&) {
+                const Watcher watcher(run);
+                if (!watcher.connected()) throw Missed{};
+                run.go_on(to_the_end);
+              }),
+      watched("a watcher that reads a byte now and then",
+              [](Run& run, Random&) {
+                const Watcher watcher(run);
+                if (!watcher.connected()) throw Missed{};
+                run.go_on_until(
+                    [&] {
+                      watcher.read_a_byte();
+                      return false;
+                    },
+                    to_the_end);
+              }),
+      watched("watchers that come and go",
+              [](Run& run, Random&) {
+                run.go_on_until(
+                    [&] {
+                      const Watcher watcher(run);
+                      return false;
+                    },
+                    to_the_end);
+              }),
+      watched("three hundred watchers",
+              [](Run& run, Random&) {
+                std::list<Watcher> all;
+                for (int i = 0; i < 300; ++i) all.emplace_back(run);
+                run.go_on(to_the_end);
+              }),
+      watched("watchers that send nonsense",
+              [](Run& run, Random& random) {
+                run.go_on_until(
+                    [&] {
+                      const Watcher watcher(run);
+                      std::string text(1 + random() % 60'000, '\0');
+                      for (char& byte : text) byte = static_cast<char>(random());
+                      watcher.say(random() % 2 ? text : R"({"request":{"stop":1},"stop":)" + text);
+                      if (random() % 3 == 0) watcher.say("\n" + std::string(1000, '[') + "\n");
+                      return false;
+                    },
+                    to_the_end);
+              }),
+  };
+}
+
+}  // namespace shardscope::faults

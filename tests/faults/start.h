@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardscope::faults {
+
+// As for mount(2), done in a mount namespace of the trial's own.
+struct Mount {
+  std::string source, target, type;
+  unsigned long flags = 0;
+  std::string options;
+};
+
+// What a trial starts: the training of a tiny model.
+struct Start {
+  static constexpr int64_t endless = 100'000'000;
+
+  std::string program;              // shardrun
+  std::string folder;               // of the trial; TMPDIR is folder/tmp
+  std::vector<std::string> before;  // a command that becomes the program: prlimit --nofile=32
+  int ranks = 2;
+  int64_t steps = endless;
+  std::vector<std::string> settings;   // further --set
+  std::vector<std::string> arguments;  // further ones of train
+  std::map<std::string, std::string> environment;
+  std::vector<Mount> mounts;
+  std::string output, errors;  // files for standard output and error; empty: the test reads them
+  bool close_output = false, close_errors = false;
+  bool own_terminal = false;  // `output` is a terminal, which shall be the program's
+  std::optional<unsigned> umask;
+
+  std::string temporary() const { return folder + "/tmp"; }
+  std::string jsonl() const { return folder + "/steps.jsonl"; }
+  std::vector<std::string> run_file_arguments() const;  // FILE --set ...
+  std::vector<std::string> command() const;
+};
+
+// Whether trials can have mounts of their own (root, as a rule).
+bool can_mount();
+
+}  // namespace shardscope::faults

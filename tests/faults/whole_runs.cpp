@@ -1,0 +1,45 @@
+#include "tests/faults/whole_runs.h"
+
+#include <fmt/format.h>
+
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+
+namespace shardscope::faults {
+
+namespace {
+
+int64_t whole_lines(const Run& run) {
+  QFile file(QString::fromStdString(run.start().jsonl()));
+  if (!file.open(QIODevice::ReadOnly)) return 0;
+  int64_t count = 0;
+  for (QByteArray line = file.readLine(); !line.isEmpty(); line = file.readLine(), ++count) {
+    const QJsonObject step = QJsonDocument::fromJson(line).object();
+    if (!line.endsWith('\n') || step["step"].toInteger(-1) != count) {
+      throw Complaint(fmt::format("line {} of its steps is '{}'", count + 1, line.left(60).toStdString()));
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+void ask_for_all_steps(Start& start, int64_t steps) {
+  start.steps = steps;
+  start.arguments.insert(start.arguments.end(), {"--jsonl", start.jsonl()});
+}
+
+void check_all_steps(const Run& run) {
+  const int64_t lines = whole_lines(run);
+  if (lines != run.start().steps) throw Complaint(fmt::format("{} of {} steps written", lines, run.start().steps));
+}
+
+void check_all_steps_or(const Run& run, const std::string& said) {
+  if (run.code() == 0) check_all_steps(run);
+  else if (!run.first_said(said)) throw Complaint("did not say /" + said + "/");
+}
+
+void check_whole_lines(const Run& run) { whole_lines(run); }
+
+}  // namespace shardscope::faults

@@ -1,0 +1,7 @@
+#include "tests/fuzz/targets/targets.h"
+
+namespace shardscope::fuzz {
+
+std::vector<Target> all_targets() { return {run_files(), assignments(), specs(), profiles(), messages(), requests()}; }
+
+}  // namespace shardscope::fuzz

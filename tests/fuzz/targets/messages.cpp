@@ -1,0 +1,100 @@
+#include "engine/session/messages.h"
+#include "engine/base/error.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/program_call.h"
+#include "tests/fuzz/targets/targets.h"
+
+namespace shardscope::fuzz {
+
+namespace {
+
+std::string judge_failure(const Failure& failure) {
+  for (const Error& error : failure.errors()) {
+    if (error.code != "bad_message") return "says " + error.code + " instead of bad_message";
+  }
+  return fault_of_shown_text(failure.what());
+}
+
+// Every line of a stream that comes in pieces, as a watcher reads it.
+Answer decode(const std::string& input) {
+  MessageDecoder decoder;
+  Answer answer;
+  const size_t piece = 1 + input.size() / 7;
+  for (size_t at = 0; at < input.size(); at += piece) {
+    try {
+      decoder.feed(std::string_view(input).substr(at, piece));
+    } catch (const Failure& failure) {
+      answer.refused = true;
+      answer.fault += judge_failure(failure);
+    }
+    for (bool more = true; more;) {
+      try {
+        const auto message = decoder.next();
+        more = message.has_value();
+        if (more) parse_message(to_json_line(*message));
+      } catch (const Failure& failure) {
+        answer.refused = true;
+        answer.fault += judge_failure(failure);
+      }
+    }
+  }
+  return answer;
+}
+
+std::vector<std::string> some_messages() {
+  StepMessage step;
+  step.step = 3;
+  step.metrics = {{"loss", 1.5}, {"accuracy", 0.25}};
+  step.ranks.resize(2);
+  step.plan_step_ms = {0.5, 2};
+  SnapshotMessage snapshot;
+  snapshot.steps = {step};
+  snapshot.ranks = {{1, RankState::running, 4711}};
+  snapshot.log = {{-1, "mpirun: \"quoted\""}};
+  snapshot.failure = FailureMessage{1, "SIGKILL", "relu", "rank 1 was killed"};
+  std::vector<std::string> lines;
+  for (const Message& message :
+       {Message(HelloMessage{"{\"seed\": 0}", 0x5ca1ab1e, 2, {{"relu", Phase::forward}}, {"loss", "accuracy"}}),
+        Message(snapshot), Message(step), Message(snapshot.ranks[0]), Message(snapshot.log[0]),
+        Message(*snapshot.failure), Message(FinishedMessage{RunEnd::stopped, 12})}) {
+    lines.push_back(to_json_line(message));
+    lines.back().pop_back();
+  }
+  return lines;
+}
+
+}  // namespace
+
+// What a run sends to its watchers.
+Target messages() {
+  Target target;
+  target.name = "messages";
+  target.corpus = some_messages();
+  target.mutate = [lines = target.corpus](const std::string& input, Random& random) {
+    std::string text = mutant_of_json(input, random) + "\n";
+    while (random.one_in(3)) text += mutant_of_json(random.of(lines), random) + "\n";
+    if (random.one_in(8)) mutate(text, random);
+    return text;
+  };
+  target.run = decode;
+  return target;
+}
+
+// What watchers send to a run.
+Target requests() {
+  Target target;
+  target.name = "requests";
+  target.corpus = {R"({"request":"stop"})", R"({"request":"kill"})"};
+  target.mutate = [](const std::string& input, Random& random) { return mutant_of_json(input, random); };
+  target.run = [](const std::string& input) {
+    try {
+      parse_request(input);
+      return Answer{};
+    } catch (const Failure& failure) {
+      return Answer{true, judge_failure(failure)};
+    }
+  };
+  return target;
+}
+
+}  // namespace shardscope::fuzz

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "tests/fuzz/target.h"
+
+namespace shardscope::fuzz {
+
+// Each in the file of its name.
+Target run_files();
+Target assignments();
+Target specs();
+Target profiles();
+Target messages();
+Target requests();
+
+}  // namespace shardscope::fuzz
