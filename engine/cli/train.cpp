@@ -13,6 +13,7 @@
 #include <stop_token>
 
 #include "engine/base/error.h"
+#include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
 #include "engine/cli/run_file_arguments.h"
@@ -35,6 +36,7 @@ struct TrainArguments {
   HostArguments hosts;
   std::string jsonl;
   TrainedPaths trained;
+  CheckpointArguments checkpoints;
   std::string socket;
   bool append = false;
   bool force = false;
@@ -58,6 +60,7 @@ struct TrainArguments {
     std::vector<std::string> list;
     if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
     if (keep_going) list.push_back("--keep-going");
+    for (const std::string& argument : checkpoints.rank_arguments()) list.push_back(argument);
     return list;
   }
 
@@ -175,6 +178,7 @@ int exit_code(RunEnd end) {
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   require_host_memory(plan, arguments.force);
+  arguments.checkpoints.check(plan);
   const RunOptions options = run_options(plan, arguments);
   TrainingOutput output = arguments.open_training_output();
   TrainedOutput trained = arguments.open_trained_output(plan);
@@ -226,6 +230,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.stop = unwritable.get_token();
   options.parameter_file = arguments.trained.gathered();
   options.keep_going = arguments.keep_going;
+  options.checkpoints = arguments.checkpoints.options();
   const int code = run_rank(line.argc, line.argv, options);
   try {
     if (trained) trained->finish();
@@ -278,6 +283,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
       ->check(CLI::NonNegativeNumber);
   arguments->hosts.add_to(*command);
+  arguments->checkpoints.add_to(*command);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

@@ -23,6 +23,7 @@
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/step_meter.h"
 #include "engine/worker/stored_bytes.h"
+#include "engine/worker/stored_states.h"
 #include "engine/worker/validation.h"
 
 namespace shardscope {
@@ -30,14 +31,6 @@ namespace shardscope {
 namespace {
 
 constexpr int64_t margin_bytes = 64 << 10;
-
-std::string mesh_text(const Mesh& mesh) {
-  std::string text = "mesh";
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    text += fmt::format("{} {} {}", axis ? " x" : "", mesh.axes()[axis].name, mesh.axes()[axis].size);
-  }
-  return text;
-}
 
 float scalar(const Executor& executor, int value) {
   float result = 0;
@@ -70,15 +63,21 @@ class Training {
         purpose_(plan.program.main().purpose),
         inputs_(plan, world.rank(), executor_),
         validation_(plan, world.rank(), executor_, hooks.telemetry),
-        learning_rate_(scheduled_rate(plan.config)) {
+        learning_rate_(scheduled_rate(plan.config)),
+        checkpoints_(plan, executor_, world, hooks.checkpoints) {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
-    executor_.run(Purpose::initialise, {});
+    const std::optional<int64_t> restored = checkpoints_.restore();
+    if (!restored) executor_.run(Purpose::initialise, {});
+    first_step_ = restored.value_or(0);
+    checkpoints_.begin(first_step_);
     stored_ = measure_stored(plan, executor_, arena_);
     if (!hooks_.telemetry) return;
     hooks_.telemetry->set_state(RankState::running);
   }
+
+  int64_t first_step() const { return first_step_; }
 
   // Returns whether to go on.
   bool step(int64_t step) {
@@ -111,10 +110,12 @@ class Training {
     }
     keep_trace(message.step_ms, stop || step + 1 == steps_);
     if (hooks_.on_step) hooks_.on_step(message);
+    checkpoints_.after_step(step + 1);
     return !stop;
   }
 
-  void end() {
+  void end(int64_t done) {
+    checkpoints_.end(done);
     if (parameter_file_) parameter_file_->write(executor_, world_);
   }
 
@@ -190,6 +191,8 @@ class Training {
   Validation validation_;
   Schedule learning_rate_;
   std::unique_ptr<ParameterFile> parameter_file_;
+  Checkpointing checkpoints_;
+  int64_t first_step_ = 0;
 };
 
 // "ranks 0 1 3 plan 000000000000002a, rank 2 plan 000000000000002b"; empty where all have the same number. Collective.
@@ -226,7 +229,7 @@ void check_ranks(const Plan& plan, Communicator& world) {
   const int devices = plan.mesh.device_count();
   if (world.size() != devices) {
     throw Failure({"world_size",
-                   fmt::format("{} needs {} rank{}, started with {}", mesh_text(plan.mesh), devices,
+                   fmt::format("mesh {} needs {} rank{}, started with {}", mesh_text(plan.mesh), devices,
                                devices == 1 ? "" : "s", world.size()),
                    "mesh.axes", fmt::format("start {} ranks (mpirun -n {}), or change the mesh", devices, devices)});
   }
@@ -243,10 +246,10 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
     enter(RankPhase::initialising);
     Training training(plan, steps, world, memory, hooks);
     enter(RankPhase::training);
-    int64_t done = 0;
+    int64_t done = training.first_step();
     for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
     enter(RankPhase::finishing);
-    training.end();
+    training.end(done);
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;
   } catch (const std::exception& error) {

@@ -40,7 +40,7 @@ const QMap<QString, QStringList> may_use = {
     {"gui/look", {"viz/paint"}},
     {"gui/document", {"engine/compile"}},
     {"gui/planning", {"engine/compile"}},
-    {"gui/run", {"gui/look", "gui/document", "gui/planning", "engine/session"}},
+    {"gui/run", {"gui/look", "gui/document", "gui/planning", "engine/session", "engine/checkpoint"}},
     {"gui/workspace", {"gui/run"}},
     {"gui/panels", {"gui/workspace"}},
     {"gui/pages", {"gui/workspace"}},
