@@ -77,6 +77,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   PlacedAsWritten written =
       pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, training.cotangents, stop); });
   LayoutProblem problem{graph, plan.mesh, pins.layouts, rates, std::move(written.placements)};
+  problem.microbatches = config.schedule.microbatches;
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);

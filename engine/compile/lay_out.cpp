@@ -26,6 +26,7 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
 LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
   LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.rates};
   fixed.bucket_bytes = problem.bucket_bytes;
+  fixed.microbatches = problem.microbatches;
   return lay_out(fixed, fixed_choice(problem.start.placements, problem.graph.values.size()), true, threads);
 }
 

@@ -60,6 +60,7 @@ JsonNode settable_document(const RunConfig& config) {
   JsonNode& sharding = *document.find("sharding");
   if (!sharding.find("constraints")) sharding.add("constraints", JsonNode::object());
   if (!sharding.find("rules")) sharding.add("rules", JsonNode::array());
+  if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
   return document;
 }
 

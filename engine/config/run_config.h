@@ -45,6 +45,14 @@ struct ShardingConfig {
   bool operator==(const ShardingConfig&) const = default;
 };
 
+// How a training step runs its batch.
+struct ScheduleConfig {
+  // The batch is cut into so many equal parts along its rows, which run forward and backward one after the other;
+  // gradients and metrics add up, and the update runs once.
+  int64_t microbatches = 1;
+  bool operator==(const ScheduleConfig&) const = default;
+};
+
 // One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
 struct RunConfig {
   NamedOptions model;
@@ -53,6 +61,7 @@ struct RunConfig {
   ShardingConfig sharding;
   NamedOptions data;       // name = the file's "kind"; options batch_size, seed
   NamedOptions optimizer;  // its name empty: none, the run is forward alone
+  ScheduleConfig schedule;
   int64_t seed = 0;
   int64_t steps = 10;
   bool deterministic = true;

@@ -33,6 +33,7 @@ class RunDocumentReader {
     read_sharding(config);
     read_options("data", config.data);
     read_options("optimizer", config.optimizer);
+    read_schedule(config.schedule);
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     if (auto seed = member_integer(document_, "", "seed", 0, most)) config.seed = *seed;
     if (auto steps = member_integer(document_, "", "steps", 1, most)) config.steps = *steps;
@@ -172,6 +173,14 @@ class RunDocumentReader {
     }
     constexpr int64_t most_mib = std::numeric_limits<int64_t>::max() >> 20;
     config.sharding.memory_limit_mib = member_integer(*node, "sharding", "memory_limit_mib", 1, most_mib);
+  }
+
+  void read_schedule(ScheduleConfig& schedule) {
+    const JsonNode* node = document_.find("schedule");
+    if (!node || !faults_.expect(*node, "schedule", Kind::object, "an object", "such as {\"microbatches\": 4}")) return;
+    faults_.check_keys(*node, "schedule", run_file::schedule());
+    constexpr int64_t most = 4096;
+    schedule.microbatches = member_integer(*node, "schedule", "microbatches", 1, most).value_or(1);
   }
 
   void check_mesh_axes(const JsonNode& node, const RunConfig& config) {

@@ -99,6 +99,12 @@ JsonNode to_node(const ShardingConfig& sharding) {
 
 }  // namespace
 
+JsonNode to_node(const ScheduleConfig& schedule) {
+  JsonNode node = JsonNode::object();
+  node.add("microbatches", JsonNode::of(schedule.microbatches));
+  return node;
+}
+
 JsonNode to_node(const PartitionSpec& spec) {
   JsonNode node = JsonNode::array();
   for (const std::vector<std::string>& axes : spec.dims) node.items.push_back(axes_node(axes));
@@ -112,6 +118,7 @@ JsonNode to_run_document(const RunConfig& config) {
   node.add("sharding", to_node(config.sharding));
   node.add("data", to_node(config.data, "data"));
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
+  if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
   node.add("seed", JsonNode::of(config.seed));
   node.add("steps", JsonNode::of(config.steps));
   node.add("deterministic", JsonNode::of(config.deterministic));

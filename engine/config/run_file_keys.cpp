@@ -9,6 +9,7 @@ const Keys& root() {
       {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},
       {"data", true, R"({"kind": "synthetic_lm", ...})"},
       {"optimizer", false, R"({"name": "adam", ...})"},
+      {"schedule", false, R"({"microbatches": 4})"},
       {"seed", true, "0"},
       {"steps", true, "10"},
       {"deterministic", false, "true"},
@@ -40,6 +41,11 @@ const Keys& sharding() {
       {"rules", false, R"([{"names": "params/**/kernel", "spec": [null, "model"]}])"},
       {"memory_limit_mib", false, "16384"},
   };
+  return keys;
+}
+
+const Keys& schedule() {
+  static const Keys keys = {{"microbatches", false, "4"}};
   return keys;
 }
 

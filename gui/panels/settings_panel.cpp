@@ -27,10 +27,10 @@ QString readable(const std::string& name) {
 // Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
 constexpr double largest_whole = 9007199254740992.0;
 
-QDoubleSpinBox* spin_box(int64_t value, QWidget* parent) {
+QDoubleSpinBox* spin_box(int64_t value, QWidget* parent, double least = -largest_whole) {
   auto* box = new QDoubleSpinBox(parent);
   box->setDecimals(0);
-  box->setRange(-largest_whole, largest_whole);
+  box->setRange(least, largest_whole);
   box->setValue(static_cast<double>(value));
   box->setGroupSeparatorShown(true);
   box->setAlignment(Qt::AlignRight);
@@ -87,11 +87,16 @@ void SettingsPanel::rebuild() {
   const RunConfig& config = workspace_.document.config();
 
   add_title(tr("Run"));
-  auto* steps = spin_box(config.steps, body_);
+  auto* steps = spin_box(config.steps, body_, 1);
   connect(steps, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
-  auto* seed = spin_box(config.seed, body_);
+  auto* microbatches = spin_box(config.schedule.microbatches, body_, 1);
+  connect(microbatches, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_microbatches(workspace_.document, static_cast<int64_t>(value)); });
+  add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
+            tr("Equal parts of the batch that run one after the other; the update runs once."));
+  auto* seed = spin_box(config.seed, body_, 0);
   connect(seed, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
@@ -171,6 +176,7 @@ void SettingsPanel::show_config() {
   }
   const RunConfig& config = workspace_.document.config();
   show_value(fields_["steps"], config.steps);
+  show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
   show_value(fields_["seed"], config.seed);
   show_value(fields_["deterministic"], config.deterministic);
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer})
