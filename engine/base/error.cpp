@@ -7,7 +7,7 @@ namespace shardscope {
 
 std::string to_string(const Error& error) {
   std::string text;
-  if (!error.where.empty()) text += error.where + ": ";
+  if (!error.place.empty()) text += to_string(error.place) + ": ";
   text += error.message;
   if (!error.hint.empty()) text += " (" + error.hint + ")";
   return text;
@@ -23,6 +23,9 @@ Failure::Failure(std::vector<Error> errors) : errors_(std::move(errors)) {
 }
 
 namespace {
+
+constexpr size_t longest_written = 200;  // no person means another name by a longer one
+constexpr size_t most_listed = 24;
 
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -43,10 +46,14 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 
 std::vector<std::string> near_names(const std::string& wrong, const std::vector<std::string>& names) {
   std::vector<std::pair<size_t, std::string>> near;
+  if (wrong.size() > longest_written) return {};
+  const size_t most = std::max<size_t>(2, wrong.size() / 3);
   for (const std::string& name : names) {
-    size_t distance = edit_distance(wrong, name);
-    bool contains = wrong.size() >= 3 && name.find(wrong) != std::string::npos;
-    if (distance <= std::max<size_t>(2, wrong.size() / 3) || contains) near.emplace_back(distance, name);
+    if (name.size() > longest_written) continue;
+    const bool contains = wrong.size() >= 3 && name.find(wrong) != std::string::npos;
+    if (!contains && std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size()) > most) continue;
+    const size_t distance = edit_distance(wrong, name);
+    if (distance <= most || contains) near.emplace_back(distance, name);
   }
   std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> result;
@@ -62,7 +69,11 @@ std::string name_hint(const std::string& wrong, const std::vector<std::string>& 
   };
   std::vector<std::string> near = near_names(wrong, names);
   if (!near.empty()) return "did you mean " + join(near, "'", " or ") + "?";
-  return names.empty() ? "none exist" : "known: " + join(names, "", ", ");
+  if (names.empty()) return "none exist";
+  const size_t listed = std::min(names.size(), most_listed);
+  const std::string text =
+      "known: " + join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(listed)}, "", ", ");
+  return listed == names.size() ? text : text + ", and " + std::to_string(names.size() - listed) + " more";
 }
 
 }  // namespace shardscope

@@ -4,22 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/place.h"
+
 namespace shardscope {
 
 // What went wrong, as a person needs to read it. `code` is stable and short ("unknown_key",
-// "indivisible"); `message` says what is wrong; `where` is the place: a path in the run file
-// ("sharding.parameters.params.Embed_0.embedding[1]"), or "FILE:line:column", a rank, an op; `hint` says what
-// would be right (legal sizes, near names). `where` and `hint` may be empty.
+// "indivisible"); `message` says what is wrong; `place` says where; `hint` says what would be right (legal sizes,
+// near names). `place` and `hint` may be empty.
 struct Error {
   std::string code;
   std::string message;
-  std::string where;
+  Place place;
   std::string hint;
 
   bool operator==(const Error&) const = default;
 };
 
-// "where: message (hint)"
+// "place: message (hint)"
 std::string to_string(const Error& error);
 
 // Carries one or more errors from the place that found them to the edge of the system.
@@ -39,7 +40,7 @@ class Failure : public std::exception {
 // Of `names`, those that a person may have meant by `wrong` (small edit distance), nearest first, at most three.
 std::vector<std::string> near_names(const std::string& wrong, const std::vector<std::string>& names);
 
-// "did you mean 'a' or 'b'?", or "known: a, b, c" when nothing is near.
+// "did you mean 'a' or 'b'?", or "known: a, b, c" when nothing is near (24 of them, "and N more").
 std::string name_hint(const std::string& wrong, const std::vector<std::string>& names);
 
 }  // namespace shardscope

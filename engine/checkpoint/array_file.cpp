@@ -16,7 +16,7 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void fail(const std::string& path) {
-  throw Failure(Error{"unwritable_file", fmt::format("cannot write: {}", std::strerror(errno)), path, ""});
+  throw Failure(Error{"unwritable_file", fmt::format("cannot write: {}", std::strerror(errno)), in_file(path), ""});
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ std::optional<Integer> integer(const std::string& text) {
   return value;
 }
 
-[[noreturn]] void refuse(const std::string& message, const std::string& where, const std::string& hint) {
-  throw Failure(Error{"bad_argument", message, where, hint});
+[[noreturn]] void refuse(const std::string& message, const char* argument, const std::string& hint) {
+  throw Failure(Error{"bad_argument", message, at_argument(argument), hint});
 }
 
 std::vector<std::string> dimension_axes(const nlohmann::json& entry) {

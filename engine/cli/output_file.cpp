@@ -14,7 +14,7 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void fail(const char* code, const std::string& path, const std::string& what, const std::string& hint) {
-  throw Failure(Error{code, what, path, hint});
+  throw Failure(Error{code, what, in_file(path), hint});
 }
 
 bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }

@@ -37,7 +37,7 @@ class Assigned {
         errors.begin(), errors.end(),
         [own = validate(file_)](const Error& error) { return std::ranges::find(own, error) != own.end(); });
     for (auto error = is_older; error != errors.end(); ++error) {
-      error->where = "--set " + cause_of(*error) + (error->where.empty() ? "" : ": " + error->where);
+      error->place.argument = "--set " + cause_of(*error);
       blamed.push_back(std::move(*error));
     }
     errors.erase(is_older, errors.end());

@@ -50,7 +50,7 @@ struct ShowArguments {
 
   void show_parameter() const {
     if (run_file.file.empty() || parameter.empty()) {
-      throw Failure(Error{"bad_argument", "a run file and the name of a parameter are needed", "show",
+      throw Failure(Error{"bad_argument", "a run file and the name of a parameter are needed", at_argument("show"),
                           "shardrun show FILE PARAM, or --mesh, --spec and --shape"});
     }
     Plan plan = compile(run_file.load(), host_profile());

@@ -192,7 +192,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
 int train_command(const CommandLine& line, const TrainArguments& arguments) {
   if (std::getenv("OMPI_COMM_WORLD_SIZE")) {
     if (!arguments.socket.empty()) {
-      throw Failure(Error{"bad_argument", "--socket needs shardrun to start the ranks itself", "train",
+      throw Failure(Error{"bad_argument", "--socket needs shardrun to start the ranks itself", at_argument("train"),
                           "call it without mpirun"});
     }
     return be_a_rank(line, arguments);

@@ -40,7 +40,7 @@ void TrainedOutput::finish() {
     const std::string text = json_lines(predict(config_, profile_, parameters_->part()));
     if (std::fwrite(text.data(), 1, text.size(), predictions_.get()) != text.size() ||
         std::fflush(predictions_.get()) != 0) {
-      throw Failure(Error{"unwritable_file", "cannot write all of it", paths_.predictions, ""});
+      throw Failure(Error{"unwritable_file", "cannot write all of it", in_file(paths_.predictions), ""});
     }
   }
   if (!paths_.parameters.empty()) parameters_->keep();

@@ -7,16 +7,15 @@ namespace shardscope {
 
 namespace {
 
-struct Place {
+struct CallPlace {
   StepKind kind;
   int rank;
   size_t part;
 
   [[noreturn]] void fail(std::string message, std::string hint = {}) const {
-    throw Failure(
-        Error{"comm_argument", std::move(message),
-              "rank " + std::to_string(rank) + ", " + std::string(name(kind)) + " part " + std::to_string(part),
-              std::move(hint)});
+    Place place = on_rank(rank);
+    place.name = std::string(name(kind)) + " part " + std::to_string(part);
+    throw Failure(Error{"comm_argument", std::move(message), std::move(place), std::move(hint)});
   }
 };
 
@@ -26,7 +25,7 @@ bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
 }
 
-void check_dimension(const Place& place, const Shape& shape, int dim, std::string_view what) {
+void check_dimension(const CallPlace& place, const Shape& shape, int dim, std::string_view what) {
   if (dim < 0 || dim >= static_cast<int>(shape.size())) {
     place.fail(std::string(what) + " " + std::to_string(dim) + " is not a dimension of " + to_string(shape));
   }
@@ -67,7 +66,7 @@ void merge_runs(CallPart& part) {
   }
 }
 
-CallPart lay_out(const Place& place, const CollectivePart& argument, int size) {
+CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int size) {
   const Shape& shape = argument.shape;
   bool splits = place.kind == StepKind::reduce_scatter || place.kind == StepKind::all_to_all;
   bool concats = place.kind == StepKind::all_gather || place.kind == StepKind::all_to_all;
@@ -120,7 +119,7 @@ CallPart lay_out(const Place& place, const CollectivePart& argument, int size) {
   return part;
 }
 
-void check_addresses(const Place& place, const CallPart& part) {
+void check_addresses(const CallPlace& place, const CallPart& part) {
   if (part.source_bytes > 0 && part.source == nullptr) place.fail("no source");
   if (part.destination_bytes > 0 && part.destination == nullptr) place.fail("no destination");
   bool in_place = place.kind == StepKind::all_reduce && part.source == part.destination;
@@ -148,7 +147,7 @@ void CollectiveCall::assign(StepKind call_kind, std::span<const CollectivePart> 
     signature = mix(mix(signature, static_cast<uint64_t>(reduction)), static_cast<uint64_t>(dtype));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    Place place{kind, rank, i};
+    CallPlace place{kind, rank, i};
     const CallPart& part = parts.emplace_back(lay_out(place, arguments[i], size));
     check_addresses(place, part);
     if (reduces(kind) && (arguments[i].reduction != reduction || arguments[i].dtype != dtype)) {
@@ -167,7 +166,8 @@ void CollectiveCall::assign(StepKind call_kind, std::span<const CollectivePart> 
     permutation = std::ranges::count(destinations, member) == 1;
   }
   if (!permutation) {
-    Place{kind, rank, 0}.fail("destination_of is not a permutation of the group's " + std::to_string(size) + " ranks");
+    CallPlace{kind, rank, 0}.fail("destination_of is not a permutation of the group's " + std::to_string(size) +
+                                  " ranks");
   }
   for (int member : destinations) signature = mix(signature, static_cast<uint64_t>(member));
 }

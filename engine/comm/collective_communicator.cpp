@@ -52,7 +52,7 @@ void CollectiveCommunicator::exchange(const void* own, void* all, int64_t bytes)
 }
 
 void CollectiveCommunicator::fail(std::string message, std::string hint) const {
-  throw Failure(Error{"comm_argument", std::move(message), "rank " + std::to_string(world_rank()), std::move(hint)});
+  throw Failure(Error{"comm_argument", std::move(message), on_rank(world_rank()), std::move(hint)});
 }
 
 }  // namespace shardscope

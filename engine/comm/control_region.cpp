@@ -98,7 +98,7 @@ void ControlRegion::check_aborted(int rank) const {
     case Cause::left: text += " has left the group in the middle of the run"; break;
     default: text += " ended the run"; break;
   }
-  throw Failure(Error{"comm_aborted", text, "rank " + std::to_string(rank), {}});
+  throw Failure(Error{"comm_aborted", text, on_rank(rank), {}});
 }
 
 bool ControlRegion::has_ended(int rank) const {

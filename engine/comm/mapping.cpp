@@ -15,8 +15,10 @@ namespace {
 std::byte* map(int descriptor, int64_t bytes, int protection, int flags, const std::string& name) {
   void* pages = mmap(nullptr, static_cast<size_t>(std::max<int64_t>(bytes, 1)), protection, flags, descriptor, 0);
   if (pages == MAP_FAILED) {
-    throw Failure(
-        Error{"comm_memory", "cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno), name, {}});
+    throw Failure(Error{"comm_memory",
+                        "cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno),
+                        in_file(name),
+                        {}});
   }
   return static_cast<std::byte*>(pages);
 }

@@ -35,7 +35,7 @@ MpiLink::MpiLink(int64_t max_message_bytes)
 void MpiLink::take_tags_below(int tag) {
   next_tag_ = std::max(next_tag_, tag);
   if (next_tag_ <= highest_tag_) return;
-  throw Failure(Error{"comm_argument", "too many groups were split off", "rank " + std::to_string(rank_), {}});
+  throw Failure(Error{"comm_argument", "too many groups were split off", on_rank(rank_), {}});
 }
 
 void MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag) {
@@ -86,8 +86,7 @@ bool MpiLink::test(MpiTransfers& transfers) {
     throw Failure(Error{"comm_argument",
                         "rank " + std::to_string(transfers.peers[i]) + " sent " + std::to_string(bytes) +
                             " bytes where " + std::to_string(transfers.receive_bytes[i]) + " were expected",
-                        "rank " + std::to_string(rank_),
-                        "every member of a group makes the same calls in the same order"});
+                        on_rank(rank_), "every member of a group makes the same calls in the same order"});
   }
   transfers = {};
   return true;
@@ -152,8 +151,7 @@ void MpiLink::look_for_abort() {
     check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, abort_tag, communicator_, MPI_STATUS_IGNORE),
               "MPI_Recv", rank_);
   }
-  throw Failure(Error{
-      "comm_aborted", "rank " + std::to_string(aborted_by_) + " ended the run", "rank " + std::to_string(rank_), {}});
+  throw Failure(Error{"comm_aborted", "rank " + std::to_string(aborted_by_) + " ended the run", on_rank(rank_), {}});
 }
 
 }  // namespace shardscope

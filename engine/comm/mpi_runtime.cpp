@@ -15,7 +15,7 @@ void check_mpi(int code, const char* call, int rank) {
   int length = 0;
   bool known = MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS;
   std::string message = known ? std::string(text.data(), static_cast<size_t>(length)) : std::to_string(code);
-  throw Failure(Error{"comm_mpi", std::string(call) + " failed: " + message, "rank " + std::to_string(rank), {}});
+  throw Failure(Error{"comm_mpi", std::string(call) + " failed: " + message, on_rank(rank), {}});
 }
 
 MpiRuntime::MpiRuntime(int& argc, char**& argv) {
@@ -26,8 +26,8 @@ MpiRuntime::MpiRuntime(int& argc, char**& argv) {
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank", 0);
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size", rank_);
   if (provided < MPI_THREAD_SERIALIZED) {
-    throw Failure(Error{"comm_mpi", "this MPI cannot be used from more than one thread",
-                        "rank " + std::to_string(rank_), "a build with MPI_THREAD_SERIALIZED"});
+    throw Failure(Error{"comm_mpi", "this MPI cannot be used from more than one thread", on_rank(rank_),
+                        "a build with MPI_THREAD_SERIALIZED"});
   }
 }
 

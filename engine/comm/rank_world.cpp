@@ -27,7 +27,7 @@ class SharedArenas final : public PeerMemory {
     if (bytes == 0) return 0;
     if (array < first || array + bytes > first + own().size()) {
       throw Failure(Error{"comm_argument", "an array of " + std::to_string(bytes) + " bytes lies outside of the arena",
-                          "rank " + std::to_string(rank_), "peers can read the arena alone"});
+                          on_rank(rank_), "peers can read the arena alone"});
     }
     return static_cast<uint64_t>(array - first);
   }

@@ -38,7 +38,7 @@ class SelfCommunicator final : public CollectiveCommunicator {
 
  private:
   void check_aborted() const {
-    if (*aborted_) throw Failure(Error{"comm_aborted", "rank 0 ended the run", "rank 0", {}});
+    if (*aborted_) throw Failure(Error{"comm_aborted", "rank 0 ended the run", on_rank(0), {}});
   }
 
   std::shared_ptr<std::atomic<bool>> aborted_ = std::make_shared<std::atomic<bool>>(false);

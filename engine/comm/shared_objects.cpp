@@ -33,7 +33,7 @@ std::vector<T> gather(Communicator& bootstrap, const T& own) {
 }
 
 [[noreturn]] void fail(Communicator& bootstrap, std::string message, std::string hint = {}) {
-  throw Failure(Error{"comm_memory", std::move(message), fmt::format("rank {}", bootstrap.rank()), std::move(hint)});
+  throw Failure(Error{"comm_memory", std::move(message), on_rank(bootstrap.rank()), std::move(hint)});
 }
 
 // Throws on every rank when one of them brings a failure.

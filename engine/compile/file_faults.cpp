@@ -5,21 +5,26 @@
 #include <sstream>
 
 #include "engine/compile/compile.h"
+#include "engine/config/run_file_keys.h"
 
 namespace shardscope {
 
 std::vector<Error> all_faults(const ReadRunFile& read, const std::filesystem::path& path) {
   auto is_unread = [&](const std::string& section) {
     return std::any_of(read.errors.begin(), read.errors.end(), [&](const Error& error) {
-      return error.code != "unknown_key" && error.where.find(": " + section) != std::string::npos;
+      return error.code != "unknown_key" && lies_in(error.place.path, section);
     });
   };
+  std::vector<std::string> unread = run_file::names(run_file::root());
+  std::erase_if(unread, [&](const std::string& section) { return !is_unread(section); });
   const bool shapes_unread = is_unread("model") || is_unread("data"), mesh_unread = is_unread("mesh");
   std::vector<Error> errors = read.errors;
   for (Error& error : validate(read.config)) {
-    const std::string section = error.where.substr(0, error.where.find_first_of(".["));
     const bool by_names_alone = error.code == "duplicate_axis" || (error.code == "unknown_axis" && !mesh_unread);
-    const bool caused = section == "sharding" ? (shapes_unread || mesh_unread) && !by_names_alone : is_unread(section);
+    const std::string& place = error.place.path;
+    bool caused = place.empty() && !read.errors.empty();
+    caused |= std::ranges::any_of(unread, [&](const std::string& section) { return lies_in(place, section); });
+    if (lies_in(place, "sharding")) caused = (shapes_unread || mesh_unread) && !by_names_alone;
     if (!caused) errors.push_back(std::move(error));
   }
   if (errors.empty()) return errors;

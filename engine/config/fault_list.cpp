@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/config/place.h"
 
@@ -11,9 +12,8 @@ namespace shardscope {
 using Kind = JsonNode::Kind;
 
 void FaultList::fail(int line, const std::string& path, std::string code, std::string message, std::string hint) {
-  std::string where = path;
-  if (!file_name_.empty()) where = fmt::format("{}:{}{}", file_name_, line, path.empty() ? "" : ": " + path);
-  errors_.push_back({std::move(code), std::move(message), std::move(where), std::move(hint)});
+  Place place = file_name_.empty() ? Place(path) : in_file(file_name_, line, 0, path);
+  errors_.push_back({std::move(code), std::move(message), std::move(place), std::move(hint)});
 }
 
 bool FaultList::expect(const JsonNode& node, const std::string& path, Kind kind, const char* expected,
@@ -48,17 +48,18 @@ void FaultList::check_keys(const JsonNode& node, const std::string& path, const 
 }
 
 void FaultList::check_repeated_keys(const JsonNode& node, const std::string& path) {
+  std::unordered_map<std::string_view, int> first_lines;
   for (size_t i = 0; i < node.items.size(); ++i) {
     const JsonNode& item = node.items[i];
-    const std::string place = node.is(Kind::object) ? member_place(path, node.keys[i]) : element_place(path, i);
+    auto place = [&] { return node.is(Kind::object) ? member_place(path, node.keys[i]) : element_place(path, i); };
     if (node.is(Kind::object)) {
-      const auto first = std::find(node.keys.begin(), node.keys.end(), node.keys[i]) - node.keys.begin();
-      if (static_cast<size_t>(first) != i) {
-        fail(item.line, place, "duplicate_key", fmt::format("'{}' is given twice", node.keys[i]),
-             fmt::format("first on line {}; keep one of them", node.items[static_cast<size_t>(first)].line));
+      const auto [first, is_first] = first_lines.emplace(node.keys[i], item.line);
+      if (!is_first) {
+        fail(item.line, place(), "duplicate_key", fmt::format("'{}' is given twice", node.keys[i]),
+             fmt::format("first on line {}; keep one of them", first->second));
       }
     }
-    check_repeated_keys(item, place);
+    if (!item.items.empty()) check_repeated_keys(item, place());
   }
 }
 

@@ -40,7 +40,8 @@ struct JsonNode {
 
 // Reads a JSON text. Throws Failure with one error, at "FILE:line:column" (the column counts bytes from 1), that says
 // what was expected: code "empty_file", "truncated" (the text ends too early; the hint says which brackets are open),
-// "number_range" (no double can hold it), "nesting" (deeper than 64) or "syntax".
+// "number_range" (no double can hold it), "nesting" (deeper than 64), "too_long" (a text or number of more than 1,000
+// characters, an object of more than 10,000 members, more than 200,000 values in all) or "syntax".
 JsonNode read_json(std::string_view text, const std::string& file_name);
 
 // The text of a document, ending in a newline. Arrays without objects stand on one line, as do short objects that

@@ -23,12 +23,6 @@ struct Setting {
   JsonNode* node;
 };
 
-// Whether `place` is `outer` or lies in it.
-bool lies_in(const std::string& place, const std::string& outer) {
-  if (!place.starts_with(outer)) return false;
-  return place.size() == outer.size() || place[outer.size()] == '.' || place[outer.size()] == '[';
-}
-
 void collect_settings(JsonNode& node, const std::string& place, std::vector<Setting>& settings) {
   const bool list = place == "mesh.axes" || place == "sharding.rules";
   const bool container = node.is(Kind::object) || list;
@@ -69,6 +63,8 @@ std::vector<std::string> paths_of(const std::vector<Setting>& settings) {
   for (const Setting& setting : settings) paths.push_back(setting.path);
   return paths;
 }
+
+constexpr size_t max_length = 10'000;
 
 // Near paths, else those of the same section, else the sections.
 std::string path_hint(const std::string& path, const std::vector<std::string>& paths) {
@@ -140,6 +136,10 @@ class Overrides {
       return fail(path, "no_value", "no value is given", "write PATH=VALUE, such as model.num_layers=3");
     }
     const std::string value = assignment.substr(equals + 1);
+    if (std::max(path.size(), value.size()) > max_length) {
+      return fail(path.substr(0, 100), "too_long", fmt::format("{} characters", assignment.size()),
+                  fmt::format("at most {} on each side of the '='", max_length));
+    }
     if (!is_utf8(value)) return fail(path, "not_utf8", "the value is not UTF-8", "a run file is UTF-8 text");
     const std::vector<Setting> settings = settings_of(document_);
     const auto at = std::find_if(settings.begin(), settings.end(), [&](const auto& s) { return s.path == path; });
@@ -159,11 +159,7 @@ class Overrides {
     std::vector<Error> found;
     RunConfig config = read_run_document(document_, "", found);
     for (Error& error : found) {
-      for (auto at = set_.rbegin(); at != set_.rend(); ++at) {
-        if (!lies_in(error.where, at->place)) continue;
-        error.where = "--set " + at->path + error.where.substr(at->place.size());
-        break;
-      }
+      blame(error.place);
       errors_.push_back(std::move(error));
     }
     if (!errors_.empty()) throw Failure(std::move(errors_));
@@ -177,7 +173,21 @@ class Overrides {
   };
 
   void fail(const std::string& path, const char* code, std::string message, std::string hint) {
-    errors_.push_back({code, std::move(message), "--set " + path, std::move(hint)});
+    errors_.push_back({code, std::move(message), at_argument("--set " + path), std::move(hint)});
+  }
+
+  // The config was legal: an assignment of the value at fault, of one in it, or of its section has made it illegal.
+  void blame(Place& place) const {
+    auto last = [&](auto is_it) { return std::find_if(set_.rbegin(), set_.rend(), is_it); };
+    auto at = last([&](const Set& set) { return lies_in(place.path, set.place); });
+    if (at != set_.rend()) {
+      place = at_argument("--set " + at->path + place.path.substr(at->place.size()));
+      return;
+    }
+    at = last([&](const Set& set) { return lies_in(set.place, place.path); });
+    const std::string section = place.path.substr(0, place.path.find_first_of(".["));
+    if (at == set_.rend()) at = last([&](const Set& set) { return lies_in(set.place, section); });
+    if (at != set_.rend()) place.argument = "--set " + at->path;
   }
 
   void set(JsonNode& node, JsonNode value, const std::string& path, const std::string& place) {

@@ -24,7 +24,7 @@ namespace shardscope {
 // optimizer.name. "optimizer=null" and "sharding.memory_limit_mib=null" take these away.
 //
 // All are applied in their order (a later one wins) before the result is checked as a whole. Throws Failure with the
-// faults of all of them, each at "--set PATH" or, where it concerns another value, at that path. Codes: no_value,
+// faults of all of them, each at "--set PATH" and, where it concerns another value, that path. Codes: no_value,
 // unknown_path (the hint lists near ones), wrong_type, and those of parse_run_config().
 RunConfig apply_overrides(const RunConfig& config, const std::vector<std::string>& assignments,
                           const std::vector<std::string>& known_paths = {});

@@ -9,9 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "engine/config/place.h"
 #include "engine/config/run_document.h"
-#include "engine/config/run_file_keys.h"
 
 namespace shardscope {
 namespace {
@@ -45,11 +43,11 @@ std::string read_file(const fs::path& path) {
   const std::string name = path.string();
   std::error_code fault;
   if (fs::is_directory(path, fault)) {
-    throw Failure(Error{"directory", "a folder, not a run file", name, folder_hint(path, "")});
+    throw Failure(Error{"directory", "a folder, not a run file", in_file(name), folder_hint(path, "")});
   }
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"), &std::fclose);
   if (!file && (errno == ENOENT || errno == ENOTDIR)) {
-    throw Failure(Error{"missing_file", "no such file", name, missing_hint(path)});
+    throw Failure(Error{"missing_file", "no such file", in_file(name), missing_hint(path)});
   }
   std::string text;
   char block[1 << 14];
@@ -58,11 +56,11 @@ std::string read_file(const fs::path& path) {
     text.append(block, read);
   }
   if (!file || std::ferror(file.get())) {
-    throw Failure(
-        Error{"unreadable_file", fmt::format("cannot read: {}", std::strerror(errno)), name, "check its permissions"});
+    throw Failure(Error{"unreadable_file", fmt::format("cannot read: {}", std::strerror(errno)), in_file(name),
+                        "check its permissions"});
   }
   if (text.size() > max_file_bytes) {
-    throw Failure(Error{"unreadable_file", "too large for a run file", name, "at most 64 MiB"});
+    throw Failure(Error{"unreadable_file", "too large for a run file", in_file(name), "at most 64 MiB"});
   }
   return text;
 }
@@ -87,11 +85,9 @@ ReadRunFile read_run_file(const fs::path& path) {
 
 std::vector<Error> locate_errors(std::vector<Error> errors, std::string_view text, const std::string& file_name) {
   const JsonNode document = read_json(text, file_name);
-  const std::vector<std::string> keys = run_file::names(run_file::root());
   for (Error& error : errors) {
-    const std::vector<PlaceStep> steps = split_place(error.where).value_or(std::vector<PlaceStep>{});
-    if (steps.empty() || std::find(keys.begin(), keys.end(), steps[0].name) == keys.end()) continue;
-    error.where = fmt::format("{}:{}: {}", file_name, line_of(document, error.where), error.where);
+    const std::string path = error.place.path;
+    if (!path.empty() && error.place == Place(path)) error.place = in_file(file_name, line_of(document, path), 0, path);
   }
   return errors;
 }

@@ -13,10 +13,10 @@ namespace shardscope {
 // Reads a run file (resources/run_file.schema.json). Throws Failure with every fault of the file at once; only a text
 // that is not JSON gives just one, at "FILE:line:column". The other places are "FILE:line: path", such as
 // "presets/x.json:12: mesh.axes[0].size" (the bare path where `file_name` is empty). Codes: empty_file, truncated,
-// syntax, nesting, number_range; unknown_key, missing_key, duplicate_key, wrong_type, out_of_range, empty_name,
-// unknown_mode, unknown_kind, two_placements (of a rule), mesh_axes; and those of Mesh. Specs are read, not judged:
-// that needs shapes (see check() of PartitionSpec). Which hyperparameters a model, data source or optimizer has is not
-// known here either.
+// syntax, nesting, number_range, too_long; unknown_key, missing_key, duplicate_key, wrong_type, out_of_range,
+// empty_name, unknown_mode, unknown_kind, two_placements (of a rule), mesh_axes; and those of Mesh. Specs are read, not
+// judged: that needs shapes (see check() of PartitionSpec). Which hyperparameters a model, data source or optimizer has
+// is not known here either.
 //
 // Besides the run file's own notation `sharding` may be a Parallax configuration, which has "mesh_axes": these must
 // equal the names of the mesh's axes, and are not kept.
@@ -34,7 +34,7 @@ struct ReadRunFile {
 };
 ReadRunFile read_run_file(const std::filesystem::path& path);
 
-// Puts "FILE:line: " before every error whose `where` is a path of the run file `text`, as later checks report them.
+// Gives every error whose place is a path alone the file and the line of that path in `text`.
 std::vector<Error> locate_errors(std::vector<Error> errors, std::string_view text, const std::string& file_name);
 
 }  // namespace shardscope

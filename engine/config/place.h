@@ -6,7 +6,7 @@
 
 namespace shardscope {
 
-// Places in a run file, as Error::where and --set write them: "mesh.axes[0].size". A name that holds a character
+// Places in a run file, as Place::path and --set write them: "mesh.axes[0].size". A name that holds a character
 // with a meaning of its own stands in brackets and quotes: sharding.parameters["layer.0"].kernel.
 
 // Place of a member of the object at `place`; the root's place is "".

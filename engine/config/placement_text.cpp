@@ -178,7 +178,7 @@ class Reader {
   }
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Failure(Error{"placement", what, fmt::format("column {}", at_ + 1),
+    throw Failure(Error{"placement", what, in_file("", 0, static_cast<int>(at_) + 1),
                         "a spec P('data', None), names mlp -> model, embed -> None, or size largest -> data"});
   }
 

@@ -11,6 +11,9 @@ namespace shardscope {
 namespace {
 
 constexpr size_t max_nesting = 64;
+constexpr size_t max_text = 1000;
+constexpr size_t max_members = 10'000;
+constexpr int max_values = 200'000;
 
 // Walks the text and tells how far the reader has come, so that every value gets its line.
 struct TrackedChar {
@@ -92,13 +95,21 @@ class DocumentBuilder {
     return add_number(JsonNode::of(static_cast<int64_t>(value)), std::to_string(value));
   }
   bool number_float(double value, const std::string& digits) { return add_number(JsonNode::of(value), digits); }
-  bool string(std::string& value) { return add(JsonNode::of(std::move(value))); }
+  bool string(std::string& value) {
+    check_length(value.size(), "a text");
+    return add(JsonNode::of(std::move(value)));
+  }
   bool binary(json::binary_t&) { return false; }
   bool start_object(size_t) { return open(JsonNode::object()); }
   bool start_array(size_t) { return open(JsonNode::array()); }
   bool end_object() { return close(); }
   bool end_array() { return close(); }
   bool key(std::string& value) {
+    check_length(value.size(), "a key");
+    if (open_.back()->keys.size() == max_members) {
+      fail(static_cast<size_t>(reached_ - text_.data()) - 1, "too_long", "an object of too many members",
+           fmt::format("at most {}", max_members));
+    }
     open_.back()->keys.push_back(std::move(value));
     return true;
   }
@@ -107,6 +118,7 @@ class DocumentBuilder {
     std::string message = error.what();
     if (size_t at = message.find(": "); at != std::string::npos) message.erase(0, at + 2);
     if (size_t at = message.find("] "); message.starts_with('[') && at != std::string::npos) message.erase(0, at + 2);
+    check_length(token.size(), "a word");
     if (error.id == 406)
       fail(position - token.size(), "number_range", token + " is beyond any number", "at most about 1.8e308");
     if (position > text_.size()) {
@@ -128,11 +140,21 @@ class DocumentBuilder {
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t line_start = before.rfind('\n');
     const size_t column = offset - (line_start == std::string_view::npos ? 0 : line_start + 1) + 1;
-    throw Failure(Error{code, std::move(message), fmt::format("{}:{}:{}", file_name_, line, column), std::move(hint)});
+    throw Failure(Error{code, std::move(message), in_file(file_name_, static_cast<int>(line), static_cast<int>(column)),
+                        std::move(hint)});
   }
 
  private:
+  void check_length(size_t length, const char* what) const {
+    if (length <= max_text) return;
+    fail(static_cast<size_t>(reached_ - text_.data()) - 1, "too_long", fmt::format("{} of {} characters", what, length),
+         fmt::format("at most {}", max_text));
+  }
   JsonNode* place(JsonNode node, const char* last) {
+    if (++values_ > max_values) {
+      fail(static_cast<size_t>(last - text_.data()) - 1, "too_long", fmt::format("more than {} values", max_values),
+           "a run file holds names, sizes and specs, not data");
+    }
     line_ += static_cast<int>(std::count(counted_, std::max(counted_, last), '\n'));
     counted_ = std::max(counted_, last);
     node.line = line_;
@@ -145,6 +167,7 @@ class DocumentBuilder {
   }
   // The end of a number is only seen at the character after it.
   bool add_number(JsonNode node, std::string digits) {
+    check_length(digits.size(), "a number");
     node.text = std::move(digits);
     place(std::move(node), reached_[-1] == '\n' ? reached_ - 1 : reached_);
     return true;
@@ -171,7 +194,7 @@ class DocumentBuilder {
   const std::string& file_name_;
   const char* reached_;
   const char* counted_;
-  int line_ = 1;
+  int line_ = 1, values_ = 0;
   JsonNode root_;
   std::vector<JsonNode*> open_;
 };

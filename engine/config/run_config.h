@@ -69,7 +69,7 @@ struct RunConfig {
   bool operator==(const RunConfig&) const = default;
 };
 
-// Paths of places in the run file, for Error::where: "mesh.axes[0].size",
+// Paths of places in the run file, for Place::path: "mesh.axes[0].size",
 // "sharding.parameters.params.Embed_0.embedding[1]".
 std::string parameter_place(const ParameterSpec& spec);
 

@@ -11,7 +11,7 @@ namespace shardscope {
 // The run file as a document, and back: the two directions that parse, write and override share.
 
 // Reads the values of a document. Every fault is appended to `errors`, and reading goes on behind it; the config is
-// whole only when there is none. Error::where is the path of the value ("mesh.axes[0].size"), behind "FILE:LINE: "
+// whole only when there is none. Error::place is the path of the value ("mesh.axes[0].size"), with file and line
 // where the file name is not empty.
 RunConfig read_run_document(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors);
 

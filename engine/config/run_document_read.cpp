@@ -143,9 +143,9 @@ class RunDocumentReader {
       found = failure.errors();
     }
     for (Error& error : found) {
-      const bool name_read = std::find(axis_names_.begin(), axis_names_.end(), error.where) != axis_names_.end();
+      const bool name_read = std::find(axis_names_.begin(), axis_names_.end(), error.place.path) != axis_names_.end();
       if (error.code != "axis_name" || name_read)
-        faults_.fail(line_of(document_, error.where), error.where, error.code, error.message, error.hint);
+        faults_.fail(line_of(document_, error.place.path), error.place.path, error.code, error.message, error.hint);
     }
   }
 

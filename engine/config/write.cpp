@@ -59,7 +59,7 @@ class Replacement {
   [[noreturn]] void fail(const char* action) {
     const std::string cause = std::strerror(errno);
     discard();
-    throw Failure(Error{"unwritable_file", fmt::format("cannot {}: {}", action, cause), target_.string(),
+    throw Failure(Error{"unwritable_file", fmt::format("cannot {}: {}", action, cause), in_file(target_.string()),
                         "choose a folder that you may write to"});
   }
 
@@ -72,8 +72,9 @@ class Replacement {
 
 std::string write_run_config(const RunConfig& config) { return print_json(to_run_document(config)); }
 
-void save_run_config(const RunConfig& config, const fs::path& path) {
-  const std::string text = write_run_config(config);
+void save_run_config(const RunConfig& config, const fs::path& path) { replace_file(path, write_run_config(config)); }
+
+void replace_file(const fs::path& path, const std::string& text) {
   std::error_code fault;
   fs::path target = fs::is_symlink(path, fault) ? fs::weakly_canonical(path, fault) : path;
   if (fault) target = path;

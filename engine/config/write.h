@@ -12,8 +12,11 @@ namespace shardscope {
 // again. Throws Failure where no file could say it (a number that is not finite, two specs for one parameter).
 std::string write_run_config(const RunConfig& config);
 
-// Writes it to a file, whole or not at all: to a new file beside it that then takes its place. An existing file keeps
-// its permissions, a symbolic link its target. Throws Failure (unwritable_file) and leaves nothing behind.
+// Writes it to a file, as replace_file() does.
 void save_run_config(const RunConfig& config, const std::filesystem::path& path);
+
+// Writes a file whole or not at all: to a new file beside it that then takes its place. An existing file keeps its
+// permissions, a symbolic link its target. Throws Failure (unwritable_file) and leaves nothing behind.
+void replace_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace shardscope

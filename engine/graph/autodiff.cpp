@@ -76,7 +76,7 @@ std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> 
         faults.push_back({"no_gradient",
                           std::string(graph.ops[id].definition->name()) + " has no gradient for operand " +
                               std::to_string(i) + ", through which the loss reaches a parameter",
-                          graph.ops[id].name, "use another op here, or one that stops gradients"});
+                          at_name(graph.ops[id].name), "use another op here, or one that stops gradients"});
       }
     }
   }

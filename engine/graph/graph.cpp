@@ -18,7 +18,7 @@ OpSignature infer(const OpDefinition& definition, const std::string& name, const
     return definition.infer(attributes, operands);
   } catch (const Failure& failure) {
     std::vector<Error> errors = failure.errors();
-    for (Error& error : errors) error.where = name;
+    for (Error& error : errors) error.place = at_name(name);
     throw Failure(errors);
   }
 }
@@ -42,7 +42,7 @@ int Graph::sign(const OpDefinition& definition, const std::string& name, const A
   uint64_t key = mixed(reinterpret_cast<uintptr_t>(&definition), attributes.hash());
   for (ValueId input : inputs) {
     if (input < 0 || input >= static_cast<ValueId>(values.size())) {
-      throw Failure(Error{"invalid_graph", "operand is not defined", name, ""});
+      throw Failure(Error{"invalid_graph", "operand is not defined", at_name(name), ""});
     }
     key = mixed(key, static_cast<uint64_t>(type(input).dtype));
     for (int64_t size : type(input).shape) key = mixed(key, static_cast<uint64_t>(size));
@@ -118,7 +118,7 @@ void verify(const Graph& graph) {
   const ValueId value_count = static_cast<ValueId>(graph.values.size());
   for (OpId id = 0; id < static_cast<OpId>(graph.ops.size()); ++id) {
     const Op& op = graph.ops[id];
-    auto fail = [&](const std::string& what) { throw Failure(Error{"invalid_graph", what, op.name, ""}); };
+    auto fail = [&](const std::string& what) { throw Failure(Error{"invalid_graph", what, at_name(op.name), ""}); };
     if (op.signature < 0 || op.signature >= static_cast<int>(graph.signatures.size())) fail("it has no signature");
     const OpSignature& signature = graph.signatures[op.signature];
     const FactorRule& rule = signature.rule;

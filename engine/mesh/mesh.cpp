@@ -7,6 +7,8 @@
 namespace shardscope {
 namespace {
 
+constexpr size_t max_axis_name = 100;
+
 std::vector<Error> axis_errors(const std::vector<MeshAxis>& axes) {
   std::vector<Error> errors;
   if (axes.size() > static_cast<size_t>(Mesh::max_axes)) {
@@ -19,6 +21,11 @@ std::vector<Error> axis_errors(const std::vector<MeshAxis>& axes) {
     const std::string where = fmt::format("mesh.axes[{}]", i);
     const MeshAxis& axis = axes[i];
     if (axis.name.empty()) errors.push_back({"axis_name", "a mesh axis has no name", where + ".name", "any text"});
+    if (axis.name.size() > max_axis_name) {
+      errors.push_back({"axis_name", fmt::format("the name of a mesh axis has {} characters", axis.name.size()),
+                        where + ".name", fmt::format("at most {}", max_axis_name)});
+      continue;
+    }
     for (size_t j = 0; j < i && !axis.name.empty(); ++j) {
       if (axes[j].name != axis.name) continue;
       errors.push_back({"duplicate_axis", fmt::format("two mesh axes are named '{}'", axis.name), where + ".name",

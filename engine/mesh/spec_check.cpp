@@ -168,7 +168,7 @@ std::vector<Error> check_names(const PartitionSpec& spec, const Mesh& mesh, cons
 std::vector<Error> check_axes(const std::vector<std::string>& axes, const Mesh& mesh, const std::string& where,
                               const std::vector<LogicalName>& logical) {
   std::vector<Error> errors = name_errors({{axes}}, mesh, where, logical);
-  for (Error& error : errors) error.where = where;
+  for (Error& error : errors) error.place = where;
   return errors;
 }
 

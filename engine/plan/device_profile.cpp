@@ -5,30 +5,92 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/config/fault_list.h"
+#include "engine/config/write.h"
 
 namespace shardscope {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+// What of a machine or of the near future lies outside of these is a fault of the file.
 struct Rate {
   const char* key;
   double DeviceProfile::*field;
+  double low, high;
+  bool required = true;
 };
 
-constexpr Rate rates[] = {{"cores", &DeviceProfile::cores},
-                          {"matrix_flops_per_core", &DeviceProfile::matrix_flops_per_core},
-                          {"memory_bytes_per_core", &DeviceProfile::memory_bytes_per_core},
-                          {"collective_bytes_per_core", &DeviceProfile::collective_bytes_per_core},
-                          {"collective_latency", &DeviceProfile::collective_latency},
-                          {"step_latency", &DeviceProfile::step_latency}};
+constexpr Rate rates[] = {{"cores", &DeviceProfile::cores, 1, 65536},
+                          {"matrix_flops_per_core", &DeviceProfile::matrix_flops_per_core, 1e3, 1e18},
+                          {"memory_bytes_per_core", &DeviceProfile::memory_bytes_per_core, 1e3, 1e18},
+                          {"collective_bytes_per_core", &DeviceProfile::collective_bytes_per_core, 1e3, 1e18},
+                          {"collective_latency", &DeviceProfile::collective_latency, 1e-12, 1e3},
+                          {"step_latency", &DeviceProfile::step_latency, 1e-12, 1e3},
+                          {"matrix_flops_per_core_bf16", &DeviceProfile::matrix_flops_per_core_bf16, 1e3, 1e18, false}};
 
-constexpr const char* bf16_key = "matrix_flops_per_core_bf16";
-constexpr const char* bf16_method_key = "bf16_products";
+constexpr const char *name_key = "name", *bf16_method_key = "bf16_products", *memory_key = "memory_bytes";
+constexpr std::streamsize max_bytes = 1 << 16;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+  throw Failure(Error{"device_profile", what, in_file(path.string()), "delete it, or run 'shardrun calibrate'"});
+}
+
+std::string text_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) fail(path, "there is no such file");
+  if (error) fail(path, "cannot read: " + error.message());
+  if (!fs::is_regular_file(status)) fail(path, "this is no regular file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, std::string("cannot read: ") + std::strerror(errno));
+  std::string text(max_bytes, '\0');
+  file.read(text.data(), max_bytes);
+  if (file.bad()) fail(path, std::string("cannot read: ") + std::strerror(errno));
+  if (!file.eof()) fail(path, "too large for a device profile");
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+void read_rate(const JsonNode& json, const Rate& rate, DeviceProfile& profile, FaultList& faults) {
+  using Kind = JsonNode::Kind;
+  const JsonNode* node = json.find(rate.key);
+  if (!node) {
+    if (rate.required) faults.fail(json.line, rate.key, "missing_key", fmt::format("'{}' is missing", rate.key));
+    return;
+  }
+  if (!node->is(Kind::integer) && !faults.expect(*node, rate.key, Kind::number, "a number")) return;
+  const double value = node->is(Kind::integer) ? static_cast<double>(node->integer) : node->number;
+  if (value >= rate.low && value <= rate.high) {
+    profile.*rate.field = value;
+  } else {
+    faults.fail(node->line, rate.key, "out_of_range", fmt::format("{} is out of range", describe(*node)),
+                fmt::format("{} to {}, as 'shardrun calibrate' measures it", rate.low, rate.high));
+  }
+}
+
+void read_text(const JsonNode& json, const char* key, std::string& text, FaultList& faults) {
+  const JsonNode* node = json.find(key);
+  if (node && faults.expect(*node, key, JsonNode::Kind::string, "a text")) text = node->text;
+}
+
+// The cores that this process may use, and the machine's memory.
+void take_host(DeviceProfile& profile) {
+  cpu_set_t usable;
+  if (::sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) != static_cast<int>(profile.cores)) {
+    profile.cores = CPU_COUNT(&usable);
+    profile.name = fmt::format("{}-core host", CPU_COUNT(&usable));
+  }
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && page_bytes > 0) profile.memory_bytes = int64_t{pages} * page_bytes;
+}
 
 }  // namespace
 
@@ -42,56 +104,50 @@ std::filesystem::path profile_path() {
   return std::filesystem::path(home ? home : "/") / ".config/shardscope/device_profile.json";
 }
 
-DeviceProfile load_profile(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  auto fail = [&](const std::string& what) {
-    throw Failure(Error{"device_profile", what, path.string(), "delete it, or run 'shardrun calibrate'"});
-  };
-  if (!json.is_object()) fail("this is not a device profile");
+DeviceProfile load_profile(const fs::path& path) {
+  const std::string name = path.string();
+  const JsonNode json = read_json(text_of(path), name);
+  std::vector<Error> errors;
+  FaultList faults(name, errors);
   DeviceProfile profile;
-  profile.name = json.value("name", profile.name);
-  for (const Rate& rate : rates) {
-    auto found = json.find(rate.key);
-    if (found == json.end() || !found->is_number() || !(found->get<double>() > 0)) {
-      fail(fmt::format("'{}' is missing or not above 0", rate.key));
+  if (faults.expect(json, "", JsonNode::Kind::object, "a device profile", "run 'shardrun calibrate'")) {
+    faults.check_repeated_keys(json, "");
+    read_text(json, name_key, profile.name, faults);
+    for (const Rate& rate : rates) read_rate(json, rate, profile, faults);
+    read_text(json, bf16_method_key, profile.bf16_products, faults);
+    const JsonNode* memory = json.find(memory_key);
+    if (auto bytes = memory ? faults.integer(*memory, memory_key, 1, int64_t{1} << 60) : std::nullopt) {
+      profile.memory_bytes = *bytes;
     }
-    profile.*rate.field = found->get<double>();
   }
-  if (auto found = json.find(bf16_key); found != json.end()) {
-    if (!found->is_number() || !(found->get<double>() > 0)) fail(fmt::format("'{}' is not above 0", bf16_key));
-    profile.matrix_flops_per_core_bf16 = found->get<double>();
-  }
-  if (auto found = json.find(bf16_method_key); found != json.end()) {
-    if (!found->is_string()) fail(fmt::format("'{}' is not a text", bf16_method_key));
-    profile.bf16_products = found->get<std::string>();
-  }
+  if (!errors.empty()) throw Failure(std::move(errors));
   return profile;
 }
 
-void save_profile(const DeviceProfile& profile, const std::filesystem::path& path) {
-  nlohmann::ordered_json json{{"name", profile.name}};
-  for (const Rate& rate : rates) json[rate.key] = profile.*rate.field;
-  if (profile.matrix_flops_per_core_bf16 > 0) json[bf16_key] = profile.matrix_flops_per_core_bf16;
-  if (!profile.bf16_products.empty()) json[bf16_method_key] = profile.bf16_products;
+void save_profile(const DeviceProfile& profile, const fs::path& path) {
+  JsonNode json = JsonNode::object();
+  json.add(name_key, JsonNode::of(profile.name));
+  for (const Rate& rate : rates) {
+    if (rate.required || profile.*rate.field > 0) json.add(rate.key, JsonNode::of(profile.*rate.field));
+  }
+  if (!profile.bf16_products.empty()) json.add(bf16_method_key, JsonNode::of(profile.bf16_products));
+  json.add(memory_key, JsonNode::of(profile.memory_bytes));
   std::error_code ignored;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
-  std::ofstream file(path);
-  file << json.dump(2) << '\n';
-  if (!file.flush()) throw Failure(Error{"unwritable_file", "cannot be written", path.string(), ""});
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
+  replace_file(path, print_json(json));
+}
+
+DeviceProfile standard_profile() {
+  DeviceProfile profile;
+  take_host(profile);
+  return profile;
 }
 
 DeviceProfile host_profile() {
-  DeviceProfile profile;
   std::error_code ignored;
-  if (std::filesystem::exists(profile_path(), ignored)) profile = load_profile(profile_path());
-  cpu_set_t usable;
-  if (::sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) != static_cast<int>(profile.cores)) {
-    profile.cores = CPU_COUNT(&usable);
-    profile.name = fmt::format("{}-core host", CPU_COUNT(&usable));
-  }
-  long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && page_bytes > 0) profile.memory_bytes = int64_t{pages} * page_bytes;
+  if (fs::status(profile_path(), ignored).type() == fs::file_type::not_found) return standard_profile();
+  DeviceProfile profile = load_profile(profile_path());
+  take_host(profile);
   return profile;
 }
 

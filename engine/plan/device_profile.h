@@ -29,11 +29,14 @@ struct DeviceProfile {
 };
 
 // This machine's profile: what `shardrun calibrate` measured where its file exists, else the standard rates; with the
-// cores that this process may use and the machine's memory. Throws Failure where the file is not a profile.
+// cores that this process may use and the machine's memory. Throws Failure where the file is there and not a profile.
 DeviceProfile host_profile();
+// The same without looking at the file.
+DeviceProfile standard_profile();
 
 // Where calibrated rates are kept: $SHARDSCOPE_PROFILE, else device_profile.json in the user's configuration folder.
 std::filesystem::path profile_path();
+// Throws Failure with all faults of the file, each at its line.
 DeviceProfile load_profile(const std::filesystem::path& path);
 void save_profile(const DeviceProfile& profile, const std::filesystem::path& path);
 

@@ -109,7 +109,7 @@ class BufferAssignment {
           const int stored = stored_initially_[initial];
           if (stored < 0 || program_.values[stored].sharding != program_.values[output].sharding) {
             throw Failure(Error{"invalid_program", "initialisation makes what no state stores as it lies",
-                                graph_.values[initial].name, ""});
+                                at_name(graph_.values[initial].name), ""});
           }
           arena_.buffer_of[output] = arena_.buffer_of[stored];
         }

@@ -12,10 +12,11 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void fail(const Buffer& buffer, const std::string& what) {
-  throw Failure(Error{"invalid_memory_plan", what,
-                      fmt::format("{} buffer of {} bytes at offset {}, positions {} to {}", name(buffer.category),
-                                  buffer.bytes, buffer.offset, buffer.first, buffer.last),
-                      ""});
+  throw Failure(
+      Error{"invalid_memory_plan", what,
+            at_name(fmt::format("{} buffer of {} bytes at offset {}, positions {} to {}", name(buffer.category),
+                                buffer.bytes, buffer.offset, buffer.first, buffer.last)),
+            ""});
 }
 
 }  // namespace

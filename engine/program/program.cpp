@@ -26,8 +26,8 @@ class Verification {
   }
 
  private:
-  static void fail(const std::string& what, const std::string& where) {
-    throw Failure(Error{"invalid_program", what, where, ""});
+  static void fail(const std::string& what, std::string where) {
+    throw Failure(Error{"invalid_program", what, at_name(std::move(where)), ""});
   }
 
   void layout(int id) const {

@@ -113,7 +113,7 @@ TransferRates fit_transfer_rates(std::span<const double> bytes, std::span<const 
 }
 
 DeviceProfile calibrate() {
-  DeviceProfile profile = host_profile();
+  DeviceProfile profile = standard_profile();
   int cores = static_cast<int>(profile.cores);
   profile.matrix_flops_per_core = matrix_flops(cores, DType::f32) / cores;
   profile.matrix_flops_per_core_bf16 = matrix_flops(cores, DType::bf16) / cores;

@@ -14,19 +14,21 @@ namespace shardscope {
 
 namespace {
 
-[[noreturn]] void rethrow_at(const std::string& place) {
+[[noreturn]] void rethrow_at(const std::string& step) {
   try {
     throw;
   } catch (const Failure& failure) {
     std::vector<Error> errors = failure.errors();
-    for (Error& error : errors) error.where = error.where.empty() ? place : place + ", " + error.where;
+    for (Error& error : errors) error.place.step = step;
     throw Failure(std::move(errors));
   } catch (const std::exception& error) {
-    throw Failure({"step", error.what(), place, ""});
+    Place place;
+    place.step = step;
+    throw Failure({"step", error.what(), std::move(place), ""});
   }
 }
 
-std::string place_of(const Plan& plan, const Sequence& sequence, int position) {
+std::string words_of(const Plan& plan, const Sequence& sequence, int position) {
   return fmt::format("step {} ({})", position, plan.step_name(plan.program.steps(sequence)[position]));
 }
 
@@ -136,7 +138,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
       try {
         step->run(here);
       } catch (...) {
-        rethrow_at(place_of(plan_, *sequence, position));
+        rethrow_at(words_of(plan_, *sequence, position));
       }
       if (observer) {
         observer->end(position, world_.waited_ns() - waited, std::llround(world_.wire_bytes() - sent));
@@ -186,7 +188,7 @@ void Executor::bind_tasks(const Sequence& sequence) {
       try {
         tasks_[run.task].push_back(bind({run.task, step}));
       } catch (...) {
-        rethrow_at(place_of(plan_, sequence, run.first + step));
+        rethrow_at(words_of(plan_, sequence, run.first + step));
       }
     }
   }

@@ -23,7 +23,7 @@ Control Control::create(const std::string& session_directory) {
 Control Control::open(const std::string& session_directory) {
   std::string path = control_path(session_directory);
   MappedFile file = MappedFile::open(path, MappedFile::Access::read_write);
-  if (file.size() != sizeof(Word)) throw Failure(Error{"session_file", "is not a control file", path, ""});
+  if (file.size() != sizeof(Word)) throw Failure(Error{"session_file", "is not a control file", in_file(path), ""});
   return Control(std::move(file));
 }
 

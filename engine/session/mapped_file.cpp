@@ -16,7 +16,7 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& action, int error_number) {
-  throw Failure(Error{"session_file", "cannot " + action + ": " + std::strerror(error_number), path, ""});
+  throw Failure(Error{"session_file", "cannot " + action + ": " + std::strerror(error_number), in_file(path), ""});
 }
 
 void* map(int descriptor, size_t bytes, int protection, const std::string& path) {

@@ -16,7 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 4> end_names = {"finished", "stopped", "interrupted", "failed"};
 constexpr std::array<std::string_view, 2> request_names = {"stop", "kill"};
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(Error{"bad_message", what, "session socket", ""}); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw Failure(Error{"bad_message", what, in_file("session socket"), ""});
+}
 
 template <class Enum, size_t count>
 Enum named(const std::array<std::string_view, count>& names, const std::string& text) {

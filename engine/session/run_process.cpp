@@ -25,7 +25,7 @@ constexpr int64_t flush_ns = 1'000'000'000;
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
-  if (!file.flush()) throw Failure(Error{"session_file", "cannot write", path, ""});
+  if (!file.flush()) throw Failure(Error{"session_file", "cannot write", in_file(path), ""});
 }
 
 }  // namespace

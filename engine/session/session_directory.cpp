@@ -55,8 +55,8 @@ SessionDirectory::SessionDirectory() {
   remove_abandoned(base);
   path_ = base + "/" + prefix + "XXXXXX";
   if (!::mkdtemp(path_.data())) {
-    throw Failure(Error{"session_directory", std::string("cannot make a directory: ") + std::strerror(errno), base,
-                        "set TMPDIR to a place that can be written"});
+    throw Failure(Error{"session_directory", std::string("cannot make a directory: ") + std::strerror(errno),
+                        in_file(base), "set TMPDIR to a place that can be written"});
   }
   std::string lock_path = path_ + "/lock";
   lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

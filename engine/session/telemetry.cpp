@@ -78,7 +78,7 @@ TelemetryWriter::TelemetryWriter(const std::string& session_directory, int rank,
   std::string path = telemetry_path(session_directory, rank);
   std::error_code error;
   std::filesystem::rename(path + ".new", path, error);
-  if (error) throw Failure(Error{"session_file", "cannot create: " + error.message(), path, ""});
+  if (error) throw Failure(Error{"session_file", "cannot create: " + error.message(), in_file(path), ""});
 }
 
 void TelemetryWriter::set_plan_hash(uint64_t hash) noexcept {
@@ -124,7 +124,7 @@ std::optional<TelemetryReader> TelemetryReader::open(const std::string& session_
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
   MappedFile file = MappedFile::open(path, MappedFile::Access::read);
   if (file.size() != sizeof(File) || layout(file).magic.load(std::memory_order_acquire) != telemetry::magic) {
-    throw Failure(Error{"session_file", "is not a telemetry file of this version", path, ""});
+    throw Failure(Error{"session_file", "is not a telemetry file of this version", in_file(path), ""});
   }
   return TelemetryReader(std::move(file));
 }

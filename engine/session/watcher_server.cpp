@@ -16,7 +16,7 @@ namespace shardscope {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "") {
-  throw Failure(Error{"session_socket", what, path, hint});
+  throw Failure(Error{"session_socket", what, in_file(path), hint});
 }
 
 sockaddr_un address_of(const std::string& path) {

@@ -284,7 +284,7 @@ class LayoutSearch {
     for (size_t v = 0; v < values_.size(); ++v) {
       if (costs_[v].seconds != infinity) continue;
       throw Failure(Error{"no_layout", "no legal layout was found for this value",
-                          problem_.graph.values[values_[v].value].name, ""});
+                          at_name(problem_.graph.values[values_[v].value].name), ""});
     }
   }
 

@@ -69,7 +69,7 @@ void read_parameters(const Plan& plan, const Executor& executor, const std::stri
     file.seekg(layout.offset(i));
     file.read(reinterpret_cast<char*>(memory.data()), plan.program.values[plan.parameters[i].value].bytes());
   }
-  if (!file) throw Failure(Error{"unreadable_file", "does not hold the run's parameters", path, ""});
+  if (!file) throw Failure(Error{"unreadable_file", "does not hold the run's parameters", in_file(path), ""});
 }
 
 ExampleColumn column(const std::string& name, int64_t examples, std::vector<float> values) {

@@ -6,16 +6,12 @@
 
 namespace shardscope {
 
-bool is_at(const QString& where, const QString& place) {
-  if (place.isEmpty() || !where.startsWith(place)) return false;
-  const QChar next = where.size() > place.size() ? where[place.size()] : QChar('.');
-  return next == '.' || next == '[';
-}
+bool is_at(const QString& where, const QString& place) { return lies_in(where.toStdString(), place.toStdString()); }
 
 std::vector<Error> errors_at(const std::vector<Error>& errors, const QString& place) {
   std::vector<Error> found;
   for (const Error& error : errors)
-    if (is_at(qt(error.where), place)) found.push_back(error);
+    if (lies_in(error.place.path, place.toStdString())) found.push_back(error);
   return found;
 }
 

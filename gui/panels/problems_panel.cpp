@@ -7,6 +7,11 @@
 #include "gui/look/appearance.h"
 
 namespace shardscope {
+namespace {
+
+constexpr int place_role = Qt::UserRole;
+
+}  // namespace
 
 ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent), workspace_(workspace), list_(new QTreeWidget(this)), empty_(new QLabel(this)) {
@@ -25,7 +30,8 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(list_);
   layout->addWidget(empty_);
-  connect(list_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { emit activated(item->text(1)); });
+  connect(list_, &QTreeWidget::itemActivated, this,
+          [this](QTreeWidgetItem* item) { emit activated(item->data(0, place_role).toString()); });
   connect(&workspace.planner, &Planner::delivered, this, &ProblemsPanel::refresh);
   connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
   connect(&look(), &Look::changed, this, &ProblemsPanel::take_look);
@@ -44,7 +50,8 @@ void ProblemsPanel::show_file_errors(const std::vector<Error>& errors) {
 }
 
 void ProblemsPanel::add(const Error& error, bool is_error) {
-  auto* item = new QTreeWidgetItem(list_, {qt(error.message), qt(error.where), qt(error.hint)});
+  auto* item = new QTreeWidgetItem(list_, {qt(error.message), qt(to_string(error.place)), qt(error.hint)});
+  item->setData(0, place_role, qt(error.place.path));
   item->setIcon(0, is_error ? error_icon_ : warning_icon_);
   item->setForeground(0, is_error ? theme().error : theme().warning);
   for (int column = 0; column < 3; ++column) item->setToolTip(column, item->text(column));

@@ -43,7 +43,7 @@ QVariant alignment(int column) {
 QString message(const Failure& failure) {
   const Error& error = failure.errors().front();
   QString text = qt(error.message);
-  if (!error.where.empty()) text = qt(error.where) + ": " + text;
+  if (!error.place.empty()) text = qt(to_string(error.place)) + ": " + text;
   return error.hint.empty() ? text : text + " (" + qt(error.hint) + ")";
 }
 

@@ -136,7 +136,7 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
 
   std::vector<Error> here = errors_at(errors, QString("%1[%2]").arg(place).arg(dim));
   for (const Error& error : errors)
-    if (qt(error.where) == place) here.push_back(error);
+    if (qt(error.place.path) == place) here.push_back(error);
   const QString text = errors_text(here);
   const bool invalid = !here.empty() && (!now.empty() || here.size() != errors.size());
   mark_invalid(field.box, invalid);

@@ -61,7 +61,7 @@ void Centre::refresh_banner() {
   if (errors.empty()) return;
   const Error& first = errors.front();
   QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
-  if (!first.where.empty()) text.prepend(qt(first.where).toHtmlEscaped() + ": ");
+  if (!first.place.empty()) text.prepend(qt(to_string(first.place)).toHtmlEscaped() + ": ");
   if (!first.hint.empty()) text += " \u2014 " + qt(first.hint).toHtmlEscaped();
   if (errors.size() > 1) text += tr(" (and %1 more)").arg(errors.size() - 1);
   if (planner_.plan()) text += tr("<br>The views show the last good plan.");

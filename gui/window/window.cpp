@@ -143,8 +143,7 @@ void MainWindow::refresh_run() {
 }
 
 void MainWindow::focus_place(const QString& place) {
-  const QString inside = place.section(' ', -1);  // behind the file and the line
-  if (!mesh_bar()->focus_place(inside)) docks_.focus_place(inside);
+  if (!mesh_bar()->focus_place(place)) docks_.focus_place(place);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

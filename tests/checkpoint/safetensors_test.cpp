@@ -70,7 +70,7 @@ class SafetensorsTest : public QObject {
       QFAIL("opened");
     } catch (const Failure& failure) {
       QCOMPARE(failure.errors().front().code, std::string("unwritable_file"));
-      QCOMPARE(failure.errors().front().where, std::string("/nowhere/at/all"));
+      QCOMPARE(to_string(failure.errors().front().place), std::string("/nowhere/at/all"));
     }
   }
 };

@@ -29,7 +29,7 @@ class OutputFileTest : public QObject {
     try {
       open_output(path, existing, inputs);
     } catch (const Failure& failure) {
-      return failure.errors().front().where == path ? failure.errors().front().code : "elsewhere";
+      return to_string(failure.errors().front().place) == path ? failure.errors().front().code : "elsewhere";
     }
     return "";
   }

@@ -15,7 +15,7 @@ using Faults = std::vector<std::pair<std::string, std::string>>;  // code, place
 
 Faults sorted(const std::vector<Error>& errors) {
   Faults faults;
-  for (const Error& error : errors) faults.emplace_back(error.code, error.where);
+  for (const Error& error : errors) faults.emplace_back(error.code, to_string(error.place));
   std::sort(faults.begin(), faults.end());
   return faults;
 }

@@ -80,7 +80,7 @@ class LayoutModesTest : public QObject {
     const int64_t free = compile(config, DeviceProfile{}).totals.memory_total;
     auto told = [](const Plan& plan) {
       return std::any_of(plan.warnings.begin(), plan.warnings.end(),
-                         [](const Error& warning) { return warning.where == "sharding.memory_limit_mib"; });
+                         [](const Error& warning) { return to_string(warning.place) == "sharding.memory_limit_mib"; });
     };
     config.sharding.memory_limit_mib = (free >> 20) * 19 / 20;
     const Plan kept = compile(config, DeviceProfile{});

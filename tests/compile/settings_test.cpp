@@ -82,7 +82,7 @@ class SettingsTest : public QObject {
       QFAIL("accepted");
     } catch (const Failure& failure) {
       QCOMPARE(failure.errors().at(0).code, std::string("unknown_path"));
-      QCOMPARE(failure.errors().at(0).where, std::string("--set data.dataset_size"));
+      QCOMPARE(to_string(failure.errors().at(0).place), std::string("--set data.dataset_size"));
     }
     QCOMPARE(*with_settings(preset, {"data.dataset_size=64"}).data.find("dataset_size"), OptionValue(int64_t{64}));
     QCOMPARE(

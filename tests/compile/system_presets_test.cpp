@@ -39,7 +39,7 @@ void append(std::vector<std::string>& texts, const std::vector<std::string>& mor
 
 bool warned(const Plan& plan, const std::string& code, const std::string& where, const std::string& said) {
   return std::ranges::any_of(plan.warnings, [&](const Error& warning) {
-    return warning.code == code && warning.where == where && warning.message.find(said) != std::string::npos;
+    return warning.code == code && to_string(warning.place) == where && warning.message.find(said) != std::string::npos;
   });
 }
 
@@ -233,7 +233,7 @@ class SystemPresetsTest : public QObject {
       const Plan plan = planned("mintext_transformer", {std::string("model.num_heads=") + heads,
                                                         std::string("model.kv_heads=") + key_heads, "mesh.y=1"});
       for (const Error& warning : plan.warnings) {
-        if (warning.where == "model.kv_heads") return warning.message;
+        if (to_string(warning.place) == "model.kv_heads") return warning.message;
       }
       return std::string();
     };
@@ -273,7 +273,7 @@ class SystemPresetsTest : public QObject {
     config.sharding.in = {{{"data"}, {}}};
     const std::vector<Error> errors = faults(config);
     QCOMPARE(errors.size(), size_t{1});
-    QCOMPARE(errors[0].code + " at " + errors[0].where, std::string("unknown_axis at sharding.in[0]"));
+    QCOMPARE(errors[0].code + " at " + to_string(errors[0].place), std::string("unknown_axis at sharding.in[0]"));
     for (const char* said :
          {"the mesh has 'batch' and 'model'", "'data' is another name for what is split over 'batch'",
           "JAX says: Resource axis: data of P('data', None) is not found in mesh"}) {
@@ -284,7 +284,7 @@ class SystemPresetsTest : public QObject {
   void hyperparameters_that_do_not_fit_are_located_errors() {
     const auto first = [](const std::string& name, const std::string& setting) {
       const std::vector<Error> errors = faults(system_run(name, {setting}));
-      return errors.empty() ? std::string() : errors[0].code + " at " + errors[0].where;
+      return errors.empty() ? std::string() : errors[0].code + " at " + to_string(errors[0].place);
     };
     QCOMPARE(first("mintext_transformer", "model.kv_heads=3"), std::string("indivisible at model.kv_heads"));
     QCOMPARE(first("mintext_transformer", "model.compute_dtype=f16"),

@@ -196,7 +196,7 @@ class OverrideTest : public QObject {
         {"sharding.parameters.params.Embed_0=[]", "unknown_path", "--set sharding.parameters.params.Embed_0",
          "sharding.parameters.params.Embed_0.embedding"},
         {"mesh.data=0", "axis_size", "--set mesh.data", ""},
-        {"mesh.model=1000000000000", "device_count", "mesh.axes", ""},
+        {"mesh.model=1000000000000", "device_count", "--set mesh.model: mesh.axes", ""},
         {"seed=-1", "out_of_range", "--set seed", "0 to"},
         {"steps=99999999999999999999", "out_of_range", "--set steps", ""},
         {"data.seed=99999999999999999999", "out_of_range", "--set data.seed", ""},
@@ -213,13 +213,16 @@ class OverrideTest : public QObject {
         {"sharding.memory_limit_mib=much", "wrong_type", "--set sharding.memory_limit_mib", ""},
         {"sharding.constraints.x=data", "wrong_type", "--set sharding.constraints.x", "[\"data\""},
         {"mesh.devices=[0,0]", "device_order", "--set mesh.devices", "0..7"},
+        {"model.name=" + std::string(100000, 'x'), "too_long", "--set model.name", "10000"},
+        {std::string(100000, 'x') + "=1", "too_long", "--set " + std::string(100, 'x'), "10000"},
+        {"mesh.axes[0].name=" + std::string(200, 'x'), "axis_name", "--set mesh.axes[0].name", "at most 100"},
     };
     std::vector<std::string> at_once;
     for (const Case& bad : cases) {
       const std::vector<Error> errors = override_errors(preset(), {bad.assignment});
       QVERIFY2(errors.size() == 1, bad.assignment.c_str());
       QCOMPARE(errors[0].code, bad.code);
-      QCOMPARE(errors[0].where, bad.where);
+      QCOMPARE(to_string(errors[0].place), bad.where);
       QVERIFY2(errors[0].hint.find(bad.hint) != std::string::npos, to_string(errors[0]).c_str());
       if (!bad.assignment.starts_with("mesh.")) at_once.push_back(bad.assignment);
     }

@@ -191,7 +191,7 @@ class ParseTest : public QObject {
       const std::string shown = bad.to + "\n" + (errors.empty() ? "no error" : Failure(errors).what());
       QVERIFY2(errors.size() == bad.errors.size(), shown.c_str());
       for (size_t i = 0; i < errors.size(); ++i) {
-        const std::string place = errors[i].where + " " + errors[i].code;
+        const std::string place = to_string(errors[i].place) + " " + errors[i].code;
         QVERIFY2(bad.errors[i].starts_with(place), (shown + "\n" + place).c_str());
         const std::string hint = bad.errors[i].substr(std::min(place.size() + 1, bad.errors[i].size()));
         QVERIFY2(errors[i].hint.find(hint) != std::string::npos, shown.c_str());
@@ -255,7 +255,7 @@ class ParseTest : public QObject {
       const std::vector<Error> errors = parse_errors(text.substr(0, length));
       QVERIFY(errors.size() == 1);
       QCOMPARE(errors[0].code, std::string(length == 0 ? "empty_file" : "truncated"));
-      QVERIFY(!errors[0].where.empty() && !errors[0].hint.empty());
+      QVERIFY(!errors[0].place.empty() && !errors[0].hint.empty());
     }
     QVERIFY(parse_errors(text).empty());
   }
@@ -286,7 +286,8 @@ class ParseTest : public QObject {
         ++accepted;
       } catch (const Failure& failure) {
         QVERIFY(!failure.errors().empty());
-        for (const Error& error : failure.errors()) QVERIFY(error.where.starts_with("f:") && !error.message.empty());
+        for (const Error& error : failure.errors())
+          QVERIFY(to_string(error.place).starts_with("f:") && !error.message.empty());
       }
     }
     QVERIFY(accepted > 20 && accepted < 3000);
@@ -310,7 +311,7 @@ class ParseTest : public QObject {
     const fs::path empty = fs::path(folder.path().toStdString()) / "empty.json";
     std::ofstream(empty).flush();
     QCOMPARE(load_error(empty).code, std::string("empty_file"));
-    QCOMPARE(load_error(empty).where, empty.string() + ":1:1");
+    QCOMPARE(to_string(load_error(empty).place), empty.string() + ":1:1");
   }
 
   void a_rule_says_which_arrays_and_how_they_lie() {
@@ -337,21 +338,40 @@ class ParseTest : public QObject {
     QVERIFY(write_run_config(config).find("optimizer") == std::string::npos);
   }
 
+  void what_no_person_writes_is_refused_at_its_place_and_not_repeated() {
+    auto list = [](const std::string& item, int count) {
+      std::string text;
+      for (int i = 0; i < count; ++i) text += (i ? "," : "") + item;
+      return text;
+    };
+    std::string members;
+    for (int i = 0; i < 20000; ++i) members += "\"" + std::to_string(i) + "\": 1,";
+    const std::string name = "\"" + std::string(100000, 'x') + "\"", digits(100000, '1');
+    for (const std::string& value : {name, digits, digits + "e" + digits, "{" + name + ": 1}",
+                                     "[" + list("[]", 300000) + "]", "{" + members + "\"\": 0}"}) {
+      const std::vector<Error> errors = parse_errors("{\n\"colour\": " + value + "}");
+      QCOMPARE(errors.size(), size_t{1});
+      QCOMPARE(errors[0].code, std::string("too_long"));
+      QCOMPARE(errors[0].place.line, 2);
+      QVERIFY(to_string(errors[0]).size() < 200);
+    }
+  }
+
   void later_errors_get_the_line_of_their_path() {
     const std::vector<Error> located = locate_errors({{"c", "m", "sharding.parameters.params.a.kernel[0]", ""},
                                                       {"c", "m", "model.missing", ""},
                                                       {"c", "m", "mesh.axes[1].size", ""},
-                                                      {"c", "m", "rank 3", ""},
+                                                      {"c", "m", on_rank(3), ""},
                                                       {"c", "m", "", ""}},
                                                      legal, "f");
     const std::string with_rules =
         replaced(legal, "\"mode\"", "\"rules\": [\n{\"axes\": {\n\"mlp\": \"x\"}}],\n\"mode\"");
-    QCOMPARE(locate_errors({{"c", "m", "sharding.rules[0].axes.mlp", ""}}, with_rules, "f")[0].where,
+    QCOMPARE(to_string(locate_errors({{"c", "m", "sharding.rules[0].axes.mlp", ""}}, with_rules, "f")[0].place),
              std::string("f:10: sharding.rules[0].axes.mlp"));
 
     const std::vector<std::string> expected = {"f:11: sharding.parameters.params.a.kernel[0]", "f:2: model.missing",
                                                "f:6: mesh.axes[1].size", "rank 3", ""};
-    for (size_t i = 0; i < expected.size(); ++i) QCOMPARE(located[i].where, expected[i]);
+    for (size_t i = 0; i < expected.size(); ++i) QCOMPARE(to_string(located[i].place), expected[i]);
   }
 };
 

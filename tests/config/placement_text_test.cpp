@@ -80,10 +80,10 @@ class PlacementTextTest : public QObject {
   }
 
   void what_cannot_be_read_is_an_error_at_its_column() {
-    QCOMPARE(fault("P('data'").where, std::string("column 9"));
+    QCOMPARE(to_string(fault("P('data'").place), std::string("column 9"));
     QCOMPARE(fault("P('data) ").message, std::string("a quote is not closed"));
-    QCOMPARE(fault("mlp = model").where, std::string("column 5"));
-    QCOMPARE(fault("P() P()").where, std::string("column 5"));
+    QCOMPARE(to_string(fault("mlp = model").place), std::string("column 5"));
+    QCOMPARE(to_string(fault("P() P()").place), std::string("column 5"));
     for (const char* text :
          {"", "mlp", "mlp ->", "largest -> None", "largest -> data from few", "P(,)", "a -> (b c)"}) {
       QVERIFY2(fault(text).code == "placement" && !fault(text).hint.empty(), text);

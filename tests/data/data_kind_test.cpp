@@ -78,7 +78,7 @@ std::vector<Error> faults(const NamedOptions& data, const DataRequest& request) 
 
 std::string first_fault(const NamedOptions& data, const DataRequest& request) {
   const std::vector<Error> errors = faults(data, request);
-  return errors.empty() ? "none" : errors.front().code + " at " + errors.front().where;
+  return errors.empty() ? "none" : errors.front().code + " at " + to_string(errors.front().place);
 }
 
 }  // namespace
@@ -234,7 +234,7 @@ class DataKindTest : public QObject {
     std::vector<Error> errors = faults(named("synthetic_lm", 4, 0), images);
     QCOMPARE(errors.size(), size_t{1});
     QCOMPARE(errors[0].code, std::string("data_kind"));
-    QCOMPARE(errors[0].where, std::string("data.kind"));
+    QCOMPARE(to_string(errors[0].place), std::string("data.kind"));
     QVERIFY(errors[0].message.find("images f32 (4, 28, 28)") != std::string::npos);
     QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
     errors = faults(named("normal", 4, 0), text(4, 8, 16));

@@ -75,7 +75,7 @@ class GraphTest : public QObject {
       breaks[i].second(graph);
       const std::vector<Error> found = errors_of([&] { verify(graph); });
       QVERIFY2(found.size() == 1, std::to_string(i).c_str());
-      QVERIFY2(found[0].where == breaks[i].first, (std::to_string(i) + ": " + to_string(found[0])).c_str());
+      QVERIFY2(to_string(found[0].place) == breaks[i].first, (std::to_string(i) + ": " + to_string(found[0])).c_str());
     }
   }
 
@@ -101,7 +101,7 @@ class GraphTest : public QObject {
       ValueId x = graph.add_input("x", array_type);
       graph.add_op(op, "misruled", Phase::forward, {x, x});
       const std::vector<Error> found = errors_of([&] { verify(graph); });
-      QVERIFY(found.size() == 1 && found[0].where == "misruled");
+      QVERIFY(found.size() == 1 && to_string(found[0].place) == "misruled");
     }
   }
 
@@ -111,7 +111,7 @@ class GraphTest : public QObject {
     ValueId y = graph.add_input("y", {{3}, DType::f32});
     for (const std::vector<ValueId>& inputs : std::vector<std::vector<ValueId>>{{x, y}, {x}, {x, 17}, {x, no_id}}) {
       const std::vector<Error> found = errors_of([&] { graph.add_op(sum_op, "ill", Phase::forward, inputs); });
-      QVERIFY(found.size() == 1 && found[0].where == "ill");
+      QVERIFY(found.size() == 1 && to_string(found[0].place) == "ill");
       QVERIFY(graph.ops.empty() && graph.values.size() == 2);
     }
   }
@@ -211,8 +211,8 @@ class GraphTest : public QObject {
     const std::vector<Error> found = errors_of([&] { differentiate_loss(graph); });
     QCOMPARE(found.size(), size_t{2});
     QCOMPARE(found[0].code, std::string("no_gradient"));
-    QCOMPARE(found[0].where, std::string("params/unused"));
-    QCOMPARE(found[1].where, std::string("params/alone"));
+    QCOMPARE(to_string(found[0].place), std::string("params/unused"));
+    QCOMPARE(to_string(found[1].place), std::string("params/alone"));
   }
 
   void an_op_without_a_gradient_on_the_way_to_a_parameter_is_an_error_that_names_it() {
@@ -223,7 +223,7 @@ class GraphTest : public QObject {
     const std::vector<Error> found = errors_of([&] { differentiate_loss(graph); });
     QCOMPARE(found.size(), size_t{1});
     QCOMPARE(found[0].code, std::string("no_gradient"));
-    QCOMPARE(found[0].where, std::string("Dense_0/odd"));
+    QCOMPARE(to_string(found[0].place), std::string("Dense_0/odd"));
     QVERIFY(found[0].message.find("metric") != std::string::npos && !found[0].hint.empty());
   }
 

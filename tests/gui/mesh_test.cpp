@@ -126,9 +126,9 @@ class MeshTest : public QObject {
     QVERIFY(std::get<LogicalAxes>(after.sharding.rules[0].placement).axes.front().second == renamed);
     QVERIFY(std::get<LargestDimension>(after.sharding.rules[1].placement).axes == removed);
     for (const char* place : {"sharding.in", "sharding.constraints", "sharding.rules[1]"}) {
-      QVERIFY2(
-          std::ranges::any_of(planner().errors(), [&](const Error& error) { return error.where.starts_with(place); }),
-          place);
+      QVERIFY2(std::ranges::any_of(planner().errors(),
+                                   [&](const Error& error) { return to_string(error.place).starts_with(place); }),
+               place);
     }
     document().undo_stack().undo();
     QVERIFY(document().config() == before);

@@ -98,7 +98,7 @@ class GatheredParametersTest : public QObject {
           plan, 1, {}, [&](const StepReport&) { stepped = true; }, "/nowhere/parameters");
       QFAIL("trained");
     } catch (const Failure& failure) {
-      QCOMPARE(failure.errors().front().where, std::string("/nowhere/parameters"));
+      QCOMPARE(to_string(failure.errors().front().place), std::string("/nowhere/parameters"));
     }
     QVERIFY(!stepped);
   }

@@ -107,7 +107,7 @@ class MixedPrecisionTest : public QObject {
     RunConfig config = system_run("nnx_gpt2", {"model.compute_dtype=fp8"});
     const std::vector<Error> errors = validate(config);
     QCOMPARE(errors.size(), size_t{1});
-    QCOMPARE(errors[0].where, std::string("model.compute_dtype"));
+    QCOMPARE(to_string(errors[0].place), std::string("model.compute_dtype"));
   }
 };
 

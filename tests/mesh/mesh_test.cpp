@@ -78,11 +78,14 @@ class MeshTest : public QObject {
   }
 
   void every_fault_of_the_axes_is_reported_at_its_place() {
-    const std::vector<Error> errors = errors_of([] { Mesh({{"data", 0}, {"data", 2}, {"", 2}, {"x", -3}}); });
+    const std::vector<Error> errors = errors_of([] {
+      Mesh({{"data", 0}, {"data", 2}, {"", 2}, {"x", -3}, {std::string(101, 'y'), 0}});
+    });
     std::vector<std::string> found;
-    for (const Error& error : errors) found.push_back(error.code + " " + error.where);
+    for (const Error& error : errors) found.push_back(error.code + " " + to_string(error.place));
     QVERIFY(found == (std::vector<std::string>{"axis_size mesh.axes[0].size", "duplicate_axis mesh.axes[1].name",
-                                               "axis_name mesh.axes[2].name", "axis_size mesh.axes[3].size"}));
+                                               "axis_name mesh.axes[2].name", "axis_size mesh.axes[3].size",
+                                               "axis_name mesh.axes[4].name"}));
   }
 
   void too_many_axes_or_devices_are_refused_without_being_built() {
@@ -97,7 +100,7 @@ class MeshTest : public QObject {
       const std::vector<Error> errors = errors_of([&] { Mesh({{"data", 2}, {"model", 2}}, order); });
       QCOMPARE(errors.size(), size_t{1});
       QCOMPARE(errors[0].code, std::string("device_order"));
-      QCOMPARE(errors[0].where, std::string("mesh.devices"));
+      QCOMPARE(to_string(errors[0].place), std::string("mesh.devices"));
     }
     QVERIFY(errors_of([] { Mesh({{"data", 2}, {"model", 2}}, {3, 1, 0, 2}); }).empty());
   }

@@ -39,13 +39,13 @@ class PartitionSpecTest : public QObject {
       for (const Error& error : errors) {
         QVERIFY2(error.code == code, golden.text().c_str());
         QVERIFY(!error.message.empty() && !error.hint.empty());
-        QVERIFY(error.where.starts_with("at"));
+        QVERIFY(to_string(error.place).starts_with("at"));
         const std::string words = "JAX says: " + golden.object["message"].toString().toStdString();
         const bool of_names = code == "duplicate_axis" || code == "unknown_axis";
         QVERIFY2(error.hint.ends_with(words) == of_names, error.hint.c_str());
       }
       if (code == "indivisible") {
-        const QString first = QString::fromStdString(errors[0].where).remove("at[").remove("]");
+        const QString first = QString::fromStdString(to_string(errors[0].place)).remove("at[").remove("]");
         QVERIFY(golden.object["message"].toString().contains("array axis " + first + " is partitioned"));
       }
     }
@@ -63,7 +63,7 @@ class PartitionSpecTest : public QObject {
     QCOMPARE(errors.size(), size_t{2});
     QVERIFY(errors[0] == (Error{"indivisible", "dimension 0 of size 3 is split 4 ways by 'data'", "at[0]",
                                 "nearest legal size 4; no free axis of the mesh divides 3"}));
-    QCOMPARE(errors[1].where, std::string("at[1]"));
+    QCOMPARE(to_string(errors[1].place), std::string("at[1]"));
   }
 
   void the_sizes_that_the_hint_names_are_legal() {
@@ -81,7 +81,7 @@ class PartitionSpecTest : public QObject {
           continue;
         }
         QCOMPARE(errors.size(), size_t{1});
-        QCOMPARE(errors[0].where, "at[" + std::to_string(dim) + "]");
+        QCOMPARE(to_string(errors[0].place), "at[" + std::to_string(dim) + "]");
         const QString hint = QString::fromStdString(errors[0].hint);
         for (const QString& word : hint.section(';', 0, 0).remove("nearest legal").split(' ', Qt::SkipEmptyParts)) {
           if (!word[0].isDigit()) continue;
@@ -163,7 +163,7 @@ class PartitionSpecTest : public QObject {
 
   void a_dimension_of_size_zero_divides_by_anything() {
     QVERIFY(check_on_4x2({{"data", "model"}}, {0}).empty());
-    QVERIFY(check_on_4x2({{"data"}, {"model"}}, {0, 7}).front().where == "at[1]");
+    QCOMPARE(to_string(check_on_4x2({{"data"}, {"model"}}, {0, 7}).front().place), std::string("at[1]"));
   }
 
   void a_sharding_and_its_spec_mean_the_same() {

@@ -154,8 +154,8 @@ class DecoderOnlyTransformerTest : public QObject {
                     "model", errors);
     std::map<std::string, std::string> found;
     for (const Error& error : errors) {
-      found[error.where] = error.code;
-      QVERIFY2(!error.hint.empty(), error.where.c_str());
+      found[to_string(error.place)] = error.code;
+      QVERIFY2(!error.hint.empty(), to_string(error.place).c_str());
     }
     const std::map<std::string, std::string> expected{
         {"model.vocab_size", "out_of_range"},  {"model.seq_len", "wrong_type"},      {"model.embed", "unknown_key"},
@@ -172,7 +172,7 @@ class DecoderOnlyTransformerTest : public QObject {
       const std::vector<Error> errors = model->check(options);
       QCOMPARE(errors.empty(), 512 % heads == 0);
       if (errors.empty()) continue;
-      QCOMPARE(errors[0].where, std::string("model.embed_dim"));
+      QCOMPARE(to_string(errors[0].place), std::string("model.embed_dim"));
       const int64_t hinted = std::stoll(errors[0].hint.substr(std::string("for example ").size()));
       QVERIFY(hinted > 0 && hinted % heads == 0);
     }

@@ -90,7 +90,7 @@ class NnxGpt2Test : public QObject {
       const std::vector<Error> errors = nnx_gpt2().check(options);
       QCOMPARE(errors.empty(), 16 % heads == 0);
       if (errors.empty()) continue;
-      QCOMPARE(errors[0].where, std::string("model.embed_dim"));
+      QCOMPARE(to_string(errors[0].place), std::string("model.embed_dim"));
       QCOMPARE(std::stoll(errors[0].hint.substr(std::string("for example ").size())) % heads, 0);
     }
   }

@@ -48,7 +48,7 @@ class TinyLmTest : public QObject {
         const std::vector<Error> errors = tiny_lm().check(options_with(width, heads));
         QCOMPARE(errors.empty(), width % heads == 0 && width % 2 == 0);
         for (const Error& error : errors) {
-          QCOMPARE(error.where, std::string("model.d_model"));
+          QCOMPARE(to_string(error.place), std::string("model.d_model"));
           const int64_t hinted = std::stoll(error.hint.substr(std::string("for example ").size()));
           QCOMPARE(hinted % (error.message.ends_with("pairs") ? 2 : heads), int64_t{0});
         }

@@ -9,13 +9,23 @@ using namespace shardscope;
 
 namespace {
 
-std::string code_of(const std::filesystem::path& path) {
+// "CODE LINE PATH" of each fault.
+std::string faults_of(const std::filesystem::path& path) {
+  std::string text;
   try {
     load_profile(path);
   } catch (const Failure& failure) {
-    return failure.errors().at(0).where == path.string() ? failure.errors().at(0).code : "wrong place";
+    for (const Error& error : failure.errors()) {
+      if (error.place.file != path.string()) return "elsewhere: " + to_string(error);
+      text += (text.empty() ? "" : "; ") + error.code + " " + std::to_string(error.place.line) + " " + error.place.path;
+    }
   }
-  return "none";
+  return text;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  return at == std::string::npos ? "" : text.replace(at, from.size(), to);
 }
 
 }  // namespace
@@ -45,17 +55,57 @@ class DeviceProfileTest : public QObject {
 
   void a_file_that_is_no_profile_is_an_error_at_its_place() {
     QTemporaryDir folder;
-    std::filesystem::path path = folder.filePath("profile.json").toStdString();
-    for (const char* text : {"", "{", "[]", "{}", "{\"cores\": 2}", "{\"cores\": \"two\"}"}) {
-      std::ofstream(path) << text;
-      QVERIFY2(code_of(path) == "device_profile", text);
-    }
+    const std::filesystem::path path = folder.filePath("profile.json").toStdString();
     save_profile(DeviceProfile{}, path);
-    QVERIFY(code_of(path) == "none");
-    DeviceProfile negative;
-    negative.collective_latency = -1;
-    save_profile(negative, path);
-    QVERIFY(code_of(path) == "device_profile");
+    QCOMPARE(faults_of(path), std::string());
+    std::ifstream file(path);
+    const std::string good{std::istreambuf_iterator<char>(file), {}};
+    const std::vector<std::pair<std::string, std::string>> texts = {
+        {"", "empty_file 1 "},
+        {"{", "truncated 1 "},
+        {"[]", "wrong_type 1 "},
+        {std::string(100000, ' '), "device_profile 0 "},
+        {replaced(good, "\"name\": \"two-core host\"", "\"name\": 5"), "wrong_type 2 name"},
+        {replaced(good, "\"cores\": 2.0", "\"cores\": \"two\""), "wrong_type 3 cores"},
+        {replaced(good, "\"cores\": 2.0", "\"cores\": 1e300"), "out_of_range 3 cores"},
+        {replaced(good, "\"cores\": 2.0", "\"cores\": 0.5"), "out_of_range 3 cores"},
+        {replaced(good, "\"cores\": 2.0", "\"cores\": 2.0, \"cores\": 3"), "duplicate_key 3 cores"},
+        {replaced(good, "\"step_latency\"", "\"latency_of_steps\""), "missing_key 1 step_latency"},
+        {replaced(good, "\"cores\": 2.0", "\"cores\": 1e999"), "number_range 3 "},
+    };
+    for (const auto& [text, faults] : texts) {
+      std::ofstream(path) << text;
+      QCOMPARE(faults_of(path), faults);
+    }
+  }
+
+  void a_rate_that_no_machine_has_is_an_error() {
+    QTemporaryDir folder;
+    const std::filesystem::path path = folder.filePath("profile.json").toStdString();
+    for (double DeviceProfile::*rate : {&DeviceProfile::collective_latency, &DeviceProfile::matrix_flops_per_core}) {
+      for (double value : {-1.0, 0.0, -0.0, 5e-324, 1e-310, 1e300}) {
+        DeviceProfile profile;
+        profile.*rate = value;
+        save_profile(profile, path);
+        QVERIFY(faults_of(path).starts_with("out_of_range "));
+      }
+    }
+  }
+
+  void what_cannot_be_read_is_an_error_and_not_taken_for_missing() {
+    QTemporaryDir folder;
+    const std::string directory = folder.filePath("directory").toStdString();
+    std::filesystem::create_directory(directory);
+    QCOMPARE(faults_of(directory), std::string("device_profile 0 "));
+    QCOMPARE(faults_of("/dev/zero"), std::string("device_profile 0 "));
+    qputenv("SHARDSCOPE_PROFILE", QByteArray::fromStdString(directory));
+    QVERIFY_EXCEPTION_THROWN(host_profile(), Failure);
+    QVERIFY(standard_profile().cores >= 1);
+    const std::string below_a_file = folder.filePath("file/profile.json").toStdString();
+    std::ofstream(folder.filePath("file").toStdString()) << "x";
+    qputenv("SHARDSCOPE_PROFILE", QByteArray::fromStdString(below_a_file));
+    QVERIFY(host_profile() == standard_profile());
+    qunsetenv("SHARDSCOPE_PROFILE");
   }
 
   void the_hosts_profile_is_the_calibrated_one_with_this_hosts_cores() {

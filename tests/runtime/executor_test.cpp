@@ -121,7 +121,7 @@ std::string failure_place(SmallPlan& small) {
   try {
     small.run();
   } catch (const Failure& failure) {
-    return failure.errors().front().where;
+    return to_string(failure.errors().front().place);
   }
   return "no failure";
 }

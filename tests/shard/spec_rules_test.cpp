@@ -293,7 +293,7 @@ class SpecRulesTest : public QObject {
       const ResolvedSpecs resolved = resolve_specs(sharding(bad.sharding), mesh, targets);
       QVERIFY2(resolved.errors.size() == 1, (bad.sharding + text(resolved.errors)).c_str());
       QCOMPARE(resolved.errors[0].code, bad.code);
-      QCOMPARE(resolved.errors[0].where, bad.where);
+      QCOMPARE(to_string(resolved.errors[0].place), bad.where);
       QVERIFY2(text(resolved.errors).find(bad.words) != std::string::npos, text(resolved.errors).c_str());
     }
   }
@@ -308,7 +308,7 @@ class SpecRulesTest : public QObject {
                       "'params/SelfAttentionBlock_0/SelfAttention_0/key/kernel' and 14 more") != std::string::npos);
     for (const Error& error : resolved.errors) {
       QCOMPARE(error.code, std::string("indivisible"));
-      QCOMPARE(error.where, std::string("sharding.rules[0].spec[0]"));
+      QCOMPARE(to_string(error.place), std::string("sharding.rules[0].spec[0]"));
     }
   }
 

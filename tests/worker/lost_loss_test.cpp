@@ -59,7 +59,7 @@ class LostLossTest : public QObject {
       QCOMPARE(errors[0].code, std::string("not_finite"));
       const std::string begin = "loss is inf in training step 2: the first result that is not finite is that of ";
       QVERIFY2(errors[0].message.starts_with(begin), errors[0].message.c_str());
-      QVERIFY2(errors[0].where.starts_with("step "), errors[0].where.c_str());
+      QVERIFY2(to_string(errors[0].place).starts_with("step "), to_string(errors[0].place).c_str());
     }
   }
 

@@ -55,7 +55,7 @@ class PredictionsTest : public QObject {
       check_predictions(system_run("tiny_lm_dp", {}));
       QFAIL("accepted");
     } catch (const Failure& failure) {
-      QCOMPARE(failure.errors().front().where, std::string("data.kind"));
+      QCOMPARE(to_string(failure.errors().front().place), std::string("data.kind"));
       QVERIFY(failure.errors().front().hint.ends_with("quadratic"));
     }
   }
@@ -68,7 +68,7 @@ class PredictionsTest : public QObject {
       predict(system_run("mintext_mlp", {}), DeviceProfile{}, path);
       QFAIL("read");
     } catch (const Failure& failure) {
-      QCOMPARE(failure.errors().front().where, path);
+      QCOMPARE(to_string(failure.errors().front().place), path);
     }
   }
 };

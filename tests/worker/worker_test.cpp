@@ -257,7 +257,7 @@ class WorkerTest : public QObject {
       return plan;
     };
     const std::vector<Error> errors = failures(4, broken);
-    QVERIFY(errors[1].where.starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
+    QVERIFY(to_string(errors[1].place).starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
     for (int rank : {0, 2, 3}) QCOMPARE(errors[rank].code, std::string("comm_aborted"));
     Plan plan = gathering_plan();
     plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
@@ -265,7 +265,8 @@ class WorkerTest : public QObject {
       train_in_threads(plan, 1);
       QFAIL("a broken plan must not train");
     } catch (const Failure& failure) {
-      QVERIFY(failure.errors().front().where.starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
+      QVERIFY(to_string(failure.errors().front().place)
+                  .starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
     }
   }
 };

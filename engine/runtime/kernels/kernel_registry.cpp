@@ -60,12 +60,13 @@ KernelFactory kernel_factory(std::string_view op, std::string_view types) {
   const std::string name(op);
   const auto kernels = registry().find(op);
   if (kernels == registry().end()) {
-    throw Failure(Error{"no_kernel", "no kernel computes op '" + name + "'", name, name_hint(name, keys(registry()))});
+    throw Failure(
+        Error{"no_kernel", "no kernel computes op '" + name + "'", at_name(name), name_hint(name, keys(registry()))});
   }
   const auto found = kernels->second.find(types);
   if (found != kernels->second.end()) return found->second;
-  throw Failure(Error{"no_kernel_of_types", fmt::format("no kernel computes op '{}' for types {}", name, types), name,
-                      fmt::format("there are: {}", fmt::join(keys(kernels->second), "; "))});
+  throw Failure(Error{"no_kernel_of_types", fmt::format("no kernel computes op '{}' for types {}", name, types),
+                      at_name(name), fmt::format("there are: {}", fmt::join(keys(kernels->second), "; "))});
 }
 
 std::unique_ptr<Kernel> make_kernel(std::string_view op, KernelArguments arguments) {
