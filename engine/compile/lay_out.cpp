@@ -27,7 +27,9 @@ LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
   LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.rates};
   fixed.bucket_bytes = problem.bucket_bytes;
   fixed.microbatches = problem.microbatches;
-  return lay_out(fixed, fixed_choice(problem.start.placements, problem.graph.values.size()), true, threads);
+  LayoutChoice choice = fixed_choice(problem.start.placements, problem.graph.values.size());
+  if (!problem.regather.empty()) choice.regather = problem.regather;
+  return lay_out(fixed, std::move(choice), true, threads);
 }
 
 LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token stop) {

@@ -184,6 +184,10 @@ SpecTargets spec_targets(const Graph& graph) {
     target_of[i] = static_cast<int>(result.targets.size());
     add(state.before, kind, graph.name(state), state.follows == no_id ? -1 : target_of[state.follows]);
   }
+  for (StateId id : graph.trainable()) {
+    const State& state = graph.states[id];
+    if (state.gradient != no_id) add(state.gradient, SpecKind::gradient, graph.name(state), target_of[id]);
+  }
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId output : op.outputs) {

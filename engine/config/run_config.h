@@ -32,6 +32,15 @@ struct ParameterSpec {
 
 enum class LayoutMode : uint8_t { cheapest, as_written };
 
+// ZeRO (Rajbhandari et al., 2019): what data parallelism keeps on every device is split over a mesh axis instead. Stage
+// 1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and dropped after it. 0:
+// nothing.
+struct ZeroConfig {
+  int64_t stage = 0;
+  std::string axis;  // empty: the first of the mesh
+  bool operator==(const ZeroConfig&) const = default;
+};
+
 struct ShardingConfig {
   LayoutMode mode = LayoutMode::cheapest;
   PartitionSpec in;   // of the model's token inputs (batch, sequence)
@@ -40,7 +49,8 @@ struct ShardingConfig {
   // before patterns do, of these the first that matches.
   std::vector<ParameterSpec> parameters;
   std::vector<Constraint> constraints;
-  std::vector<SpecRule> rules;              // for what none of the above names; see engine/shard/spec_rules.h
+  std::vector<SpecRule> rules;  // for what none of the above names; see engine/shard/spec_rules.h
+  ZeroConfig zero;
   std::optional<int64_t> memory_limit_mib;  // of one device; without it the profile's
   bool operator==(const ShardingConfig&) const = default;
 };

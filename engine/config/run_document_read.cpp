@@ -171,8 +171,18 @@ class RunDocumentReader {
     if (rules && faults_.expect(*rules, "sharding.rules", Kind::array, "an array of rules")) {
       config.sharding.rules = read_rules(*rules, "sharding.rules", faults_);
     }
+    if (const JsonNode* zero = node->find("zero")) read_zero(*zero, config.sharding.zero);
     constexpr int64_t most_mib = std::numeric_limits<int64_t>::max() >> 20;
     config.sharding.memory_limit_mib = member_integer(*node, "sharding", "memory_limit_mib", 1, most_mib);
+  }
+
+  void read_zero(const JsonNode& node, ZeroConfig& zero) {
+    if (!faults_.expect(node, "sharding.zero", Kind::object, "an object", "such as {\"stage\": 1, \"axis\": \"data\"}"))
+      return;
+    faults_.check_keys(node, "sharding.zero", run_file::zero());
+    zero.stage = member_integer(node, "sharding.zero", "stage", 0, 3).value_or(0);
+    const JsonNode* axis = node.find("axis");
+    if (axis && faults_.expect(*axis, "sharding.zero.axis", Kind::string, "a mesh axis")) zero.axis = axis->text;
   }
 
   void read_schedule(ScheduleConfig& schedule) {

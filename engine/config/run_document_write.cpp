@@ -77,6 +77,13 @@ JsonNode to_node(const SpecRule& rule) {
   return node;
 }
 
+JsonNode zero_node(const ZeroConfig& zero) {
+  JsonNode node = JsonNode::object();
+  node.add("stage", JsonNode::of(zero.stage));
+  if (!zero.axis.empty()) node.add("axis", JsonNode::of(zero.axis));
+  return node;
+}
+
 JsonNode to_node(const ShardingConfig& sharding) {
   JsonNode node = JsonNode::object();
   node.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(sharding.mode)]));
@@ -93,6 +100,7 @@ JsonNode to_node(const ShardingConfig& sharding) {
     JsonNode& rules = node.add("rules", JsonNode::array());
     for (const SpecRule& rule : sharding.rules) rules.items.push_back(to_node(rule));
   }
+  if (sharding.zero != ZeroConfig{}) node.add("zero", zero_node(sharding.zero));
   if (sharding.memory_limit_mib) node.add("memory_limit_mib", JsonNode::of(*sharding.memory_limit_mib));
   return node;
 }

@@ -39,8 +39,14 @@ const Keys& sharding() {
       {"parameters", false, R"({"params": {"Embed_0": {"embedding": ["data", "model"]}}})"},
       {"constraints", false, R"({"**/gelu": ["data", null, "model"]})"},
       {"rules", false, R"([{"names": "params/**/kernel", "spec": [null, "model"]}])"},
+      {"zero", false, R"({"stage": 1, "axis": "data"})"},
       {"memory_limit_mib", false, "16384"},
   };
+  return keys;
+}
+
+const Keys& zero() {
+  static const Keys keys = {{"stage", true, "1"}, {"axis", false, R"("data")"}};
   return keys;
 }
 
@@ -85,8 +91,8 @@ const std::vector<std::string>& layout_modes() {
 }
 
 const std::vector<std::string>& spec_kinds() {
-  static const std::vector<std::string> kinds = {"parameters",  "optimizer", "states",
-                                                 "activations", "inputs",    "outputs"};
+  static const std::vector<std::string> kinds = {"parameters", "optimizer", "states",   "activations",
+                                                 "inputs",     "outputs",   "gradients"};
   return kinds;
 }
 

@@ -9,7 +9,8 @@
 
 namespace shardscope {
 
-// The run file's plain values as a form: model, data, optimizer, steps, seed. Every change is one undoable edit; a
+// The run file's plain values as a form: model, data, optimizer, steps, microbatches, ZeRO,
+// seed. Every change is one undoable edit; a
 // field whose value cannot be planned says why. Fields are named after their places ("model.num_layers").
 class SettingsPanel : public QWidget {
   Q_OBJECT
@@ -23,6 +24,8 @@ class SettingsPanel : public QWidget {
   void show_config();
   void show_errors();
   void rebuild();
+  void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
+  void show_zero(const ZeroConfig& zero);
   void add_title(const QString& title);
   void add_group(OptionGroup group, const QString& title);
   void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);
