@@ -53,6 +53,9 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
       if (!cotangent) cotangent = pins.layouts[value];
     }
   }
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    if (graph.values[v].again_of != no_id) pins.layouts[v] = pins.layouts[graph.values[v].again_of];
+  }
   return result;
 }
 

@@ -7,8 +7,10 @@
 
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
+#include "engine/compile/recomputed_ops.h"
 #include "engine/data/data_kind.h"
 #include "engine/graph/autodiff.h"
+#include "engine/graph/rematerialise.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
@@ -146,6 +148,7 @@ ForwardGraph build_forward(const RunConfig& config) {
   if (!result.graph) return result;
   check_sizes(*result.graph, errors);
   append(errors, check_metric_names(metric_outputs(*result.graph)));
+  if (trains(config)) append(errors, check_rematerialisation(*result.graph, config.schedule));
   if (result.batch_known) append(errors, check_data(*kind, data_request(*result.graph, config.schedule.microbatches)));
   return result;
 }
@@ -212,6 +215,7 @@ TrainingGraph build_training(const RunConfig& config, Graph forward) {
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   if (microbatches > 1) accumulate_gradients(graph, microbatches);
+  rematerialise(graph, recomputed_ops(graph, config.schedule));
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
   optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));

@@ -191,6 +191,12 @@ class RunDocumentReader {
     faults_.check_keys(*node, "schedule", run_file::schedule());
     constexpr int64_t most = 4096;
     schedule.microbatches = member_integer(*node, "schedule", "microbatches", 1, most).value_or(1);
+    schedule.rematerialised_layers = member_integer(*node, "schedule", "rematerialised_layers", 1, most).value_or(1);
+    const JsonNode* policy = node->find("rematerialise");
+    if (policy && faults_.expect(*policy, "schedule.rematerialise", Kind::string, "a policy",
+                                 "\"none\", \"full\", \"attention\", \"mlp\", or a pattern such as \"**/gelu\"")) {
+      schedule.rematerialise = policy->text;
+    }
   }
 
   void check_mesh_axes(const JsonNode& node, const RunConfig& config) {

@@ -110,6 +110,8 @@ JsonNode to_node(const ShardingConfig& sharding) {
 JsonNode to_node(const ScheduleConfig& schedule) {
   JsonNode node = JsonNode::object();
   node.add("microbatches", JsonNode::of(schedule.microbatches));
+  node.add("rematerialise", JsonNode::of(schedule.rematerialise));
+  node.add("rematerialised_layers", JsonNode::of(schedule.rematerialised_layers));
   return node;
 }
 

@@ -51,7 +51,8 @@ const Keys& zero() {
 }
 
 const Keys& schedule() {
-  static const Keys keys = {{"microbatches", false, "4"}};
+  static const Keys keys = {
+      {"microbatches", false, "4"}, {"rematerialise", false, R"("full")"}, {"rematerialised_layers", false, "2"}};
   return keys;
 }
 

@@ -281,6 +281,9 @@ WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::
       if (!aims[value] && !graph.type(value).shape.empty()) aims[value] = propagated[value];
     }
   }
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    if (graph.values[v].again_of != no_id && !aims[v]) aims[v] = aims[graph.values[v].again_of];
+  }
   for (const State& state : graph.states) {
     if (state.gradient != no_id && !aims[state.gradient]) aims[state.gradient] = aims[state.before];
   }
