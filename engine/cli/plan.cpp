@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/cli/command_line.h"
@@ -9,16 +10,48 @@
 
 namespace shardscope {
 
+namespace {
+
+std::string compared(const RunFileArguments& arguments, const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string setting = text.substr(0, equals);
+  if (equals == std::string::npos) {
+    throw Failure(Error{"bad_argument", "no values are given", at_argument("--compare " + text),
+                        "PATH=A,B,..., such as schedule.microbatches=1,2,4"});
+  }
+  std::vector<NamedPlan> plans;
+  for (size_t begin = equals; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin + 1), text.size());
+    RunFileArguments changed = arguments;
+    const std::string value = text.substr(begin + 1, end - begin - 1);
+    changed.assignments.push_back(setting + "=" + value);
+    plans.push_back({value, compile(changed.load(), host_profile())});
+    begin = end;
+  }
+  return plan_comparison(setting, plans);
+}
+
+}  // namespace
+
 void add_plan(CLI::App& app, CommandLine& line) {
   CLI::App* command =
       app.add_subcommand("plan", "Memory per device, collectives and predicted time of a training step");
   auto arguments = std::make_shared<RunFileArguments>();
   auto as_json = std::make_shared<bool>(false), steps = std::make_shared<bool>(false);
   arguments->add_to(*command);
+  auto compare = std::make_shared<std::string>();
   CLI::Option* json = command->add_flag("--json", *as_json, "for scripts");
   command->add_flag("--steps", *steps, "forward and backward, step by step")->excludes(json);
-  command->callback([&line, arguments, as_json, steps] {
-    line.action = [arguments, as_json, steps] {
+  command
+      ->add_option("--compare", *compare,
+                   "PATH=A,B,...: a line for each of these values, such as schedule.rematerialise=none,full")
+      ->excludes(json);
+  command->callback([&line, arguments, as_json, steps, compare] {
+    line.action = [arguments, as_json, steps, compare] {
+      if (!compare->empty()) {
+        fmt::print("{}", compared(*arguments, *compare));
+        return exit_ok;
+      }
       Plan plan = compile(arguments->load(), host_profile());
       fmt::print("{}", *as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
       return exit_ok;
