@@ -46,6 +46,12 @@ std::vector<Error> notes(const RunConfig& config, const Graph& graph) {
   return notes;
 }
 
+std::vector<bool> parameter_values(const Graph& graph) {
+  std::vector<bool> values(graph.values.size());
+  for (StateId id : graph.trainable()) values[graph.states[id].before] = true;
+  return values;
+}
+
 std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
   std::vector<int> values;
   for (const auto& [name, value] : graph.inputs) values.push_back(lowered.versions[value].front());
@@ -85,6 +91,8 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   PlacedAsWritten written =
       pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, training.cotangents, stop); });
   LayoutProblem problem{graph, plan.mesh, pins.layouts, rates, std::move(written.placements)};
+  if (config.sharding.zero.stage == 3) problem.regather = parameter_values(graph);
+  problem.microbatches = config.schedule.microbatches;
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);

@@ -1,14 +1,20 @@
 #include "engine/compile/training_graph.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
+#include "engine/compile/recomputed_ops.h"
 #include "engine/data/data_kind.h"
 #include "engine/graph/autodiff.h"
+#include "engine/graph/rematerialise.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/scale.h"
 #include "engine/optim/learning_rate.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/metrics.h"
@@ -60,6 +66,36 @@ void check_sizes(const Graph& graph, std::vector<Error>& errors) {
   }
 }
 
+Error indivisible_batch(int64_t rows, int64_t microbatches) {
+  std::vector<int64_t> legal;
+  for (int64_t parts = 1; parts <= std::min<int64_t>(rows, 64); ++parts) {
+    if (rows % parts == 0) legal.push_back(parts);
+  }
+  return {"microbatches", fmt::format("{} microbatches do not divide a batch of {} rows", microbatches, rows),
+          "schedule.microbatches", fmt::format("it may be {}", fmt::join(legal, ", "))};
+}
+
+// Metrics and gradients as the means over all microbatches, which add up where they are made.
+ValueId accumulate(Graph& graph, ValueId value, std::string name, Phase phase, int64_t microbatches) {
+  const ScaleAttributes share{1.0 / static_cast<double>(microbatches)};
+  return graph.ops[graph.add_op(op_definition("accumulate"), std::move(name), phase, {value}, share)].outputs[0];
+}
+
+void accumulate_metrics(Graph& graph, int64_t microbatches) {
+  for (const std::string& name : metric_outputs(graph)) {
+    graph.outputs[name] = accumulate(graph, graph.outputs[name], name + "/accumulate", Phase::forward, microbatches);
+  }
+}
+
+void accumulate_gradients(Graph& graph, int64_t microbatches) {
+  for (StateId id : graph.trainable()) {
+    const ValueId gradient = graph.states[id].gradient;
+    if (gradient == no_id) continue;
+    const std::string name = graph.name(graph.states[id]) + "/accumulate";
+    graph.states[id].gradient = accumulate(graph, gradient, name, Phase::backward, microbatches);
+  }
+}
+
 // True where a section's options are what the file says; a key that nobody knows changes none of them.
 bool as_given(const std::vector<Error>& errors, size_t first) {
   return std::all_of(errors.begin() + static_cast<std::ptrdiff_t>(first), errors.end(),
@@ -105,6 +141,12 @@ ForwardGraph build_forward(const RunConfig& config) {
     data = resolve_options(kind->options, config.data.options, "data", errors);
     context.batch_size = integer_option(data, "batch_size");
     result.batch_known = as_given(errors, before);
+    const int64_t microbatches = std::max<int64_t>(1, config.schedule.microbatches);
+    if (result.batch_known && (config.schedule.microbatches < 1 || context.batch_size % microbatches != 0)) {
+      errors.push_back(indivisible_batch(context.batch_size, config.schedule.microbatches));
+      result.batch_known = false;
+    }
+    context.batch_size = std::max<int64_t>(1, context.batch_size / microbatches);
     if (result.batch_known) append(errors, kind->check(data));
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
@@ -129,8 +171,9 @@ ForwardGraph build_forward(const RunConfig& config) {
   if (!result.graph) return result;
   check_sizes(*result.graph, errors);
   append(errors, check_metric_names(metric_names(step_metrics(config, *result.graph))));
+  if (trains(config)) append(errors, check_rematerialisation(*result.graph, config.schedule));
   if (!result.batch_known) return result;
-  const DataRequest request = data_request(*result.graph);
+  const DataRequest request = data_request(*result.graph, config.schedule.microbatches);
   append(errors, check_data(*kind, request));
   if (errors.empty()) append(errors, check_data_files(*kind, data, request));
   return result;
@@ -170,6 +213,10 @@ SpecTargets spec_targets(const Graph& graph) {
     target_of[i] = static_cast<int>(result.targets.size());
     add(state.before, kind, graph.name(state), state.follows == no_id ? -1 : target_of[state.follows]);
   }
+  for (StateId id : graph.trainable()) {
+    const State& state = graph.states[id];
+    if (state.gradient != no_id) add(state.gradient, SpecKind::gradient, graph.name(state), target_of[id]);
+  }
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId output : op.outputs) {
@@ -182,15 +229,19 @@ SpecTargets spec_targets(const Graph& graph) {
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {
   TrainingGraph training{std::move(forward), {}};
-  training.cotangents.assign(training.graph.values.size(), no_id);
-  if (!trains(config)) return training;
   Graph& graph = training.graph;
+  const int64_t microbatches = config.schedule.microbatches;
+  const ValueId loss = trains(config) ? graph.outputs.at("loss") : no_id;
+  if (microbatches > 1) accumulate_metrics(graph, microbatches);
+  training.cotangents.assign(graph.values.size(), no_id);
+  if (!trains(config)) return training;
   // The loss scale: where differentiation starts.
-  const ValueId loss = graph.outputs.at("loss");
   const OpId scale = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
                                   ConstantAttributes{1, graph.type(loss)});
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+  if (microbatches > 1) accumulate_gradients(graph, microbatches);
+  rematerialise(graph, recomputed_ops(graph, config.schedule));
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
   optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));

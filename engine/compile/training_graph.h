@@ -26,7 +26,7 @@ ForwardGraph build_forward(const RunConfig& config);
 std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forward);
 
 // The arrays of a graph that may be given specs, and the value of each: inputs, outputs but for metrics, the results of
-// forward ops, parameters and the optimizer's state (which follows its parameter).
+// forward ops, parameters, their gradients and the optimizer's state (which follows its parameter).
 struct SpecTargets {
   std::vector<SpecTarget> targets;
   std::vector<ValueId> values;

@@ -19,6 +19,7 @@ std::vector<const OpDefinition*> dropout_ops();
 std::vector<const OpDefinition*> cross_entropy_ops();
 std::vector<const OpDefinition*> squared_error_ops();
 std::vector<const OpDefinition*> scale_ops();
+std::vector<const OpDefinition*> accumulate_ops();
 std::vector<const OpDefinition*> constant_ops();
 std::vector<const OpDefinition*> cast_ops();
 std::vector<const OpDefinition*> rearrange_ops();

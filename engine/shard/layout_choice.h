@@ -22,6 +22,10 @@ struct LayoutProblem {
   WrittenPlacements start = {};
   // Parameters of at most this size, and their gradients, are resharded together (see lower()).
   int64_t bucket_bytes = 64 * 1024;
+  // Per value, or empty: as written, layouts other than that where it is defined are given up after forward.
+  std::vector<bool> regather = {};
+  // Of a step: forward and backward run so often, the update once.
+  int64_t microbatches = 1;
   // What a device may hold, in bytes. Where no choice is found that keeps it, there is no limit to keep.
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };

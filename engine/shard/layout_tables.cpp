@@ -76,6 +76,7 @@ void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTabl
       node.chosen = tables.tables[node.table].find(*placement);
     }
     if (op.phase == Phase::initialise) node.count = 0;  // no part of a step
+    node.runs = node.count * tables.repeats(op.phase);
     tables.ops.push_back(std::move(node));
   }
 }
@@ -354,7 +355,9 @@ std::vector<int> PlacementTable::near(const Placement& placement) {
 }
 
 LayoutTables::LayoutTables(const LayoutProblem& problem)
-    : costs(problem.mesh, problem.rates), orders(axis_orders(problem)) {
+    : microbatches(static_cast<double>(problem.microbatches)),
+      costs(problem.mesh, problem.rates),
+      orders(axis_orders(problem)) {
   const OpKinds kinds = op_kinds(problem.graph);
   classes = op_classes(problem, kinds);
   tables.reserve(kinds.first.size());

@@ -29,8 +29,12 @@ struct Lowered {
 //
 // The layouts of values in `choices.regather` are made in each task anew, and need not be kept from one to the next.
 //
+// Of several microbatches what the update uses of a gradient is made in the update, and scalar outputs in a task of
+// their own, `metrics`.
+//
 // Sequences: `initialise` is the task of that name, `evaluate` the forward task alone; `train_step`, where there is
-// more than forward, is forward, backward and update.
+// more than forward, is forward, backward and update. Of several microbatches forward and backward run for each, one
+// microbatch after the other, then metrics.
 Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices);
 
 }  // namespace shardscope

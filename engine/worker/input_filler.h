@@ -21,20 +21,22 @@ class InputFiller {
   // What a source gives.
   InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source);
 
-  // Call it before each step; what is the same in every step is filled once.
-  void fill(int64_t step);
+  // Call it before each microbatch of each step; what is the same in all of them is filled once.
+  void fill(int64_t step, int microbatch);
   // Others have filled the inputs in between.
   void forget() { filled_ = false; }
 
  private:
   struct Input {
     std::string name;
-    Box box;
+    Box box;       // in the first microbatch
+    int64_t rows;  // of a microbatch, on all devices
     std::span<std::byte> memory;
   };
 
   std::unique_ptr<DataSource> source_;
   std::vector<Input> inputs_;
+  bool several_;  // microbatches
   bool filled_ = false;
 };
 

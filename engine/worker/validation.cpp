@@ -26,7 +26,7 @@ Validation::Validation(const Plan& plan, int device, Executor& executor, Telemet
     if (metric.source == MetricSource::evaluation) values_.push_back(metric.value);
   }
   inputs_ = std::make_unique<InputFiller>(plan, device, executor,
-                                          make_validation_source(plan.config.data, data_request(*plan.graph)));
+                                          make_validation_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches)));
   if (telemetry) heartbeat_ = std::make_unique<Heartbeat>(*telemetry);
 }
 
@@ -35,8 +35,10 @@ Validation::~Validation() = default;
 std::vector<double> Validation::run(int64_t step) {
   std::vector<double> means(values_.size());
   for (int64_t batch = 0; batch < evaluation_.batches; ++batch) {
-    inputs_->fill(batch);
-    executor_.run(Purpose::evaluate, {step, false}, {{}, heartbeat_.get()});
+    RunHooks hooks;
+    hooks.begin_microbatch = [&](int microbatch) { inputs_->fill(batch, microbatch); };
+    hooks.observer = heartbeat_.get();
+    executor_.run(Purpose::evaluate, {step, false}, hooks);
     for (size_t i = 0; i < values_.size(); ++i) {
       float value = 0;
       std::memcpy(&value, executor_.value(values_[i]).data(), sizeof value);

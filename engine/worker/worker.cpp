@@ -82,19 +82,24 @@ class Training {
   // Returns whether to go on.
   bool step(int64_t step) {
     if (hooks_.telemetry) hooks_.telemetry->begin_training_step(step);
-    inputs_.fill(step);
     const double sent = world_.wire_bytes();
     const auto start = std::chrono::steady_clock::now();
     const StepContext context{step, purpose_ == Purpose::train_step};
+    std::chrono::duration<double, std::milli> making_inputs{};
+    RunHooks run;
+    run.begin_microbatch = [&](int microbatch) {
+      const auto begin = std::chrono::steady_clock::now();
+      inputs_.fill(step, microbatch);
+      making_inputs += std::chrono::steady_clock::now() - begin;
+    };
+    run.go_on = [this](const Task& task) { return hooks_.keep_going || task.phase != Phase::update || !lost_metric(); };
     meter_.start();
-    executor_.run(purpose_, context, {[this](const Task& task) {
-                    return hooks_.keep_going || task.phase != Phase::update || !lost_metric();
-                  }});
+    executor_.run(purpose_, context, run);
     if (const Metric* lost = hooks_.keep_going ? nullptr : lost_metric()) {
       const std::string what = fmt::format("{} is {}", lost->name, scalar(executor_, lost->value));
-      throw explain_lost_loss(plan_, executor_, world_, context, what);
+      throw explain_lost_loss(plan_, executor_, world_, context, run.begin_microbatch, what);
     }
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start - making_inputs;
 
     const RankMeasurement measured = measure(world_.wire_bytes() - sent);
     StepRecord record{step, took.count(), measured, metric_numbers(step)};

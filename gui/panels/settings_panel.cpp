@@ -32,10 +32,10 @@ constexpr const char* hosts_key = "run/hosts";
 // Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
 constexpr double largest_whole = 9007199254740992.0;
 
-QDoubleSpinBox* spin_box(int64_t value, QWidget* parent) {
+QDoubleSpinBox* spin_box(int64_t value, QWidget* parent, double least = -largest_whole) {
   auto* box = new QDoubleSpinBox(parent);
   box->setDecimals(0);
-  box->setRange(-largest_whole, largest_whole);
+  box->setRange(least, largest_whole);
   box->setValue(static_cast<double>(value));
   box->setGroupSeparatorShown(true);
   box->setAlignment(Qt::AlignRight);
@@ -75,6 +75,7 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
 
 QString SettingsPanel::layout_signature() const {
   QString signature;
+  for (const MeshAxis& axis : workspace_.document.config().mesh_axes) signature += qt(axis.name) + ",";
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer}) {
     const RunConfig& config = workspace_.document.config();
     signature += qt(group(config, which).name) + "{";
@@ -107,11 +108,17 @@ void SettingsPanel::rebuild() {
   const RunConfig& config = workspace_.document.config();
 
   add_title(tr("Run"));
-  auto* steps = spin_box(config.steps, body_);
+  auto* steps = spin_box(config.steps, body_, 1);
   connect(steps, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
-  auto* seed = spin_box(config.seed, body_);
+  auto* microbatches = spin_box(config.schedule.microbatches, body_, 1);
+  connect(microbatches, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_microbatches(workspace_.document, static_cast<int64_t>(value)); });
+  add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
+            tr("Equal parts of the batch that run one after the other; the update runs once."));
+  add_zero(config.sharding.zero, config.mesh_axes);
+  auto* seed = spin_box(config.seed, body_, 0);
   connect(seed, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
@@ -132,6 +139,31 @@ void SettingsPanel::rebuild() {
   area->setWidget(body_);
   if (!focused.isEmpty()) focus_place(focused);
   show_errors();
+}
+
+void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes) {
+  auto* stage = new QComboBox(body_);
+  stage->addItems({tr("none"), tr("1: optimizer state"), tr("2: and gradients"), tr("3: and parameters")});
+  auto* axis = new QComboBox(body_);
+  for (const MeshAxis& known : mesh_axes) axis->addItem(qt(known.name));
+  const auto edit = [this, stage, axis] {
+    set_zero(workspace_.document, {stage->currentIndex(), axis->currentText().toStdString()});
+  };
+  connect(stage, &QComboBox::activated, this, edit);
+  connect(axis, &QComboBox::activated, this, edit);
+  add_field(tr("ZeRO"), "sharding.zero.stage", stage,
+            tr("What data parallelism keeps on every device is split over a mesh axis instead."));
+  add_field(tr("ZeRO axis"), "sharding.zero.axis", axis, tr("The axis that it is split over."));
+  show_zero(zero);
+}
+
+void SettingsPanel::show_zero(const ZeroConfig& zero) {
+  auto* stage = qobject_cast<QComboBox*>(fields_["sharding.zero.stage"]);
+  auto* axis = qobject_cast<QComboBox*>(fields_["sharding.zero.axis"]);
+  stage->setCurrentIndex(static_cast<int>(zero.stage));
+  if (!zero.axis.empty() && axis->findText(qt(zero.axis)) < 0) axis->addItem(qt(zero.axis));
+  axis->setCurrentIndex(zero.axis.empty() ? 0 : axis->findText(qt(zero.axis)));
+  axis->setEnabled(zero.stage > 0);
 }
 
 void SettingsPanel::add_title(const QString& title) {
@@ -217,6 +249,8 @@ void SettingsPanel::show_config() {
   }
   const RunConfig& config = workspace_.document.config();
   show_value(fields_["steps"], config.steps);
+  show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
+  show_zero(config.sharding.zero);
   show_value(fields_["seed"], config.seed);
   show_value(fields_["deterministic"], config.deterministic);
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer})

@@ -49,6 +49,7 @@ inline std::vector<OpCase> small_op_cases() {
       {"unstack", {half({4, 8, 16, 3})}, StackAttributes{3, 3}, {}},
       {"next_token", {ids}, {}, {}},
       {"scale", {x}, ScaleAttributes{-2.5}, {}},
+      {"accumulate", {x}, ScaleAttributes{0.25}, {}},
       {"cast", {x}, CastAttributes{DType::bf16}, {}},
       {"cast", {half({4, 8, 16})}, CastAttributes{DType::f32}, {}},
       {"constant", {}, ConstantAttributes{1.5, x}, {}},

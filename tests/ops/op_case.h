@@ -75,6 +75,8 @@ inline std::vector<OpCase> op_cases() {
           {"next_token", {tokens({12, 6})}, {}, {}},
           {"scale", {x}, ScaleAttributes{3}, {0}},
           {"scale", {scalar}, ScaleAttributes{3}, {0}},
+          {"accumulate", {x}, ScaleAttributes{0.25}, {}},
+          {"accumulate", {scalar}, ScaleAttributes{0.25}, {}},
           {"cast", {x}, CastAttributes{DType::bf16}, {0}},
           {"cast", {half(x.shape)}, CastAttributes{DType::f32}, {0}},
           {"constant", {}, ConstantAttributes{1, scalar}, {}},

@@ -46,7 +46,7 @@ class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
       : shape_(arguments),
-        dropout_(arguments.attributes->as<AttentionAttributes>().dropout),
+        dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
@@ -59,7 +59,7 @@ class AttentionKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    dropout_.start_step(context.step, context.training);
+    dropout_.start_step(context);
     parallel_for(threads_, shape_.batch * shape_.heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];
       for (int64_t i = begin; i < end; ++i) {

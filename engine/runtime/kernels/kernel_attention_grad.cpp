@@ -56,7 +56,7 @@ class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
       : shape_(arguments),
-        dropout_(arguments.attributes->as<AttentionAttributes>().dropout),
+        dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
@@ -73,7 +73,7 @@ class AttentionGradKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    dropout_.start_step(context.step, context.training);
+    dropout_.start_step(context);
     const int64_t served = shape_.heads / shape_.key_heads;
     parallel_for(threads_, shape_.batch * shape_.key_heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];

@@ -24,7 +24,7 @@ template <class T>
 class DropoutKernel : public Kernel {
  public:
   explicit DropoutKernel(const KernelArguments& arguments)
-      : mask_(arguments.attributes->as<DropoutAttributes>()),
+      : mask_(arguments.attributes->as<DropoutAttributes>(), element_count(arguments.inputs[0].global_shape)),
         view_(arguments.inputs[0]),
         x_(view_.template as<T>()),
         y_(arguments.outputs[0].template as<T>()),
@@ -37,7 +37,7 @@ class DropoutKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    mask_.start_step(context.step, context.training);
+    mask_.start_step(context);
     parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
       if (!mask_.active()) {
         if (y_ != x_) std::copy(x_ + begin, x_ + end, y_ + begin);

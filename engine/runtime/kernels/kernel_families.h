@@ -15,6 +15,7 @@ struct NamedKernel {
 };
 
 // Each kernel family (one file) gives its kernels; what they compute is told in engine/ops.
+std::vector<NamedKernel> accumulate_kernels();
 std::vector<NamedKernel> adam_kernels();
 std::vector<NamedKernel> add_kernels();
 std::vector<NamedKernel> attention_kernels();

@@ -16,7 +16,8 @@ using Registry = std::map<std::string_view, std::map<std::string_view, KernelFac
 const Registry& registry() {
   static const Registry all = [] {
     Registry map;
-    for (auto family : {adam_kernels,
+    for (auto family : {accumulate_kernels,
+                        adam_kernels,
                         add_kernels,
                         attention_kernels,
                         attention_grad_kernels,
