@@ -33,7 +33,7 @@ Json spec_json(const PartitionSpec& spec) {
 Json collectives(const Plan& plan) {
   Json list = Json::array();
   const SequenceSteps steps = plan.steps();
-  for (int id = 0; id < steps.size(); ++id) {
+  for (const auto& [id, count] : distinct_steps(plan.program.main())) {
     const Step& step = steps[id];
     if (!is_collective(step.kind)) continue;
     list.push_back({{"id", id},
@@ -43,7 +43,7 @@ Json collectives(const Plan& plan) {
                     {"group_hosts", hosts_of_group(plan, step)},
                     {"bytes", step.payload_bytes},
                     {"wire_bytes", step.wire_bytes},
-                    {"count", 1},
+                    {"count", count},
                     {"arrays", step.inputs.size()},
                     {"phase", text_of(name(step.phase))},
                     {"op", step.op == no_id ? plan.step_name(step) : plan.graph->ops[step.op].name},

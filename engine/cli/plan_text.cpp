@@ -59,15 +59,17 @@ std::string collective_table(const Plan& plan) {
                    {"Sent", Align::right},
                    {"Phase"},
                    {"Cause"}});
-  for (const Step& step : plan.steps()) {
+  for (const auto& [position, count] : distinct_steps(plan.program.main())) {
+    const Step& step = plan.steps()[position];
     if (!is_collective(step.kind)) continue;
+    const std::string times = count > 1 ? fmt::format(" x {}", count) : "";
     std::vector<std::string> axes;
     for (AxisIndex axis : step.axes) axes.push_back(plan.mesh.axes()[axis].name);
     table.add_row({std::string(name(step.kind)), fmt::format("{}", fmt::join(axes, ",")),
                    has_hosts ? fmt::format("{}/{}", step.group_size, hosts_of_group(plan, step))
                              : std::to_string(step.group_size),
                    bytes_text(static_cast<double>(step.payload_bytes)), bytes_text(step.wire_bytes),
-                   std::string(name(step.phase)), first_cause(plan, step)});
+                   std::string(name(step.phase)) + times, first_cause(plan, step)});
   }
   return table.empty() ? "No collectives\n" : table.text();
 }

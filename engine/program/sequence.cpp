@@ -58,6 +58,15 @@ int unfolded(const Sequence& sequence, int position) {
   return position < length ? position : position + (count - 1) * length;
 }
 
+std::vector<RepeatedStep> distinct_steps(const Sequence& sequence) {
+  const auto [length, count] = repetition(sequence);
+  std::vector<RepeatedStep> steps;
+  for (int position = 0; position < folded_length(sequence); ++position) {
+    steps.push_back({unfolded(sequence, position), position < length ? count : 1});
+  }
+  return steps;
+}
+
 std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch) {
   for (const TaskRun& run : sequence.runs) {
     if (run.task == step.task && run.microbatch == microbatch) return run.first + step.step;

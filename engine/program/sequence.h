@@ -45,6 +45,13 @@ int folded_length(const Sequence& sequence);
 int folded(const Sequence& sequence, int position);
 int unfolded(const Sequence& sequence, int position);  // in the first microbatch
 
+// Each step of the sequence once: where it is first, and how often the sequence runs it.
+struct RepeatedStep {
+  int position = 0;
+  int count = 1;
+};
+std::vector<RepeatedStep> distinct_steps(const Sequence& sequence);
+
 // The steps of a sequence in order: a view, by position.
 class SequenceSteps {
  public:

@@ -52,7 +52,7 @@ void StepMeter::end(int position, int64_t waited_ns, int64_t) {
 
 void StepMeter::read(RankMeasurement& measured) {
   enter(phase_);
-  for (size_t phase = 0; phase < 3; ++phase) {
+  for (size_t phase = 0; phase < step_phases; ++phase) {
     const double busy = static_cast<double>(busy_ns_[phase]);
     measured.busy_ms[phase] = busy * 1e-6;
     // Looks at the clocks lie between plan steps and are no work of theirs.
