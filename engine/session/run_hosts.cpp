@@ -310,6 +310,7 @@ void RunHosts::check_deadlines(News& news) {
   for (Host& host : hosts_) {
     if (host.ended) continue;
     if (host.link && host.asked_ns && now_ns_ - *host.asked_ns > options_.silence_ns) {
+      host.silent = true;
       lose(host, fmt::format("does not answer (for {} s)", options_.silence_ns / 1'000'000'000), news);
     } else if (!host.ready && now_ns_ - started_ns_ > options_.start_ns) {
       lose(host, fmt::format("its agent has not come within {} s{}", options_.start_ns / 1'000'000'000, said(host)),
@@ -361,7 +362,7 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
       for (Host& host : hosts_) hear(host, news);
     }
   };
-  await([](const Host& host) { return host.link && !host.ended; });
+  await([](const Host& host) { return host.link && !host.ended && !host.silent; });
   await([](Host& host) { return host.ended && !host.launcher->wait_status(); });
   for (Host& host : hosts_) {
     if (!host.ended && host.agent.pid != 0 && patience_ns > 0) end_by_launcher(host, news);

@@ -85,6 +85,7 @@ class RunHosts {
     ProcessId agent;  // there
     bool ready = false;
     bool ended = false;
+    bool silent = false;
     int64_t offset_ns = std::numeric_limits<int64_t>::max();  // from its clock to ours: the least seen
     bool runs = false;
     bool ask_at_once = false;

@@ -1,8 +1,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <QJsonArray>
 #include <QMap>
 #include <QRegularExpression>
+#include <QSet>
 #include <algorithm>
 #include <csignal>
 #include <functional>
@@ -129,6 +131,25 @@ class FakeHostsTest : public QObject {
     result = shardrun(QStringList{"train"} + small_model() + QStringList{"--hosts", "a:4,b:3"});
     QCOMPARE(result.code, 2);
     QVERIFY2(result.errors.contains("they take 7 ranks, the mesh has 8 devices"), qPrintable(result.errors));
+  }
+
+  void a_plan_says_which_collectives_cross_hosts() {
+    const QStringList plan = QStringList{"plan"} + small_model() + QStringList{"--json"};
+    auto hosts_by_axes = [](const ProgramResult& result) {
+      QMap<QString, QSet<int>> found;
+      for (const QJsonValue& one : QJsonDocument::fromJson(result.output.toUtf8()).object()["collectives"].toArray()) {
+        QStringList axes;
+        for (const QJsonValue& axis : one["axes"].toArray()) axes += axis.toString();
+        found[axes.join(",")] += one["group_hosts"].toInt();
+      }
+      return found;
+    };
+    const auto one = hosts_by_axes(shardrun(plan)),
+               two = hosts_by_axes(shardrun(plan + QStringList{"--hosts", "a:4,b:4"}));
+    QVERIFY(one.contains("data") && one.contains("model"));
+    QCOMPARE(one["data"], QSet<int>{1});
+    QCOMPARE(two["data"], QSet<int>{2});
+    QCOMPARE(two["model"], QSet<int>{1});
   }
 
   void an_interrupt_ends_all_hosts() {
