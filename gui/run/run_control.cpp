@@ -94,7 +94,7 @@ void RunControl::start(std::shared_ptr<const Plan> plan) {
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-  QStringList arguments{"train", file, "--profile", profile, "--socket", socket_path_};
+  QStringList arguments{"train", file, "--socket", socket_path_, "--profile", profile};
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
   process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();
