@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 
 namespace shardscope {
 
