@@ -263,7 +263,7 @@ class SoakTest : public QObject {
         settled_bytes = resident_bytes();
         settled_descriptors = open_descriptors();
       }
-      if (next > step_count() / 4 && next % (step_count() / 20) == 0) {
+      if (next > step_count() / 2 && next % (step_count() / 20) == 0) {
         most_bytes = std::max(most_bytes, resident_bytes());
         most_descriptors = std::max(most_descriptors, open_descriptors());
       }
