@@ -19,7 +19,7 @@ void add_rank(CLI::App& app, CommandLine& line) {
     line.action = [&line, session, parameters, keep_going] {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
-      options.profile = host_profile();
+      options.profile = [session] { return load_profile(*session + "/profile.json"); };
       options.session_directory = *session;
       options.parameter_file = *parameters;
       options.keep_going = *keep_going;

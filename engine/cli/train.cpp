@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 
 #include "engine/base/error.h"
 #include "engine/cli/command_line.h"
@@ -18,6 +20,7 @@
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
+#include "engine/session/deadlines.h"
 #include "engine/session/run_process.h"
 #include "engine/worker/mpi_worker.h"
 
@@ -33,7 +36,11 @@ struct TrainArguments {
   bool append = false;
   bool force = false;
   bool keep_going = false;
+  std::string profile_file;
+  std::vector<std::string> deadlines;
+  int max_restarts = 0;
 
+  DeviceProfile profile() const { return profile_file.empty() ? host_profile() : load_profile(profile_file); }
   TrainingOutput open_training_output() const {
     if (jsonl.empty()) return {"", nullptr};
     const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
@@ -52,7 +59,9 @@ struct TrainArguments {
   }
 
  private:
-  std::vector<std::string> inputs() const { return {run_file.file, profile_path().string()}; }
+  std::vector<std::string> inputs() const {
+    return {run_file.file, profile_file.empty() ? profile_path().string() : profile_file};
+  }
 };
 
 std::atomic<RunProcess*> current_run = nullptr;
@@ -61,14 +70,20 @@ std::atomic<int> first_signal = 0;
 void interrupt_run(int signal) {
   int none = 0;
   if (first_signal.compare_exchange_strong(none, signal)) {
-    for (std::string_view text : {interrupt_note, std::string_view("\n")}) {
+    for (std::string_view text :
+         {std::string_view(signal == SIGTERM ? "SIGTERM: " : ""), interrupt_note, std::string_view("\n")}) {
       [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     }
   }
   if (RunProcess* run = current_run.load()) run->interrupt();
 }
 
-// While it lives, Ctrl-C, SIGTERM and SIGHUP end the run in order, and a closed pipe is an error of write().
+void pause_run(int) {
+  if (RunProcess* run = current_run.load()) run->pause();
+}
+
+// While it lives, Ctrl-C, SIGTERM and SIGHUP end the run in order, Ctrl-Z stops its ranks, too, and a closed pipe is an
+// error of write().
 class SignalsToRun {
  public:
   explicit SignalsToRun(RunProcess& run) {
@@ -76,10 +91,12 @@ class SignalsToRun {
     struct sigaction action {};
     action.sa_handler = interrupt_run;
     for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+    action.sa_handler = pause_run;
+    ::sigaction(SIGTSTP, &action, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
   }
   ~SignalsToRun() {
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGPIPE}) ::signal(signal, SIG_DFL);
     current_run = nullptr;
   }
 };
@@ -91,7 +108,8 @@ class RunLog {
 
   void add(const LogMessage& log) {
     const std::string speaker = fmt::format("rank {}: ", log.rank);
-    if (log.rank < 0) kept_.push_back(log.text);
+    if (log.rank == LogMessage::supervisor) logger_.info("{}", log.text);
+    else if (log.rank < 0) kept_.push_back(log.text);
     else logger_.info("{}{}", log.text.starts_with(speaker) ? "" : speaker, log.text);
     if (kept_.size() > 100) kept_.pop_front();
   }
@@ -100,6 +118,10 @@ class RunLog {
       for (const std::string& text : kept_) logger_.info("{}", text);
     }
     logger_.error("{}", failure.message);
+  }
+  void tell(const RestartMessage& restart) {
+    logger_.warn("{}; starting again from step {} (restart {})", restart.failure.message, restart.from_step,
+                 restart.restart);
   }
 
  private:
@@ -110,9 +132,14 @@ class RunLog {
 RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   RunOptions options;
   options.config_json = write_run_config(plan.config);
+  options.profile = plan.profile;
   options.plan_hash = plan.hash;
   options.ranks = plan.mesh.device_count();
   options.steps = plan.config.steps;
+  options.rank_bytes = rank_memory_bytes(plan);
+  options.limits = deadlines_of(plan);
+  for (const std::string& deadline : arguments.deadlines) set_deadline(options.limits, deadline);
+  options.max_restarts = arguments.max_restarts;
   options.socket_path = arguments.socket;
   options.metrics = metric_names(plan.metrics);
   for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
@@ -137,11 +164,12 @@ int exit_code(RunEnd end) {
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+  const RunOptions options = run_options(plan, arguments);
   TrainingOutput output = arguments.open_training_output();
   TrainedOutput trained = arguments.open_trained_output(plan);
   RunLog log;
   try {
-    RunProcess run(run_options(plan, arguments));
+    RunProcess run(options);
     SignalsToRun signals(run);
     bool writable = output.begin(plan);
     if (!writable) run.interrupt();
@@ -149,12 +177,17 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
       if (auto* step = std::get_if<StepMessage>(&message)) {
         if (writable && !(writable = output.step(*step))) run.interrupt();
       }
+      if (auto* restart = std::get_if<RestartMessage>(&message)) {
+        log.tell(*restart);
+        if (writable && !(writable = output.restart(*restart))) run.interrupt();
+      }
       if (auto* line = std::get_if<LogMessage>(&message)) log.add(*line);
       if (auto* failure = std::get_if<FailureMessage>(&message)) log.tell(*failure);
     });
     trained.finish();
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
-      fmt::print(stderr, "{} after {} of {} steps\n", name(outcome.end), outcome.steps, plan.config.steps);
+      const std::string_view how = first_signal == SIGTERM ? "terminated" : name(outcome.end);
+      fmt::print(stderr, "{} after {} of {} steps\n", how, outcome.steps, plan.config.steps);
     }
     return writable ? exit_code(outcome.end) : exit_failed_run;
   } catch (const Failure& failure) {
@@ -167,16 +200,19 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   std::unique_ptr<TrainingOutput> output;
   std::unique_ptr<TrainedOutput> trained;
-  bool writable = true;
+  std::stop_source unwritable;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
-  options.profile = host_profile();
+  options.profile = [&arguments] { return arguments.profile(); };
   options.on_plan = [&](const Plan& plan) {
     output = std::make_unique<TrainingOutput>(arguments.open_training_output());
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
-    writable = output->begin(plan);
+    if (!output->begin(plan)) unwritable.request_stop();
   };
-  options.on_step = [&](const StepReport& report) { writable &= output->step(to_message(report)); };
+  options.on_step = [&](const StepMessage& step) {
+    if (!output->step(step)) unwritable.request_stop();
+  };
+  options.stop = unwritable.get_token();
   options.parameter_file = arguments.trained.gathered();
   options.keep_going = arguments.keep_going;
   const int code = run_rank(line.argc, line.argv, options);
@@ -186,7 +222,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
     fmt::print(stderr, "{}\n", failure.what());
     return exit_failed_run;
   }
-  return code == exit_ok && !writable ? exit_failed_run : code;
+  return code == exit_ok && unwritable.stop_requested() ? exit_failed_run : code;
 }
 
 int train_command(const CommandLine& line, const TrainArguments& arguments) {
@@ -197,7 +233,7 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  return start_ranks(compile(arguments.run_file.load(), host_profile()), arguments);
+  return start_ranks(compile(arguments.run_file.load(), arguments.profile()), arguments);
 }
 
 }  // namespace
@@ -219,6 +255,14 @@ void add_train(CLI::App& app, CommandLine& line) {
   append->needs(jsonl);
   force->excludes(append);
   command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");
+  command
+      ->add_option("--deadline", arguments->deadlines,
+                   "how long a phase of the run may take: " + fmt::format("{}", fmt::join(deadline_names(), ", ")))
+      ->type_name("NAME=SECONDS")
+      ->allow_extra_args(false);
+  command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
+  command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

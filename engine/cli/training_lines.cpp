@@ -67,13 +67,10 @@ std::string ProgressText::after(const StepMessage& step) {
 
 std::string json_line(const StepMessage& step) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (const RankMeasurement& rank : step.ranks) {
-    ranks.push_back({{"rank", rank.rank},
-                     {"arena_bytes", rank.use.arena_bytes},
-                     {"heap_bytes", rank.use.heap_bytes},
-                     {"wire_bytes_sent", rank.use.wire_bytes},
-                     {"parameter_bytes", rank.use.parameter_bytes},
-                     {"optimizer_bytes", rank.use.optimizer_bytes}});
+  for (const RankMeasurement& measured : step.ranks) {
+    nlohmann::ordered_json rank;
+    for_each_field(measured, [&](const char* name, const auto& value) { rank[name] = value; });
+    ranks.push_back(std::move(rank));
   }
   nlohmann::ordered_json json = {{"step", step.step}};
   for (const auto& [name, value] : step.metrics) json[name] = value;
@@ -82,15 +79,12 @@ std::string json_line(const StepMessage& step) {
   return json.dump() + '\n';
 }
 
-StepMessage to_message(const StepReport& report) {
-  StepMessage message;
-  message.step = report.record.step;
-  message.metrics = report.metrics;
-  message.step_ms = report.record.step_ms;
-  for (size_t i = 0; i < report.ranks.size(); ++i) {
-    message.ranks.push_back({static_cast<int>(i), report.ranks[i], {}, {}});
-  }
-  return message;
+std::string json_line(const RestartMessage& restart) {
+  const nlohmann::ordered_json json = {{"restart", restart.restart},
+                                       {"from_step", restart.from_step},
+                                       {"rank", restart.failure.rank},
+                                       {"message", restart.failure.message}};
+  return json.dump() + '\n';
 }
 
 }  // namespace shardscope

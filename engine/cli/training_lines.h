@@ -5,7 +5,6 @@
 #include "engine/compile/compile.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"
-#include "engine/worker/worker.h"
 
 namespace shardscope {
 
@@ -29,11 +28,11 @@ class ProgressText {
   double milliseconds_ = 0;  // of all steps but the first
 };
 
-// One JSON object: step, each metric under its own name (loss, accuracy), step_ms, and ranks: rank, arena_bytes,
-// heap_bytes, wire_bytes_sent (in this step), parameter_bytes, optimizer_bytes. A number that is not finite is null.
+// One JSON object: step, each metric under its own name (loss, accuracy), step_ms, and ranks, each with the fields of
+// RankMeasurement (session/step_record.h). A number that is not finite is null.
 std::string json_line(const StepMessage& step);
-
-// What a rank under a person's own mpirun reports, in the launcher's terms.
-StepMessage to_message(const StepReport& report);
+// One JSON object between the steps: {"restart": 1, "from_step": 0, "rank": 2, "message": "rank 2 was killed ..."}. What
+// was written of steps from that on is done again.
+std::string json_line(const RestartMessage& restart);
 
 }  // namespace shardscope

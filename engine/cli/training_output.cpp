@@ -19,6 +19,10 @@ bool TrainingOutput::step(const StepMessage& step) {
   return printed && written;
 }
 
+bool TrainingOutput::restart(const RestartMessage& restart) {
+  return !jsonl_ || put(jsonl_.get(), json_line(restart), jsonl_path_);
+}
+
 bool TrainingOutput::put(std::FILE* file, const std::string& text, const std::string& where) {
   if (std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0) return true;
   if (!broken_) fmt::print(stderr, "{}: cannot write: {}\n", where, std::strerror(errno));

@@ -21,6 +21,7 @@ class TrainingOutput {
   // False when something could not be written (a closed pipe, a full disk), which is said once on standard error.
   bool begin(const Plan& plan);
   bool step(const StepMessage& step);
+  bool restart(const RestartMessage& restart);
 
  private:
   bool put(std::FILE* file, const std::string& text, const std::string& where);

@@ -51,7 +51,7 @@ ControlRegion::ControlRegion(Mapping mapping, int ranks, bool fresh) : mapping_(
 
 int ControlRegion::ranks() const { return static_cast<int>(header().ranks); }
 
-void ControlRegion::set_process(int rank, const ProcessIdentity& process) {
+void ControlRegion::set_process(int rank, const ProcessId& process) {
   header().rank(rank).start_time = process.start_time;
   header().rank(rank).pid = process.pid;
 }

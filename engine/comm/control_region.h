@@ -7,8 +7,8 @@
 #include <memory>
 #include <span>
 
+#include "engine/base/process.h"
 #include "engine/comm/mapping.h"
-#include "engine/comm/process_identity.h"
 
 namespace shardscope {
 
@@ -51,7 +51,7 @@ class ControlRegion {
   ControlRegion(Mapping mapping, int ranks, bool fresh);
 
   int ranks() const;
-  void set_process(int rank, const ProcessIdentity& process);
+  void set_process(int rank, const ProcessId& process);
 
   // Offset of a new group's block; 0 when the region is full (a rank can be in about 250 groups).
   uint64_t make_group(int size);

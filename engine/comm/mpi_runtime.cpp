@@ -18,6 +18,14 @@ void check_mpi(int code, const char* call, int rank) {
   throw Failure(Error{"comm_mpi", std::string(call) + " failed: " + message, on_rank(rank), {}});
 }
 
+std::optional<int> rank_of_environment() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* text = std::getenv(variable);
+    if (text && *text) return std::atoi(text);
+  }
+  return std::nullopt;
+}
+
 MpiRuntime::MpiRuntime(int& argc, char**& argv) {
   int provided = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread", 0);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 namespace shardscope {
 
 // MPI for the life of a process: initialised by the constructor, finalised by the destructor. Errors of MPI are
@@ -23,6 +25,9 @@ class MpiRuntime {
   int rank_ = 0;
   int size_ = 1;
 };
+
+// The rank that this process will have, known before MPI is up where its launcher has put it into the environment.
+std::optional<int> rank_of_environment();
 
 // Throws Failure comm_mpi with MPI's own text, naming `call` and the rank, when `code` is an error.
 void check_mpi(int code, const char* call, int rank);

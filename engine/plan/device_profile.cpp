@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/base/control_group.h"
 #include "engine/base/error.h"
 #include "engine/config/fault_list.h"
 #include "engine/config/write.h"
@@ -81,15 +81,14 @@ void read_text(const JsonNode& json, const char* key, std::string& text, FaultLi
   if (node && faults.expect(*node, key, JsonNode::Kind::string, "a text")) text = node->text;
 }
 
-// The cores that this process may use, and the machine's memory.
+// The cores and the memory that this process may use.
 void take_host(DeviceProfile& profile) {
   cpu_set_t usable;
   if (::sched_getaffinity(0, sizeof usable, &usable) == 0 && CPU_COUNT(&usable) != static_cast<int>(profile.cores)) {
     profile.cores = CPU_COUNT(&usable);
     profile.name = fmt::format("{}-core host", CPU_COUNT(&usable));
   }
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && page_bytes > 0) profile.memory_bytes = int64_t{pages} * page_bytes;
+  if (const int64_t bytes = usable_memory_bytes(); bytes > 0) profile.memory_bytes = bytes;
 }
 
 }  // namespace
@@ -104,9 +103,10 @@ std::filesystem::path profile_path() {
   return std::filesystem::path(home ? home : "/") / ".config/shardscope/device_profile.json";
 }
 
-DeviceProfile load_profile(const fs::path& path) {
-  const std::string name = path.string();
-  const JsonNode json = read_json(text_of(path), name);
+DeviceProfile load_profile(const fs::path& path) { return parse_profile(text_of(path), path.string()); }
+
+DeviceProfile parse_profile(const std::string& text, const std::string& name) {
+  const JsonNode json = read_json(text, name);
   std::vector<Error> errors;
   FaultList faults(name, errors);
   DeviceProfile profile;
@@ -124,7 +124,7 @@ DeviceProfile load_profile(const fs::path& path) {
   return profile;
 }
 
-void save_profile(const DeviceProfile& profile, const fs::path& path) {
+std::string profile_text(const DeviceProfile& profile) {
   JsonNode json = JsonNode::object();
   json.add(name_key, JsonNode::of(profile.name));
   for (const Rate& rate : rates) {
@@ -132,9 +132,13 @@ void save_profile(const DeviceProfile& profile, const fs::path& path) {
   }
   if (!profile.bf16_products.empty()) json.add(bf16_method_key, JsonNode::of(profile.bf16_products));
   json.add(memory_key, JsonNode::of(profile.memory_bytes));
+  return print_json(json);
+}
+
+void save_profile(const DeviceProfile& profile, const fs::path& path) {
   std::error_code ignored;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
-  replace_file(path, print_json(json));
+  replace_file(path, profile_text(profile));
 }
 
 DeviceProfile standard_profile() {

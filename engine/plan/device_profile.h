@@ -29,7 +29,8 @@ struct DeviceProfile {
 };
 
 // This machine's profile: what `shardrun calibrate` measured where its file exists, else the standard rates; with the
-// cores that this process may use and the machine's memory. Throws Failure where the file is there and not a profile.
+// cores and the memory that this process may use (control_group.h). Throws Failure where the file is there and not a
+// profile.
 DeviceProfile host_profile();
 // The same without looking at the file.
 DeviceProfile standard_profile();
@@ -39,5 +40,9 @@ std::filesystem::path profile_path();
 // Throws Failure with all faults of the file, each at its line.
 DeviceProfile load_profile(const std::filesystem::path& path);
 void save_profile(const DeviceProfile& profile, const std::filesystem::path& path);
+
+// The text of such a file, and back; `name` stands for it in errors.
+std::string profile_text(const DeviceProfile& profile);
+DeviceProfile parse_profile(const std::string& text, const std::string& name);
 
 }  // namespace shardscope

@@ -11,8 +11,7 @@ namespace shardscope {
 namespace {
 
 // Of the JSON lines and of the messages to watchers.
-constexpr std::array<std::string_view, 6> step_keys = {"message", "metrics", "plan_step_ms",
-                                                       "ranks",   "step",    "step_ms"};
+constexpr std::array<std::string_view, 5> step_keys = {"message", "metrics", "ranks", "step", "step_ms"};
 
 }  // namespace
 

@@ -1,7 +1,9 @@
 #include "engine/session/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +16,8 @@
 namespace shardscope {
 
 namespace {
+
+constexpr int patience_ms = 2000;
 
 [[noreturn]] void refuse(const std::string& program, int error_number) {
   throw Failure(Error{"start_program", "cannot start '" + program + "': " + std::strerror(error_number), "", ""});
@@ -53,12 +57,29 @@ struct Pipe {
   void close_write() { ::close(std::exchange(write, -1)); }
 };
 
+void enter_cgroup(const char* entrance) {
+  const int file = *entrance ? ::open(entrance, O_WRONLY | O_CLOEXEC) : -1;
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, "0", 1);
+  ::close(file);
+}
+
+void allow_open_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // Between fork and exec: only calls that are safe there. Reports errno to the parent when it fails.
-[[noreturn]] void become(char* const* arguments, char* const* environment, int parent, int output, int report) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, const char* cgroup_entrance, int parent,
+                         int output, int report) {
+  enter_cgroup(cgroup_entrance);
+  allow_open_files();
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) ::signal(signal, SIG_DFL);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGTSTP, SIGXFSZ}) ::signal(signal, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -73,7 +94,8 @@ struct Pipe {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Environment& additions) {
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Environment& additions,
+                           const std::string& cgroup_entrance) {
   std::vector<std::string> argument_texts = arguments;
   std::vector<std::string> environment_texts = environment_with(additions);
   std::vector<char*> argument_pointers = pointers(argument_texts);
@@ -82,7 +104,10 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Envi
   int parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) refuse(arguments[0], errno);
-  if (pid_ == 0) become(argument_pointers.data(), environment_pointers.data(), parent, output.write, report.write);
+  if (pid_ == 0) {
+    become(argument_pointers.data(), environment_pointers.data(), cgroup_entrance.c_str(), parent, output.write,
+           report.write);
+  }
   report.close_write();
   int error_number = 0;
   ssize_t got;
@@ -99,11 +124,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Envi
 
 ChildProcess::~ChildProcess() {
   send_signal(SIGKILL);
-  while (!status_) {
-    int status = 0;
-    int got = ::waitpid(pid_, &status, 0);
-    if (got == pid_ || (got < 0 && errno != EINTR)) status_ = status;
-  }
+  for (int waited_ms = 0; !wait_status() && waited_ms < patience_ms; ++waited_ms) ::poll(nullptr, 0, 1);
   ::close(output_);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/session/messages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,7 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr std::array<std::string_view, 4> end_names = {"finished", "stopped", "interrupted", "failed"};
-constexpr std::array<std::string_view, 2> request_names = {"stop", "kill"};
+constexpr std::array<std::string_view, 3> request_names = {"stop", "kill", "steps"};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Failure(Error{"bad_message", what, in_file("session socket"), ""});
@@ -66,6 +67,13 @@ Phase phase_of(const Json& json) {
   return static_cast<Phase>(index);
 }
 
+template <class T>
+Json write_list(const std::vector<T>& values, Json (*write_one)(const T&)) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(write_one(value));
+  return list;
+}
+
 Json write(const HelloMessage& hello) {
   Json steps = Json::array();
   for (const PlanStepName& step : hello.plan_steps) steps.push_back({step.name, static_cast<int>(step.phase)});
@@ -85,35 +93,30 @@ HelloMessage read_hello(const Json& json) {
   return hello;
 }
 
-Json write(const RankMeasurement& rank) {
-  return {{"rank", rank.rank},
-          {"arena_bytes", rank.use.arena_bytes},
-          {"heap_bytes", rank.use.heap_bytes},
-          {"wire_bytes", rank.use.wire_bytes},
-          {"parameter_bytes", rank.use.parameter_bytes},
-          {"optimizer_bytes", rank.use.optimizer_bytes},
-          {"busy_ms", rank.busy_ms},
-          {"wait_ms", rank.wait_ms}};
+Json write(const RankMeasurement& measured) {
+  Json json;
+  for_each_field(measured, [&](const char* name, const auto& value) { json[name] = value; });
+  return json;
 }
 
+void read(const Json& json, int64_t& value) { value = whole<int64_t>(json); }
+void read(const Json& json, double& value) { value = number(json); }
+void read(const Json& json, PhaseMs& value) { value = by_phase(json); }
+
 RankMeasurement read_measurement(const Json& json) {
-  RankMeasurement rank;
-  rank.rank = whole<int>(json.at("rank"));
-  rank.use.arena_bytes = whole<int64_t>(json.at("arena_bytes"));
-  rank.use.heap_bytes = whole<int64_t>(json.at("heap_bytes"));
-  rank.use.wire_bytes = number(json.at("wire_bytes"));
-  rank.use.parameter_bytes = whole<int64_t>(json.at("parameter_bytes"));
-  rank.use.optimizer_bytes = whole<int64_t>(json.at("optimizer_bytes"));
-  rank.busy_ms = by_phase(json.at("busy_ms"));
-  rank.wait_ms = by_phase(json.at("wait_ms"));
-  return rank;
+  RankMeasurement measured;
+  for_each_field(measured, [&](const char* name, auto& value) { read(json.at(name), value); });
+  return measured;
 }
 
 Json write(const StepMessage& step) {
   Json ranks = Json::array();
   for (const RankMeasurement& rank : step.ranks) ranks.push_back(write(rank));
-  Json json = {{"message", "step"},       {"step", step.step},         {"metrics", Json::array()},
-               {"step_ms", step.step_ms}, {"ranks", std::move(ranks)}, {"plan_step_ms", step.plan_step_ms}};
+  Json json = {{"message", "step"},
+               {"step", step.step},
+               {"metrics", Json::array()},
+               {"step_ms", step.step_ms},
+               {"ranks", std::move(ranks)}};
   for (const MetricValue& metric : step.metrics) {
     json["metrics"].push_back(metric.name);
     json[metric.name] = metric.value;
@@ -129,8 +132,60 @@ StepMessage read_step(const Json& json) {
   });
   step.step_ms = number(json.at("step_ms"));
   step.ranks = list<RankMeasurement>(json.at("ranks"), read_measurement);
-  step.plan_step_ms = numbers(json.at("plan_step_ms"));
   return step;
+}
+
+// Of each rank arrive, start and end of one plan step after the other.
+Json write(const TraceMessage& trace) {
+  Json ranks = Json::array();
+  for (const std::vector<PlanStepTime>& times : trace.ranks) {
+    Json numbers = Json::array();
+    for (const PlanStepTime& time : times) {
+      for (int64_t at : {time.arrive_ns, time.start_ns, time.end_ns}) numbers.push_back(at);
+    }
+    ranks.push_back(std::move(numbers));
+  }
+  return {{"message", "trace"}, {"choice", name(trace.choice)}, {"step", trace.step}, {"ranks", std::move(ranks)}};
+}
+
+TraceMessage read_trace(const Json& json) {
+  TraceMessage trace;
+  const auto choice = trace_choice(json.at("choice").get<std::string>());
+  if (!choice) refuse("unknown choice of a trace");
+  trace.choice = *choice;
+  trace.step = whole<int64_t>(json.at("step"));
+  trace.ranks = list<std::vector<PlanStepTime>>(json.at("ranks"), [](const Json& rank) {
+    const std::vector<int64_t> numbers = list<int64_t>(rank, whole<int64_t>);
+    if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each plan step");
+    std::vector<PlanStepTime> times;
+    for (size_t i = 0; i < numbers.size(); i += 3) times.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+    return times;
+  });
+  return trace;
+}
+
+Json write(const StepTimes& times) {
+  Json bins = Json::array();
+  for (const auto& [index, bin] : times.bins()) bins.push_back({index, bin.count, bin.sum_ms});
+  return {{"first", times.first() ? Json(*times.first()) : Json()}, {"bins", std::move(bins)}};
+}
+
+StepTimes read_step_times(const Json& json) {
+  std::map<int, StepTimes::Bin> bins;
+  for (const Json& bin : json.at("bins").get_ref<const Json::array_t&>()) {
+    bins[whole<int>(bin.at(0))] = {whole<int64_t>(bin.at(1)), number(bin.at(2))};
+  }
+  const Json& first = json.at("first");
+  return {first.is_null() ? std::nullopt : std::optional(number(first)), std::move(bins)};
+}
+
+Json write(const StepsMessage& steps) {
+  return {{"message", "steps"}, {"from", steps.from}, {"to", steps.to}, {"steps", write_list(steps.steps, write)}};
+}
+
+StepsMessage read_steps(const Json& json) {
+  return {whole<int64_t>(json.at("from")), whole<int64_t>(json.at("to")),
+          list<StepMessage>(json.at("steps"), read_step)};
 }
 
 Json write(const RankStateMessage& rank) {
@@ -160,6 +215,17 @@ FailureMessage read_failure(const Json& json) {
           json.at("text").get<std::string>()};
 }
 
+Json write(const RestartMessage& restart) {
+  return {{"message", "restart"},
+          {"restart", restart.restart},
+          {"from_step", restart.from_step},
+          {"failure", write(restart.failure)}};
+}
+
+RestartMessage read_restart(const Json& json) {
+  return {whole<int>(json.at("restart")), whole<int64_t>(json.at("from_step")), read_failure(json.at("failure"))};
+}
+
 Json write(const FinishedMessage& finished) {
   return {{"message", "finished"}, {"end", name(finished.end)}, {"steps", finished.steps}};
 }
@@ -169,22 +235,26 @@ FinishedMessage read_finished(const Json& json) {
 }
 
 Json write(const SnapshotMessage& snapshot) {
-  Json steps = Json::array(), ranks = Json::array(), log = Json::array();
-  for (const StepMessage& step : snapshot.steps) steps.push_back(write(step));
-  for (const RankStateMessage& rank : snapshot.ranks) ranks.push_back(write(rank));
-  for (const LogMessage& line : snapshot.log) log.push_back(write(line));
   return {{"message", "snapshot"},
-          {"steps", std::move(steps)},
-          {"ranks", std::move(ranks)},
-          {"log", std::move(log)},
+          {"past", write_list(snapshot.past, write)},
+          {"steps", write_list(snapshot.steps, write)},
+          {"step_times", write(snapshot.step_times)},
+          {"traces", write_list(snapshot.traces, write)},
+          {"ranks", write_list(snapshot.ranks, write)},
+          {"log", write_list(snapshot.log, write)},
+          {"restarts", write_list(snapshot.restarts, write)},
           {"failure", snapshot.failure ? write(*snapshot.failure) : Json()}};
 }
 
 SnapshotMessage read_snapshot(const Json& json) {
   SnapshotMessage snapshot;
+  snapshot.past = list<StepMessage>(json.at("past"), read_step);
   snapshot.steps = list<StepMessage>(json.at("steps"), read_step);
+  snapshot.step_times = read_step_times(json.at("step_times"));
+  snapshot.traces = list<TraceMessage>(json.at("traces"), read_trace);
   snapshot.ranks = list<RankStateMessage>(json.at("ranks"), read_rank_state);
   snapshot.log = list<LogMessage>(json.at("log"), read_log);
+  snapshot.restarts = list<RestartMessage>(json.at("restarts"), read_restart);
   if (!json.at("failure").is_null()) snapshot.failure = read_failure(json.at("failure"));
   return snapshot;
 }
@@ -196,8 +266,11 @@ Message read_message(const Json& json) {
   if (kind == "hello") return read_hello(json);
   if (kind == "snapshot") return read_snapshot(json);
   if (kind == "step") return read_step(json);
+  if (kind == "trace") return read_trace(json);
+  if (kind == "steps") return read_steps(json);
   if (kind == "rank") return read_rank_state(json);
   if (kind == "log") return read_log(json);
+  if (kind == "restart") return read_restart(json);
   if (kind == "failure") return read_failure(json);
   if (kind == "finished") return read_finished(json);
   refuse("unknown message '" + kind + "'");
@@ -211,8 +284,21 @@ std::string to_json_line(const Message& message) {
   return std::visit([](const auto& value) { return line_of(write(value)); }, message);
 }
 
-std::string to_json_line(Request request) {
-  return line_of({{"request", request_names[static_cast<size_t>(request)]}});
+double TraceMessage::milliseconds() const {
+  int64_t end = 0;
+  for (const std::vector<PlanStepTime>& times : ranks) {
+    if (!times.empty()) end = std::max(end, times.back().end_ns);
+  }
+  return static_cast<double>(end) * 1e-6;
+}
+
+std::string to_json_line(const Request& request) {
+  Json json = {{"request", request_names[static_cast<size_t>(request.kind)]}};
+  if (request.kind == Request::Kind::steps) {
+    json["from"] = request.from;
+    json["to"] = request.to;
+  }
+  return line_of(json);
 }
 
 Message parse_message(std::string_view line) {
@@ -225,7 +311,10 @@ Message parse_message(std::string_view line) {
 
 Request parse_request(std::string_view line) {
   try {
-    return named<Request>(request_names, Json::parse(line).at("request").get<std::string>());
+    const Json json = Json::parse(line);
+    const auto kind = named<Request::Kind>(request_names, json.at("request").get<std::string>());
+    if (kind != Request::Kind::steps) return {kind};
+    return Request::steps(whole<int64_t>(json.at("from")), whole<int64_t>(json.at("to")));
   } catch (const Json::exception& error) {
     refuse(error.what());
   }

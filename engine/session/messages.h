@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/session/step_times.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
 
 // What a watcher of a run receives, as JSON objects, one a line, each with a "message" key naming its kind: first
-// Hello and Snapshot (all that happened so far), then the rest as it happens, Finished last.
+// Hello and Snapshot (what happened so far), then the rest as it happens, Finished last; and Steps when it asks for
+// them.
 
 struct PlanStepName {
   std::string name;
@@ -27,27 +29,29 @@ struct HelloMessage {
   uint64_t plan_hash = 0;
   int ranks = 0;
   std::vector<PlanStepName> plan_steps;  // by position in the main sequence
-  std::vector<std::string> metrics;      // names, in the plan\'s order
+  std::vector<std::string> metrics;      // names, in the plan's order
   bool operator==(const HelloMessage&) const = default;
-};
-
-struct RankMeasurement {
-  int rank = 0;
-  RankUse use;
-  std::array<double, 3> busy_ms{};  // by Phase
-  std::array<double, 3> wait_ms{};
-  bool operator==(const RankMeasurement&) const = default;
 };
 
 // A training step that every rank has finished. A metric is NaN where the run computed no number. As JSON each metric
 // is a key of its own, and "metrics" lists their names.
 struct StepMessage {
   int64_t step = 0;
-  std::vector<MetricValue> metrics;  // in the plan's order
-  double step_ms = 0;                // of the slowest rank
-  std::vector<RankMeasurement> ranks;
-  std::vector<double> plan_step_ms;  // by position: arrival to end, mean over ranks
+  std::vector<MetricValue> metrics;    // in the plan's order
+  double step_ms = 0;                  // of the slowest rank
+  std::vector<RankMeasurement> ranks;  // by rank; empty where no longer kept
   bool operator==(const StepMessage&) const = default;
+};
+
+// When each rank did each plan step of one training step. Times count from the first rank's beginning of the step;
+// those of ranks of other hosts, whose clocks cannot be compared, from the first of their own host.
+struct TraceMessage {
+  TraceChoice choice = TraceChoice::latest;
+  int64_t step = 0;
+  std::vector<std::vector<PlanStepTime>> ranks;  // by rank and position in the main sequence
+
+  double milliseconds() const;  // from 0 to the last rank's end
+  bool operator==(const TraceMessage&) const = default;
 };
 
 struct RankStateMessage {
@@ -58,6 +62,8 @@ struct RankStateMessage {
 };
 
 struct LogMessage {
+  static constexpr int supervisor = -2;  // in the place of a rank: what the process that watches the run has to say
+
   int rank = -1;  // -1: of the launcher, or of no rank in particular
   std::string text;
   bool operator==(const LogMessage&) const = default;
@@ -71,6 +77,14 @@ struct FailureMessage {
   bool operator==(const FailureMessage&) const = default;
 };
 
+// After a failure all ranks are started again: steps from `from_step` on are done anew, and come again.
+struct RestartMessage {
+  int restart = 1;  // counts from 1
+  int64_t from_step = 0;
+  FailureMessage failure;
+  bool operator==(const RestartMessage&) const = default;
+};
+
 enum class RunEnd : uint8_t { finished, stopped, interrupted, failed };
 std::string_view name(RunEnd end);
 
@@ -81,23 +95,45 @@ struct FinishedMessage {
 };
 
 struct SnapshotMessage {
-  // All so far, oldest first; `plan_step_ms` of the last only, `ranks` of the last 1000.
-  std::vector<StepMessage> steps;
+  std::vector<StepMessage> past;     // some of the steps before `steps`, oldest first (DecimatedSteps), without ranks
+  std::vector<StepMessage> steps;    // the latest, without gaps
+  StepTimes step_times;              // of all steps
+  std::vector<TraceMessage> traces;  // one of each choice
   std::vector<RankStateMessage> ranks;
-  std::vector<LogMessage> log;  // the latest 1000
+  std::vector<LogMessage> log;  // the latest lines
+  std::vector<RestartMessage> restarts;
   std::optional<FailureMessage> failure;
   bool operator==(const SnapshotMessage&) const = default;
 };
 
-using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, RankStateMessage, LogMessage, FailureMessage,
-                             FinishedMessage>;
+// The answer to a request for steps [from, to): those from `from` on, as many as one answer takes, or fewer where the
+// run has not done them.
+struct StepsMessage {
+  int64_t from = 0;
+  int64_t to = 0;  // as asked
+  std::vector<StepMessage> steps;
+  bool operator==(const StepsMessage&) const = default;
+};
+
+using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, TraceMessage, StepsMessage, RankStateMessage,
+                             LogMessage, RestartMessage, FailureMessage, FinishedMessage>;
 
 // One line, with its newline.
 std::string to_json_line(const Message& message);
 
-// What a watcher may ask: to end after the current step, or at once.
-enum class Request : uint8_t { stop, kill };
-std::string to_json_line(Request request);  // {"request":"stop"}
+// What a watcher may ask: that the run end after the current step, or at once; or for steps [from, to) of the past.
+struct Request {
+  enum class Kind : uint8_t { stop, kill, steps };
+  Kind kind = Kind::stop;
+  int64_t from = 0, to = 0;
+
+  static const Request stop, kill;
+  static Request steps(int64_t from, int64_t to) { return {Kind::steps, from, to}; }
+  bool operator==(const Request&) const = default;
+};
+inline constexpr Request Request::stop{Kind::stop};
+inline constexpr Request Request::kill{Kind::kill};
+std::string to_json_line(const Request& request);  // {"request":"stop"}, {"request":"steps","from":0,"to":1000}
 
 // Throw Failure (code bad_message) for anything but a well-formed line.
 Message parse_message(std::string_view line);

@@ -6,34 +6,10 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace shardscope {
 
-std::optional<ProcessInfo> process_info(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  size_t name_end = line.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(line.substr(name_end + 1));
-  ProcessInfo info;
-  info.id.pid = pid;
-  fields >> info.state >> info.parent;
-  std::string skipped;
-  for (int field = 5; field < 22; ++field) fields >> skipped;
-  fields >> info.id.start_time;
-  if (!fields) return std::nullopt;
-  return info;
-}
-
-bool is_alive(const ProcessId& process) {
-  auto info = process_info(process.pid);
-  return info && info->id == process && info->state != 'Z' && info->state != 'X';
-}
-
-std::vector<ProcessId> descendants(int pid) {
+std::vector<ProcessInfo> all_processes() {
   std::vector<ProcessInfo> all;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
@@ -41,8 +17,14 @@ std::vector<ProcessId> descendants(int pid) {
     int number = 0;
     auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (problem != std::errc{} || end != name.data() + name.size()) continue;
-    if (auto info = process_info(number)) all.push_back(*info);
+    const ProcessSight sight = look_at_process(number);
+    if (sight.presence == ProcessSight::Presence::there) all.push_back(sight.info);
   }
+  return all;
+}
+
+std::vector<ProcessId> descendants(int pid) {
+  const std::vector<ProcessInfo> all = all_processes();
   std::vector<ProcessId> found;
   std::vector<int> parents{pid};
   while (!parents.empty()) {

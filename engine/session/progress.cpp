@@ -1,98 +1,117 @@
 #include "engine/session/progress.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
 
 namespace shardscope {
 
-Progress::Progress(std::string session_directory, int ranks, std::vector<PlanStepName> plan_steps,
-                   std::vector<std::string> metrics)
-    : session_directory_(std::move(session_directory)),
-      plan_steps_(std::move(plan_steps)),
-      metrics_(std::move(metrics)),
-      readers_(ranks),
-      statuses_(ranks),
-      told_(ranks) {}
+namespace {
 
-std::vector<Message> Progress::poll() {
+[[noreturn]] void refuse(int rank, const std::string& what) {
+  throw Failure(Error{"bad_report", what, on_rank(rank), ""});
+}
+
+// How many times a trace's step took more or less than the median.
+double distance(const TraceMessage& trace, double median_ms) {
+  return std::abs(std::log(trace.milliseconds() / median_ms));
+}
+
+}  // namespace
+
+Progress::Progress(int ranks, int plan_steps, std::vector<std::string> metrics)
+    : plan_steps_(static_cast<size_t>(plan_steps)), metrics_(std::move(metrics)), sights_(ranks), ranks_(ranks) {}
+
+std::vector<Message> Progress::take(const HostReport& report) {
   std::vector<Message> messages;
-  for (int rank = 0; rank < static_cast<int>(readers_.size()); ++rank) {
-    read_rank(rank);
-    if (!statuses_[rank]) continue;
-    RankStateMessage state{rank, statuses_[rank]->state, statuses_[rank]->pid};
-    if (told_[rank] == state) continue;
-    told_[rank] = state;
+  for (const RankReport& seen : report.ranks) {
+    if (seen.rank < 0 || seen.rank >= static_cast<int>(ranks_.size())) refuse(seen.rank, "there is no such rank");
+    Rank& rank = ranks_[seen.rank];
+    rank.host = report.ranks.front().rank;
+    sights_[seen.rank] = seen.sight;
+    take_steps(rank, seen.rank, seen.steps);
+    for (const auto& [choice, trace] : seen.traces) {
+      if (trace.times.size() != plan_steps_ || choice > TraceChoice::slowest)
+        refuse(seen.rank, "a trace is not of this plan");
+      rank.traces[static_cast<size_t>(choice)] = trace;
+    }
+    if (!seen.sight.status) continue;
+    const RankStateMessage state{seen.rank, seen.sight.status->state, seen.sight.status->pid};
+    if (rank.told == state) continue;
+    rank.told = state;
     messages.push_back(state);
   }
-  // A step that some rank's full ring has lost is closed, without that rank, when a later one is complete.
-  auto is_complete = [](const auto& entry) {
-    return std::all_of(entry.second.records.begin(), entry.second.records.end(),
-                       [](const auto& record) { return record.has_value(); });
-  };
-  auto last = std::find_if(open_.rbegin(), open_.rend(), is_complete);
-  if (last == open_.rend()) return messages;
-  auto end = last.base();
-  for (auto entry = open_.begin(); entry != end; ++entry) {
-    completed_ = std::max(completed_, entry->first + 1);
-    bool any = std::any_of(entry->second.records.begin(), entry->second.records.end(),
-                           [](const auto& record) { return record.has_value(); });
-    if (any) messages.push_back(close(entry->first, entry->second));
+  while (std::ranges::none_of(ranks_, [](const Rank& rank) { return rank.steps.empty(); })) {
+    messages.push_back(close_step());
   }
-  open_.erase(open_.begin(), end);
+  for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest}) close_trace(choice, messages);
   return messages;
 }
 
-void Progress::read_rank(int rank) {
-  if (!readers_[rank]) readers_[rank] = TelemetryReader::open(session_directory_, rank);
-  if (!readers_[rank]) return;
-  // Status first: a rank seen finished has written all its steps.
-  statuses_[rank] = readers_[rank]->status();
-  for (const StepRecord& record : readers_[rank]->take_steps()) {
-    if (record.step >= completed_) open_step(record.step).records[rank] = record;
-  }
-  for (const StepEvent& event : readers_[rank]->take_events()) {
-    if (event.training_step >= completed_) add_event(rank, event);
+void Progress::take_steps(Rank& rank, int number, const std::vector<StepRecord>& steps) {
+  for (const StepRecord& record : steps) {
+    if (record.measured.rank != number) refuse(number, "holds another rank's steps");
+    if (rank.newest && record.step != *rank.newest + 1) {
+      refuse(number, fmt::format("step {} follows step {}", record.step, *rank.newest));
+    }
+    rank.newest = record.step;
+    rank.steps.push_back(record);
   }
 }
 
-Progress::OpenStep& Progress::open_step(int64_t step) {
-  OpenStep& open = open_[step];
-  if (open.records.empty()) {
-    open.records.resize(readers_.size());
-    open.measurements.resize(readers_.size());
-    open.plan_step_ms.resize(plan_steps_.size());
-    open.plan_step_ranks.resize(plan_steps_.size());
-  }
-  return open;
-}
-
-void Progress::add_event(int rank, const StepEvent& event) {
-  if (event.plan_step < 0 || event.plan_step >= static_cast<int64_t>(plan_steps_.size())) return;
-  OpenStep& open = open_step(event.training_step);
-  auto phase = static_cast<size_t>(plan_steps_[event.plan_step].phase);
-  open.measurements[rank].wait_ms[phase] += static_cast<double>(event.start_ns - event.arrive_ns) * 1e-6;
-  open.measurements[rank].busy_ms[phase] += static_cast<double>(event.end_ns - event.start_ns) * 1e-6;
-  open.plan_step_ms[event.plan_step] += static_cast<double>(event.end_ns - event.arrive_ns) * 1e-6;
-  ++open.plan_step_ranks[event.plan_step];
-}
-
-StepMessage Progress::close(int64_t step, const OpenStep& open) const {
+StepMessage Progress::close_step() {
   StepMessage message;
-  message.step = step;
-  for (size_t rank = 0; rank < open.records.size(); ++rank) {
-    const auto& record = open.records[rank];
-    if (!record) continue;
-    if (message.ranks.empty()) message.metrics = with_names(metrics_, record->metrics);
-    message.step_ms = std::max(message.step_ms, record->step_ms);
-    RankMeasurement measured = open.measurements[rank];
-    measured.rank = static_cast<int>(rank);
-    measured.use = record->use;
-    message.ranks.push_back(measured);
+  const StepRecord& first = ranks_.front().steps.front();
+  message.step = first.step;
+  message.metrics = with_names(metrics_, first.metrics);
+  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const StepRecord& record = ranks_[rank].steps.front();
+    if (record.step != message.step) {
+      refuse(static_cast<int>(rank),
+             fmt::format("is at step {} where rank 0 is at step {}", record.step, message.step));
+    }
+    message.step_ms = std::max(message.step_ms, record.step_ms);
+    message.ranks.push_back(record.measured);
   }
-  message.plan_step_ms = open.plan_step_ms;
-  for (size_t i = 0; i < message.plan_step_ms.size(); ++i) {
-    message.plan_step_ms[i] /= std::max(1, open.plan_step_ranks[i]);
-  }
+  for (Rank& rank : ranks_) rank.steps.pop_front();
+  step_times_.add(message.step_ms);
+  completed_ = message.step + 1;
   return message;
+}
+
+void Progress::close_trace(TraceChoice choice, std::vector<Message>& messages) {
+  const auto of = [choice](auto& rank) -> auto& { return rank.traces[static_cast<size_t>(choice)]; };
+  TraceMessage message{choice, 0, {}};
+  std::map<int, int64_t> zero;  // of each host's clock
+  for (const Rank& rank : ranks_) {
+    const std::optional<RankTrace>& trace = of(rank);
+    if (!trace || trace->step != of(ranks_.front())->step) return;
+    const int64_t begin = trace->times.empty() ? 0 : trace->times.front().arrive_ns;
+    const auto known = zero.try_emplace(rank.host, begin).first;
+    known->second = std::min(known->second, begin);
+  }
+  message.step = of(ranks_.front())->step;
+  for (Rank& rank : ranks_) {
+    message.ranks.push_back(std::move(of(rank)->times));
+    of(rank).reset();
+    for (PlanStepTime& time : message.ranks.back()) {
+      for (int64_t* at : {&time.arrive_ns, &time.start_ns, &time.end_ns}) *at -= zero.at(rank.host);
+    }
+  }
+  messages.push_back(message);
+  if (choice == TraceChoice::latest) choose_median(message, messages);
+}
+
+void Progress::choose_median(const TraceMessage& latest, std::vector<Message>& messages) {
+  const double median = step_times_.median().value_or(latest.milliseconds());
+  const bool is_nearer = !median_ || median_->step == 0 || distance(latest, median) < distance(*median_, median);
+  if (!is_nearer) return;
+  median_ = latest;
+  median_->choice = TraceChoice::median;
+  messages.push_back(*median_);
 }
 
 }  // namespace shardscope

@@ -1,49 +1,52 @@
 #pragma once
 
-#include <map>
+#include <array>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/session/host_report.h"
 #include "engine/session/messages.h"
-#include "engine/session/telemetry.h"
+#include "engine/session/step_times.h"
 
 namespace shardscope {
 
-// Reads the telemetry of all ranks of a run and tells what has changed: rank states, and each training step once all
-// ranks have finished it.
+// What the reports on the ranks of a run mean, from however many hosts they come: rank states, each training step once
+// all ranks have finished it, and traces once all ranks have told theirs of the same step.
 class Progress {
  public:
   // `metrics`: names, in the plan's order.
-  Progress(std::string session_directory, int ranks, std::vector<PlanStepName> plan_steps,
-           std::vector<std::string> metrics);
+  Progress(int ranks, int plan_steps, std::vector<std::string> metrics);
 
-  // RankStateMessages, then StepMessages in step order. Throws Failure when a telemetry file is damaged.
-  std::vector<Message> poll();
-  // As of the last poll; nothing for a rank that has not made its file yet.
-  const std::vector<std::optional<RankStatus>>& statuses() const { return statuses_; }
+  // RankStateMessages, then StepMessages in step order, then TraceMessages. Throws Failure (bad_report) for a report
+  // that ranks of this run cannot have made, one that leaves out a step among them: no step is missing unnoticed.
+  std::vector<Message> take(const HostReport& report);
+
+  // As last reported, by rank.
+  const std::vector<RankSight>& sights() const { return sights_; }
   int64_t completed_steps() const { return completed_; }
 
  private:
-  struct OpenStep {
-    std::vector<std::optional<StepRecord>> records;  // by rank
-    std::vector<RankMeasurement> measurements;       // by rank: busy and wait
-    std::vector<double> plan_step_ms;                // summed over ranks
-    std::vector<int> plan_step_ranks;                // how many ranks measured it
+  struct Rank {
+    std::optional<RankStateMessage> told;
+    std::deque<StepRecord> steps;  // finished here, not yet everywhere
+    std::optional<int64_t> newest;
+    int host = 0;  // the first rank of the report that it comes with
+    std::array<std::optional<RankTrace>, 2> traces;
   };
 
-  void read_rank(int rank);
-  OpenStep& open_step(int64_t step);
-  void add_event(int rank, const StepEvent& event);
-  StepMessage close(int64_t step, const OpenStep& open) const;
+  void take_steps(Rank& rank, int number, const std::vector<StepRecord>& steps);
+  StepMessage close_step();
+  void close_trace(TraceChoice choice, std::vector<Message>& messages);
+  void choose_median(const TraceMessage& latest, std::vector<Message>& messages);
 
-  std::string session_directory_;
-  std::vector<PlanStepName> plan_steps_;
+  size_t plan_steps_;
   std::vector<std::string> metrics_;
-  std::vector<std::optional<TelemetryReader>> readers_;
-  std::vector<std::optional<RankStatus>> statuses_;
-  std::vector<std::optional<RankStateMessage>> told_;
-  std::map<int64_t, OpenStep> open_;
+  std::vector<RankSight> sights_;
+  std::vector<Rank> ranks_;
+  StepTimes step_times_;
+  std::optional<TraceMessage> median_;  // the one told last
   int64_t completed_ = 0;
 };
 

@@ -2,20 +2,21 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/session/child_process.h"
+#include "engine/plan/device_profile.h"
 #include "engine/session/control.h"
 #include "engine/session/messages.h"
-#include "engine/session/mpirun.h"
 #include "engine/session/progress.h"
+#include "engine/session/rank_board.h"
+#include "engine/session/rank_group.h"
+#include "engine/session/run_clock.h"
+#include "engine/session/run_history.h"
 #include "engine/session/session_directory.h"
 #include "engine/session/watchdog.h"
 #include "engine/session/watcher_server.h"
@@ -24,17 +25,19 @@ namespace shardscope {
 
 struct RunOptions {
   std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
+  DeviceProfile profile;    // with which the plan was made; the ranks read it as DIR/profile.json
   uint64_t plan_hash = 0;
   int ranks = 1;
-  int64_t steps = 0;  // that the run file asks for
+  int64_t steps = 0;       // that the run file asks for
+  int64_t rank_bytes = 0;  // that the plan wants of memory, for each rank
   std::vector<PlanStepName> plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
   std::string socket_path;           // empty: DIR/socket
   // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.
   std::function<std::vector<std::string>(const std::string& session_directory)> command;
   WatchdogLimits limits;
-  int64_t interrupt_grace_ns = 5'000'000'000;  // between interrupt() and the end by force
-  int64_t exit_grace_ns = 2'000'000'000;       // between SIGTERM to the starter and SIGKILL to all
+  int max_restarts = 0;                   // how often the ranks are started again after one was lost
+  int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the starter and SIGKILL to all, and then for their end
 };
 
 // What is said at the first interrupt.
@@ -47,11 +50,11 @@ struct RunOutcome {
 };
 
 // One run from start to end: makes the session directory and the socket, starts the ranks, follows their telemetry,
-// tells watchers and the caller, notices what goes wrong, and leaves nothing behind: no process, no socket, no
-// directory, however it ends. The ranks die with the thread that calls run().
+// tells watchers and the caller, notices what goes wrong, starts the ranks again where that was asked for, and leaves
+// nothing behind: no process, no socket, no directory, however it ends. The ranks die with the thread that calls run().
 class RunProcess {
  public:
-  // Throws Failure (session_directory, session_file, session_socket).
+  // Throws Failure (session_directory, session_file, session_socket, host_limits).
   explicit RunProcess(RunOptions options);
   ~RunProcess();
   RunProcess(const RunProcess&) = delete;
@@ -67,41 +70,48 @@ class RunProcess {
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
   void interrupt() noexcept;
+  // What Ctrl-Z means: stops the ranks, then this process, until it is continued (fg). Deadlines stand still. Callable
+  // as interrupt().
+  void pause() noexcept;
 
  private:
+  // Starts the ranks and follows them to their end, which may be by force.
+  void run_once();
+  void wake() noexcept;
   void wait_for_news();
   void read_output();
-  void take_line(const std::string& line);
-  void follow_telemetry();
+  void follow_ranks();
   void serve_watchers();
   void heed_interrupts();
-  std::vector<RankObservation> observe_ranks();
+  void heed_pause();
+  int64_t kills_for_memory(std::optional<int> wait_status) const;  // of this start; looked for when any has ended
   void watch(std::optional<int> wait_status);
+  void take_failure(FailureMessage failure);
   void end_by_force();
-  void kill_ranks();
+  void end_ranks();
   void flush_watchers();
   void publish(const Message& message);
-  std::string greeting() const;
   RunEnd run_end() const;
 
   RunOptions options_;
   SessionDirectory directory_;
   Control control_;
+  RankBoard board_;
+  RunHistory history_;
   WatcherServer server_;
-  Progress progress_;
-  Watchdog watchdog_;
-  std::unique_ptr<ChildProcess> child_;
-  LineBuffer output_lines_;
-  ExitReport report_;
-  bool output_open_ = true;
-  std::vector<std::optional<ProcessId>> rank_processes_;
+  RunClock clock_;
+  // Of the current start of the ranks:
+  std::unique_ptr<RankGroup> ranks_;
+  std::unique_ptr<Progress> progress_;
+  std::unique_ptr<Watchdog> watchdog_;
+  int64_t out_of_memory_kills_ = 0;  // before it
+  int restarts_ = 0;
+  bool more_telemetry_ = false;
+  bool over_ = false;  // it has failed, or is to be ended by force
   std::function<void(const Message&)> on_message_;
 
-  SnapshotMessage snapshot_;
-  std::deque<LogMessage> log_;
-  std::optional<FinishedMessage> finished_;
-
   std::atomic<int> interrupts_ = 0;
+  std::atomic<bool> pause_asked_ = false;
   int wake_ = -1;  // eventfd
   std::optional<int64_t> interrupted_ns_;
   bool stop_asked_ = false;

@@ -17,10 +17,10 @@ namespace shardscope::telemetry {
 using Word = std::atomic<uint64_t>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == 8);
 
-inline constexpr uint64_t magic = 0x324d4c5444524853;  // "SHRDTLM2"
+inline constexpr uint64_t magic = 0x334d4c5444524853;        // "SHRDTLM3"
+inline constexpr uint64_t trace_magic = 0x3143525444524853;  // "SHRDTRC1"
 inline constexpr size_t error_bytes = 4000;
-inline constexpr size_t step_capacity = 1024;
-inline constexpr size_t event_capacity = 16384;
+inline constexpr size_t trace_slots = 4;  // two kept, one written, one that a reader may still copy
 
 // A value between a version word and itself: odd while it is written, 2 (index + 1) when record `index` is whole.
 // Every word is stored with release and loaded with acquire, so a reader that sees any word of a newer record also
@@ -55,8 +55,12 @@ class Slot {
 template <class Record, size_t capacity>
 struct Ring {
   Word count;  // records ever added
+  Word taken;  // records that the reader has
   std::array<Slot<Record>, capacity> slots;
 
+  bool is_full() const noexcept {
+    return count.load(std::memory_order_relaxed) - taken.load(std::memory_order_acquire) >= capacity;
+  }
   void add(const Record& record) noexcept {
     uint64_t index = count.load(std::memory_order_relaxed);
     slots[index % capacity].store(index, record);
@@ -67,12 +71,32 @@ struct Ring {
 struct File {
   Word magic;
   Word rank, world_size, pid, plan_hash;
-  Word state, heartbeat, heartbeat_ns, training_step, plan_step;
+  Word state, heartbeat, heartbeat_ns, training_step, plan_step, held_ns;
   Word failing, failed_ns, error_size;
   std::array<Word, error_bytes / 8> error;
-  Ring<StepRecord, step_capacity> steps;
-  Ring<StepEvent, event_capacity> events;
+  Ring<StepRecord, TelemetryWriter::step_capacity> steps;
 };
 static_assert(std::is_standard_layout_v<File>);
+
+// The bytes of a trace file: the header, then trace_slots times a TraceSlot and its plan_steps times.
+struct TraceHeader {
+  Word magic, plan_steps;
+  // By choice: 0, or a number that grows with each publication, times trace_slots, plus the slot.
+  std::array<Word, 2> published;
+};
+
+struct TraceSlot {
+  Word version;  // odd while it is written
+  Word step;
+
+  std::array<Word, 3>& time(int plan_step) { return reinterpret_cast<std::array<Word, 3>*>(this + 1)[plan_step]; }
+};
+
+inline size_t trace_slot_bytes(int plan_steps) {
+  return sizeof(TraceSlot) + static_cast<size_t>(plan_steps) * sizeof(std::array<Word, 3>);
+}
+inline size_t trace_file_bytes(int plan_steps) {
+  return sizeof(TraceHeader) + trace_slots * trace_slot_bytes(plan_steps);
+}
 
 }  // namespace shardscope::telemetry

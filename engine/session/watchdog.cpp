@@ -15,58 +15,93 @@ namespace {
 
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-bool is_gone(const RankObservation& rank) {
-  return rank.status && (rank.process == 0 || rank.process == 'Z' || rank.process == 'X');
-}
-
-bool has_finished(const RankObservation& rank) { return rank.status && rank.status->state == RankState::finished; }
-bool has_failed(const RankObservation& rank) { return rank.status && rank.status->state == RankState::failed; }
-
 std::optional<int> ending_signal(int wait_status) {
   if (WIFSIGNALED(wait_status)) return WTERMSIG(wait_status);
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) > 128) return WEXITSTATUS(wait_status) - 128;
   return std::nullopt;
 }
 
-// What a rank said of itself ("rank 3: ...", "rank 3, all_gather: ..."), without its name.
-std::string without_speaker(int rank, const std::string& text) {
-  const std::string speaker = fmt::format("rank {}", rank);
-  for (const char* end : {": ", ", "})
-    if (text.starts_with(speaker + end)) return text.substr(speaker.size() + 2);
-  return text;
+// Of the ranks for which `matters`, the one with the least `time`; -1: none.
+template <class Matters, class Time>
+int earliest(std::span<const RankSight> ranks, Matters matters, Time time) {
+  int first = -1;
+  for (int i = 0; i < static_cast<int>(ranks.size()); ++i) {
+    if (matters(ranks[i]) && (first < 0 || time(i) < time(first))) first = i;
+  }
+  return first;
 }
+
+// An error of the rank itself, known to have come from no peer.
+bool is_root_cause(const RankSight& rank) { return rank.entry.failed_ns != 0 && !rank.entry.by_peer; }
+bool has_vanished(const RankSight& rank) { return has_ended(rank) && !has_finished(rank) && !has_failed(rank); }
+
+int64_t failed_ns(const RankSight& rank) {
+  if (rank.entry.failed_ns != 0) return rank.entry.failed_ns;
+  return rank.status ? rank.status->failed_ns : 0;
+}
+
+std::string mebibytes(int64_t bytes) { return fmt::format("{} MiB", (bytes + (1 << 20) - 1) >> 20); }
 
 }  // namespace
 
-Watchdog::Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, WatchdogLimits limits)
-    : plan_hash_(plan_hash), plan_steps_(std::move(plan_steps)), limits_(limits) {}
+Watchdog::Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, const WatchdogLimits& limits,
+                   MemoryFacts memory)
+    : plan_hash_(plan_hash),
+      plan_steps_(std::move(plan_steps)),
+      limits_(limits),
+      memory_(memory),
+      stall_(limits_, plan_steps_) {}
 
 std::optional<FailureMessage> Watchdog::look(const RunObservation& run) {
   if (decided_) return std::nullopt;
-  stopped_since_.resize(run.ranks.size(), never);
   gone_since_.resize(run.ranks.size(), never);
   for (size_t i = 0; i < run.ranks.size(); ++i) {
-    if (is_gone(run.ranks[i])) gone_since_[i] = std::min(gone_since_[i], run.now_ns);
+    if (has_ended(run.ranks[i])) gone_since_[i] = std::min(gone_since_[i], run.now_ns);
   }
-  std::optional<FailureMessage> failure = stopped_rank(run);
-  if (!failure) failure = foreign_plan(run);
-  if (!failure) failure = hanging_shutdown(run);
-  if (!failure && is_abnormal(run)) {
-    if (!abnormal_since_) abnormal_since_ = run.now_ns;
-    bool heard = run.report->names_culprit() || run.wait_status;
-    if (heard || run.now_ns - *abnormal_since_ > limits_.report_ns) failure = verdict(run);
-  }
+  std::optional<FailureMessage> failure = decide(run);
   decided_ = failure.has_value();
   return failure;
 }
 
-std::optional<FailureMessage> Watchdog::stopped_rank(const RunObservation& run) {
+std::vector<std::string> Watchdog::take_notices() { return std::exchange(notices_, {}); }
+
+std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
+  if (auto failure = halted(run)) return failure;
+  if (auto failure = foreign_plan(run)) return failure;
+  if (auto failure = hanging_shutdown(run)) return failure;
+  if (is_abnormal(run)) {
+    if (!abnormal_since_) abnormal_since_ = run.now_ns;
+    const bool heard = run.report->names_culprit() || run.wait_status ||
+                       std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
+    if (heard || run.now_ns - *abnormal_since_ > limits_.report_ns) return verdict(run);
+    return std::nullopt;
+  }
+  if (run.wait_status || waits_for_debugger(run)) {
+    stall_.restart();
+    return std::nullopt;
+  }
+  auto failure = stall_.look(run.ranks, run.now_ns);
+  lost_a_rank_ |= failure.has_value();
+  return failure;
+}
+
+std::optional<FailureMessage> Watchdog::halted(const RunObservation& run) {
+  halted_since_.resize(run.ranks.size() + 1, never);
+  const auto too_long = [&](size_t i, char state) {
+    halted_since_[i] = is_halted(state) ? std::min(halted_since_[i], run.now_ns) : never;
+    return is_halted(state) && run.now_ns - halted_since_[i] > limits_.stopped_ns;
+  };
+  const auto words = [](char state) {
+    return state == frozen_process ? std::pair("has been frozen by its control group", "")
+                                   : std::pair("has been stopped (SIGSTOP)", "SIGSTOP");
+  };
   for (size_t i = 0; i < run.ranks.size(); ++i) {
-    bool stopped = run.ranks[i].process == 'T' || run.ranks[i].process == 't';
-    stopped_since_[i] = stopped ? std::min(stopped_since_[i], run.now_ns) : never;
-    if (stopped && run.now_ns - stopped_since_[i] > limits_.stopped_ns) {
-      return describe(run, static_cast<int>(i), SIGSTOP, std::nullopt);
-    }
+    const char state = run.ranks[i].process_state;
+    if (too_long(i, state)) return lost(run, static_cast<int>(i), words(state).first, words(state).second);
+  }
+  if (!run.wait_status && too_long(run.ranks.size(), run.starter_state)) {
+    const auto [what, signal] = words(run.starter_state);
+    return FailureMessage{-1, signal, "", fmt::format("mpirun {}", what)};
   }
   return std::nullopt;
 }
@@ -87,77 +122,85 @@ std::optional<FailureMessage> Watchdog::hanging_shutdown(const RunObservation& r
   if (run.wait_status || !std::all_of(run.ranks.begin(), run.ranks.end(), has_finished)) return std::nullopt;
   if (!finished_since_) finished_since_ = run.now_ns;
   if (run.now_ns - *finished_since_ <= limits_.shutdown_ns) return std::nullopt;
-  auto alive = std::find_if_not(run.ranks.begin(), run.ranks.end(), is_gone);
+  auto alive = std::find_if_not(run.ranks.begin(), run.ranks.end(), has_ended);
   int rank = alive == run.ranks.end() ? -1 : static_cast<int>(alive - run.ranks.begin());
   std::string who = rank < 0 ? "mpirun" : fmt::format("rank {}", rank);
-  return FailureMessage{rank, "", rank < 0 ? "" : op_name(*alive),
+  return FailureMessage{rank, "", rank < 0 ? "" : current_op(*alive, plan_steps_),
                         fmt::format("{} did not exit within {} s of the end of training", who,
                                     static_cast<double>(limits_.shutdown_ns) / 1e9)};
 }
 
-bool Watchdog::is_abnormal(const RunObservation& run) {
+bool Watchdog::is_abnormal(const RunObservation& run) const {
   if (run.report->names_culprit()) return true;
   bool all_finished = std::all_of(run.ranks.begin(), run.ranks.end(), has_finished);
   if (run.wait_status) return *run.wait_status != 0 || !all_finished;
-  return std::any_of(run.ranks.begin(), run.ranks.end(), [](const RankObservation& rank) {
-    return has_failed(rank) || (is_gone(rank) && !has_finished(rank));
-  });
+  return std::any_of(run.ranks.begin(), run.ranks.end(),
+                     [](const RankSight& rank) { return has_failed(rank) || has_vanished(rank); });
 }
 
-// A rank that says itself why it failed outranks mpirun's bare exit code, and of several the first one: the others
-// failed because of it. A death by signal outranks all, since peers of the dead complain too.
-FailureMessage Watchdog::verdict(const RunObservation& run) const {
-  const ExitReport& report = *run.report;
-  bool known = report.rank && *report.rank < static_cast<int>(run.ranks.size());
-  if (known && report.signal) return describe(run, *report.rank, report.signal, std::nullopt);
-  if (known && report.exit_code > 128) return describe(run, *report.rank, *report.exit_code - 128, std::nullopt);
+bool Watchdog::waits_for_debugger(const RunObservation& run) {
+  debugged_.resize(run.ranks.size());
+  bool waits = false;
+  for (size_t i = 0; i < run.ranks.size(); ++i) {
+    if (run.ranks[i].process_state != 't') continue;
+    waits = true;
+    if (debugged_[i]) continue;
+    debugged_[i] = true;
+    notices_.push_back(fmt::format("a debugger holds rank {} (process {}); the run waits for it without a deadline", i,
+                                   run.ranks[i].process.pid));
+  }
+  return waits;
+}
 
-  int first_failed = -1, first_gone = -1;
-  for (int i = 0; i < static_cast<int>(run.ranks.size()); ++i) {
-    const RankObservation& rank = run.ranks[i];
-    if (has_failed(rank)) {
-      if (first_failed < 0 || rank.status->failed_ns < run.ranks[first_failed].status->failed_ns) first_failed = i;
-    } else if (is_gone(rank) && !has_finished(rank)) {
-      if (first_gone < 0 || gone_since_[i] < gone_since_[first_gone]) first_gone = i;
-    }
-  }
+FailureMessage Watchdog::verdict(const RunObservation& run) {
+  const ExitReport& report = *run.report;
+  const int root = earliest(run.ranks, is_root_cause, [&](int i) { return run.ranks[i].entry.failed_ns; });
+  if (root >= 0) return own_error(run, root);
+
+  bool known = report.rank && *report.rank < static_cast<int>(run.ranks.size());
+  if (known && report.signal) return killed(run, *report.rank, *report.signal);
+  if (known && report.exit_code > 128) return killed(run, *report.rank, *report.exit_code - 128);
   if (known && report.exit_code && !has_failed(run.ranks[*report.rank])) {
-    return describe(run, *report.rank, std::nullopt, report.exit_code);
+    return lost(run, *report.rank, fmt::format("exited with code {}", *report.exit_code));
   }
-  if (first_failed >= 0) return describe(run, first_failed, std::nullopt, std::nullopt);
+  const int first_gone = earliest(run.ranks, has_vanished, [&](int i) { return gone_since_[i]; });
+  const int first_failed = earliest(run.ranks, has_failed, [&](int i) { return failed_ns(run.ranks[i]); });
+  const bool peers_complain = first_failed >= 0 && run.ranks[first_failed].entry.by_peer;
+  if (first_failed >= 0 && !(peers_complain && first_gone >= 0)) return own_error(run, first_failed);
   if (run.wait_status && WIFSIGNALED(*run.wait_status)) {
     std::string signal = signal_name(WTERMSIG(*run.wait_status));
     return {-1, signal, "", "mpirun was killed by " + signal};
   }
   if (first_gone >= 0) {
-    return describe(run, first_gone, run.wait_status ? ending_signal(*run.wait_status) : std::nullopt, std::nullopt);
+    const std::optional<int> signal = run.wait_status ? ending_signal(*run.wait_status) : std::nullopt;
+    return signal ? killed(run, first_gone, *signal) : lost(run, first_gone, "died");
   }
   int code = run.wait_status ? WEXITSTATUS(*run.wait_status) : 0;
   return {-1, "", "", fmt::format("mpirun ended with exit code {} before every rank had finished", code)};
 }
 
-FailureMessage Watchdog::describe(const RunObservation& run, int rank, std::optional<int> signal,
-                                  std::optional<int> exit_code) const {
-  const RankObservation& seen = run.ranks[rank];
-  FailureMessage failure{rank, signal ? signal_name(*signal) : "", op_name(seen), fmt::format("rank {} ", rank)};
-  if (signal == SIGSTOP) failure.message += "has been stopped (SIGSTOP)";
-  else if (signal) failure.message += "was killed by " + failure.signal;
-  else if (exit_code) failure.message += fmt::format("exited with code {}", *exit_code);
-  else if (has_failed(seen)) failure.message += "failed: " + without_speaker(rank, seen.status->error_text);
-  else failure.message += "died";
-  if (has_failed(seen) && !signal && !exit_code) return failure;
-  if (!seen.status) failure.message += " before it could start";
-  else if (has_finished(seen)) failure.message += " after the end of training";
-  else if (seen.status->training_step < 0) failure.message += " before the first training step";
-  else failure.message += fmt::format(" in training step {}", seen.status->training_step);
-  if (!failure.last_op.empty() && !has_finished(seen)) failure.message += fmt::format(", at '{}'", failure.last_op);
+FailureMessage Watchdog::lost(const RunObservation& run, int rank, const std::string& what, const std::string& signal) {
+  lost_a_rank_ = true;
+  const RankSight& seen = run.ranks[rank];
+  return {rank, signal, current_op(seen, plan_steps_),
+          fmt::format("rank {} {}{}", rank, what, place_of(seen, plan_steps_))};
+}
+
+FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal) {
+  const std::string name = signal_name(signal);
+  const bool out_of_memory = signal == SIGKILL && run.out_of_memory_kills > 0;
+  if (!out_of_memory) return lost(run, rank, "was killed by " + name, name);
+  FailureMessage failure = lost(run, rank, "was killed by the kernel for lack of memory (SIGKILL)", name);
+  if (memory_.rank_bytes == 0 || memory_.available_bytes == 0) return failure;
+  failure.message += fmt::format(
+      "; the plan wants {} a rank, {} for all, and {} can be used", mebibytes(memory_.rank_bytes),
+      mebibytes(memory_.rank_bytes * static_cast<int64_t>(run.ranks.size())), mebibytes(memory_.available_bytes));
   return failure;
 }
 
-std::string Watchdog::op_name(const RankObservation& rank) const {
-  if (!rank.status || rank.status->plan_step < 0) return "";
-  auto index = static_cast<size_t>(rank.status->plan_step);
-  return index < plan_steps_.size() ? plan_steps_[index].name : fmt::format("plan step {}", index);
+FailureMessage Watchdog::own_error(const RunObservation& run, int rank) const {
+  const RankSight& seen = run.ranks[rank];
+  return {rank, "", current_op(seen, plan_steps_), fmt::format("rank {} failed: {}", rank, own_words(rank, seen))};
 }
 
 }  // namespace shardscope

@@ -6,57 +6,71 @@
 #include <string>
 #include <vector>
 
+#include "engine/session/deadlines.h"
+#include "engine/session/host_report.h"
 #include "engine/session/messages.h"
 #include "engine/session/mpirun.h"
-#include "engine/session/telemetry.h"
+#include "engine/session/stall_check.h"
 
 namespace shardscope {
 
-// What is seen of one rank at one moment.
-struct RankObservation {
-  std::optional<RankStatus> status;  // nothing before the rank has made its telemetry
-  char process = 0;                  // state letter of /proc; 0: there is no such process (or none is known yet)
-};
-
 struct RunObservation {
-  int64_t now_ns = 0;
-  std::span<const RankObservation> ranks;
+  int64_t now_ns = 0;  // of a clock that stands still while the run is paused
+  std::span<const RankSight> ranks;
   const ExitReport* report = nullptr;
-  std::optional<int> wait_status;  // of the starter (mpirun), once it has ended and all its output is read
+  std::optional<int> wait_status;   // of the starter (mpirun), once it has ended and all its output is read
+  char starter_state = 'S';         // its letter, as a rank's
+  int64_t out_of_memory_kills = 0;  // by the kernel, since the run began
 };
 
-struct WatchdogLimits {
-  int64_t stopped_ns = 2'000'000'000;   // a rank in state T or t for so long has failed
-  int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone
-  int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
+// For the sentence about a rank that the kernel has killed for lack of memory; 0: not known.
+struct MemoryFacts {
+  int64_t rank_bytes = 0;       // planned
+  int64_t available_bytes = 0;  // to all ranks of the host
 };
 
 // Decides, from what is observed again and again, that a run has failed, and names the rank, the signal and the op.
-// Pure: knows no process, no clock.
+// The earliest cause wins: an error that a rank says of itself, unless that is about a peer; then a death, by mpirun's
+// word where it has one; then the complaints of peers. Pure: knows no process, no clock.
 class Watchdog {
  public:
-  Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, WatchdogLimits limits = {});
+  Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, const WatchdogLimits& limits = {},
+           MemoryFacts memory = {});
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
 
   // The failure, once; nothing while the run is well, or its end is a good one (every rank finished, exit code 0).
   std::optional<FailureMessage> look(const RunObservation& run);
+  // Of that failure: a rank was lost (killed, stopped, stuck), which may not happen again; false where the ranks would
+  // fail in the same way.
+  bool lost_a_rank() const { return lost_a_rank_; }
+  // What a person should know although nothing has failed: a debugger holds a rank. Each once.
+  std::vector<std::string> take_notices();
 
  private:
-  std::optional<FailureMessage> stopped_rank(const RunObservation& run);
+  std::optional<FailureMessage> decide(const RunObservation& run);
+  std::optional<FailureMessage> halted(const RunObservation& run);
   std::optional<FailureMessage> foreign_plan(const RunObservation& run) const;
   std::optional<FailureMessage> hanging_shutdown(const RunObservation& run);
-  bool is_abnormal(const RunObservation& run);
-  FailureMessage verdict(const RunObservation& run) const;
-  FailureMessage describe(const RunObservation& run, int rank, std::optional<int> signal,
-                          std::optional<int> exit_code) const;
-  std::string op_name(const RankObservation& rank) const;
+  bool is_abnormal(const RunObservation& run) const;
+  bool waits_for_debugger(const RunObservation& run);
+  FailureMessage verdict(const RunObservation& run);
+  FailureMessage lost(const RunObservation& run, int rank, const std::string& what, const std::string& signal = "");
+  FailureMessage killed(const RunObservation& run, int rank, int signal);
+  FailureMessage own_error(const RunObservation& run, int rank) const;
 
   uint64_t plan_hash_;
   std::vector<PlanStepName> plan_steps_;
   WatchdogLimits limits_;
-  std::vector<int64_t> stopped_since_;
+  MemoryFacts memory_;
+  StallCheck stall_;
+  std::vector<int64_t> halted_since_;  // of the ranks, then of the starter
   std::vector<int64_t> gone_since_;
+  std::vector<bool> debugged_;
+  std::vector<std::string> notices_;
   std::optional<int64_t> abnormal_since_;
   std::optional<int64_t> finished_since_;
+  bool lost_a_rank_ = false;
   bool decided_ = false;
 };
 

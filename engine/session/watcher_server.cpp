@@ -8,12 +8,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/session/telemetry.h"
 
 namespace shardscope {
 
 namespace {
+
+constexpr int64_t accept_pause_ns = 1'000'000'000;
+constexpr size_t most_questions = 64;  // of a watcher, unanswered
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "") {
   throw Failure(Error{"session_socket", what, in_file(path), hint});
@@ -72,46 +77,64 @@ WatcherServer::~WatcherServer() {
 }
 
 bool WatcherServer::has_unsent() const {
-  return std::any_of(watchers_.begin(), watchers_.end(),
-                     [](const Watcher& watcher) { return !watcher.unsent.empty(); });
+  return std::ranges::any_of(watchers_, [](const Watcher& watcher) { return !watcher.unsent.empty(); });
 }
 
 void WatcherServer::add_poll_entries(std::vector<pollfd>& entries) const {
-  entries.push_back({listener_, POLLIN, 0});
+  if (monotonic_ns() >= accept_from_ns_) entries.push_back({listener_, POLLIN, 0});
   for (const Watcher& watcher : watchers_) {
     entries.push_back({watcher.socket, static_cast<short>(watcher.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
   }
 }
 
-std::vector<Request> WatcherServer::serve() {
-  std::vector<Request> requests;
+std::vector<WatcherServer::Asked> WatcherServer::serve() {
+  std::vector<Asked> asked;
   accept_new();
   for (Watcher& watcher : watchers_) {
-    read_from(watcher, requests);
+    read_from(watcher, asked);
     write_to(watcher);
   }
   drop_lost();
-  return requests;
+  take_question(asked);
+  return asked;
 }
 
-void WatcherServer::send(std::string_view line) {
-  for (Watcher& watcher : watchers_) {
-    watcher.unsent += line;
-    write_to(watcher);
-    if (watcher.unsent.size() > most_unsent_) watcher.lost = true;
-  }
+void WatcherServer::send(std::string text) {
+  if (watchers_.empty()) return;
+  const Line line = std::make_shared<const std::string>(std::move(text));
+  for (Watcher& watcher : watchers_) add_line(watcher, line);
+  drop_lost();
+}
+
+void WatcherServer::send_to(uint64_t id, std::string text) {
+  const auto watcher = std::ranges::find(watchers_, id, &Watcher::id);
+  if (watcher == watchers_.end()) return;
+  add_line(*watcher, std::make_shared<const std::string>(std::move(text)));
   drop_lost();
 }
 
 void WatcherServer::accept_new() {
-  for (int socket; (socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-    watchers_.emplace_back();
-    watchers_.back().socket = socket;
-    watchers_.back().unsent = greeting_();
-  }
+  if (monotonic_ns() < accept_from_ns_) return;
+  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket >= 0) return greet(socket);
+  const bool is_passing = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED;
+  if (!is_passing) accept_from_ns_ = monotonic_ns() + accept_pause_ns;
 }
 
-void WatcherServer::read_from(Watcher& watcher, std::vector<Request>& requests) {
+void WatcherServer::greet(int socket) {
+  if (watchers_.size() >= most_watchers) {
+    ::close(socket);
+    return;
+  }
+  Watcher& watcher = watchers_.emplace_back();
+  watcher.id = next_id_++;
+  watcher.socket = socket;
+  const Line greeting = std::make_shared<const std::string>(greeting_());
+  watcher.most_unsent = greeting->size() + most_unsent_;
+  add_line(watcher, greeting);
+}
+
+void WatcherServer::read_from(Watcher& watcher, std::vector<Asked>& asked) {
   std::array<char, 4096> bytes;
   while (!watcher.lost) {
     ssize_t got = ::recv(watcher.socket, bytes.data(), bytes.size(), 0);
@@ -121,23 +144,51 @@ void WatcherServer::read_from(Watcher& watcher, std::vector<Request>& requests) 
     if (watcher.lost) return;
     try {
       watcher.received.feed({bytes.data(), static_cast<size_t>(got)});
-      while (auto line = watcher.received.next_line()) requests.push_back(parse_request(*line));
+      while (auto line = watcher.received.next_line()) {
+        const Request request = parse_request(*line);
+        if (request.kind == Request::Kind::steps) watcher.asked.push_back(request);
+        else asked.push_back({request, watcher.id});
+      }
     } catch (const Failure&) {
       watcher.lost = true;
     }
+    watcher.lost = watcher.lost || watcher.asked.size() > most_questions;
   }
 }
 
+// Of those who have read what they were told, the one that was answered longest ago comes first.
+void WatcherServer::take_question(std::vector<Asked>& asked) {
+  const auto watcher = std::ranges::find_if(
+      watchers_, [](const Watcher& candidate) { return !candidate.asked.empty() && candidate.unsent.empty(); });
+  if (watcher == watchers_.end()) return;
+  asked.push_back({watcher->asked.front(), watcher->id});
+  watcher->asked.pop_front();
+  watchers_.splice(watchers_.end(), watchers_, watcher);
+}
+
+void WatcherServer::add_line(Watcher& watcher, const Line& line) {
+  watcher.unsent.push_back(line);
+  watcher.unsent_bytes += line->size();
+  write_to(watcher);
+  if (watcher.unsent_bytes > watcher.most_unsent) watcher.lost = true;
+}
+
 void WatcherServer::write_to(Watcher& watcher) {
-  size_t sent = 0;
-  while (!watcher.lost && sent < watcher.unsent.size()) {
-    ssize_t put = ::send(watcher.socket, watcher.unsent.data() + sent, watcher.unsent.size() - sent, MSG_NOSIGNAL);
+  while (!watcher.lost && !watcher.unsent.empty()) {
+    const std::string_view rest = std::string_view(*watcher.unsent.front()).substr(watcher.sent_of_first);
+    const ssize_t put = rest.empty() ? 0 : ::send(watcher.socket, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (put < 0) watcher.lost = true;
-    else sent += static_cast<size_t>(put);
+    if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (put < 0) {
+      watcher.lost = true;
+      return;
+    }
+    watcher.unsent_bytes -= static_cast<size_t>(put);
+    watcher.sent_of_first += static_cast<size_t>(put);
+    if (watcher.sent_of_first < watcher.unsent.front()->size()) continue;
+    watcher.unsent.pop_front();
+    watcher.sent_of_first = 0;
   }
-  watcher.unsent.erase(0, sent);
 }
 
 void WatcherServer::drop_lost() {

@@ -2,48 +2,69 @@
 
 #include <poll.h>
 
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/session/messages.h"
 
 namespace shardscope {
 
-// The local (Unix domain) socket at which watchers of a run connect. Never blocks: what a watcher does not read is
-// kept for it up to a limit, beyond which it is dropped (it may come again and gets a fresh snapshot). Only the user
-// who runs it can connect. The socket's file is removed when this object goes.
+// The local (Unix domain) socket at which watchers of a run connect. Never blocks, and never works long: in one call of
+// serve() at most one watcher is greeted and one answered. What a watcher does not read is kept for it up to a limit
+// (lines for several watchers once), beyond which it is dropped; it may come again and gets a fresh snapshot. Only the
+// user who runs it can connect. The socket's file is removed when this object goes.
 class WatcherServer {
  public:
-  // `greeting` gives the lines for a watcher that has just connected. Throws Failure (code session_socket) when the
-  // path is too long, in use or cannot be made.
-  WatcherServer(std::string path, std::function<std::string()> greeting, size_t most_unsent = size_t{64} << 20);
+  static constexpr size_t most_watchers = 64;  // more are sent away at once
+
+  // `greeting` gives the lines for a watcher that has just connected; they do not count in `most_unsent`. Throws
+  // Failure (code session_socket) when the path is too long, in use or cannot be made.
+  WatcherServer(std::string path, std::function<std::string()> greeting, size_t most_unsent = size_t{2} << 20);
   ~WatcherServer();
   WatcherServer(const WatcherServer&) = delete;
   WatcherServer& operator=(const WatcherServer&) = delete;
 
   const std::string& path() const { return path_; }
+  size_t watchers() const { return watchers_.size(); }
   bool has_watchers() const { return !watchers_.empty(); }
   bool has_unsent() const;
 
+  // The listener is left out for a second after a connection could not be taken (out of descriptors).
   void add_poll_entries(std::vector<pollfd>& entries) const;
+
+  struct Asked {
+    Request request;
+    uint64_t watcher = 0;
+  };
   // Accepts, reads and writes what is possible now; gives what watchers asked for. A watcher that sends anything but
-  // requests is dropped.
-  std::vector<Request> serve();
-  void send(std::string_view line);
+  // requests, or asks for steps much faster than it reads them, is dropped.
+  std::vector<Asked> serve();
+  void send(std::string line);                       // to all
+  void send_to(uint64_t watcher, std::string line);  // without effect where it has gone
 
  private:
+  using Line = std::shared_ptr<const std::string>;
   struct Watcher {
+    uint64_t id = 0;
     int socket = -1;
-    std::string unsent;
+    std::deque<Line> unsent;
+    size_t unsent_bytes = 0, sent_of_first = 0;
+    size_t most_unsent = 0;
     LineBuffer received{4096};
+    std::deque<Request> asked;  // for steps, not yet answered
     bool lost = false;
   };
 
   void accept_new();
-  void read_from(Watcher& watcher, std::vector<Request>& requests);
+  void greet(int socket);
+  void read_from(Watcher& watcher, std::vector<Asked>& asked);
+  void take_question(std::vector<Asked>& asked);
+  void add_line(Watcher& watcher, const Line& line);
   void write_to(Watcher& watcher);
   void drop_lost();
 
@@ -51,6 +72,8 @@ class WatcherServer {
   std::function<std::string()> greeting_;
   size_t most_unsent_;
   int listener_ = -1;
+  int64_t accept_from_ns_ = 0;  // CLOCK_MONOTONIC
+  uint64_t next_id_ = 1;
   std::list<Watcher> watchers_;
 };
 

@@ -5,13 +5,15 @@
 
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 
 #include "engine/comm/mpi_communicator.h"
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
 #include "engine/compile/compile.h"
-#include "engine/session/processes.h"
+#include "engine/session/rank_seat.h"
 #include "engine/worker/rank_exchange.h"
+#include "engine/worker/shared_text.h"
 
 namespace shardscope {
 
@@ -26,21 +28,23 @@ void say(int rank, const char* text) {
 
 class RankProcess {
  public:
-  RankProcess(MpiRuntime& mpi, const RankOptions& options) : mpi_(mpi), options_(options) {
+  RankProcess(MpiRuntime& mpi, RankSeat& seat, const RankOptions& options) : mpi_(mpi), seat_(seat), options_(options) {
     if (!has_session()) return;
-    die_with_parent();
     telemetry_ = std::make_unique<TelemetryWriter>(options.session_directory, mpi.rank(), mpi.size());
   }
 
   // The plan that all ranks hold, or nothing after telling why there is none.
   std::unique_ptr<const Plan> agree_on_plan(Communicator& ranks) {
+    seat_.enter(RankPhase::planning);
     std::unique_ptr<const Plan> plan;
     std::string error;
     try {
-      plan = std::make_unique<const Plan>(compile(options_.config(), options_.profile));
+      const DeviceProfile profile = shared_profile(ranks);
+      plan = std::make_unique<const Plan>(compile(options_.config(), profile));
     } catch (const std::exception& thrown) {
       error = thrown.what();
     }
+    seat_.enter(RankPhase::agreeing);
     int without_plan = 0;
     for (int missing : RankExchange(ranks).gather(plan ? 0 : 1)) without_plan += missing;
     if (without_plan == 0) {
@@ -60,38 +64,59 @@ class RankProcess {
 
   void train_plan(const Plan& plan, Communicator& ranks) {
     omp_set_num_threads(plan.profile.threads_per_rank(plan.mesh.device_count()));
+    seat_.enter(RankPhase::allocating);
     const int64_t bytes = rank_memory_bytes(plan);
     RankWorld world = make_world(ranks, bytes);
     std::optional<Control> control;
     if (has_session()) control = Control::open(options_.session_directory);
     TrainHooks hooks;
     hooks.telemetry = telemetry_.get();
+    hooks.on_phase = [this](RankPhase phase) { seat_.enter(phase); };
     hooks.control = control ? &*control : nullptr;
     hooks.parameter_file = options_.parameter_file;
     hooks.keep_going = options_.keep_going;
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
       hooks.on_step = options_.on_step;
+      hooks.stop = options_.stop;
     }
     train(plan, options_.steps.value_or(plan.config.steps), *world.communicator,
           world.arena.first(static_cast<size_t>(bytes)), hooks);
   }
 
-  [[noreturn]] void end_run(const char* error) {
-    if (telemetry_) telemetry_->fail(error);
-    say(mpi_.rank(), error);
+  [[noreturn]] void end_run(const std::exception& error) {
+    if (telemetry_) telemetry_->fail(error.what());
+    seat_.fail(error);
+    if (!seat_.is_watched()) say(mpi_.rank(), error.what());
     mpi_.abort(failed);
   }
 
  private:
   bool has_session() const { return !options_.session_directory.empty(); }
 
+  // Every rank takes part in the exchange, whatever its own profile is like.
+  DeviceProfile shared_profile(Communicator& ranks) const {
+    if (!options_.profile) return {};
+    if (has_session()) return options_.profile();
+    std::string own, error;
+    try {
+      if (mpi_.rank() == 0) own = profile_text(options_.profile());
+    } catch (const std::exception& thrown) {
+      error = thrown.what();
+    }
+    const std::string text = text_of_rank_0(own, ranks);
+    if (text.empty()) throw std::runtime_error(error.empty() ? "rank 0 has no device profile" : error);
+    return parse_profile(text, "rank 0's profile");
+  }
+
   void refuse(const std::string& error, bool aloud) {
     if (telemetry_) telemetry_->fail(error);
-    if (aloud) say(mpi_.rank(), error.c_str());
+    if (aloud) seat_.fail(std::runtime_error(error));
+    if (aloud && !seat_.is_watched()) say(mpi_.rank(), error.c_str());
   }
 
   MpiRuntime& mpi_;
+  RankSeat& seat_;
   const RankOptions& options_;
   std::unique_ptr<TelemetryWriter> telemetry_;
 };
@@ -100,18 +125,21 @@ class RankProcess {
 
 int run_rank(int argc, char** argv, const RankOptions& options) {
   try {
+    RankSeat seat(options.session_directory, rank_of_environment());
+    seat.enter(RankPhase::connecting);
     MpiRuntime mpi(argc, argv);
     std::unique_ptr<RankProcess> process;
     try {
-      process = std::make_unique<RankProcess>(mpi, options);
+      process = std::make_unique<RankProcess>(mpi, seat, options);
       const std::unique_ptr<Communicator> ranks = make_mpi_communicator();
       const std::unique_ptr<const Plan> plan = process->agree_on_plan(*ranks);
       if (!plan) return refused;
       process->train_plan(*plan, *ranks);
       return 0;
     } catch (const std::exception& error) {
-      if (process) process->end_run(error.what());
-      say(mpi.rank(), error.what());
+      if (process) process->end_run(error);
+      seat.fail(error);
+      if (!seat.is_watched()) say(mpi.rank(), error.what());
       mpi.abort(failed);
     }
   } catch (const std::exception& error) {

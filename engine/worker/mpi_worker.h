@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "engine/config/run_config.h"
@@ -15,22 +16,26 @@ namespace shardscope {
 struct RankOptions {
   // Reads the run file and applies overrides; called on every rank, after MPI is up. Throws Failure.
   std::function<RunConfig()> config;
-  DeviceProfile profile;
+  // The profile with which all ranks plan. Called on every rank where there is a session, which holds it, else on rank
+  // 0 alone, which tells it to the others. Throws Failure. Without it, the standard profile.
+  std::function<DeviceProfile()> profile;
   std::optional<int64_t> steps;              // instead of the run file's
   std::string session_directory;             // of the process that started the ranks; empty under a person's own mpirun
   std::string parameter_file;                // as TrainHooks
   bool keep_going = false;                   // likewise
   std::function<void(const Plan&)> on_plan;  // on rank 0, before the first step
-  std::function<void(const StepReport&)> on_step;  // on rank 0, after each step
+  std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step
+  std::stop_token stop;                             // on rank 0: all ranks stop after the step
 };
 
 // The main of a process that mpirun started: brings MPI up, plans, agrees with the other ranks, trains with
-// profile.threads_per_rank threads, and writes telemetry where there is a session. Returns the exit code:
+// profile.threads_per_rank threads, and tells where it is, and telemetry, where there is a session. Returns the exit
+// code:
 //   0  trained, or stopped when asked
 //   2  nothing was begun: the run file is wrong, the ranks hold different plans, or are not as many as the mesh's
 //      devices (rank 0 says so on standard error; a rank that fails alone says so itself)
-// A rank that fails later writes its error, with its rank, to its telemetry and to standard error, and ends the whole
-// run with exit code 1.
+// A rank that fails later ends the whole run with exit code 1. What it says, with its rank, goes to the session's board
+// where there is one, and is the starter's to print; else to standard error.
 int run_rank(int argc, char** argv, const RankOptions& options);
 
 }  // namespace shardscope

@@ -9,11 +9,11 @@
 
 namespace shardscope {
 
-// Lets every rank know a small record of every other: one all-gather of a 64-byte line, small enough for communicators
-// to take it from any memory.
+// Lets every rank know a small record of every other: one all-gather of a line of 192 bytes, small enough for
+// communicators to take it from any memory.
 class RankExchange {
  public:
-  static constexpr size_t line_bytes = 64;
+  static constexpr size_t line_bytes = 192;
 
   explicit RankExchange(Communicator& world) : world_(world), lines_(line_bytes * (1 + world.size())) {}
 

@@ -75,7 +75,7 @@ std::vector<float> gather(const Plan& plan, int program_value, const std::vector
 }  // namespace
 
 ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop,
-                                const std::function<void(const StepReport&)>& on_step,
+                                const std::function<void(const StepMessage&)>& on_step,
                                 const std::string& parameter_file) {
   const int ranks = plan.mesh.device_count();
   ThreadTraining result;
@@ -90,9 +90,9 @@ ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token
     hooks.parameter_file = parameter_file;
     if (rank == 0) {
       hooks.stop = stop;
-      hooks.on_step = [&](const StepReport& report) {
-        result.steps.push_back(report);
-        if (on_step) on_step(report);
+      hooks.on_step = [&](const StepMessage& step) {
+        result.steps.push_back(step);
+        if (on_step) on_step(step);
       };
     }
     try {

@@ -13,8 +13,8 @@
 namespace shardscope {
 
 struct ThreadTraining {
-  std::vector<StepReport> steps;                         // of rank 0
-  std::vector<RankUse> ranks;                            // after the last step (heap: of the whole process)
+  std::vector<StepMessage> steps;
+  std::vector<RankMeasurement> ranks;                    // after the last step (heap and outside: of the process)
   std::map<std::string, std::vector<float>> parameters;  // whole arrays by path, "params/Dense_0/kernel"
   std::map<std::string, std::vector<float>> optimizer;   // state likewise, "mu/params/Dense_0/kernel"
   bool replicas_equal = true;                            // devices that hold the same part hold the same bits
@@ -24,7 +24,7 @@ struct ThreadTraining {
 // `parameter_file` as TrainHooks has it.
 // Throws the Failure of the rank that failed first.
 ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop = {},
-                                const std::function<void(const StepReport&)>& on_step = {},
+                                const std::function<void(const StepMessage&)>& on_step = {},
                                 const std::string& parameter_file = {});
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -13,10 +14,11 @@
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
 #include "engine/worker/lost_loss.h"
+#include "engine/worker/outside_memory.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/rank_exchange.h"
+#include "engine/worker/step_meter.h"
 #include "engine/worker/stored_bytes.h"
-#include "engine/worker/telemetry_trace.h"
 
 namespace shardscope {
 
@@ -40,23 +42,26 @@ float scalar(const Executor& executor, int value) {
 
 // What the ranks tell each other after a step.
 struct StepLine {
-  RankUse use;
+  RankMeasurement measured;
+  double step_ms = 0;
   int64_t stop = 0;
 };
 
 // Does the main sequence of a plan again and again: training steps, or evaluations where the plan does not train.
 class Training {
  public:
-  Training(const Plan& plan, Communicator& world, std::span<std::byte> memory, const TrainHooks& hooks)
+  Training(const Plan& plan, int64_t steps, Communicator& world, std::span<std::byte> memory, const TrainHooks& hooks)
       : plan_(plan),
+        steps_(steps),
         metric_names_(metric_names(plan.metrics)),
         world_(world),
         hooks_(hooks),
         arena_(memory),
         heap_mark_(heap_bytes()),
         exchange_(world),
-        trace_(hooks.telemetry ? std::make_unique<TelemetryTrace>(*hooks.telemetry) : nullptr),
-        executor_(plan, world.rank(), arena_.base(), world, trace_.get()),
+        meter_(plan, hooks.telemetry),
+        traces_(int64_t{plan.steps().size()} * world.size()),
+        executor_(plan, world.rank(), arena_.base(), world, &meter_),
         purpose_(plan.program.main().purpose),
         inputs_(plan, world.rank(), executor_) {
     if (!hooks.parameter_file.empty()) {
@@ -70,12 +75,12 @@ class Training {
 
   // Returns whether to go on.
   bool step(int64_t step) {
-    if (trace_) trace_->begin_training_step(step);
     if (hooks_.telemetry) hooks_.telemetry->begin_training_step(step);
     inputs_.fill(step);
     const double sent = world_.wire_bytes();
     const auto start = std::chrono::steady_clock::now();
     const StepContext context{step, purpose_ == Purpose::train_step};
+    meter_.start();
     executor_.run(purpose_, context, {[this](const Task& task) {
                     return hooks_.keep_going || task.phase != Phase::update || !lost_metric();
                   }});
@@ -85,21 +90,19 @@ class Training {
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
-    StepLine own;
-    own.use = {arena_.measured_bytes(), heap_bytes() - heap_mark_, world_.wire_bytes() - sent, stored_.parameters,
-               stored_.optimizer};
-    own.stop = stop_requested();
-    StepReport report;
-    report.record = {step, took.count(), own.use, metric_numbers()};
-    report.metrics = with_names(metric_names_, report.record.metrics);
-    if (hooks_.telemetry) hooks_.telemetry->add_step(report.record);
+    const RankMeasurement measured = measure(world_.wire_bytes() - sent);
+    const StepRecord record{step, took.count(), measured, metric_numbers()};
+    if (hooks_.telemetry) hooks_.telemetry->add_step(record);
 
+    StepMessage message{step, with_names(metric_names_, record.metrics), 0, {}};
     bool stop = false;
-    for (const StepLine& line : exchange_.gather(own)) {
-      report.ranks.push_back(line.use);
+    for (const StepLine& line : exchange_.gather(StepLine{measured, record.step_ms, stop_requested()})) {
+      message.step_ms = std::max(message.step_ms, line.step_ms);
+      message.ranks.push_back(line.measured);
       stop |= line.stop != 0;
     }
-    if (hooks_.on_step) hooks_.on_step(report);
+    keep_trace(message.step_ms, stop || step + 1 == steps_);
+    if (hooks_.on_step) hooks_.on_step(message);
     return !stop;
   }
 
@@ -108,6 +111,26 @@ class Training {
   }
 
  private:
+  RankMeasurement measure(double sent) {
+    RankMeasurement measured;
+    measured.rank = world_.rank();
+    measured.arena_bytes = arena_.measured_bytes();
+    measured.heap_bytes = heap_bytes() - heap_mark_;
+    measured.outside_bytes = outside_.bytes();
+    measured.wire_bytes = sent;
+    measured.parameter_bytes = stored_.parameters;
+    measured.optimizer_bytes = stored_.optimizer;
+    meter_.read(measured);
+    return measured;
+  }
+
+  void keep_trace(double step_ms, bool is_last) {
+    const TraceChooser::Kept kept = traces_.choose(step_ms, is_last);
+    if (!hooks_.telemetry) return;
+    if (kept.latest) hooks_.telemetry->keep_trace(TraceChoice::latest);
+    if (kept.slowest) hooks_.telemetry->keep_trace(TraceChoice::slowest);
+  }
+
   MetricNumbers metric_numbers() const {
     MetricNumbers numbers{};
     for (size_t i = 0; i < plan_.metrics.size(); ++i) numbers[i] = scalar(executor_, plan_.metrics[i].value);
@@ -127,13 +150,16 @@ class Training {
   }
 
   const Plan& plan_;
+  int64_t steps_;
   std::vector<std::string> metric_names_;
   Communicator& world_;
   const TrainHooks& hooks_;
   Arena arena_;
   int64_t heap_mark_;
   RankExchange exchange_;
-  std::unique_ptr<TelemetryTrace> trace_;
+  StepMeter meter_;
+  TraceChooser traces_;
+  OutsideMemory outside_;
   Executor executor_;
   Purpose purpose_;
   StoredBytes stored_;
@@ -171,10 +197,16 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
               const TrainHooks& hooks) {
   check_ranks(plan, world);
   try {
-    if (hooks.telemetry) hooks.telemetry->set_plan_hash(plan.hash);
-    Training training(plan, world, memory, hooks);
+    if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.steps().size());
+    const auto enter = [&](RankPhase phase) {
+      if (hooks.on_phase) hooks.on_phase(phase);
+    };
+    enter(RankPhase::initialising);
+    Training training(plan, steps, world, memory, hooks);
+    enter(RankPhase::training);
     int64_t done = 0;
     for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
+    enter(RankPhase::finishing);
     training.end();
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;

@@ -11,24 +11,21 @@
 #include "engine/comm/communicator.h"
 #include "engine/plan/plan.h"
 #include "engine/session/control.h"
+#include "engine/session/messages.h"
+#include "engine/session/rank_phase.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
 
-struct StepReport {
-  StepRecord record;                 // this rank's
-  std::vector<MetricValue> metrics;  // the record's, with their names
-  std::vector<RankUse> ranks;        // of every rank, this one included
-};
-
 // The surroundings of a training; all may be absent.
 struct TrainHooks {
   TelemetryWriter* telemetry = nullptr;
-  const Control* control = nullptr;                // rank 0 looks; all ranks stop after the same step
-  std::stop_token stop;                            // the same, within one process
-  bool keep_going = false;                         // also after a loss that is not finite
-  std::string parameter_file;                      // into which the parameters are written at the end; empty: none
-  std::function<void(const StepReport&)> on_step;  // on every rank, after each step
+  const Control* control = nullptr;                 // rank 0 looks; all ranks stop after the same step
+  std::stop_token stop;                             // the same, within one process
+  bool keep_going = false;                          // also after a loss that is not finite
+  std::function<void(RankPhase)> on_phase;          // when it begins: initialising, training, finishing
+  std::string parameter_file;                       // into which the parameters are written at the end; empty: none
+  std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };
 
 // The memory that train() wants for a rank: the plan's arena, and a margin in which a write past it is noticed. It is

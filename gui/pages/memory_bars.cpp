@@ -20,7 +20,7 @@ constexpr int most_rows = 64;
 
 double measured_bytes(const RunRecord* run, int device) {
   const RankMeasurement* rank = run ? run->measurement(device) : nullptr;
-  return rank ? double(rank->use.arena_bytes) : 0;
+  return rank ? double(rank->arena_bytes) : 0;
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ double MemoryBars::widest_bytes() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   double widest = std::max<double>(1, double(plan->totals.memory_total));
   if (const RunRecord* run = workspace_.matching_run())
-    for (const RankMeasurement& rank : run->measurements()) widest = std::max(widest, double(rank.use.arena_bytes));
+    for (const RankMeasurement& rank : run->measurements()) widest = std::max(widest, double(rank.arena_bytes));
   return widest;
 }
 

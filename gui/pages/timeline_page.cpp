@@ -24,11 +24,20 @@ constexpr double lane_gap = 12;
 
 }  // namespace
 
-TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
+    : TipWidget(parent), workspace_(workspace), choice_(new QComboBox(this)) {
   setObjectName("timeline");
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Predicted and measured time of one training step"));
+  choice_->setObjectName("timelineStep");
+  choice_->setToolTip(tr("Which training step is shown: as the rank of the selected device did it."));
+  choice_->addItem(tr("median step"), int(TraceChoice::median));
+  choice_->addItem(tr("slowest step"), int(TraceChoice::slowest));
+  choice_->addItem(tr("latest step"), int(TraceChoice::latest));
+  choice_->hide();
+  connect(choice_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_measurements);
+  connect(&workspace.selection, &Selection::deviceChanged, this, &TimelinePage::take_measurements);
   connect(&workspace.planner, &Planner::delivered, this, &TimelinePage::take_plan);
   connect(&workspace.run, &RunControl::received, this, &TimelinePage::take_measurements);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
@@ -60,27 +69,37 @@ void TimelinePage::showEvent(QShowEvent*) { take_plan(); }
 void TimelinePage::take_measurements() {
   lanes_.resize(std::min<size_t>(lanes_.size(), 2));
   update();
-  if (!plan_ || !workspace_.measured_seconds(step_at(*plan_, 0))) return;
-  Lane compute{tr("local work"), {}, true}, collectives{tr("collectives"), {}, true};
-  double at = 0;
-  int position = 0;
-  const RunRecord& run = *workspace_.matching_run();
-  for (const Step& step : plan_->steps()) {
-    const double seconds = run.plan_step_ms(position).value_or(0) / 1000;
-    (is_collective(step.kind) ? collectives : compute).slices.add(at, at + seconds, position++);
-    at += seconds;
-  }
+  choice_->hide();
+  const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
+  const TraceMessage* trace = run ? run->trace(static_cast<TraceChoice>(choice_->currentData().toInt())) : nullptr;
+  if (!trace || trace->ranks.empty()) return;
+  const int rank = std::min(workspace_.selection.device().value_or(0), static_cast<int>(trace->ranks.size()) - 1);
+  std::optional<MeasuredTimeline> measured = measured_timeline(*plan_, trace->ranks[rank]);
+  if (!measured) return;
   const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
-  seconds_ = std::max(predicted_seconds_, at);
+  seconds_ = std::max(predicted_seconds_, measured->seconds);
   end_ = showed_all ? seconds_ : std::min(end_, seconds_);
   begin_ = std::min(begin_, end_);
-  lanes_.push_back(std::move(compute));
-  lanes_.push_back(std::move(collectives));
+  lanes_.push_back({tr("local work"), std::move(measured->compute), true});
+  lanes_.push_back({tr("collectives"), std::move(measured->collectives), true});
+  lanes_.push_back({tr("waiting"), std::move(measured->waiting), true});
+  measured_of_ = tr("training step %1, rank %2").arg(trace->step).arg(rank);
+  place_choice();
 }
 
+void TimelinePage::place_choice() {
+  const bool is_shown = lanes_.size() > 2;
+  choice_->setVisible(is_shown);
+  if (!is_shown) return;
+  const QSize size = choice_->sizeHint();
+  choice_->setGeometry(QRect(QPoint(int(left), int(lane_place(2).top()) - size.height() - 4), size));
+}
+
+void TimelinePage::resizeEvent(QResizeEvent*) { place_choice(); }
+
 QRectF TimelinePage::lane_place(size_t lane) const {
-  const double group = lane >= 2 ? 26 : 0;
-  const double lane_height = std::clamp((height() - top - 80) / 4 - lane_gap, 34.0, 68.0);
+  const double group = lane >= 2 ? 44 : 0;
+  const double lane_height = std::clamp((height() - top - 100) / 5 - lane_gap, 30.0, 68.0);
   return QRectF(left, top + double(lane) * (lane_height + lane_gap) + group, std::max(20.0, width() - left - right),
                 lane_height);
 }
@@ -110,6 +129,9 @@ void TimelinePage::paintEvent(QPaintEvent*) {
   paint_phases(painter);
   for (size_t lane = 0; lane < lanes_.size(); ++lane) paint_lane(painter, lane);
   painter.setPen(theme().muted);
+  if (choice_->isVisible())
+    painter.drawText(QRectF(choice_->geometry().right() + 10, choice_->y(), width(), choice_->height()),
+                     Qt::AlignLeft | Qt::AlignVCenter, measured_of_);
   const QRectF last = lane_place(lanes_.size() - 1);
   const QString hint = lanes_.size() > 2 ? tr("Wheel: zoom. Drag: pan. Double click: all.")
                                          : tr("Train to see the measured lanes beneath. Wheel: zoom. Drag: pan.");
@@ -212,6 +234,9 @@ QString TimelinePage::tip_at(const QPointF& point) {
   const double predicted = plan_->seconds(position);
   QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan_->step_name(step)))};
   lines << tr("predicted %1").arg(qt(seconds_text(predicted)));
+  if (at.lane->measured)
+    lines
+        << tr("%1 in this training step").arg(qt(seconds_text(slices[at.bar.first].end - slices[at.bar.first].start)));
   if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(*plan_, position)))
     lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
   if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));

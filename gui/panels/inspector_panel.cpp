@@ -219,7 +219,7 @@ void InspectorPanel::show_device() {
   rows.push_back({tr("Arena"), qt(bytes_text(arena)), qt(exact_bytes(arena))});
   const RunRecord* run = workspace_.matching_run();
   if (const RankMeasurement* rank = run ? run->measurement(device) : nullptr) {
-    const double used = double(rank->use.arena_bytes), sent = rank->use.wire_bytes;
+    const double used = double(rank->arena_bytes), sent = rank->wire_bytes;
     rows.push_back({tr("Measured"), tr("%1 arena, %2 sent a step").arg(qt(bytes_text(used)), qt(bytes_text(sent))),
                     qt(exact_bytes(used)) + ", " + qt(exact_bytes(sent))});
   }

@@ -65,11 +65,11 @@ void RankBars::paintEvent(QPaintEvent*) {
   painter.setPen(theme().muted);
   column(8, 4, 40, tr("rank"), Qt::AlignLeft);
   column(60, 4, 64, tr("state"), Qt::AlignLeft);
-  column(left, 4, 300, tr("work (solid) and waiting (hatched) by phase"), Qt::AlignLeft);
+  column(left, 4, 300, tr("by phase: work, kept from it (pale), waiting for peers (hatched)"), Qt::AlignLeft);
   const int at = width() - right + 8;
   column(at, 4, 88, tr("arena"), Qt::AlignRight);
   column(at + 94, 4, 88, tr("sent a step"), Qt::AlignRight);
-  column(at + 188, 4, 88, tr("heap"), Qt::AlignRight);
+  column(at + 188, 4, 88, tr("outside"), Qt::AlignRight);
   for (int rank = 0; rank < rows(); ++rank) {
     const int y = top + rank * row_height;
     if (rank == selection_.device())
@@ -87,16 +87,20 @@ void RankBars::paintEvent(QPaintEvent*) {
     for (size_t phase = 0; phase < 3; ++phase) {
       const QColor fill = phase_color(static_cast<Phase>(phase), theme());
       const double busy = measured->busy_ms[phase] / longest * room, wait = measured->wait_ms[phase] / longest * room;
-      painter.fillRect(QRectF(x, y + 4, busy, row_height - 8), fill);
+      const double work = measured->cpu_ms[phase] / longest * room;
+      painter.fillRect(QRectF(x, y + 4, work, row_height - 8), fill);
+      painter.fillRect(QRectF(x + work, y + 4, busy - work, row_height - 8), mix(fill, theme().base, 0.4));
       const QRectF waiting(x + busy, y + 4, wait, row_height - 8);
       painter.fillRect(waiting, mix(fill, theme().base, 0.65));
       if (wait > 2) paint_hatch(painter, waiting, theme());
       x += busy + wait;
     }
     painter.setPen(theme().text);
-    column(at, y, 88, qt(bytes_text(double(measured->use.arena_bytes))), Qt::AlignRight);
-    column(at + 94, y, 88, qt(bytes_text(measured->use.wire_bytes)), Qt::AlignRight);
-    column(at + 188, y, 88, qt(bytes_text(double(measured->use.heap_bytes))), Qt::AlignRight);
+    column(at, y, 88, qt(bytes_text(double(measured->arena_bytes))), Qt::AlignRight);
+    column(at + 94, y, 88, qt(bytes_text(measured->wire_bytes)), Qt::AlignRight);
+    column(at + 188, y, 88,
+           measured->outside_bytes ? qt(bytes_text(double(measured->outside_bytes))) : QString("\u2013"),
+           Qt::AlignRight);
   }
 }
 
@@ -109,14 +113,16 @@ QString RankBars::tip_at(const QPointF& point) {
   if (*rank < std::ssize(ranks))
     lines << tr("process %1, %2").arg(ranks[*rank].pid).arg(qt(run_.record().state_of(*rank)));
   for (size_t phase = 0; phase < 3; ++phase)
-    lines << tr("%1: %2 ms work, %3 ms waiting")
+    lines << tr("%1: %2 ms work, %3 ms kept from it (preempted, or for its own threads), %4 ms waiting for peers")
                  .arg(qt(name(static_cast<Phase>(phase))))
-                 .arg(measured->busy_ms[phase], 0, 'f', 2)
+                 .arg(measured->cpu_ms[phase], 0, 'f', 2)
+                 .arg(measured->busy_ms[phase] - measured->cpu_ms[phase], 0, 'f', 2)
                  .arg(measured->wait_ms[phase], 0, 'f', 2);
-  lines << tr("arena %1, heap outside it %2")
-               .arg(qt(exact_bytes(double(measured->use.arena_bytes))),
-                    qt(exact_bytes(double(measured->use.heap_bytes))));
-  lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->use.wire_bytes)));
+  lines << tr("arena %1").arg(qt(exact_bytes(double(measured->arena_bytes))));
+  lines << tr("outside it %1, as the kernel counts; of the heap since training began %2")
+               .arg(measured->outside_bytes ? qt(exact_bytes(double(measured->outside_bytes))) : tr("unknown"),
+                    qt(exact_bytes(double(measured->heap_bytes))));
+  lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->wire_bytes)));
   return lines.join('\n');
 }
 

@@ -13,7 +13,7 @@ namespace {
 template <class Field>
 void measure(Comparison& row, const RunRecord& run, Field field) {
   for (const RankMeasurement& rank : run.measurements()) {
-    const auto value = static_cast<double>(rank.use.*field);
+    const auto value = static_cast<double>(rank.*field);
     if (!row.is_measured || std::abs(value - row.predicted) > std::abs(row.measured - row.predicted))
       row.measured = value;
     row.is_measured = true;
@@ -47,19 +47,20 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   Comparison sent{QtText::tr("Sent by a rank a step"),
                   QtText::tr("Wire bytes: planned, and counted by the communicator."),
                   plan.totals.wire_bytes_per_device, 0, bytes_text};
-  Comparison parameters{QtText::tr("Parameters of a rank"),
-                        QtText::tr("Bytes of stored shards: by the specs, and by the buffers."),
-                        stored_bytes(plan, false), 0, bytes_text};
+  Comparison parameters{
+      QtText::tr("Parameters of a rank"),
+      QtText::tr("Bytes of stored shards: by the specs, and counted in the arena when the values were made."),
+      stored_bytes(plan, false), 0, bytes_text};
   Comparison optimizer{QtText::tr("Optimizer state of a rank"),
-                       QtText::tr("Bytes of stored state: by the specs, and by the buffers."), stored_bytes(plan, true),
-                       0, bytes_text};
+                       QtText::tr("Bytes of stored state: by the specs, and counted in the arena when it was made."),
+                       stored_bytes(plan, true), 0, bytes_text};
   Comparison time{QtText::tr("Step time"),
                   QtText::tr("Predicted by the cost model, and the median of the run (first step left out)."),
                   plan.totals.seconds_per_step, 0, seconds_text};
-  measure(arena, run, &RankUse::arena_bytes);
-  measure(sent, run, &RankUse::wire_bytes);
-  measure(parameters, run, &RankUse::parameter_bytes);
-  measure(optimizer, run, &RankUse::optimizer_bytes);
+  measure(arena, run, &RankMeasurement::arena_bytes);
+  measure(sent, run, &RankMeasurement::wire_bytes);
+  measure(parameters, run, &RankMeasurement::parameter_bytes);
+  measure(optimizer, run, &RankMeasurement::optimizer_bytes);
   if (const std::optional<double> ms = run.median_step_ms()) {
     time.measured = *ms / 1000;
     time.is_measured = true;

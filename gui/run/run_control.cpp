@@ -56,10 +56,14 @@ bool RunControl::is_active() const {
 QString RunControl::state_text() const {
   const auto done = static_cast<qint64>(record_.completed());
   const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : 0);
+  const int again = record_.restarts.empty() ? 0 : record_.restarts.back().restart;
+  const QString restarts =
+      again ? tr(" (restart %1: %2)").arg(again).arg(qt(record_.restarts.back().failure.message)) : "";
   switch (state_) {
     case State::idle: return tr("not started");
     case State::starting: return tr("starting %1 ranks").arg(plan_->mesh.device_count());
-    case State::running: return done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step");
+    case State::running:
+      return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
     case State::stopping: return tr("stopping after this step");
     case State::finished: return tr("finished: %1 steps").arg(done);
     case State::stopped: return tr("stopped after %1 steps").arg(done);
@@ -82,13 +86,15 @@ void RunControl::start(std::shared_ptr<const Plan> plan) {
   directory_ = std::make_unique<QTemporaryDir>();
   if (!directory_->isValid()) return fail(directory_->errorString());
   const QString file = directory_->filePath("run.json");
+  const QString profile = directory_->filePath("profile.json");
   socket_path_ = directory_->filePath("socket");
   try {
     save_run_config(plan_->config, file.toStdString());
+    save_profile(plan_->profile, profile.toStdString());
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-  QStringList arguments{"train", file, "--socket", socket_path_};
+  QStringList arguments{"train", file, "--profile", profile, "--socket", socket_path_};
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
   process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();
@@ -114,11 +120,21 @@ void RunControl::stop() {
   set_state(State::stopping);
 }
 
-bool RunControl::send(Request request) {
+bool RunControl::send(const Request& request) {
   if (socket_.state() != QLocalSocket::ConnectedState) return false;
   socket_.write(QByteArray::fromStdString(to_json_line(request)));
   socket_.flush();
   return true;
+}
+
+void RunControl::ask_for_missing() {
+  if (const auto missing = record_.missing()) send(Request::steps(missing->first, missing->second));
+}
+
+void RunControl::look_at(RunRecord::StepRange steps) {
+  const bool is_asking = record_.missing().has_value();
+  record_.look_at(steps);
+  if (!is_asking) ask_for_missing();
 }
 
 void RunControl::end_now() {
@@ -154,6 +170,8 @@ void RunControl::take(const Message& message) {
     }
   } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
     if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
+  } else if (std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message)) {
+    ask_for_missing();
   }
   if (!announce_timer_.isActive()) announce_timer_.start();
 }

@@ -41,6 +41,9 @@ class RunControl : public QObject {
   // Ends the run at once and waits until nothing of it is left.
   void end_now();
 
+  // Asks the run for all steps of a stretch of its past (RunRecord::look_at).
+  void look_at(RunRecord::StepRange steps);
+
   // Takes messages as if they came from a run of `plan`: replay, and tests.
   void begin_replay(std::shared_ptr<const Plan> plan);
   void receive(const Message& message);
@@ -51,8 +54,9 @@ class RunControl : public QObject {
   void received();
 
  private:
-  bool send(Request request);  // false without a connection
+  bool send(const Request& request);  // false without a connection
   void take(const Message& message);
+  void ask_for_missing();
   void set_state(State state);
   void connect_socket();
   void read_socket();

@@ -3,6 +3,7 @@
 #include <QChart>
 #include <QLegend>
 #include <QLegendMarker>
+#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -79,6 +80,15 @@ void RunCurve::take_theme() {
   expected_->setPen(QPen(theme().muted, 1.5, Qt::DashLine));
 }
 
+void RunCurve::wheelEvent(QWheelEvent* event) {
+  if (!event->modifiers().testFlag(Qt::ControlModifier)) return event->ignore();
+  const double about = chart()->mapToValue(event->position(), expected_).x();
+  emit zoomed(std::pow(0.998, event->angleDelta().y()), about);
+  event->accept();
+}
+
+void RunCurve::mouseDoubleClickEvent(QMouseEvent*) { emit wholeWanted(); }
+
 void RunCurve::show_content(const Content& content) {
   chart()->setTitle(content.lines.size() > 1 ? QString() : content.title);
   if (curves_.size() != content.lines.size()) set_curve_count(content.lines.size());
@@ -98,7 +108,7 @@ void RunCurve::show_content(const Content& content) {
   }
   // The interval and the range change one after the other: never to a state of very many ticks in between.
   const double left = content.first_x, right = std::max(left + 1, content.last_x);
-  const double interval = std::max(1.0, std::ceil(right / 5));
+  const double interval = std::max(1.0, std::ceil((right - left) / 5));
   if (right > x_->max()) x_->setTickInterval(interval);
   x_->setRange(left, right);
   x_->setTickInterval(interval);

@@ -12,7 +12,8 @@
 namespace shardscope {
 
 // A chart of curves over training steps, which share a scale, redrawn from all their points with as many as there are
-// pixels. Its axes have round marks. Several curves have a legend in place of the title.
+// pixels. Its axes have round marks. Several curves have a legend in place of the title. Ctrl and the wheel zoom into
+// the steps about the cursor, a double click shows all.
 class RunCurve : public QChartView {
   Q_OBJECT
  public:
@@ -33,6 +34,14 @@ class RunCurve : public QChartView {
   };
   void show_content(const Content& content);
   void take_theme();
+
+ signals:
+  void zoomed(double factor, double about);
+  void wholeWanted();
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
 
  private:
   struct Curve {

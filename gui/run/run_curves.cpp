@@ -1,6 +1,7 @@
 #include "gui/run/run_curves.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/compile/compile.h"
 #include "gui/document/text.h"
@@ -14,6 +15,7 @@ namespace shardscope {
 namespace {
 
 constexpr int charts_in_a_row = 4;
+constexpr double fewest_steps = 10;  // that are looked at
 
 QString after(const QString& title, const QString& value) { return value.isEmpty() ? title : title + "  " + value; }
 
@@ -32,6 +34,7 @@ RunCurves::RunCurves(RunControl& run, QWidget* parent)
       time_(new RunCurve("timeCurve", this)),
       fit_(new FitChart(this)) {
   for (QChartView* chart : std::initializer_list<QChartView*>{time_, fit_}) offer_picture(*chart);
+  offer_zoom(*time_);
   time_->setToolTip(tr("Wall time of each step on the slowest rank. Dashed: what the plan predicts."));
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(0);
@@ -43,7 +46,7 @@ RunCurves::RunCurves(RunControl& run, QWidget* parent)
 void RunCurves::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (run_.record().steps.empty())
+  if (!run_.record().newest())
     paint_empty_state(painter, rect(), run_.is_active() ? tr("Waiting for the first step") : tr("No run yet"),
                       tr("Loss, other metrics and step time appear here while the ranks train."));
 }
@@ -67,6 +70,7 @@ void RunCurves::set_groups(std::vector<Group> groups) {
     chart = new RunCurve(qt(group.kind) + "Curve", this);
     chart->setToolTip(tip_of(group.kind));
     offer_picture(*chart);
+    offer_zoom(*chart);
   }
   for (const auto& [kind, chart] : old)
     if (!charts_.contains(kind)) delete chart;
@@ -85,19 +89,19 @@ void RunCurves::arrange() {
 }
 
 void RunCurves::refresh() {
-  const std::vector<StepMessage>& steps = run_.record().steps;
-  if (!steps.empty()) {
+  const StepMessage* newest = run_.record().newest();
+  if (newest) {
     std::vector<Group> groups;
-    for (size_t i = 0; i < steps.back().metrics.size(); ++i) {
-      const std::string kind(metric_kind(steps.back().metrics[i].name));
+    for (size_t i = 0; i < newest->metrics.size(); ++i) {
+      const std::string kind(metric_kind(newest->metrics[i].name));
       auto group = std::ranges::find(groups, kind, &Group::kind);
       if (group == groups.end()) group = groups.insert(group, {kind, {}});
       group->metrics.push_back(i);
     }
     if (groups != groups_) set_groups(std::move(groups));
   }
-  time_->setVisible(!steps.empty());
-  for (const auto& [kind, chart] : charts_) chart->setVisible(!steps.empty());
+  time_->setVisible(newest);
+  for (const auto& [kind, chart] : charts_) chart->setVisible(newest);
   const bool has_fit = !run_.fit().empty();
   if (has_fit == fit_->isHidden()) {
     fit_->setVisible(has_fit);
@@ -105,10 +109,13 @@ void RunCurves::refresh() {
   }
   if (has_fit) fit_->show_fit(run_.fit());
   update();
-  if (steps.size() == shown_ && shown_ > 0) return;
-  shown_ = steps.size();
-  for (const Group& group : groups_) show_group(group);
-  show_time();
+  const int64_t told = run_.record().steps_told();
+  if (told < shown_ || !newest) looked_at_.reset();  // another run
+  if (told == shown_ && shown_ > 0) return;
+  shown_ = told;
+  const std::vector<StepMessage> steps = run_.record().steps();
+  for (const Group& group : groups_) show_group(group, steps);
+  show_time(steps);
 }
 
 QChartView* RunCurves::chart(const std::string& kind) const {
@@ -119,25 +126,50 @@ QChartView* RunCurves::chart(const std::string& kind) const {
 }
 
 double RunCurves::first_step(const std::string& kind) const {
+  if (looked_at_) return looked_at_->first;
   if (kind != "loss" || !run_.plan()) return 0;
   const int64_t first = progress_lines(run_.plan()->config).loss_from;
-  return run_.record().steps.back().step > first ? double(first) : 0;
+  return run_.record().newest()->step > first ? double(first) : 0;
+}
+
+void RunCurves::offer_zoom(RunCurve& chart) {
+  connect(&chart, &RunCurve::zoomed, this, &RunCurves::zoom);
+  connect(&chart, &RunCurve::wholeWanted, this, &RunCurves::show_all);
+}
+
+void RunCurves::zoom(double factor, double about) {
+  const double whole = double(run_.record().completed() - 1);
+  if (whole < fewest_steps) return;
+  const auto [first, last] = looked_at_.value_or(std::pair(0.0, whole));
+  const double span = std::clamp((last - first) * factor, fewest_steps, whole);
+  const double begin = std::clamp(about - (about - first) * span / (last - first), 0.0, whole - span);
+  looked_at_ = {std::floor(begin), std::ceil(begin + span)};
+  if (span >= whole) return show_all();
+  run_.look_at({int64_t(looked_at_->first), int64_t(looked_at_->second) + 1});
+  shown_ = -1;
+  refresh();
+}
+
+void RunCurves::show_all() {
+  looked_at_.reset();
+  shown_ = -1;
+  refresh();
 }
 
 double RunCurves::last_step() const {
+  if (looked_at_) return looked_at_->second;
   const std::shared_ptr<const Plan>& plan = run_.plan();
   return plan ? double(plan->config.steps - 1) : 1;
 }
 
-void RunCurves::show_group(const Group& group) {
-  const std::vector<StepMessage>& steps = run_.record().steps;
+void RunCurves::show_group(const Group& group, const std::vector<StepMessage>& steps) {
   RunCurve::Content content{{}, {}, {}, {}, last_step()};
   if (!steps.empty()) content.first_x = first_step(group.kind);
   const double scale = is_share(group.kind) ? 100 : 1;
   for (size_t metric : group.metrics) {
     RunCurve::Line line;
     for (const StepMessage& step : steps)
-      if (metric < step.metrics.size() && double(step.step) >= content.first_x)
+      if (metric < step.metrics.size() && double(step.step) >= content.first_x && double(step.step) <= content.last_x)
         line.points.push_back({double(step.step), step.metrics[metric].value * scale});
     if (!line.points.empty()) {
       const std::string& name = steps.back().metrics[metric].name;
@@ -149,10 +181,12 @@ void RunCurves::show_group(const Group& group) {
   charts_.at(group.kind)->show_content(content);
 }
 
-void RunCurves::show_time() {
+void RunCurves::show_time(const std::vector<StepMessage>& steps) {
   std::vector<CurvePoint> time;
-  for (const StepMessage& step : run_.record().steps) time.push_back({double(step.step), step.step_ms / 1000});
-  RunCurve::Content content{tr("Step time"), tr("s"), {}, {}, last_step()};
+  RunCurve::Content content{tr("Step time"), tr("s"), {}, {}, last_step(), looked_at_ ? looked_at_->first : 0};
+  for (const StepMessage& step : steps)
+    if (double(step.step) >= content.first_x && double(step.step) <= content.last_x)
+      time.push_back({double(step.step), step.step_ms / 1000});
   if (const std::shared_ptr<const Plan>& plan = run_.plan()) content.expected = plan->totals.seconds_per_step;
   if (!time.empty()) {
     content.title = after(content.title, qt(seconds_text(time.back().y)));

@@ -1,6 +1,7 @@
 #include "gui/run/run_record.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace shardscope {
 namespace {
@@ -11,29 +12,30 @@ struct Visitor : F... {
 };
 
 constexpr size_t log_capacity = 5000;
+constexpr int64_t most_missing = 10000;  // steps that are asked for
 
 }  // namespace
 
 void RunRecord::add(const Message& message) {
-  std::visit(Visitor{[this](const HelloMessage& m) { hello = m; },
-                     [this](const SnapshotMessage& m) {
-                       for (const StepMessage& step : m.steps)
-                         if (steps.empty() || step.step > steps.back().step) add_step(step);
-                       for (const RankStateMessage& rank : m.ranks) set_rank(rank);
-                       add_unknown_log(m.log);
-                       if (m.failure) failure = m.failure;
-                     },
-                     [this](const StepMessage& m) { add_step(m); }, [this](const RankStateMessage& m) { set_rank(m); },
-                     [this](const LogMessage& m) {
-                       log.push_back(m);
-                       last_told_ = m;
-                     },
-                     [this](const FailureMessage& m) { failure = m; },
-                     [this](const FinishedMessage& m) {
-                       finished = m;
-                       is_over = true;
-                     }},
-             message);
+  std::visit(
+      Visitor{[this](const HelloMessage& m) { hello = m; }, [this](const SnapshotMessage& m) { add_snapshot(m); },
+              [this](const StepMessage& m) {
+                add_step(m);
+                step_times_.add(m.step_ms);
+              },
+              [this](const StepsMessage& m) { add_answer(m); }, [this](const TraceMessage& m) { add_trace(m); },
+              [this](const RankStateMessage& m) { set_rank(m); },
+              [this](const LogMessage& m) {
+                log.push_back(m);
+                last_told_ = m;
+              },
+              [this](const RestartMessage& m) { restarts.push_back(m); },
+              [this](const FailureMessage& m) { failure = m; },
+              [this](const FinishedMessage& m) {
+                finished = m;
+                is_over = true;
+              }},
+      message);
   if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
 }
 
@@ -48,9 +50,37 @@ void RunRecord::add_unknown_log(const std::vector<LogMessage>& told) {
   if (!told.empty()) last_told_ = told.back();
 }
 
-int64_t RunRecord::completed() const {
-  return std::max(finished ? finished->steps : 0, steps.empty() ? 0 : steps.back().step + 1);
+std::vector<StepMessage> RunRecord::steps() const {
+  std::vector<StepMessage> past = past_.steps(), list;
+  if (looked_over_.empty()) {
+    list = std::move(past);
+  } else {
+    auto close = looked_over_.begin();
+    for (StepMessage& step : past) {
+      for (; close != looked_over_.end() && close->first < step.step; ++close) list.push_back(close->second);
+      if (!looked_over_.contains(step.step)) list.push_back(std::move(step));
+    }
+    for (; close != looked_over_.end(); ++close) list.push_back(close->second);
+  }
+  const int64_t first = recent_.empty() ? 0 : recent_.front().step;
+  while (!recent_.empty() && !list.empty() && list.back().step >= first) list.pop_back();
+  list.insert(list.end(), recent_.begin(), recent_.end());
+  return list;
 }
+
+int64_t RunRecord::completed() const {
+  return std::max(finished ? finished->steps : 0, recent_.empty() ? 0 : recent_.back().step + 1);
+}
+
+void RunRecord::look_at(StepRange steps) {
+  const int64_t known = recent_.empty() ? 0 : recent_.front().step;
+  steps = {std::max<int64_t>(0, steps.first), std::min(steps.second, known)};
+  looked_over_.clear();
+  looked_at_.reset();
+  if (steps.first < steps.second && steps.second - steps.first <= most_detail) looked_at_ = steps;
+}
+
+std::optional<RunRecord::StepRange> RunRecord::missing() const { return gap_ ? gap_ : looked_at_; }
 
 std::string RunRecord::state_of(int rank) const {
   const auto found = std::ranges::find(ranks, rank, &RankStateMessage::rank);
@@ -62,16 +92,62 @@ std::string RunRecord::state_of(int rank) const {
 }
 
 void RunRecord::add_step(const StepMessage& step) {
-  steps.push_back(step);
-  // The detail of older steps is kept as a sum only.
-  if (steps.size() > 1) steps[steps.size() - 2].plan_step_ms.clear();
-  if (step.plan_step_ms.empty()) return;
-  if (first_plan_step_ms_.empty()) {
-    first_plan_step_ms_ = step.plan_step_ms;
-    return;
+  ++steps_told_;
+  if (!recent_.empty()) recent_.back().ranks.clear();
+  while (!recent_.empty() && recent_.back().step >= step.step) recent_.pop_back();  // a run that began anew
+  recent_.push_back(step);
+  if (recent_.size() <= recent_steps) return;
+  past_.add(recent_.front());
+  recent_.pop_front();
+}
+
+void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
+  const int64_t known = recent_.empty() ? -1 : recent_.back().step;
+  for (const StepMessage& step : snapshot.past)
+    if (step.step > known) past_.add(step);
+  const int64_t first = snapshot.steps.empty() ? known + 1 : snapshot.steps.front().step;
+  if (known >= 0 && first > known + 1) {
+    gap_ = {gap_ ? gap_->first : known + 1, first};
+    for (const StepMessage& step : recent_) past_.add(step);
+    recent_.clear();
+    if (gap_->second - gap_->first > most_missing) gap_.reset();  // what is known of the past is enough
   }
-  plan_step_sums_.resize(step.plan_step_ms.size(), 0);
-  for (size_t i = 0; i < step.plan_step_ms.size(); ++i) plan_step_sums_[i] += step.plan_step_ms[i];
+  for (const StepMessage& step : snapshot.steps)
+    if (step.step > known) add_step(step);
+  step_times_ = snapshot.step_times;
+  for (const TraceMessage& trace : snapshot.traces) add_trace(trace);
+  for (const RankStateMessage& rank : snapshot.ranks) set_rank(rank);
+  add_unknown_log(snapshot.log);
+  restarts = snapshot.restarts;
+  if (snapshot.failure) failure = snapshot.failure;
+}
+
+void RunRecord::add_answer(const StepsMessage& answer) {
+  std::optional<StepRange>& asked = gap_ ? gap_ : looked_at_;
+  if (!asked || answer.from != asked->first) return;
+  for (const StepMessage& step : answer.steps) {
+    if (gap_) past_.add(step);
+    else looked_over_[step.step] = {step.step, step.metrics, step.step_ms, {}};
+  }
+  steps_told_ += std::ssize(answer.steps);
+  asked->first = answer.steps.empty() ? asked->second : answer.steps.back().step + 1;
+  if (asked->first >= asked->second) asked.reset();
+}
+
+void RunRecord::add_trace(const TraceMessage& trace) {
+  std::optional<TraceMessage>& known = traces_.at(static_cast<size_t>(trace.choice));
+  const bool is_new = !known || known->step != trace.step;
+  known = trace;
+  if (trace.choice != TraceChoice::latest || !is_new || trace.ranks.empty()) return;
+  if (std::exchange(only_first_traced_, only_first_traced_ && trace.step == 0) && !only_first_traced_) {
+    plan_step_sums_.clear();
+    plan_step_count_ = 0;
+  }
+  plan_step_sums_.resize(trace.ranks.front().size(), 0);
+  for (const std::vector<PlanStepTime>& times : trace.ranks) {
+    for (size_t i = 0; i < std::min(times.size(), plan_step_sums_.size()); ++i)
+      plan_step_sums_[i] += double(times[i].end_ns - times[i].arrive_ns) * 1e-6 / double(trace.ranks.size());
+  }
   ++plan_step_count_;
 }
 
@@ -85,23 +161,20 @@ void RunRecord::set_rank(const RankStateMessage& rank) {
 }
 
 std::optional<double> RunRecord::plan_step_ms(int id) const {
-  const std::vector<double>& sums = plan_step_count_ > 0 ? plan_step_sums_ : first_plan_step_ms_;
-  if (id < 0 || id >= static_cast<int>(sums.size())) return std::nullopt;
-  return sums[id] / std::max(1, plan_step_count_);
+  if (id < 0 || id >= static_cast<int>(plan_step_sums_.size())) return std::nullopt;
+  return plan_step_sums_[id] / plan_step_count_;
 }
 
-std::optional<double> RunRecord::median_step_ms() const {
-  std::vector<double> times;
-  for (size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) times.push_back(steps[i].step_ms);
-  if (times.empty()) return std::nullopt;
-  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle;
+std::optional<double> RunRecord::median_step_ms() const { return step_times_.median(); }
+
+const TraceMessage* RunRecord::trace(TraceChoice choice) const {
+  const std::optional<TraceMessage>& trace = traces_.at(static_cast<size_t>(choice));
+  return trace ? &*trace : nullptr;
 }
 
 const std::vector<RankMeasurement>& RunRecord::measurements() const {
   static const std::vector<RankMeasurement> none;
-  return steps.empty() ? none : steps.back().ranks;
+  return recent_.empty() ? none : recent_.back().ranks;
 }
 
 const RankMeasurement* RunRecord::measurement(int rank) const {

@@ -1,20 +1,29 @@
 #pragma once
 
+#include <array>
+#include <deque>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/plan.h"
+#include "engine/session/decimated_steps.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
 
 // What is known of one run, gathered from its messages: a plain value that views read.
 struct RunRecord {
+  static constexpr size_t recent_steps = 1000;
+  static constexpr int64_t most_detail = 4000;
+  using StepRange = std::pair<int64_t, int64_t>;  // from the first, to before the second
+
   std::optional<HelloMessage> hello;
-  std::vector<StepMessage> steps;
   std::vector<RankStateMessage> ranks;  // by rank
   std::vector<LogMessage> log;
+  std::vector<RestartMessage> restarts;
   std::optional<FailureMessage> failure;
   std::optional<FinishedMessage> finished;
   bool is_over = false;  // nothing of it runs any more
@@ -22,16 +31,29 @@ struct RunRecord {
   // A snapshot adds what is not known yet, so a watcher may come again.
   void add(const Message& message);
 
-  // Training steps that all ranks have done; `steps` may lack some that came too fast to be read.
+  // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
+  // other older ones those that hold an extreme (DecimatedSteps). So the record does not grow with the run.
+  std::vector<StepMessage> steps() const;
+  const StepMessage* newest() const { return recent_.empty() ? nullptr : &recent_.back(); }
+  // Grows whenever steps() changes.
+  int64_t steps_told() const { return steps_told_; }
+  // Training steps that all ranks have done.
   int64_t completed() const;
+  // Looks closely at a stretch of the past: all its steps, where it has no more than most_detail.
+  void look_at(StepRange steps);
+  // Steps that are to be asked for: between those that were told, where a watcher was sent away and came again, or of
+  // the stretch that is looked at.
+  std::optional<StepRange> missing() const;
+
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
   std::string state_of(int rank) const;
 
-  // Mean milliseconds of plan step `id` over the steps that tell them (the first, which warms up, left out where
-  // there are others); nothing when none does.
+  // Mean milliseconds of plan step `id`, arrival to end, over ranks and the traces told as latest (the first step's,
+  // which warms up, left out where there are others); nothing when there is none.
   std::optional<double> plan_step_ms(int id) const;
-  // Median of step_ms, the first step left out where there are others.
+  // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
+  const TraceMessage* trace(TraceChoice choice) const;  // null without
   // The newest step's measurement of every rank; empty before the first step.
   const std::vector<RankMeasurement>& measurements() const;
   const RankMeasurement* measurement(int rank) const;  // that rank's; null without
@@ -40,12 +62,23 @@ struct RunRecord {
 
  private:
   void add_step(const StepMessage& step);
+  void add_snapshot(const SnapshotMessage& snapshot);
+  void add_answer(const StepsMessage& answer);
+  void add_trace(const TraceMessage& trace);
   void set_rank(const RankStateMessage& rank);
   void add_unknown_log(const std::vector<LogMessage>& told);
 
-  std::vector<double> first_plan_step_ms_;
-  std::vector<double> plan_step_sums_;  // without the first
+  DecimatedSteps past_;             // before the recent
+  std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
+  int64_t steps_told_ = 0;
+  StepTimes step_times_;
+  std::optional<StepRange> gap_;                       // not yet told
+  std::optional<StepRange> looked_at_;                 // not yet told
+  std::map<int64_t, StepMessage> looked_over_;         // of that stretch, told
+  std::array<std::optional<TraceMessage>, 3> traces_;  // by choice
+  std::vector<double> plan_step_sums_;
   int plan_step_count_ = 0;
+  bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;
 };
 

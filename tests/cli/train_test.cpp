@@ -8,8 +8,11 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 
+#include "engine/plan/device_profile.h"
 #include "engine/session/processes.h"
 #include "tests/cli/program.h"
 
@@ -33,12 +36,18 @@ ProgramResult mpirun_train(int ranks, const QStringList& arguments) {
 }
 
 // Returns when it is under way, with the processes that it started.
-std::vector<ProcessId> start_endless_training(QProcess& process) {
+std::vector<ProcessId> start_endless_training(QProcess& process, const QStringList& more = {}) {
   process.start(QCoreApplication::applicationFilePath(),
-                QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+                QStringList{"train"} + small + QStringList{"--steps", "100000000"} + more);
   QByteArray output;
   while (!output.contains("Epoch 3") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
   return descendants(static_cast<int>(process.processId()));
+}
+
+char state_of(const ProcessId& process) { return look_at_process(process.pid).info.state; }
+
+bool eventually(const std::function<bool()>& condition) {
+  return QTest::qWaitFor([&] { return condition(); }, 60'000);
 }
 
 QStringList epochs(const QString& output) { return output.split('\n').filter(QRegularExpression("^Epoch ")); }
@@ -79,6 +88,13 @@ class TrainTest : public QObject {
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
   void a_signal_ends_it_with_its_code_and_leaves_nothing();
   void a_killed_rank_is_a_failed_run_that_leaves_nothing();
+  void what_ends_a_run_is_said_once();
+  void a_pause_stops_the_ranks_too_for_as_long_as_it_lasts();
+  void a_lost_rank_is_replaced_and_the_lines_tell_so();
+  void limits_that_a_run_would_break_are_said_before_it_starts_data();
+  void limits_that_a_run_would_break_are_said_before_it_starts();
+  void a_deadline_that_does_not_exist_is_refused();
+  void all_ranks_plan_with_the_profile_of_the_run();
   void a_reader_that_goes_away_ends_the_run();
 };
 
@@ -155,7 +171,8 @@ void TrainTest::ones_own_mpirun_gives_the_same_training() {
 }
 
 void TrainTest::steps_that_cannot_be_written_end_it_with_a_code_under_any_starter() {
-  const QStringList to_full_disk = small + QStringList{"--steps", "2", "--jsonl", "/dev/full"};
+  // Soon, too, and not after the last step.
+  const QStringList to_full_disk = small + QStringList{"--steps", "100000000", "--jsonl", "/dev/full"};
   const ProgramResult started = shardrun(QStringList{"train"} + to_full_disk);
   QVERIFY(started.code != 0 && started.errors.contains("/dev/full: cannot write"));
   const ProgramResult own = mpirun_train(2, to_full_disk);
@@ -252,6 +269,110 @@ void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {
            qPrintable(result.errors));
   for (const ProcessId& one : started) QVERIFY(!is_alive(one));
   QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::what_ends_a_run_is_said_once() {
+  const ProgramResult lost = shardrun({"train", preset("mintext_mlp"), "--set", "mesh.model=1", "--set",
+                                       "optimizer.learning_rate=1e6", "--steps", "6"});
+  QCOMPARE(lost.code, exit_failed_run);
+  QVERIFY2(lost.errors.count("loss is inf in training step 2") == 1, qPrintable(lost.errors));
+  QProcess process;
+  const std::vector<ProcessId> started = start_endless_training(process);
+  ::kill(started.back().pid, SIGTERM);
+  const ProgramResult killed = finish(process);
+  QVERIFY2(killed.error_lines().size() == 1, qPrintable(killed.errors));
+}
+
+void TrainTest::a_pause_stops_the_ranks_too_for_as_long_as_it_lasts() {
+  Scratch scratch;
+  QProcess process;
+  const std::vector<ProcessId> started = start_endless_training(process, {"--deadline", "stopped=0.2"});
+  const auto pid = static_cast<pid_t>(process.processId());
+  ::kill(pid, SIGTSTP);
+  const auto all_are = [&](bool stopped) {
+    return std::ranges::all_of(started, [&](const ProcessId& one) { return (state_of(one) == 'T') == stopped; });
+  };
+  QVERIFY(eventually([&] { return look_at_process(pid).info.state == 'T'; }));
+  QVERIFY(all_are(true));
+  QTest::qWait(1000);
+  process.readAllStandardOutput();
+  ::kill(pid, SIGCONT);
+  QVERIFY(eventually([&] { return process.readAllStandardOutput().count("Epoch") > 3; }));
+  QVERIFY(all_are(false));
+  ::kill(pid, SIGINT);
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.code == 130, qPrintable(result.errors));
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::a_lost_rank_is_replaced_and_the_lines_tell_so() {
+  Scratch scratch;
+  QTemporaryDir directory;
+  const QString path = directory.filePath("out.jsonl");
+  QProcess process;
+  const std::vector<ProcessId> started = start_endless_training(process, {"--max-restarts", "1", "--jsonl", path});
+  ::kill(started.back().pid, SIGKILL);
+  QByteArray output;
+  QVERIFY(eventually([&] { return (output += process.readAllStandardOutput()).contains("Epoch 0:"); }));
+  ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.code == 143, qPrintable(result.errors));
+  QVERIFY2(result.errors.contains("starting again from step 0 (restart 1)"), qPrintable(result.errors));
+  QVERIFY2(result.errors.contains("terminated after"), qPrintable(result.errors));
+  int64_t expected = 0, restarts = 0;
+  for (const QJsonObject& line : json_lines(path)) {
+    if (line.contains("restart")) {
+      ++restarts;
+      expected = line["from_step"].toInteger(-1);
+      QVERIFY(line["message"].toString().contains("was killed by SIGKILL"));
+    } else {
+      QCOMPARE(line["step"].toInteger(-1), expected++);
+    }
+  }
+  QCOMPARE(restarts, 1);
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::limits_that_a_run_would_break_are_said_before_it_starts_data() {
+  QTest::addColumn<QString>("limit");
+  QTest::newRow("open files") << "ulimit -n 32";
+  QTest::newRow("file size") << "ulimit -f 100";
+}
+
+void TrainTest::limits_that_a_run_would_break_are_said_before_it_starts() {
+  QFETCH(QString, limit);
+  QProcess process;
+  process.start(
+      "sh", QStringList{"-c", limit + "; exec \"$@\"", "sh", QCoreApplication::applicationFilePath(), "train"} + small +
+                QStringList{"--steps", "1"});
+  const ProgramResult result = finish(process);
+  QCOMPARE(result.code, exit_failed_run);
+  QVERIFY2(result.errors.contains(limit.section(' ', 0, 1)), qPrintable(result.errors));
+}
+
+void TrainTest::a_deadline_that_does_not_exist_is_refused() {
+  const ProgramResult result = shardrun(QStringList{"train"} + small + QStringList{"--deadline", "trainign=3"});
+  QCOMPARE(result.code, exit_bad_input);
+  QVERIFY2(result.errors.contains("did you mean 'training'"), qPrintable(result.errors));
+}
+
+// Each rank would find another profile in the file that its environment names.
+void TrainTest::all_ranks_plan_with_the_profile_of_the_run() {
+  QTemporaryDir directory;
+  QVERIFY(QDir(directory.path()).mkdir("0") && QDir(directory.path()).mkdir("1"));
+  DeviceProfile profile;
+  for (const char* rank : {"0", "1"}) {
+    profile.step_latency *= 2;
+    save_profile(profile, directory.filePath(rank).toStdString() + "/profile.json");
+  }
+  const QString script = "export SHARDSCOPE_PROFILE=$0/$OMPI_COMM_WORLD_RANK/profile.json; exec \"$@\"";
+  QProcess process;
+  QStringList launch = {"--oversubscribe", "-n", "2", "sh", "-c", script, directory.path()};
+  if (::geteuid() == 0) launch.prepend("--allow-run-as-root");
+  process.start("mpirun", launch + QStringList{QCoreApplication::applicationFilePath(), "train"} + small +
+                              QStringList{"--steps", "1"});
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.code == 0, qPrintable(result.errors));
 }
 
 void TrainTest::a_reader_that_goes_away_ends_the_run() {

@@ -9,13 +9,12 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-StepReport report_of(std::vector<MetricValue> metrics) {
-  StepReport report;
-  report.record.step = 3;
-  report.record.step_ms = 12.5;
-  report.metrics = std::move(metrics);
-  report.ranks = {{100, 200, 300, 400, 500}, {101, 201, 301, 401, 501}};
-  return report;
+StepMessage step_of(std::vector<MetricValue> metrics) {
+  return {3,
+          std::move(metrics),
+          12.5,
+          {{0, 100, 200, 250, 300, 400, 500, {}, {}, {}},
+           {1, 101, 201, 251, 301, 401, 501, {1, 2, 3}, {1, 1, 1}, {4, 5, 6}}}};
 }
 
 std::vector<std::string> keys(const Json& json) {
@@ -37,7 +36,7 @@ class TrainingLinesTest : public QObject {
         const size_t i = metrics.size();
         metrics.push_back({i == 0 ? "loss" : i == 1 ? "accuracy" : "z" + std::to_string(i) + "_loss", 0.5 * i});
       }
-      const Json json = Json::parse(json_line(to_message(report_of(metrics))));
+      const Json json = Json::parse(json_line(step_of(metrics)));
       std::vector<std::string> expected = {"step"};
       for (const MetricValue& metric : metrics) {
         expected.push_back(metric.name);
@@ -47,27 +46,29 @@ class TrainingLinesTest : public QObject {
       QCOMPARE(keys(json), expected);
       QCOMPARE(json["step"].get<int>(), 3);
       QCOMPARE(json["ranks"].size(), size_t{2});
-      QCOMPARE(json["ranks"][1].dump(),
-               std::string(R"({"rank":1,"arena_bytes":101,"heap_bytes":201,"wire_bytes_sent":301.0,)"
-                           R"("parameter_bytes":401,"optimizer_bytes":501})"));
+      QCOMPARE(
+          json["ranks"][1].dump(),
+          std::string(R"({"rank":1,"arena_bytes":101,"heap_bytes":201,"outside_bytes":251,"wire_bytes_sent":301.0,)"
+                      R"("parameter_bytes":401,"optimizer_bytes":501,"busy_ms":[1.0,2.0,3.0],)"
+                      R"("cpu_ms":[1.0,1.0,1.0],"wait_ms":[4.0,5.0,6.0]})"));
     }
   }
 
   void a_metric_that_is_no_number_is_null() {
-    const StepMessage step = to_message(report_of({{"loss", std::numeric_limits<double>::quiet_NaN()}}));
+    const StepMessage step = step_of({{"loss", std::numeric_limits<double>::quiet_NaN()}});
     QVERIFY(Json::parse(json_line(step)).at("loss").is_null());
   }
 
   void a_line_for_a_person_names_every_metric() {
-    QCOMPARE(epoch_line(to_message(report_of({{"loss", 7.56719}, {"accuracy", 0.00123}}))),
+    QCOMPARE(epoch_line(step_of({{"loss", 7.56719}, {"accuracy", 0.00123}})),
              std::string("Epoch 3: Loss = 7.5672, Accuracy = 0.12%\n"));
-    QCOMPARE(epoch_line(to_message(report_of({{"loss", 1}, {"z_loss", 0.25}, {"top5_accuracy", 0.5}}))),
+    QCOMPARE(epoch_line(step_of({{"loss", 1}, {"z_loss", 0.25}, {"top5_accuracy", 0.5}})),
              std::string("Epoch 3: Loss = 1.0000, Z loss = 0.2500, Top5 accuracy = 50.00%\n"));
-    QCOMPARE(epoch_line(to_message(report_of({}))), std::string("Epoch 3:\n"));
+    QCOMPARE(epoch_line(step_of({})), std::string("Epoch 3:\n"));
   }
 
   void the_steps_that_the_original_tells_of_are_told_in_its_words() {
-    StepMessage message = to_message(report_of({{"loss", 0.1f}}));
+    StepMessage message = step_of({{"loss", 0.1f}});
     std::string text;
     ProgressText progress({"Step {number}, at {step:04}: {loss}", 4, true, "Mean {seconds:.4f} s"}, 7);
     for (message.step = 0; message.step < 7; ++message.step) {

@@ -4,6 +4,7 @@
 #include <QLocalSocket>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 #include "gui/run/run_control.h"
 #include "tests/gui/made_plan.h"
@@ -84,7 +85,8 @@ class RunControlTest : public QObject {
       if (watcher->bytesToWrite() == 0) watcher->disconnectFromServer();
     });
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
-    QCOMPARE(run_->record().steps.size(), size_t{many});
+    QCOMPARE(run_->record().steps_told(), many);
+    QVERIFY(run_->record().steps().size() < 5000);
     QCOMPARE(run_->state(), RunControl::State::finished);
     QCOMPARE(run_->state_text(), QString("finished: 20000 steps"));
   }
@@ -95,15 +97,62 @@ class RunControlTest : public QObject {
       QVERIFY(watcher);
       send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
       send(watcher, snapshot(steps));
-      QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps.size(), size_t(steps), patience);
+      QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t(steps), patience);
       if (steps == 7) send(watcher, FinishedMessage{RunEnd::finished, 7});
       watcher->disconnectFromServer();
     }
-    for (size_t i = 0; i < 7; ++i) QCOMPARE(run_->record().steps[i].step, int64_t(i));
+    for (size_t i = 0; i < 7; ++i) QCOMPARE(run_->record().steps()[i].step, int64_t(i));
     end_process();
     QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
     QCOMPARE(run_->state_text(), QString("finished: 7 steps"));
     QCOMPARE(run_->record().log.size(), size_t{2});
+  }
+
+  void what_it_missed_while_it_was_away_is_asked_for() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, snapshot(3));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
+    watcher->disconnectFromServer();
+    watcher = accept();
+    QVERIFY(watcher);
+    SnapshotMessage later;
+    for (int64_t i = 50; i < 60; ++i) later.steps.push_back(step(i));
+    send(watcher, later);
+    for (const auto& [from, to] : {std::pair(3, 30), {30, 50}}) {
+      QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+      QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::steps(from, 50));
+      StepsMessage answer{from, 50, {}};
+      for (int64_t i = from; i < to; ++i) answer.steps.push_back(step(i));
+      send(watcher, answer);
+    }
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t{60}, patience);
+    for (int64_t i = 0; i < 60; ++i) QCOMPARE(run_->record().steps()[size_t(i)].step, i);
+    QVERIFY(!run_->record().missing());
+  }
+
+  void a_stretch_of_the_past_that_is_looked_at_is_asked_for_and_known_whole() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    SnapshotMessage late;
+    late.past = {step(0), step(6000), step(9000)};
+    for (int64_t i = 10000; i < 10100; ++i) late.steps.push_back(step(i));
+    send(watcher, late);
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{10100}, patience);
+    QCOMPARE(run_->record().steps().size(), size_t{103});
+    run_->look_at({5990, 6010});
+    for (const auto& [from, to] : {std::pair(5990, 6000), {6000, 6010}}) {
+      QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+      QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::steps(from, 6010));
+      StepsMessage answer{from, 6010, {}};
+      for (int64_t i = from; i < to; ++i) answer.steps.push_back(step(i));
+      send(watcher, answer);
+    }
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().steps().size(), size_t{122}, patience);
+    QVERIFY(std::ranges::is_sorted(run_->record().steps(), {}, &StepMessage::step));
+    run_->look_at({0, 10000});  // more than can be looked at closely
+    QVERIFY(!run_->record().missing());
+    QCOMPARE(run_->record().steps().size(), size_t{103});
   }
 
   void steps_that_came_too_fast_to_be_read_are_counted() {

@@ -1,3 +1,4 @@
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
@@ -13,12 +14,29 @@
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/layout_page.h"
+#include "gui/pages/timeline_page.h"
 #include "gui/panels/spec_editor.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;
+
+namespace {
+
+// Plan steps that take so many milliseconds, one after the other.
+std::vector<PlanStepTime> times_of(const std::vector<double>& milliseconds) {
+  std::vector<PlanStepTime> times;
+  int64_t at = 0;
+  for (double ms : milliseconds) {
+    const auto end = at + static_cast<int64_t>(ms * 1e6);
+    times.push_back({at, at, end});
+    at = end;
+  }
+  return times;
+}
+
+}  // namespace
 
 class WindowTest : public QObject {
   Q_OBJECT
@@ -267,11 +285,22 @@ class WindowTest : public QObject {
     StepMessage step;
     step.metrics = {{"loss", 6.931}, {"accuracy", 0.125}};
     step.step_ms = 4321;
-    step.plan_step_ms = {77, 11, 22, 33};
-    for (int rank = 0; rank < 8; ++rank)
-      step.ranks.push_back(
-          {rank, {plan->totals.memory_total + 3 * 1048576, 1000, 5.0 * 1048576, 123456, 654321}, {1, 2, 3}, {4, 5, 6}});
+    TraceMessage trace{TraceChoice::latest, 1, {}};
+    for (int rank = 0; rank < 8; ++rank) {
+      step.ranks.push_back({rank,
+                            plan->totals.memory_total + 3 * 1048576,
+                            1000,
+                            2000,
+                            5.0 * 1048576,
+                            123456,
+                            654321,
+                            {1, 2, 3},
+                            {1, 1, 1},
+                            {4, 5, 6}});
+      trace.ranks.push_back(times_of({77, 11, 22, 33}));
+    }
     run.receive(step);
+    run.receive(trace);
     QCOMPARE(run.state(), RunControl::State::running);
 
     auto* table = window_->findChild<QTableWidget*>("comparison");
@@ -298,6 +327,14 @@ class WindowTest : public QObject {
       measured << collectives->model()->index(row, CollectivesModel::measured_column).data().toString();
     measured.sort();
     QCOMPARE(measured, QStringList({text(seconds_text(0.022)), text(seconds_text(0.077))}));
+
+    auto* timeline = window_->findChild<TimelinePage*>();
+    auto* choice = timeline->findChild<QComboBox*>("timelineStep");
+    window_->show_page("timeline");
+    QVERIFY(!choice->isVisible());  // the latest trace is known, the median not yet
+    trace.choice = TraceChoice::median;
+    run.receive(trace);
+    QVERIFY(choice->isVisible());
 
     // Of another plan nothing measured is shown beside its steps.
     set_axis_size(document(), 0, 2);

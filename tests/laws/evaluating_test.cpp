@@ -105,10 +105,10 @@ class EvaluatingTest : public QObject {
       const ThreadTraining evaluated = train_in_threads(plan, 3);
       QCOMPARE(evaluated.steps.size(), size_t{3});
       const double expected = first_loss(compile(config, DeviceProfile{}));
-      for (const StepReport& step : evaluated.steps) {
+      for (const StepMessage& step : evaluated.steps) {
         QVERIFY(near(value_of(step.metrics, "loss"), expected));
         QCOMPARE(step.metrics, evaluated.steps[0].metrics);
-        for (const RankUse& use : step.ranks) {
+        for (const RankMeasurement& use : step.ranks) {
           QCOMPARE(use.arena_bytes, plan.arena.bytes);
           QCOMPARE(use.wire_bytes, plan.totals.wire_bytes_per_device);
         }

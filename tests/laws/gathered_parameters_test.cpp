@@ -95,7 +95,7 @@ class GatheredParametersTest : public QObject {
     bool stepped = false;
     try {
       train_in_threads(
-          plan, 1, {}, [&](const StepReport&) { stepped = true; }, "/nowhere/parameters");
+          plan, 1, {}, [&](const StepMessage&) { stepped = true; }, "/nowhere/parameters");
       QFAIL("trained");
     } catch (const Failure& failure) {
       QCOMPARE(to_string(failure.errors().front().place), std::string("/nowhere/parameters"));

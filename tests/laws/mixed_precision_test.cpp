@@ -35,7 +35,7 @@ Plan planned(const SystemPreset& preset, const std::string& dtype, std::vector<i
 
 std::vector<double> losses(const ThreadTraining& training) {
   std::vector<double> list;
-  for (const StepReport& step : training.steps) list.push_back(value_of(step.metrics, "loss"));
+  for (const StepMessage& step : training.steps) list.push_back(value_of(step.metrics, "loss"));
   return list;
 }
 

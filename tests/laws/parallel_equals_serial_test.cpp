@@ -97,7 +97,7 @@ class ParallelEqualsSerialTest : public QObject {
     compare_with_serial(training, serial("parallax_decoder", "deterministic=true"), 1e-3);
     int64_t whole = 0;
     for (const ParameterPlan& parameter : plan.parameters) whole += element_count(parameter.shape) * 4;
-    for (const RankUse& rank : training.ranks) {
+    for (const RankMeasurement& rank : training.ranks) {
       QCOMPARE(rank.arena_bytes, plan.arena.bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
       QCOMPARE(rank.parameter_bytes, whole);

@@ -54,7 +54,7 @@ inline void compare_with_prediction(const ThreadTraining& training, const Plan& 
     parameter_bytes += bytes;
     optimizer_bytes += bytes * static_cast<int64_t>(parameter.state_names.size());
   }
-  for (const RankUse& rank : training.ranks) {
+  for (const RankMeasurement& rank : training.ranks) {
     QCOMPARE(rank.arena_bytes, plan.arena.bytes);
     QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
     QCOMPARE(rank.parameter_bytes, parameter_bytes);

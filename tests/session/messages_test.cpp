@@ -39,23 +39,39 @@ class Random {
   }
 
   StepMessage step() {
-    StepMessage step{integer(0, 1 << 30), {}, real(), {}, {}};
+    StepMessage step{integer(0, 1 << 30), {}, real(), {}};
     for (const std::string& name : metric_names()) step.metrics.push_back({name, real()});
     step.ranks = list(8, [&] {
-      return RankMeasurement{static_cast<int>(integer(0, 99)),
-                             {integer(0, INT64_MAX), integer(INT64_MIN, 0), real(), integer(0, 9), integer(0, 9)},
-                             {real(), real(), real()},
-                             {real(), real(), real()}};
+      return RankMeasurement{integer(0, 99),
+                             integer(0, INT64_MAX),
+                             integer(INT64_MIN, 0),
+                             integer(0, 9),
+                             real(),
+                             integer(0, 9),
+                             integer(0, 9),
+                             phases(),
+                             phases(),
+                             phases()};
     });
-    step.plan_step_ms = list(20, [&] { return real(); });
     return step;
+  }
+  PhaseMs phases() { return {real(), real(), real()}; }
+  PlanStepTime time() { return {integer(0, INT64_MAX), integer(0, 99), integer(INT64_MIN, 0)}; }
+  TraceMessage trace() {
+    return {static_cast<TraceChoice>(integer(0, 2)), integer(0, 99),
+            list(3, [&] { return list(9, [&] { return time(); }); })};
+  }
+  StepTimes step_times() {
+    StepTimes times;
+    for (int64_t i = integer(0, 20); i > 0; --i) times.add(std::abs(real()));
+    return times;
   }
   RankStateMessage rank() { return {static_cast<int>(integer(0, 99)), static_cast<RankState>(integer(0, 3)), 77}; }
   LogMessage log() { return {static_cast<int>(integer(-1, 9)), text()}; }
   FailureMessage failure() { return {static_cast<int>(integer(-1, 9)), text(), text(), text()}; }
 
   Message message() {
-    switch (integer(0, 6)) {
+    switch (integer(0, 8)) {
       case 0:
         return HelloMessage{text(), static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1, 8,
                             list(9,
@@ -64,8 +80,13 @@ class Random {
                                  }),
                             metric_names()};
       case 1: {
-        SnapshotMessage snapshot{list(4, [&] { return step(); }), list(4, [&] { return rank(); }),
-                                 list(4, [&] { return log(); }), std::nullopt};
+        SnapshotMessage snapshot{list(4, [&] { return step(); }),
+                                 list(4, [&] { return step(); }),
+                                 step_times(),
+                                 list(4, [&] { return trace(); }),
+                                 list(4, [&] { return rank(); }),
+                                 list(4, [&] { return log(); }),
+                                 std::nullopt};
         if (integer(0, 1)) snapshot.failure = failure();
         return snapshot;
       }
@@ -73,6 +94,8 @@ class Random {
       case 3: return rank();
       case 4: return log();
       case 5: return failure();
+      case 6: return trace();
+      case 7: return StepsMessage{integer(0, 9), integer(9, 99), list(4, [&] { return step(); })};
       default: return FinishedMessage{static_cast<RunEnd>(integer(0, 3)), integer(0, 99)};
     }
   }
@@ -130,7 +153,7 @@ void MessagesTest::a_stream_cut_anywhere_gives_the_same_messages() {
 
 void MessagesTest::numbers_that_json_lacks_arrive_as_nan() {
   for (double loss : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-    const StepMessage sent{3, {{"loss", loss}, {"accuracy", 0.5}}, 1, {}, {}};
+    const StepMessage sent{3, {{"loss", loss}, {"accuracy", 0.5}}, 1, {}};
     auto step = std::get<StepMessage>(parse_message(to_json_line(sent)));
     QVERIFY(std::isnan(value_of(step.metrics, "loss")));
     QCOMPARE(value_of(step.metrics, "accuracy"), 0.5);
@@ -139,7 +162,7 @@ void MessagesTest::numbers_that_json_lacks_arrive_as_nan() {
 
 void MessagesTest::every_metric_is_a_key_of_its_own_beside_those_of_every_step() {
   for (size_t count : {size_t{0}, size_t{1}, size_t{2}, max_metrics}) {
-    StepMessage step{5, {}, 2.5, {{0, {1, 2, 3, 4, 5}, {}, {}}}, {0.5}};
+    StepMessage step{5, {}, 2.5, {{0, 1, 2, 3, 4, 5, 6, {}, {}, {}}}};
     for (size_t i = 0; i < count; ++i) step.metrics.push_back({i == 0 ? "loss" : "m" + std::to_string(i), 0.25 * i});
     const auto json = nlohmann::json::parse(to_json_line(step));
     std::vector<std::string> others;
@@ -149,7 +172,7 @@ void MessagesTest::every_metric_is_a_key_of_its_own_beside_those_of_every_step()
       else QCOMPARE(value.get<double>(), metric->value);
     }
     QCOMPARE(json.size(), others.size() + count);
-    QVERIFY((others == std::vector<std::string>{"message", "metrics", "plan_step_ms", "ranks", "step", "step_ms"}));
+    QVERIFY((others == std::vector<std::string>{"message", "metrics", "ranks", "step", "step_ms"}));
     for (const std::string& key : others) QVERIFY(!check_metric_names(std::vector{key}).empty());
     QVERIFY(std::get<StepMessage>(parse_message(to_json_line(step))) == step);
   }
@@ -205,9 +228,13 @@ void MessagesTest::a_line_without_end_is_refused_and_forgotten() {
 }
 
 void MessagesTest::requests_survive_the_wire_and_others_are_refused() {
-  for (Request request : {Request::stop, Request::kill}) QVERIFY(parse_request(to_json_line(request)) == request);
+  for (const Request& request :
+       {Request::stop, Request::kill, Request::steps(3, 1000), Request::steps(-1, INT64_MIN)}) {
+    QVERIFY(parse_request(to_json_line(request)) == request);
+  }
   QVERIFY(parse_request(R"({"request":"stop"})") == Request::stop);
-  for (const char* line : {"", "stop", "{}", R"({"request":"dance"})", R"({"request":1})"}) {
+  for (const char* line : {"", "stop", "{}", R"({"request":"dance"})", R"({"request":1})", R"({"request":"steps"})",
+                           R"({"request":"steps","from":0,"to":1.5})", R"({"request":"steps","from":"0","to":1})"}) {
     QVERIFY_THROWS_EXCEPTION(Failure, parse_request(line));
   }
 }

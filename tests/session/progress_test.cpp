@@ -3,16 +3,40 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/base/error.h"
+#include "engine/session/host_observer.h"
+
 using namespace shardscope;
 
 namespace {
 
-std::vector<StepMessage> steps_of(const std::vector<Message>& messages) {
-  std::vector<StepMessage> steps;
+template <class Kind>
+std::vector<Kind> all(const std::vector<Message>& messages) {
+  std::vector<Kind> found;
   for (const Message& message : messages) {
-    if (auto* step = std::get_if<StepMessage>(&message)) steps.push_back(*step);
+    if (auto* one = std::get_if<Kind>(&message)) found.push_back(*one);
   }
-  return steps;
+  return found;
+}
+
+StepRecord record_of(int rank, int64_t step, double step_ms = 10) {
+  StepRecord record{step, step_ms, {}, {}};
+  record.measured.rank = rank;
+  return record;
+}
+
+RankReport of_rank(int rank, std::vector<StepRecord> steps) {
+  RankReport report;
+  report.rank = rank;
+  report.steps = std::move(steps);
+  return report;
+}
+
+RankReport traced(int rank, TraceChoice choice, int64_t step, int64_t begin_ns, int64_t length_ns = 100) {
+  RankReport report;
+  report.rank = rank;
+  report.traces = {{choice, {step, {{begin_ns, begin_ns + 1, begin_ns + length_ns}}}}};
+  return report;
 }
 
 }  // namespace
@@ -22,12 +46,12 @@ class ProgressTest : public QObject {
 
  private slots:
   // From the ranks' files to the watcher's line and back.
-  void metrics_arrive_whole_and_under_their_names_however_many_there_are() {
+  void measurements_and_metrics_arrive_whole_and_under_their_names_however_many_there_are() {
     for (size_t count : {size_t{0}, size_t{1}, size_t{2}, max_metrics}) {
       QTemporaryDir directory;
       const std::string path = directory.path().toStdString();
       std::vector<std::string> names;
-      StepRecord record{7, 1.5, {1, 2, 3, 4, 5}, {}};
+      StepRecord record{7, 1.5, {0, 1, 2, 3, 4, 5, 6, {7, 8, 9}, {1, 2, 3}, {4, 5, 6}}, {}};
       std::vector<MetricValue> expected;
       for (size_t i = 0; i < count; ++i) {
         names.push_back("metric " + std::to_string(count - i));
@@ -35,17 +59,91 @@ class ProgressTest : public QObject {
         expected.push_back({names.back(), record.metrics[i]});
       }
       TelemetryWriter first(path, 0, 2), second(path, 1, 2);
-      Progress progress(path, 2, {}, names);
+      HostObserver observer(path, {0, 1});
+      Progress progress(2, 0, names);
       first.add_step(record);
-      QVERIFY(steps_of(progress.poll()).empty());
-      second.add_step(record);
-      const std::vector<StepMessage> steps = steps_of(progress.poll());
+      QVERIFY(all<StepMessage>(progress.take(observer.look())).empty());
+      StepRecord other = record;
+      other.measured.rank = 1;
+      second.add_step(other);
+      const auto steps = all<StepMessage>(progress.take(decode_host_report(encode(observer.look()))));
       QCOMPARE(steps.size(), size_t{1});
       QVERIFY(steps[0].metrics == expected);
-      QCOMPARE(steps[0].ranks.size(), size_t{2});
-      for (const RankMeasurement& rank : steps[0].ranks) QVERIFY(rank.use == record.use);
+      QVERIFY((steps[0].ranks == std::vector<RankMeasurement>{record.measured, other.measured}));
       QVERIFY(std::get<StepMessage>(parse_message(to_json_line(steps[0]))) == steps[0]);
     }
+  }
+
+  void a_step_is_told_once_all_ranks_have_done_it_from_whatever_hosts() {
+    Progress progress(4, 0, {});
+    QVERIFY(all<StepMessage>(
+                progress.take(
+                    {1, false, {of_rank(0, {record_of(0, 0), record_of(0, 1)}), of_rank(1, {record_of(1, 0, 30)})}}))
+                .empty());
+    QCOMPARE(progress.completed_steps(), int64_t{0});
+    const auto steps = all<StepMessage>(progress.take(
+        {2, false, {of_rank(2, {record_of(2, 0), record_of(2, 1)}), of_rank(3, {record_of(3, 0), record_of(3, 1)})}}));
+    QCOMPARE(steps.size(), size_t{1});
+    QCOMPARE(steps[0].step_ms, 30.0);
+    QCOMPARE(steps[0].ranks.size(), size_t{4});
+    QCOMPARE(all<StepMessage>(progress.take({3, false, {of_rank(1, {record_of(1, 1)})}})).size(), size_t{1});
+    QCOMPARE(progress.completed_steps(), int64_t{2});
+  }
+
+  void a_report_that_ranks_of_this_run_cannot_have_made_is_refused() {
+    const std::vector<std::pair<const char*, RankReport>> wrong = {
+        {"no such rank", of_rank(2, {})},
+        {"a step left out", of_rank(0, {record_of(0, 0), record_of(0, 2)})},
+        {"a step twice", of_rank(0, {record_of(0, 1), record_of(0, 1)})},
+        {"of another rank", of_rank(0, {record_of(1, 0)})},
+        {"of another plan", traced(0, TraceChoice::latest, 0, 0)}};
+    for (const auto& [what, report] : wrong) {
+      Progress progress(2, 3, {});
+      try {
+        progress.take({0, false, {report}});
+        QFAIL(what);
+      } catch (const Failure& failure) {
+        QCOMPARE(failure.errors()[0].code, std::string("bad_report"));
+      }
+    }
+    Progress progress(2, 0, {});
+    progress.take({0, false, {of_rank(0, {record_of(0, 4)})}});
+    QVERIFY_THROWS_EXCEPTION(Failure, progress.take({0, false, {of_rank(1, {record_of(1, 5)})}}));
+  }
+
+  void a_trace_is_told_when_all_ranks_have_told_theirs_of_one_step() {
+    Progress progress(3, 1, {});
+    const auto take = [&](std::vector<RankReport> ranks) {
+      return all<TraceMessage>(progress.take({0, false, std::move(ranks)}));
+    };
+    using enum TraceChoice;
+    QVERIFY(take({traced(0, slowest, 4, 1000), traced(1, slowest, 5, 1400)}).empty());
+    QVERIFY(take({traced(2, slowest, 5, 77'000)}).empty());
+    const auto told = take({traced(0, slowest, 5, 1500)});
+    QCOMPARE(told.size(), size_t{1});
+    QCOMPARE(told[0].step, int64_t{5});
+    // Ranks 0 and 1 are of one host, rank 2 of another, whose clock has another zero.
+    QCOMPARE(told[0].ranks[0][0].arrive_ns, int64_t{100});
+    QCOMPARE(told[0].ranks[1][0].arrive_ns, int64_t{0});
+    QCOMPARE(told[0].ranks[2][0].arrive_ns, int64_t{0});
+    QCOMPARE(told[0].ranks[2][0].end_ns, int64_t{100});
+    QVERIFY(take({}).empty());
+  }
+
+  void the_median_trace_is_the_latest_that_came_nearest_to_the_median() {
+    Progress progress(1, 1, {});
+    std::vector<int64_t> told;
+    const std::vector<double> milliseconds = {900, 40, 12, 10, 30, 10, 11, 10, 10};
+    for (size_t i = 0; i < milliseconds.size(); ++i) {
+      RankReport report =
+          traced(0, TraceChoice::latest, static_cast<int64_t>(i), 0, static_cast<int64_t>(milliseconds[i] * 1e6));
+      report.steps = {record_of(0, static_cast<int64_t>(i), milliseconds[i])};
+      for (const TraceMessage& trace : all<TraceMessage>(progress.take({0, false, {report}}))) {
+        if (trace.choice == TraceChoice::median) told.push_back(trace.step);
+      }
+    }
+    QCOMPARE(told.front(), int64_t{0});
+    QCOMPARE(milliseconds[static_cast<size_t>(told.back())], 10.0);
   }
 };
 

@@ -179,19 +179,7 @@ void RunProcessTest::a_good_run_tells_every_step_in_order_and_leaves_nothing() {
     QVERIFY(step.metrics == expected);
     QCOMPARE(step.step_ms, 12.0);
     QCOMPARE(step.ranks.size(), size_t{3});
-    for (int rank = 0; rank < 3; ++rank) {
-      const RankMeasurement& measured = step.ranks[rank];
-      QCOMPARE(measured.rank, rank);
-      const RankUse use = {100 + rank, 200 + rank, 300.0 + rank, FakeRank::parameter_bytes + rank,
-                           FakeRank::optimizer_bytes + rank};
-      QVERIFY(measured.use == use);
-      for (int phase = 0; phase < 3; ++phase) {
-        QCOMPARE(measured.wait_ms[phase], 2.0);
-        QCOMPARE(measured.busy_ms[phase], 1.0 + rank);
-      }
-    }
-    for (double milliseconds : step.plan_step_ms) QCOMPARE(milliseconds, 4.0);
-    QCOMPARE(step.plan_step_ms.size(), plan_steps.size());
+    for (int rank = 0; rank < 3; ++rank) QVERIFY(step.ranks[rank] == FakeRank::measured(rank));
   }
   std::array<RankState, 3> last{};
   for (const RankStateMessage& rank : run.all<RankStateMessage>()) last[rank.rank] = rank.state;
@@ -321,6 +309,7 @@ void RunProcessTest::a_late_watcher_gets_everything_once() {
            HelloMessage{"{\"model\": {}}", FakeRank::plan_hash, 1, plan_steps, metrics}));
   const auto& snapshot = std::get<SnapshotMessage>(received[1]);
   QVERIFY(snapshot.steps.size() >= 21);
+  QVERIFY(snapshot.step_times.median().has_value());
   QCOMPARE(snapshot.ranks.size(), size_t{1});
   std::vector<int64_t> steps;
   for (const StepMessage& step : snapshot.steps) steps.push_back(step.step);

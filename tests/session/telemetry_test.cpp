@@ -19,13 +19,31 @@ namespace {
 
 // Every field follows from the step, so that a mixture of two records shows.
 StepRecord record_of(int64_t step) {
-  StepRecord record{step, step * 2.0, {step * 3, step * 5, step * 7.0, step * 11, step * 13}, {}};
+  StepRecord record{step, step * 2.0, {}, {}};
+  record.measured = {1,         step * 3,  step * 5,      step * 17, step * 7.0,
+                     step * 11, step * 13, {step * 19.0}, {},        {step * 23.0}};
   for (size_t i = 0; i < max_metrics; ++i) record.metrics[i] = static_cast<double>(step) / static_cast<double>(i + 2);
   return record;
 }
 
-StepEvent event_of(int64_t number) {
-  return {number % 1000, number, number * 3, number * 3 + 1, number * 3 + 2, number * 11};
+PlanStepTime time_of(int64_t step, int plan_step) {
+  const int64_t begin = step * 1000 + plan_step;
+  return {begin * 3, begin * 5, begin * 7};
+}
+
+constexpr int plan_steps = 100;
+
+void do_step(TelemetryWriter& writer, int64_t step) {
+  writer.begin_training_step(step);
+  for (int i = 0; i < plan_steps; ++i) writer.end_plan_step(i, time_of(step, i));
+}
+
+bool is_whole(const RankTrace& trace) {
+  if (std::ssize(trace.times) != plan_steps) return false;
+  for (int i = 0; i < plan_steps; ++i) {
+    if (trace.times[i] != time_of(trace.step, i)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -38,8 +56,10 @@ class TelemetryTest : public QObject {
   void a_reader_finds_no_file_or_a_complete_one();
   void a_file_that_is_not_telemetry_is_refused();
   void records_come_once_and_in_order_however_polls_fall();
-  void an_overrun_ring_gives_the_latest_records_and_counts_the_lost_ones();
-  void a_record_is_never_torn_while_the_writer_runs();
+  void no_step_is_lost_however_late_the_reader_comes();
+  void a_rank_that_waits_for_its_reader_says_so_and_its_heart_beats();
+  void a_trace_that_is_kept_comes_once_and_the_last_one_kept();
+  void a_trace_is_never_torn_while_the_writer_runs();
   void what_a_killed_process_wrote_stays_readable();
   void the_first_failure_stays();
   void a_stop_request_reaches_the_other_mapping();
@@ -59,7 +79,7 @@ void TelemetryTest::what_the_writer_stores_is_what_the_reader_gets() {
   QCOMPARE(status.plan_step, -1);
 
   int64_t before = monotonic_ns();
-  writer.set_plan_hash(0xfedcba9876543210u);
+  writer.set_plan(0xfedcba9876543210u, 20);
   writer.set_state(RankState::running);
   writer.begin_training_step(4);
   writer.begin_plan_step(17);
@@ -109,61 +129,113 @@ void TelemetryTest::records_come_once_and_in_order_however_polls_fall() {
   TelemetryWriter writer(directory.path().toStdString(), 0, 1);
   auto reader = TelemetryReader::open(directory.path().toStdString(), 0);
   std::vector<StepRecord> steps;
-  std::vector<StepEvent> events;
+  const auto take = [&](size_t most) {
+    const std::vector<StepRecord> taken = reader->take_steps(most);
+    QVERIFY(taken.size() <= most);
+    steps.insert(steps.end(), taken.begin(), taken.end());
+  };
   uint32_t random = 1;
-  for (int64_t i = 0; i < 50000; ++i) {
-    writer.add_event(event_of(i));
-    if (i % 50 == 0) writer.add_step(record_of(i / 50));
+  for (int64_t i = 0; i < 20000; ++i) {
+    writer.add_step(record_of(i));
     random = random * 1664525 + 1013904223;
-    if (random >> 22 != 0 && i % 9000 != 0) continue;
-    for (const StepRecord& step : reader->take_steps()) steps.push_back(step);
-    for (const StepEvent& event : reader->take_events()) events.push_back(event);
+    if (random >> 22 == 0 || i % 1000 == 0) take(random % 5000);
   }
-  for (const StepRecord& step : reader->take_steps()) steps.push_back(step);
-  for (const StepEvent& event : reader->take_events()) events.push_back(event);
-  QCOMPARE(reader->lost(), int64_t{0});
-  QCOMPARE(steps.size(), size_t{1000});
-  QCOMPARE(events.size(), size_t{50000});
+  take(TelemetryWriter::step_capacity);
+  QCOMPARE(steps.size(), size_t{20000});
   for (size_t i = 0; i < steps.size(); ++i) QVERIFY(steps[i] == record_of(static_cast<int64_t>(i)));
-  for (size_t i = 0; i < events.size(); ++i) QVERIFY(events[i] == event_of(static_cast<int64_t>(i)));
-}
-
-void TelemetryTest::an_overrun_ring_gives_the_latest_records_and_counts_the_lost_ones() {
-  QTemporaryDir directory;
-  TelemetryWriter writer(directory.path().toStdString(), 0, 1);
-  auto reader = TelemetryReader::open(directory.path().toStdString(), 0);
-  const int64_t added = 5000;
-  for (int64_t i = 0; i < added; ++i) writer.add_step(record_of(i));
-  std::vector<StepRecord> steps = reader->take_steps();
-  QCOMPARE(steps.size(), size_t{1024});
-  QCOMPARE(reader->lost(), added - 1024);
-  for (size_t i = 0; i < steps.size(); ++i) QVERIFY(steps[i] == record_of(added - 1024 + static_cast<int64_t>(i)));
   QVERIFY(reader->take_steps().empty());
 }
 
-void TelemetryTest::a_record_is_never_torn_while_the_writer_runs() {
+void TelemetryTest::no_step_is_lost_however_late_the_reader_comes() {
   QTemporaryDir directory;
-  std::string path = directory.path().toStdString();
+  const std::string path = directory.path().toStdString();
+  const int64_t added = 3 * TelemetryWriter::step_capacity;
   TelemetryWriter writer(path, 0, 1);
-  const int64_t added = 400000;
   std::thread writing([&] {
-    for (int64_t i = 0; i < added; ++i) writer.add_event(event_of(i));
+    for (int64_t i = 0; i < added; ++i) writer.add_step(record_of(i));
   });
   auto reader = TelemetryReader::open(path, 0);
-  int64_t seen = 0, last = -1;
-  bool whole = true, ordered = true;
-  while (last + 1 < added) {
-    for (const StepEvent& event : reader->take_events()) {
-      whole = whole && event == event_of(event.training_step);
-      ordered = ordered && event.training_step > last;
-      last = event.training_step;
-      ++seen;
-    }
+  QVERIFY(QTest::qWaitFor([&] { return reader->status().held_ns != 0; }, 60000));
+  int64_t next = 0;
+  bool whole = true;
+  while (next < added) {
+    for (const StepRecord& record : reader->take_steps(500)) whole = whole && record == record_of(next++);
   }
   writing.join();
   QVERIFY(whole);
-  QVERIFY(ordered);
-  QCOMPARE(seen + reader->lost(), added);
+  QCOMPARE(next, added);
+  QCOMPARE(reader->status().held_ns, int64_t{0});
+}
+
+void TelemetryTest::a_rank_that_waits_for_its_reader_says_so_and_its_heart_beats() {
+  QTemporaryDir directory;
+  const std::string path = directory.path().toStdString();
+  TelemetryWriter writer(path, 0, 1);
+  auto reader = TelemetryReader::open(path, 0);
+  const int64_t before = monotonic_ns();
+  for (int64_t i = 0; i < TelemetryWriter::step_capacity; ++i) writer.add_step(record_of(i));
+  QCOMPARE(reader->status().held_ns, int64_t{0});
+  std::thread writing([&] { writer.add_step(record_of(TelemetryWriter::step_capacity)); });
+  QVERIFY(QTest::qWaitFor([&] { return reader->status().held_ns > before; }, 60000));
+  const uint64_t heartbeat = reader->status().heartbeat;
+  QVERIFY(QTest::qWaitFor([&] { return reader->status().heartbeat > heartbeat; }, 60000));
+  QCOMPARE(reader->take_steps(1).size(), size_t{1});
+  writing.join();
+  QCOMPARE(reader->status().held_ns, int64_t{0});
+}
+
+void TelemetryTest::a_trace_that_is_kept_comes_once_and_the_last_one_kept() {
+  QTemporaryDir directory;
+  const std::string path = directory.path().toStdString();
+  TelemetryWriter writer(path, 0, 1);
+  auto reader = TelemetryReader::open(path, 0);
+  QVERIFY(!reader->take_trace(TraceChoice::latest));
+  writer.set_plan(1, plan_steps);
+  do_step(writer, 0);
+  QVERIFY(!reader->take_trace(TraceChoice::latest));
+  for (int64_t step = 1; step < 50; ++step) {
+    do_step(writer, step);
+    if (step % 3 == 0) writer.keep_trace(TraceChoice::latest);
+    if (step % 9 == 0) writer.keep_trace(TraceChoice::slowest);
+    if (step % 5 != 0) continue;
+    const auto latest = reader->take_trace(TraceChoice::latest);
+    QVERIFY(latest && is_whole(*latest));
+    QCOMPARE(latest->step, step / 3 * 3);
+    QVERIFY(!reader->take_trace(TraceChoice::latest));
+  }
+  const auto slowest = reader->take_trace(TraceChoice::slowest);
+  QVERIFY(slowest && is_whole(*slowest));
+  QCOMPARE(slowest->step, int64_t{45});
+}
+
+void TelemetryTest::a_trace_is_never_torn_while_the_writer_runs() {
+  QTemporaryDir directory;
+  const std::string path = directory.path().toStdString();
+  TelemetryWriter writer(path, 0, 1);
+  writer.set_plan(1, plan_steps);
+  auto reader = TelemetryReader::open(path, 0);
+  std::atomic<bool> done = false;
+  std::thread writing([&] {
+    for (int64_t step = 0; step < 20000; ++step) {
+      do_step(writer, step);
+      writer.keep_trace(step % 2 ? TraceChoice::latest : TraceChoice::slowest);
+    }
+    done = true;
+  });
+  bool whole = true, ordered = true;
+  int64_t last = -1;
+  while (!done) {
+    if (const auto slowest = reader->take_trace(TraceChoice::slowest)) whole = whole && is_whole(*slowest);
+    const auto latest = reader->take_trace(TraceChoice::latest);
+    if (!latest) continue;
+    whole = whole && is_whole(*latest);
+    ordered = ordered && latest->step > last;
+    last = latest->step;
+  }
+  writing.join();
+  QVERIFY(whole && ordered);
+  const auto latest = reader->take_trace(TraceChoice::latest);
+  QCOMPARE(latest ? latest->step : last, int64_t{19999});
 }
 
 void TelemetryTest::what_a_killed_process_wrote_stays_readable() {

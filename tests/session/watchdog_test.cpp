@@ -3,17 +3,22 @@
 #include <QtTest>
 #include <random>
 
+#include "engine/base/error.h"
+
 using namespace shardscope;
 
 namespace {
 
 constexpr int64_t second = 1'000'000'000;
 
-// A run of four ranks whose facts a test sets one by one.
+// A run of four ranks whose facts a test sets one by one. Their hearts beat, unless they are stuck.
 struct Scene {
-  std::vector<RankObservation> ranks;
+  std::vector<RankSight> ranks;
+  std::vector<bool> stuck = std::vector<bool>(4);
   ExitReport report;
-  Watchdog watchdog{7, {{"embed", Phase::forward}, {"adam", Phase::update}}};
+  char starter = 'S';
+  int64_t out_of_memory_kills = 0;
+  Watchdog watchdog{7, {{"embed", Phase::forward}, {"adam", Phase::update}}, {}, {300 << 20, 1000 << 20}};
 
   Scene() {
     for (int i = 0; i < 4; ++i) {
@@ -23,11 +28,39 @@ struct Scene {
       status.plan_hash = 7;
       status.training_step = 5;
       status.plan_step = 1;
-      ranks.push_back({status, 'S'});
+      RankSight sight;
+      sight.status = status;
+      sight.process = {100 + i, 1};
+      sight.process_state = 'S';
+      ranks.push_back(sight);
     }
   }
   std::optional<FailureMessage> look(int64_t now, std::optional<int> wait_status = {}) {
-    return watchdog.look({now, ranks, &report, wait_status});
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i].status && !stuck[i]) ++ranks[i].status->heartbeat;
+    }
+    return watchdog.look({now, ranks, &report, wait_status, starter, out_of_memory_kills});
+  }
+  // As it is before the ranks have telemetry.
+  void begin(std::vector<RankPhase> phases) {
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      ranks[i].status.reset();
+      ranks[i].entry.phase = phases[i];
+      ranks[i].process = phases[i] == RankPhase::launching ? ProcessId{} : ranks[i].process;
+      ranks[i].entry.process = ranks[i].process;
+    }
+  }
+  // The time at which a failure is told, looked for in tenths of a second.
+  std::pair<double, FailureMessage> wait(double most_seconds) {
+    for (int64_t tenth = 0; static_cast<double>(tenth) < most_seconds * 10; ++tenth) {
+      if (auto failure = look(tenth * second / 10)) return {static_cast<double>(tenth) / 10, *failure};
+    }
+    return {-1, {}};
+  }
+  void say(int rank, int64_t at, const std::string& text, bool by_peer) {
+    ranks[rank].entry.failed_ns = at;
+    ranks[rank].entry.error = text;
+    ranks[rank].entry.by_peer = by_peer;
   }
   void fail(int rank, int64_t at, const std::string& text) {
     ranks[rank].status->state = RankState::failed;
@@ -35,8 +68,8 @@ struct Scene {
     ranks[rank].status->error_text = text;
   }
   void end_all(RankState state) {
-    for (RankObservation& rank : ranks) {
-      rank.process = 0;
+    for (RankSight& rank : ranks) {
+      rank.process_state = 0;
       rank.status->state = state;
     }
   }
@@ -60,6 +93,18 @@ class WatchdogTest : public QObject {
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
   void a_failure_is_told_once();
+  void a_debugger_is_told_of_once_and_waited_for();
+  void a_process_that_cannot_be_seen_is_not_dead();
+  void a_stopped_mpirun_is_named();
+  void a_ranks_own_error_outranks_what_follows_from_it();
+  void complaints_of_peers_are_outranked_by_a_death();
+  void lack_of_memory_is_told_from_a_kill();
+  void the_rank_that_others_wait_for_is_named_in_every_phase_data();
+  void the_rank_that_others_wait_for_is_named_in_every_phase();
+  void while_training_the_rank_furthest_behind_is_named();
+  void waiting_for_others_is_never_too_long();
+  void a_heartbeat_may_take_as_long_as_the_steps_do();
+  void a_deadline_that_is_asked_for_counts();
   void exit_reports_are_read_from_mpiruns_output();
   void tags_are_taken_off_lines();
 };
@@ -68,11 +113,11 @@ void WatchdogTest::a_healthy_run_is_never_failed() {
   std::mt19937 random(1);
   Scene scene;
   for (int64_t tick = 0; tick < 1000; ++tick) {
-    for (RankObservation& rank : scene.ranks) rank.process = "RSD"[random() % 3];
+    for (RankSight& rank : scene.ranks) rank.process_state = "RSD"[random() % 3];
     QVERIFY(!scene.look(tick * second));
   }
   scene.ranks[2].status->state = RankState::finished;
-  scene.ranks[2].process = 0;
+  scene.ranks[2].process_state = 0;
   QVERIFY(!scene.look(2000 * second));
   scene.end_all(RankState::finished);
   QVERIFY(!scene.look(2001 * second));
@@ -82,28 +127,29 @@ void WatchdogTest::a_healthy_run_is_never_failed() {
 void WatchdogTest::a_pause_shorter_than_the_limit_is_forgiven() {
   Scene scene;
   for (int64_t tenth = 0; tenth < 1000; ++tenth) {
-    scene.ranks[1].process = tenth % 20 == 0 ? 'S' : 'T';
+    scene.ranks[1].process_state = tenth % 20 == 0 ? 'S' : 'T';
     QVERIFY(!scene.look(tenth * second / 10));
   }
 }
 
 void WatchdogTest::a_stopped_rank_is_named_whatever_the_others_do() {
-  for (char letter : {'T', 't'}) {
+  for (char letter : {'T', frozen_process}) {
     Scene scene;
-    scene.ranks[3].process = letter;
+    scene.ranks[3].process_state = letter;
     scene.fail(0, 1, "peer 3 does not answer");
     QVERIFY(!scene.look(0));
     auto failure = scene.look(2 * second + 1);
     QVERIFY(failure);
     QCOMPARE(failure->rank, 3);
-    QCOMPARE(failure->signal, std::string("SIGSTOP"));
+    QCOMPARE(failure->signal, std::string(letter == 'T' ? "SIGSTOP" : ""));
     QCOMPARE(failure->last_op, std::string("adam"));
+    QVERIFY(scene.watchdog.lost_a_rank());
   }
 }
 
 void WatchdogTest::mpiruns_word_about_a_signal_outranks_complaining_peers() {
   Scene scene;
-  scene.ranks[2].process = 0;
+  scene.ranks[2].process_state = 0;
   scene.fail(0, 100, "peer 2 is gone");
   scene.fail(1, 90, "peer 2 is gone");
   QVERIFY(!scene.look(0));
@@ -117,7 +163,7 @@ void WatchdogTest::mpiruns_word_about_a_signal_outranks_complaining_peers() {
 
 void WatchdogTest::exit_codes_above_128_are_signals() {
   Scene scene;
-  scene.ranks[1].process = 0;
+  scene.ranks[1].process_state = 0;
   scene.report = {1, std::nullopt, 128 + 11};
   auto failure = scene.look(0);
   QVERIFY(failure);
@@ -151,9 +197,9 @@ void WatchdogTest::a_failed_rank_is_named_once() {
 
 void WatchdogTest::a_vanished_rank_is_named_without_mpiruns_word() {
   Scene scene;
-  scene.ranks[2].process = 'Z';
+  scene.ranks[2].process_state = 'Z';
   QVERIFY(!scene.look(0));
-  scene.ranks[0].process = 0;
+  scene.ranks[0].process_state = 0;
   QVERIFY(!scene.look(second));
   auto failure = scene.look(4 * second);
   QVERIFY(failure);
@@ -164,7 +210,7 @@ void WatchdogTest::a_vanished_rank_is_named_without_mpiruns_word() {
 void WatchdogTest::an_end_before_all_have_finished_is_a_failure() {
   for (int wait_status : {exited(0), exited(1), exited(137), 9}) {
     Scene scene;
-    for (RankObservation& rank : scene.ranks) rank = {};
+    for (RankSight& rank : scene.ranks) rank = {};
     auto failure = scene.look(0, wait_status);
     QVERIFY(failure);
     QCOMPARE(failure->rank, -1);
@@ -179,6 +225,158 @@ void WatchdogTest::a_failure_is_told_once() {
   scene.report = {2, 9, std::nullopt};
   QVERIFY(scene.look(0));
   for (int64_t tick = 1; tick < 100; ++tick) QVERIFY(!scene.look(tick * second, exited(137)));
+}
+
+void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
+  Scene scene;
+  scene.stuck = {true, true, true, true};
+  scene.ranks[2].process_state = 't';
+  QCOMPARE(scene.wait(500).first, -1.0);
+  const std::vector<std::string> notices = scene.watchdog.take_notices();
+  QCOMPARE(notices.size(), size_t{1});
+  QVERIFY(notices[0].find("a debugger holds rank 2 (process 102)") != std::string::npos);
+  scene.ranks[2].process_state = 'S';
+  QVERIFY(!scene.look(501 * second));
+  QVERIFY(!scene.look(519 * second));
+  QVERIFY(scene.look(522 * second));
+}
+
+void WatchdogTest::a_process_that_cannot_be_seen_is_not_dead() {
+  Scene scene;
+  for (RankSight& rank : scene.ranks) rank.process_state = '?';
+  scene.starter = '?';
+  QCOMPARE(scene.wait(500).first, -1.0);
+}
+
+void WatchdogTest::a_stopped_mpirun_is_named() {
+  Scene scene;
+  scene.starter = 'T';
+  const auto [seconds, failure] = scene.wait(500);
+  QCOMPARE(failure.message, std::string("mpirun has been stopped (SIGSTOP)"));
+  QCOMPARE(failure.rank, -1);
+  QVERIFY(seconds < 3);
+}
+
+void WatchdogTest::a_ranks_own_error_outranks_what_follows_from_it() {
+  Scene scene;
+  scene.say(0, 50, "rank 3 has ended in the middle of the run", true);
+  scene.say(3, 60, "DIR/rank_3.telemetry: cannot reserve space for: No space left on device", false);
+  scene.ranks[3].process_state = 0;
+  scene.ranks[1].process_state = 0;
+  scene.report = {1, 9, std::nullopt};
+  auto failure = scene.look(0);
+  QVERIFY(failure);
+  QCOMPARE(failure->message,
+           std::string("rank 3 failed: DIR/rank_3.telemetry: cannot reserve space for: No space left on device"));
+  QVERIFY(!scene.watchdog.lost_a_rank());
+}
+
+void WatchdogTest::complaints_of_peers_are_outranked_by_a_death() {
+  Scene scene;
+  scene.say(0, 50, "rank 2 has ended in the middle of the run", true);
+  scene.ranks[2].process_state = 0;
+  const auto [seconds, failure] = scene.wait(10);
+  QCOMPARE(failure.message, std::string("rank 2 died in training step 5, at 'adam'"));
+  QVERIFY(scene.watchdog.lost_a_rank());
+}
+
+void WatchdogTest::lack_of_memory_is_told_from_a_kill() {
+  for (int64_t kills : {0, 1}) {
+    Scene scene;
+    scene.ranks[2].process_state = 0;
+    scene.report = {2, 9, std::nullopt};
+    scene.out_of_memory_kills = kills;
+    auto failure = scene.look(0);
+    QVERIFY(failure);
+    QCOMPARE(failure->signal, std::string("SIGKILL"));
+    QCOMPARE(failure->message,
+             std::string(kills ? "rank 2 was killed by the kernel for lack of memory (SIGKILL) in training step 5, at "
+                                 "'adam'; the plan wants 300 MiB a rank, 1200 MiB for all, and 1000 MiB can be used"
+                               : "rank 2 was killed by SIGKILL in training step 5, at 'adam'"));
+  }
+}
+
+void WatchdogTest::the_rank_that_others_wait_for_is_named_in_every_phase_data() {
+  QTest::addColumn<int>("phase");
+  QTest::addColumn<QString>("text");
+  const std::pair<RankPhase, const char*> cases[] = {
+      {RankPhase::launching, "rank 2 has not been started by mpirun for 60 s"},
+      {RankPhase::starting, "rank 2 has been starting for 30 s"},
+      {RankPhase::connecting, "rank 2 has been connecting to the other ranks (MPI_Init) for 60 s"},
+      {RankPhase::planning, "rank 2 has been planning for 60 s"},
+      {RankPhase::agreeing, "rank 2 has been comparing its plan with the other ranks' for 60 s"},
+      {RankPhase::allocating, "rank 2 has been allocating its memory for 60 s"},
+      {RankPhase::initialising, "rank 2 has been making its parameters for 60 s"}};
+  for (const auto& [phase, text] : cases) QTest::newRow(name(phase).data()) << static_cast<int>(phase) << text;
+}
+
+void WatchdogTest::the_rank_that_others_wait_for_is_named_in_every_phase() {
+  QFETCH(int, phase);
+  QFETCH(QString, text);
+  const auto late = static_cast<RankPhase>(phase), next = static_cast<RankPhase>(phase + 1);
+  Scene scene;
+  scene.begin({next, next, late, next});
+  const auto [seconds, failure] = scene.wait(200);
+  const QString message = QString::fromStdString(failure.message);
+  QCOMPARE(failure.rank, 2);
+  QVERIFY2(message.startsWith(text), qPrintable(message));
+  QVERIFY2(message.contains("ranks 0, 1 and 3 wait for it"), qPrintable(message));
+  QVERIFY2(message.endsWith(QString("(--deadline %1=SECONDS)").arg(name(late).data())), qPrintable(message));
+  QVERIFY(scene.watchdog.lost_a_rank());
+}
+
+void WatchdogTest::while_training_the_rank_furthest_behind_is_named() {
+  Scene scene;
+  scene.stuck = {true, true, true, true};
+  scene.ranks[1].status->plan_step = 0;
+  scene.ranks[3].status->training_step = 6;
+  scene.ranks[1].process_state = 'D';
+  const auto [seconds, failure] = scene.wait(200);
+  QCOMPARE(failure.message,
+           std::string("rank 1 has made no progress for 20 s in training step 5, at 'embed'; its process waits in the "
+                       "kernel and cannot be interrupted (state D); ranks 0, 2 and 3 wait for it (--deadline "
+                       "training=SECONDS)"));
+  Scene same_place;
+  same_place.stuck = {true, true, true, true};
+  same_place.ranks[2].process_state = 'R';
+  QCOMPARE(same_place.wait(200).second.rank, 2);
+}
+
+void WatchdogTest::waiting_for_others_is_never_too_long() {
+  Scene scene;
+  scene.stuck = {true, true, false, true};
+  scene.ranks[2].status->training_step = 4;
+  QCOMPARE(scene.wait(500).first, -1.0);
+}
+
+void WatchdogTest::a_heartbeat_may_take_as_long_as_the_steps_do() {
+  WatchdogLimits limits;
+  limits.longest_step_ns = 10 * second;
+  Scene predicted;
+  predicted.stuck = {true, true, true, true};
+  Watchdog patient(7, {}, limits);
+  QVERIFY(!patient.look({0, predicted.ranks, &predicted.report, {}}));
+  QVERIFY(!patient.look({199 * second, predicted.ranks, &predicted.report, {}}));
+  QVERIFY(patient.look({201 * second, predicted.ranks, &predicted.report, {}}));
+
+  Scene measured;
+  QVERIFY(!measured.look(0));
+  QVERIFY(!measured.look(15 * second));
+  measured.stuck = {true, true, true, true};
+  QVERIFY(!measured.look(16 * second));
+  QVERIFY(!measured.look(89 * second));
+  QVERIFY(measured.look(91 * second));
+}
+
+void WatchdogTest::a_deadline_that_is_asked_for_counts() {
+  WatchdogLimits limits;
+  for (const std::string& name : deadline_names()) set_deadline(limits, name + "=2.5");
+  for (int64_t limit : limits.phase_ns) QCOMPARE(limit, 5 * second / 2);
+  QCOMPARE(limits.stopped_ns, 5 * second / 2);
+  for (const char* wrong : {"", "training", "training=", "training=0", "training=-1", "training=1e99", "training=nan",
+                            "training=2s", "trainign=2"}) {
+    QVERIFY_THROWS_EXCEPTION(Failure, set_deadline(limits, wrong));
+  }
 }
 
 void WatchdogTest::exit_reports_are_read_from_mpiruns_output() {

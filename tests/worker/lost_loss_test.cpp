@@ -50,7 +50,7 @@ class LostLossTest : public QObject {
       std::vector<Error> errors;
       int64_t steps = 0;
       try {
-        train_in_threads(plan, 50, {}, [&](const StepReport&) { ++steps; });
+        train_in_threads(plan, 50, {}, [&](const StepMessage&) { ++steps; });
       } catch (const Failure& failure) {
         errors = failure.errors();
       }

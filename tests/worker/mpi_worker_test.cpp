@@ -48,9 +48,9 @@ int run_rank_of(const std::string& directory, int argc, char** argv) {
     if (scenario == "other_plan" && rank == 2) config.seed = 1;
     return config;
   };
-  options.on_step = [&](const StepReport& report) {
-    if (scenario == "failing" && report.record.step == 1) throw std::runtime_error("the disk is full");
-    if (scenario == "endless" && report.record.step == 2) std::ofstream(directory + "/running") << "yes";
+  options.on_step = [&](const StepMessage& step) {
+    if (scenario == "failing" && step.step == 1) throw std::runtime_error("the disk is full");
+    if (scenario == "endless" && step.step == 2) std::ofstream(directory + "/running") << "yes";
   };
   return run_rank(argc, argv, options);
 }
@@ -113,20 +113,31 @@ class MpiWorkerTest : public QObject {
       const std::vector<StepRecord> steps = reader.take_steps();
       QCOMPARE(steps.size(), size_t{4});
       for (size_t step = 0; step < 4; ++step) {
-        QVERIFY(steps[step].metrics == threads.steps[step].record.metrics);
-        QCOMPARE(steps[step].use.arena_bytes, plan.arena.bytes);
-        QCOMPARE(steps[step].use.parameter_bytes, threads.ranks[rank].parameter_bytes);
-        QCOMPARE(steps[step].use.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
-        QVERIFY(std::abs(steps[step].use.wire_bytes - plan.totals.wire_bytes_per_device) < 1);
+        QVERIFY(with_names(metric_names(plan.metrics), steps[step].metrics) == threads.steps[step].metrics);
+        const RankMeasurement& measured = steps[step].measured;
+        QCOMPARE(measured.rank, int64_t{rank});
+        QCOMPARE(measured.arena_bytes, plan.arena.bytes);
+        QCOMPARE(measured.parameter_bytes, threads.ranks[rank].parameter_bytes);
+        QCOMPARE(measured.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
+        QVERIFY(std::abs(measured.wire_bytes - plan.totals.wire_bytes_per_device) < 1);
+        QVERIFY(measured.outside_bytes > (1 << 20) && measured.outside_bytes < (int64_t{1} << 30));
+        double milliseconds = 0;
+        for (size_t phase = 0; phase < 3; ++phase) {
+          QVERIFY(measured.cpu_ms[phase] > 0 && measured.cpu_ms[phase] <= measured.busy_ms[phase]);
+          milliseconds += measured.busy_ms[phase] + measured.wait_ms[phase];
+        }
+        QVERIFY(milliseconds <= steps[step].step_ms);
       }
-      const std::vector<StepEvent> events = reader.take_events();
-      QCOMPARE(events.size(), 4 * size_t(plan.steps().size()));
-      for (size_t i = 0; i < events.size(); ++i) {
-        const StepEvent& event = events[i];
-        QCOMPARE(size_t(event.plan_step), i % size_t(plan.steps().size()));
-        QCOMPARE(size_t(event.training_step), i / size_t(plan.steps().size()));
-        QVERIFY(event.arrive_ns <= event.start_ns && event.start_ns <= event.end_ns);
-        if (!is_collective(plan.steps()[event.plan_step].kind)) QCOMPARE(event.bytes, int64_t{0});
+      for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest}) {
+        const std::optional<RankTrace> trace = reader.take_trace(choice);
+        QVERIFY(trace);
+        if (choice == TraceChoice::latest) QCOMPARE(trace->step, int64_t{3});
+        QCOMPARE(trace->times.size(), size_t(plan.steps().size()));
+        int64_t last = 0;
+        for (const PlanStepTime& time : trace->times) {
+          QVERIFY(last <= time.arrive_ns && time.arrive_ns <= time.start_ns && time.start_ns <= time.end_ns);
+          last = time.end_ns;
+        }
       }
     }
   }

@@ -165,11 +165,12 @@ class WorkerTest : public QObject {
     const ThreadTraining result = train_in_threads(plan, 5);
     QCOMPARE(result.steps.size(), size_t{5});
     for (int64_t step = 0; step < 5; ++step) {
-      const StepReport& report = result.steps[step];
-      QCOMPARE(report.record.step, step);
-      QCOMPARE(report.record.use.wire_bytes, gathered_wire_bytes);
+      const StepMessage& report = result.steps[step];
+      QCOMPARE(report.step, step);
       QCOMPARE(report.ranks.size(), size_t{4});
-      for (const RankUse& use : report.ranks) {
+      for (int64_t rank = 0; rank < 4; ++rank) {
+        const RankMeasurement& use = report.ranks[rank];
+        QCOMPARE(use.rank, rank);
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);
         QCOMPARE(use.arena_bytes, plan.arena.bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
@@ -209,6 +210,19 @@ class WorkerTest : public QObject {
     }
   }
 
+  // What is stored is measured where it lies, and known to no plan.
+  void stored_bytes_are_those_that_were_written_whatever_was_planned() {
+    Plan plan = gathering_plan();
+    plan.program.tasks[1].steps.pop_back();  // the follower is never made
+    plan.program.sequences[1] = make_sequence(Purpose::initialise, {{1}}, plan.program.tasks);
+    plan.arena.workspace.tasks[1].pop_back();
+    const ThreadTraining result = train_in_threads(plan, 1);
+    for (const RankMeasurement& use : result.ranks) {
+      QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
+      QCOMPARE(use.optimizer_bytes, int64_t{0});
+    }
+  }
+
   void a_write_past_the_plans_arena_is_measured() {
     Plan plan = gathering_plan();
     const int64_t used = plan.arena.bytes;
@@ -219,8 +233,8 @@ class WorkerTest : public QObject {
   void a_stop_ends_all_ranks_after_the_same_step() {
     for (int64_t last : {0, 3}) {
       std::stop_source stop;
-      const auto stop_at_last = [&](const StepReport& report) {
-        if (report.record.step == last) stop.request_stop();
+      const auto stop_at_last = [&](const StepMessage& report) {
+        if (report.step == last) stop.request_stop();
       };
       const ThreadTraining result = train_in_threads(gathering_plan(), 1000, stop.get_token(), stop_at_last);
       QCOMPARE(static_cast<int64_t>(result.steps.size()), last + 2);  // the request is seen at the end of the next step

@@ -23,6 +23,21 @@ PredictedTimeline predict(const Plan& plan) {
   return timeline;
 }
 
+std::optional<MeasuredTimeline> measured_timeline(const Plan& plan, std::span<const PlanStepTime> times) {
+  if (times.empty() || static_cast<int>(times.size()) != plan.steps().size()) return std::nullopt;
+  const auto seconds = [&](int64_t ns) { return static_cast<double>(ns - times.front().arrive_ns) * 1e-9; };
+  MeasuredTimeline timeline;
+  int position = 0;
+  for (const Step& step : plan.steps()) {
+    const auto& [arrive, start, end] = times[position];
+    if (start > arrive) timeline.waiting.add(seconds(arrive), seconds(start), position);
+    (is_collective(step.kind) ? timeline.collectives : timeline.compute).add(seconds(start), seconds(end), position);
+    ++position;
+  }
+  timeline.seconds = seconds(times.back().end_ns);
+  return timeline;
+}
+
 std::vector<TimelineBar> visible_bars(std::span<const TimelineSlice> slices, double begin, double end, double pixels,
                                       double least) {
   std::vector<TimelineBar> bars;

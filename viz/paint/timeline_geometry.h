@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/plan/plan.h"
+#include "engine/session/step_record.h"
 
 namespace shardscope {
 
@@ -36,6 +38,17 @@ struct PredictedTimeline {
   double seconds = 0;
 };
 PredictedTimeline predict(const Plan& plan);
+
+// A training step as one rank did it: each plan step when it was really done, from the rank's coming to the first. The
+// time that a collective waited for peers lies on a lane of its own.
+struct MeasuredTimeline {
+  TimelineLane compute;
+  TimelineLane collectives;
+  TimelineLane waiting;
+  double seconds = 0;
+};
+// `times` by position; nothing where they are of another plan.
+std::optional<MeasuredTimeline> measured_timeline(const Plan& plan, std::span<const PlanStepTime> times);
 
 // What is drawn of a lane: one slice, or several neighbours folded into one bar because they are too narrow to tell
 // apart.

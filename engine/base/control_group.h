@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+// Linux control groups, of both versions: what limits, kills or freezes processes from outside. Nothing here throws;
+// what cannot be read is not known.
+namespace shardscope {
+
+// The folder of the group that a process ("self", or its number) is in for one controller ("memory"), then those above
+// it, as far as they can be seen from here. Empty where not known.
+struct ControlGroup {
+  std::vector<std::string> folders;
+  bool unified = false;  // version 2
+};
+ControlGroup control_group(const std::string& process, const std::string& controller);
+// Of version 2, whichever controllers it has.
+ControlGroup unified_control_group(const std::string& process);
+
+// The least of the limits on the memory of this process's group and of those above; nothing without a limit.
+std::optional<int64_t> memory_limit_bytes();
+
+// The memory that the ranks of this host can have together: the machine's, or that limit where it is less. 0: unknown.
+int64_t usable_memory_bytes();
+
+// How many processes the kernel has killed for lack of memory in this process's group (version 2: and in those below).
+// To be compared with an earlier count; 0 where not known.
+int64_t out_of_memory_kills();
+
+// True when the group of a process, or one above it, is frozen or on its way there.
+bool is_frozen(int pid);
+
+// Thaws the groups of version 1 in which some of `processes`, and nobody else, are frozen: unlike those of version 2
+// they cannot be killed otherwise.
+void thaw_alone(const std::set<int>& processes);
+
+}  // namespace shardscope

@@ -1,0 +1,86 @@
+#include "engine/session/deadlines.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t second = 1'000'000'000;
+constexpr double most_seconds = 1e8;
+
+// What the slowest disks and memories in use do, in bytes a second.
+constexpr double reserve_rate = 50e6, initialise_rate = 20e6, write_rate = 5e6;
+constexpr double planning_factor = 10;
+
+int64_t nanoseconds(double seconds) { return static_cast<int64_t>(std::min(seconds, most_seconds) * 1e9); }
+
+int64_t& phase_limit(WatchdogLimits& limits, RankPhase phase) { return limits.phase_ns[static_cast<size_t>(phase)]; }
+
+int64_t* find_limit(WatchdogLimits& limits, const std::string& name) {
+  if (const auto phase = rank_phase(name)) return &phase_limit(limits, *phase);
+  if (name == "stopped") return &limits.stopped_ns;
+  if (name == "ending") return &limits.shutdown_ns;
+  if (name == "stopping") return &limits.stopping_ns;
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const std::string& message, const std::string& hint) {
+  throw Failure(Error{"bad_argument", message, at_argument("--deadline"), hint});
+}
+
+}  // namespace
+
+WatchdogLimits::WatchdogLimits() {
+  phase_ns.fill(60 * second);
+  phase_limit(*this, RankPhase::starting) = 30 * second;
+  phase_limit(*this, RankPhase::training) = 20 * second;
+}
+
+WatchdogLimits deadlines_of(const Plan& plan) {
+  WatchdogLimits limits;
+  const int ranks = plan.mesh.device_count();
+  const double crowding = std::max(1.0, ranks / std::max(1.0, plan.profile.cores));
+  const auto bytes = static_cast<double>(plan.totals.memory_total) * ranks;
+  const auto add = [&](RankPhase phase, double seconds) { phase_limit(limits, phase) += nanoseconds(seconds); };
+  add(RankPhase::launching, ranks);
+  add(RankPhase::starting, crowding);
+  add(RankPhase::connecting, ranks);
+  add(RankPhase::planning, planning_factor * crowding * plan.planning_milliseconds * 1e-3);
+  add(RankPhase::allocating, bytes / reserve_rate);
+  add(RankPhase::initialising, bytes / initialise_rate);
+  add(RankPhase::finishing, bytes / write_rate);
+  for (int position = 0; position < plan.steps().size(); ++position) {
+    limits.longest_step_ns = std::max(limits.longest_step_ns, nanoseconds(plan.seconds(position)));
+  }
+  return limits;
+}
+
+std::vector<std::string> deadline_names() {
+  std::vector<std::string> names;
+  for (std::string_view phase : rank_phase_names()) names.emplace_back(phase);
+  names.insert(names.end(), {"stopped", "ending", "stopping"});
+  return names;
+}
+
+void set_deadline(WatchdogLimits& limits, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos) refuse(fmt::format("'{}' is not NAME=SECONDS", assignment), "training=60");
+  const std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
+  int64_t* limit = find_limit(limits, name);
+  if (!limit) refuse(fmt::format("there is no deadline '{}'", name), name_hint(name, deadline_names()));
+  double seconds = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (problem != std::errc{} || end != text.data() + text.size() || !(seconds > 0 && seconds <= most_seconds)) {
+    refuse(fmt::format("'{}' is not a number of seconds above 0", text), name + "=60");
+  }
+  *limit = nanoseconds(seconds);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/plan/plan.h"
+#include "engine/session/rank_phase.h"
+
+namespace shardscope {
+
+// How long each thing may take before the run has failed. A phase's deadline counts while no rank is behind it, so a
+// rank is never blamed for waiting. While training it is the time without a heartbeat (a plan step begun).
+struct WatchdogLimits {
+  std::array<int64_t, rank_phase_count> phase_ns;
+  int64_t longest_step_ns = 0;          // predicted, of the plan's steps
+  int64_t stopped_ns = 2'000'000'000;   // a rank, or mpirun, is stopped or frozen
+  int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone
+  int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
+  int64_t stopping_ns = 5'000'000'000;  // between the first interrupt and the end by force
+
+  // What a heartbeat may take beyond its deadline, in the longest steps that were predicted and measured.
+  static constexpr int64_t predicted_steps = 20, measured_steps = 5;
+
+  WatchdogLimits();
+};
+
+// Scaled with the plan's size, its time to plan, and the ranks that share this host.
+WatchdogLimits deadlines_of(const Plan& plan);
+
+// The names that set_deadline() knows: the phases, "stopped", "ending" and "stopping".
+std::vector<std::string> deadline_names();
+// "training=60", in seconds, above 0. Throws Failure (bad_argument).
+void set_deadline(WatchdogLimits& limits, const std::string& assignment);
+
+}  // namespace shardscope

@@ -1,0 +1,95 @@
+#include "engine/session/host_observer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/base/control_group.h"
+
+namespace shardscope {
+
+namespace {
+
+using Presence = ProcessSight::Presence;
+
+// A rank that was gone when it was first looked for is none of those that may have its number later.
+ProcessId identify(int32_t pid, const ProcessSight& sight) {
+  if (sight.presence == Presence::there) return sight.info.id;
+  return {pid, sight.presence == Presence::gone ? std::numeric_limits<uint64_t>::max() : 0};
+}
+
+char state_of(const ProcessId& process, const ProcessSight& sight) {
+  if (sight.presence == Presence::unknown) return '?';
+  return sight.presence == Presence::there && sight.info.id == process ? sight.info.state : 0;
+}
+
+}  // namespace
+
+HostObserver::HostObserver(std::string session_directory, std::vector<int> ranks)
+    : session_directory_(std::move(session_directory)) {
+  for (int rank : ranks) ranks_.push_back({rank, {}, {}});
+}
+
+void HostObserver::note_process(int rank, const ProcessId& process) {
+  const auto found = std::ranges::find(ranks_, rank, &Rank::rank);
+  if (found != ranks_.end() && found->process.pid == 0) found->process = process;
+}
+
+HostReport HostObserver::look() {
+  HostReport report;
+  report.now_ns = monotonic_ns();
+  const bool with_traces = report.now_ns - traces_looked_ns_ >= trace_interval_ns;
+  if (with_traces) traces_looked_ns_ = report.now_ns;
+  const bool with_groups = report.now_ns - groups_looked_ns_ >= frozen_interval_ns;
+  if (with_groups) groups_looked_ns_ = report.now_ns;
+  for (Rank& rank : ranks_) report.ranks.push_back(look_at(rank, with_traces, with_groups));
+  report.more =
+      std::ranges::any_of(report.ranks, [](const RankReport& rank) { return rank.steps.size() == steps_a_look; });
+  return report;
+}
+
+// A frozen process is in state D or S, as one that waits; its group is looked at when it has been still for a while.
+void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_groups) {
+  const int32_t pid = sight.entry.process.pid ? sight.entry.process.pid : sight.status ? sight.status->pid : 0;
+  if (pid != 0 && (rank.process.pid != pid || rank.process.start_time == 0)) {
+    rank.process = sight.entry.process.start_time ? sight.entry.process : identify(pid, look_at_process(pid));
+  }
+  if (rank.process.pid == 0) return;
+  sight.process = rank.process;
+  sight.process_state = state_of(rank.process, look_at_process(rank.process.pid));
+  const bool waits = sight.process_state == 'D' || sight.process_state == 'S';
+  const bool is_still = !sight.status || monotonic_ns() - sight.status->heartbeat_ns > frozen_interval_ns;
+  if (!waits || !is_still) rank.frozen = false;
+  else if (with_groups) rank.frozen = is_frozen(rank.process.pid);
+  if (rank.frozen) sight.process_state = frozen_process;
+}
+
+RankReport HostObserver::look_at(Rank& rank, bool with_traces, bool with_groups) {
+  RankReport report;
+  report.rank = rank.rank;
+  if (!board_) board_ = RankBoard::open(session_directory_);
+  if (board_) report.sight.entry = board_->read(rank.rank);
+  if (!rank.telemetry) rank.telemetry = TelemetryReader::open(session_directory_, rank.rank);
+
+  // Status first: a rank seen finished has written all its steps and traces.
+  if (rank.telemetry) report.sight.status = rank.telemetry->status();
+  look_at_process_of(rank, report.sight, with_groups);
+  if (!rank.telemetry) return report;
+  const RankStatus& status = *report.sight.status;
+  report.steps = rank.telemetry->take_steps(steps_a_look);
+  const bool is_over = status.state == RankState::finished || status.state == RankState::failed;
+  if (!with_traces && !is_over) return report;
+  for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest}) {
+    if (auto trace = rank.telemetry->take_trace(choice)) report.traces.emplace_back(choice, std::move(*trace));
+  }
+  return report;
+}
+
+std::vector<ProcessId> HostObserver::processes() const {
+  std::vector<ProcessId> found;
+  for (const Rank& rank : ranks_) {
+    if (rank.process.pid != 0) found.push_back(rank.process);
+  }
+  return found;
+}
+
+}  // namespace shardscope

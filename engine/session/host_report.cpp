@@ -1,0 +1,121 @@
+#include "engine/session/host_report.h"
+
+#include "engine/session/byte_stream.h"
+
+namespace shardscope {
+
+namespace {
+
+// RankStatus without its text.
+template <class Status, class F>
+void for_each_number(Status& status, F&& f) {
+  f(status.rank), f(status.world_size), f(status.pid), f(status.state), f(status.heartbeat), f(status.heartbeat_ns);
+  f(status.training_step), f(status.plan_step), f(status.plan_hash), f(status.held_ns), f(status.failed_ns);
+}
+
+void put(ByteWriter& bytes, const RankEntry& entry) {
+  bytes.put(entry.process.pid);
+  bytes.put(entry.process.start_time);
+  bytes.put(entry.phase);
+  bytes.put(entry.failed_ns);
+  bytes.put(static_cast<uint8_t>(entry.by_peer));
+  bytes.put_text(entry.error);
+}
+
+void put(ByteWriter& bytes, const RankSight& sight) {
+  put(bytes, sight.entry);
+  bytes.put(static_cast<uint8_t>(sight.status.has_value()));
+  if (sight.status) {
+    for_each_number(*sight.status, [&](const auto& value) { bytes.put(value); });
+    bytes.put_text(sight.status->error_text);
+  }
+  bytes.put(sight.process.pid);
+  bytes.put(sight.process.start_time);
+  bytes.put(sight.process_state);
+}
+
+bool get_bool(ByteReader& bytes) {
+  const auto value = bytes.get<uint8_t>();
+  if (value > 1) bytes.fail("expected 0 or 1");
+  return value == 1;
+}
+
+RankEntry get_entry(ByteReader& bytes) {
+  RankEntry entry;
+  entry.process.pid = bytes.get<int32_t>();
+  entry.process.start_time = bytes.get<uint64_t>();
+  entry.phase = bytes.get<RankPhase>();
+  if (entry.phase > RankPhase::finishing) bytes.fail("unknown phase of a rank");
+  entry.failed_ns = bytes.get<int64_t>();
+  entry.by_peer = get_bool(bytes);
+  entry.error = bytes.get_text();
+  return entry;
+}
+
+RankSight get_sight(ByteReader& bytes) {
+  RankSight sight;
+  sight.entry = get_entry(bytes);
+  if (get_bool(bytes)) {
+    RankStatus status;
+    for_each_number(status, [&](auto& value) { value = bytes.get<std::remove_cvref_t<decltype(value)>>(); });
+    if (status.state > RankState::failed) bytes.fail("unknown state of a rank");
+    status.error_text = bytes.get_text();
+    sight.status = std::move(status);
+  }
+  sight.process.pid = bytes.get<int32_t>();
+  sight.process.start_time = bytes.get<uint64_t>();
+  sight.process_state = bytes.get<char>();
+  return sight;
+}
+
+void put(ByteWriter& bytes, const RankReport& rank) {
+  bytes.put(rank.rank);
+  put(bytes, rank.sight);
+  bytes.put_list(rank.steps);
+  bytes.put(static_cast<uint64_t>(rank.traces.size()));
+  for (const auto& [choice, trace] : rank.traces) {
+    bytes.put(choice);
+    bytes.put(trace.step);
+    bytes.put_list(trace.times);
+  }
+}
+
+RankReport get_rank(ByteReader& bytes) {
+  RankReport rank;
+  rank.rank = bytes.get<int>();
+  if (rank.rank < 0) bytes.fail("a rank is negative");
+  rank.sight = get_sight(bytes);
+  rank.steps = bytes.get_list<StepRecord>();
+  for (size_t count = bytes.get_count(sizeof(uint64_t)); count > 0; --count) {
+    const auto choice = bytes.get<TraceChoice>();
+    if (choice > TraceChoice::slowest) bytes.fail("unknown choice of a trace");
+    RankTrace trace;
+    trace.step = bytes.get<int64_t>();
+    trace.times = bytes.get_list<PlanStepTime>();
+    rank.traces.emplace_back(choice, std::move(trace));
+  }
+  return rank;
+}
+
+}  // namespace
+
+std::string encode(const HostReport& report) {
+  ByteWriter bytes;
+  bytes.put(report.now_ns);
+  bytes.put(static_cast<uint8_t>(report.more));
+  bytes.put(static_cast<uint64_t>(report.ranks.size()));
+  for (const RankReport& rank : report.ranks) put(bytes, rank);
+  return bytes.take();
+}
+
+HostReport decode_host_report(std::string_view text) {
+  ByteReader bytes(text, "bad_report");
+  HostReport report;
+  report.now_ns = bytes.get<int64_t>();
+  report.more = get_bool(bytes);
+  for (size_t count = bytes.get_count(sizeof(int)); count > 0; --count) report.ranks.push_back(get_rank(bytes));
+  bytes.expect_end();
+  return report;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/process.h"
+#include "engine/session/rank_entry.h"
+#include "engine/session/telemetry.h"
+
+namespace shardscope {
+
+// In the place of a state letter: its control group is frozen.
+inline constexpr char frozen_process = 'F';
+
+// What is seen of one rank at one moment, on its host.
+struct RankSight {
+  RankEntry entry;                   // what it says of itself, from the beginning of its main
+  std::optional<RankStatus> status;  // nothing before the rank has made its telemetry
+  ProcessId process;                 // pid 0 before it is known
+  // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be
+  // told.
+  char process_state = 0;
+  bool operator==(const RankSight&) const = default;
+};
+
+// A rank's sight, and what it has measured since the last report.
+struct RankReport {
+  int rank = 0;
+  RankSight sight;
+  std::vector<StepRecord> steps;                          // oldest first, without gaps from report to report
+  std::vector<std::pair<TraceChoice, RankTrace>> traces;  // latest, slowest: those that are new
+  bool operator==(const RankReport&) const = default;
+};
+
+// What is seen of the ranks of one host at one moment: a plain value, small enough to send many times a second.
+struct HostReport {
+  int64_t now_ns = 0;  // of the host's CLOCK_MONOTONIC, as all times of its ranks; so now_ns - heartbeat_ns is an age
+  bool more = false;   // there were more steps than a report takes: look again at once
+  std::vector<RankReport> ranks;
+  bool operator==(const HostReport&) const = default;
+};
+
+// As bytes, for a host that starts ranks and one that watches them; of the same build, so no version.
+std::string encode(const HostReport& report);
+// Throws Failure (bad_report), whose place is the byte at which it is wrong.
+HostReport decode_host_report(std::string_view bytes);
+
+}  // namespace shardscope

@@ -1,0 +1,70 @@
+#include "engine/session/preflight.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/session/telemetry.h"
+
+namespace shardscope {
+
+namespace {
+
+// mpirun holds some pipes and a connection for each rank, and each rank connections to its peers.
+constexpr rlim_t open_files = 64, open_files_per_rank = 8;
+constexpr int64_t mpi_bytes = 1 << 20, mpi_bytes_per_rank = 64 << 10;
+
+std::optional<Error> lacks_open_files(int ranks) {
+  const rlim_t wanted = open_files + open_files_per_rank * static_cast<rlim_t>(ranks);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return std::nullopt;
+  if (limit.rlim_max < wanted) {
+    return Error{"host_limits",
+                 fmt::format("{} open files are allowed, {} ranks need {}", limit.rlim_max, ranks, wanted), "",
+                 fmt::format("ulimit -n {}", wanted)};
+  }
+  limit.rlim_cur = wanted;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return std::nullopt;
+}
+
+std::optional<Error> lacks_file_size(int64_t bytes) {
+  rlimit limit{};
+  const bool fits = ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+                    limit.rlim_cur >= static_cast<rlim_t>(bytes);
+  if (fits) return std::nullopt;
+  return Error{
+      "host_limits",
+      fmt::format("files of {} KiB are allowed, a rank needs one of {} KiB", limit.rlim_cur >> 10, bytes >> 10), "",
+      "ulimit -f unlimited"};
+}
+
+std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
+  struct statvfs room {};
+  if (::statvfs(directory.c_str(), &room) != 0) return std::nullopt;
+  const auto free = static_cast<int64_t>(room.f_bavail) * static_cast<int64_t>(room.f_frsize);
+  if (free >= bytes) return std::nullopt;
+  return Error{"host_limits",
+               fmt::format("{} KiB are free for the session's files, {} KiB are needed", free >> 10, bytes >> 10),
+               in_file(directory), "set TMPDIR to a place with more room"};
+}
+
+}  // namespace
+
+void check_host_limits(const HostNeeds& needs) {
+  const int64_t telemetry = TelemetryWriter::file_bytes();
+  std::vector<Error> errors;
+  for (const std::optional<Error>& error :
+       {lacks_open_files(needs.ranks), lacks_file_size(std::max(needs.rank_file_bytes, telemetry)),
+        lacks_room(needs.directory, mpi_bytes + needs.ranks * (telemetry + mpi_bytes_per_rank))}) {
+    if (error) errors.push_back(*error);
+  }
+  if (!errors.empty()) throw Failure(std::move(errors));
+}
+
+}  // namespace shardscope

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace shardscope {
+
+// What a run will need of this host, besides time and memory.
+struct HostNeeds {
+  std::string directory;  // in which the session keeps its files
+  int ranks = 1;
+  int64_t rank_file_bytes = 0;  // the largest file that a rank makes: its arena, where ranks share theirs
+};
+
+// Throws Failure (host_limits) with all limits of this process that the run would break: open files (the soft limit is
+// raised as far as it may be), the size of a file, room for the session's files. Found out later, each would only show
+// as a rank that hangs or dies.
+void check_host_limits(const HostNeeds& needs);
+
+}  // namespace shardscope

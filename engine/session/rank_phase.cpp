@@ -1,0 +1,26 @@
+#include "engine/session/rank_phase.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shardscope {
+
+namespace {
+
+constexpr std::array<std::string_view, rank_phase_count> names = {"launching",    "starting", "connecting",
+                                                                  "planning",     "agreeing", "allocating",
+                                                                  "initialising", "training", "finishing"};
+
+}  // namespace
+
+std::string_view name(RankPhase phase) { return names[static_cast<size_t>(phase)]; }
+
+std::optional<RankPhase> rank_phase(std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<RankPhase>(found - names.begin());
+}
+
+std::vector<std::string_view> rank_phase_names() { return {names.begin(), names.end()}; }
+
+}  // namespace shardscope

@@ -1,0 +1,62 @@
+#include "engine/session/rank_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace shardscope {
+
+bool has_ended(const RankSight& rank) {
+  return rank.process.pid != 0 && (rank.process_state == 0 || rank.process_state == 'Z' || rank.process_state == 'X');
+}
+
+bool has_finished(const RankSight& rank) { return rank.status && rank.status->state == RankState::finished; }
+
+bool has_failed(const RankSight& rank) {
+  return rank.entry.failed_ns != 0 || (rank.status && rank.status->state == RankState::failed);
+}
+
+bool is_halted(char process_state) { return process_state == 'T' || process_state == frozen_process; }
+
+RankPhase phase_of(const RankSight& rank) {
+  RankPhase known = rank.entry.phase;
+  if (rank.status) known = std::max(known, RankPhase::planning);
+  if (rank.status && rank.status->state == RankState::running) known = std::max(known, RankPhase::training);
+  return has_finished(rank) ? RankPhase::finishing : known;
+}
+
+std::string own_words(int rank, const RankSight& sight) {
+  const bool on_board = sight.entry.failed_ns != 0;
+  const std::string text = on_board ? sight.entry.error : sight.status ? sight.status->error_text : "";
+  const std::string speaker = fmt::format("rank {}", rank);
+  for (const char* end : {": ", ", "}) {
+    if (text.starts_with(speaker + end)) return text.substr(speaker.size() + 2);
+  }
+  return text;
+}
+
+std::string current_op(const RankSight& rank, std::span<const PlanStepName> plan_steps) {
+  if (!rank.status || rank.status->plan_step < 0) return "";
+  const auto index = static_cast<size_t>(rank.status->plan_step);
+  return index < plan_steps.size() ? plan_steps[index].name : fmt::format("plan step {}", index);
+}
+
+std::string place_of(const RankSight& rank, std::span<const PlanStepName> plan_steps) {
+  if (has_finished(rank)) return " after the end of training";
+  const RankPhase phase = phase_of(rank);
+  if (phase == RankPhase::launching) return " before it could start";
+  if (phase != RankPhase::training) return fmt::format(" while {}", name(phase));
+  if (!rank.status || rank.status->training_step < 0) return " before the first training step";
+  const std::string op = current_op(rank, plan_steps);
+  return fmt::format(" in training step {}", rank.status->training_step) +
+         (op.empty() ? "" : fmt::format(", at '{}'", op));
+}
+
+std::string list_ranks(std::span<const int> ranks) {
+  constexpr size_t listed = 8;
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  if (ranks.size() > listed)
+    return fmt::format("{} ranks ({} ...)", ranks.size(), fmt::join(ranks.first(listed), ", "));
+  return fmt::format("ranks {} and {}", fmt::join(ranks.first(ranks.size() - 1), ", "), ranks.back());
+}
+
+}  // namespace shardscope

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/session/host_report.h"
+#include "engine/session/messages.h"
+
+// How failures speak of ranks.
+namespace shardscope {
+
+bool has_ended(const RankSight& rank);  // its process was seen, and is no more
+bool has_finished(const RankSight& rank);
+bool has_failed(const RankSight& rank);  // and has said so itself
+bool is_halted(char process_state);      // stopped or frozen; a rank that a debugger holds is not
+// Where it is, as far as anything is known of it.
+RankPhase phase_of(const RankSight& rank);
+
+// What a failed rank said ("rank 3: ...", "rank 3, all_gather: ..."), without its name.
+std::string own_words(int rank, const RankSight& sight);
+// The plan step that it is in; empty before the first.
+std::string current_op(const RankSight& rank, std::span<const PlanStepName> plan_steps);
+// " while planning", " in training step 5, at 'adam'", " after the end of training".
+std::string place_of(const RankSight& rank, std::span<const PlanStepName> plan_steps);
+// "rank 3", "ranks 0, 1 and 2", "4 ranks (0, 1, 2 ...)".
+std::string list_ranks(std::span<const int> ranks);
+
+}  // namespace shardscope

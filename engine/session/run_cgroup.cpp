@@ -1,0 +1,68 @@
+#include "engine/session/run_cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+
+#include "engine/base/control_group.h"
+#include "engine/base/process.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr const char* prefix = "shardscope-run-";
+
+void kill_all(const std::string& folder) {
+  const int file = ::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(file, "1", 1);
+  ::close(file);
+}
+
+// Named after its owner: prefix, number, start time, count.
+void remove_abandoned(const std::string& parent) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, error)) {
+    const std::string name = entry.path().filename();
+    int pid = 0;
+    unsigned long long start_time = 0;
+    const bool is_ours = name.starts_with(prefix) &&
+                         std::sscanf(name.c_str() + std::string(prefix).size(), "%9d-%19llu", &pid, &start_time) == 2;
+    if (!is_ours || is_alive({pid, start_time})) continue;
+    kill_all(entry.path());
+    ::rmdir(entry.path().c_str());
+  }
+}
+
+}  // namespace
+
+RunCgroup::RunCgroup() {
+  const ControlGroup own = unified_control_group("self");
+  if (own.folders.empty()) return;
+  remove_abandoned(own.folders[0]);
+  static std::atomic<int> count = 0;
+  const ProcessId self = this_process();
+  const std::string folder = own.folders[0] + "/" + prefix + std::to_string(self.pid) + "-" +
+                             std::to_string(self.start_time) + "-" + std::to_string(count.fetch_add(1));
+  if (::mkdir(folder.c_str(), 0755) != 0) return;
+  const bool usable = ::access((folder + "/cgroup.kill").c_str(), W_OK) == 0 &&
+                      ::access((folder + "/cgroup.procs").c_str(), W_OK) == 0 &&
+                      ::access((own.folders[0] + "/cgroup.procs").c_str(), W_OK) == 0;
+  if (usable) folder_ = folder;
+  else ::rmdir(folder.c_str());
+}
+
+RunCgroup::~RunCgroup() {
+  if (!folder_.empty()) ::rmdir(folder_.c_str());
+}
+
+void RunCgroup::kill() const {
+  if (!folder_.empty()) kill_all(folder_);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,283 @@
+#include <unistd.h>
+
+#include <QtTest>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "engine/session/processes.h"
+#include "engine/session/run_process.h"
+#include "tests/session/faulty_rank.h"
+
+// Faults that ranks, started by the test, do to themselves, in every phase; the launcher stands in for mpirun.
+
+using namespace shardscope;
+
+namespace {
+
+constexpr int64_t second = 1'000'000'000;
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+RunOptions options_with(const char* fault, RankPhase phase) {
+  ::setenv("FAULT", fault, 1);
+  ::setenv("FAULT_PHASE", name(phase).data(), 1);
+  RunOptions options;
+  options.config_json = "{}";
+  options.plan_hash = FaultyRank::plan_hash;
+  options.ranks = 3;
+  options.steps = 3;
+  options.plan_steps = {{"embed", Phase::forward}, {"embed_gradient", Phase::backward}, {"adam", Phase::update}};
+  options.metrics = {"loss"};
+  options.command = [](const std::string& session) {
+    return std::vector<std::string>{own_program(), "launch", session, "3"};
+  };
+  options.limits.stopped_ns = second / 2;
+  options.limits.shutdown_ns = second / 2;
+  options.exit_grace_ns = 2 * second;
+  return options;
+}
+
+struct Faulted {
+  RunOutcome outcome;
+  std::vector<std::string> notices;
+  std::vector<RestartMessage> restarts;
+  std::vector<int64_t> steps;
+  bool left = false;  // a process, or the session's directory
+
+  QString message() const { return QString::fromStdString(outcome.failure ? outcome.failure->message : ""); }
+};
+
+bool is_left(const std::string& session) {
+  for (const ProcessInfo& one : all_processes()) {
+    std::ifstream file("/proc/" + std::to_string(one.id.pid) + "/cmdline");
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    if (line.find(session) != std::string::npos && is_alive(one.id)) return true;
+  }
+  return std::filesystem::exists(session);
+}
+
+Faulted run_with(RunOptions options) {
+  Faulted faulted;
+  std::string session;
+  {
+    RunProcess run(std::move(options));
+    session = run.session_directory();
+    faulted.outcome = run.run([&](const Message& message) {
+      if (auto* log = std::get_if<LogMessage>(&message); log && log->rank == LogMessage::supervisor)
+        faulted.notices.push_back(log->text);
+      if (auto* restart = std::get_if<RestartMessage>(&message)) faulted.restarts.push_back(*restart);
+      if (auto* step = std::get_if<StepMessage>(&message)) faulted.steps.push_back(step->step);
+    });
+  }
+  faulted.left = is_left(session);
+  return faulted;
+}
+
+const std::vector<RankPhase> phases = {RankPhase::launching,    RankPhase::starting, RankPhase::connecting,
+                                       RankPhase::planning,     RankPhase::agreeing, RankPhase::allocating,
+                                       RankPhase::initialising, RankPhase::training, RankPhase::finishing};
+
+// What is said of where a rank was.
+QString place(RankPhase phase) {
+  if (phase == RankPhase::launching) return "before it could start";
+  if (phase == RankPhase::training) return "in training step 2, at 'embed_gradient'";
+  return QString("while %1").arg(name(phase).data());
+}
+
+void all_phases() {
+  QTest::addColumn<int>("phase");
+  for (RankPhase phase : phases) QTest::newRow(name(phase).data()) << static_cast<int>(phase);
+}
+
+}  // namespace
+
+class FaultsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void without_a_fault_the_run_is_well();
+  void a_stopped_rank_is_named_with_its_phase_data() { all_phases(); }
+  void a_stopped_rank_is_named_with_its_phase();
+  void a_rank_that_sleeps_is_named_by_the_deadline_of_its_phase_data() { all_phases(); }
+  void a_rank_that_sleeps_is_named_by_the_deadline_of_its_phase();
+  void a_killed_rank_is_named_with_its_phase_data() { all_phases(); }
+  void a_killed_rank_is_named_with_its_phase();
+  void a_rank_that_exits_is_named_with_its_code_data() { all_phases(); }
+  void a_rank_that_exits_is_named_with_its_code();
+  void a_ranks_own_error_is_told_in_its_words_data();
+  void a_ranks_own_error_is_told_in_its_words();
+  void a_launcher_that_starts_nothing_is_named();
+  void a_stopped_launcher_is_named();
+  void a_frozen_rank_is_named_and_ended_data();
+  void a_frozen_rank_is_named_and_ended();
+  void a_debugger_is_announced_and_waited_for();
+  void lack_of_memory_is_said();
+  void children_that_left_the_group_are_ended_too();
+  void a_lost_rank_is_started_again_when_asked_for();
+  void restarts_end();
+  void errors_that_would_come_again_are_not_tried_again();
+};
+
+void FaultsTest::without_a_fault_the_run_is_well() {
+  const Faulted run = run_with(options_with("", RankPhase::launching));
+  QVERIFY2(run.outcome.end == RunEnd::finished, qPrintable(run.message()));
+  QVERIFY((run.steps == std::vector<int64_t>{0, 1, 2}));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_stopped_rank_is_named_with_its_phase() {
+  QFETCH(int, phase);
+  const auto where = static_cast<RankPhase>(phase);
+  const Faulted run = run_with(options_with("stop", where));
+  QCOMPARE(run.message(), QString("rank 2 has been stopped (SIGSTOP) %1").arg(place(where)));
+  QCOMPARE(run.outcome.failure->signal, std::string("SIGSTOP"));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_rank_that_sleeps_is_named_by_the_deadline_of_its_phase() {
+  QFETCH(int, phase);
+  const auto where = static_cast<RankPhase>(phase);
+  RunOptions options = options_with("sleep", where);
+  options.limits.phase_ns[static_cast<size_t>(phase)] = second;
+  const Faulted run = run_with(options);
+  QVERIFY2(run.message().startsWith("rank 2 has "), qPrintable(run.message()));
+  QVERIFY2(run.message().contains(" for 1 s"), qPrintable(run.message()));
+  QVERIFY2(run.message().endsWith(QString("(--deadline %1=SECONDS)").arg(name(where).data())),
+           qPrintable(run.message()));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_killed_rank_is_named_with_its_phase() {
+  QFETCH(int, phase);
+  const auto where = static_cast<RankPhase>(phase);
+  const Faulted run = run_with(options_with("kill", where));
+  QCOMPARE(run.message(), QString("rank 2 was killed by SIGKILL %1").arg(place(where)));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_rank_that_exits_is_named_with_its_code() {
+  QFETCH(int, phase);
+  const auto where = static_cast<RankPhase>(phase);
+  const Faulted run = run_with(options_with("exit", where));
+  QCOMPARE(run.message(), QString("rank 2 exited with code 3 %1").arg(place(where)));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_ranks_own_error_is_told_in_its_words_data() {
+  QTest::addColumn<int>("phase");
+  for (size_t i = 1; i < phases.size(); ++i) QTest::newRow(name(phases[i]).data()) << static_cast<int>(phases[i]);
+}
+
+void FaultsTest::a_ranks_own_error_is_told_in_its_words() {
+  QFETCH(int, phase);
+  const Faulted run = run_with(options_with("error", static_cast<RankPhase>(phase)));
+  QCOMPARE(run.message(), QString("rank 2 failed: the disk: cannot write: No space left on device"));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_launcher_that_starts_nothing_is_named() {
+  RunOptions options = options_with("", RankPhase::launching);
+  options.command = [](const std::string&) { return std::vector<std::string>{"sleep", "1000"}; };
+  options.limits.phase_ns[0] = second / 2;
+  const Faulted run = run_with(options);
+  QVERIFY2(run.message().startsWith("rank 0 has not been started by mpirun for 0.5 s"), qPrintable(run.message()));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_stopped_launcher_is_named() {
+  RunOptions options = options_with("", RankPhase::launching);
+  options.command = [](const std::string& session) {
+    return std::vector<std::string>{"sh", "-c", "kill -STOP $$; : " + session};
+  };
+  const Faulted run = run_with(options);
+  QCOMPARE(run.message(), QString("mpirun has been stopped (SIGSTOP)"));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_frozen_rank_is_named_and_ended_data() {
+  QTest::addColumn<QString>("fault");
+  QTest::addColumn<QString>("controller");
+  QTest::newRow("version 1") << "frozen 1"
+                             << "freezer";
+  QTest::newRow("version 2") << "frozen 2"
+                             << "";
+}
+
+void FaultsTest::a_frozen_rank_is_named_and_ended() {
+  QFETCH(QString, fault);
+  QFETCH(QString, controller);
+  const TestGroup group(controller.toStdString());
+  if (group.folder().empty()) QSKIP("no control group of this kind may be made here");
+  ::setenv("FAULT_GROUP", group.folder().c_str(), 1);
+  const Faulted run = run_with(options_with(fault.toUtf8(), RankPhase::training));
+  QCOMPARE(run.message(), QString("rank 2 has been frozen by its control group %1").arg(place(RankPhase::training)));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_debugger_is_announced_and_waited_for() {
+  const Faulted run = run_with(options_with("debugger", RankPhase::training));
+  if (run.outcome.end == RunEnd::finished && run.notices.empty()) QSKIP("processes may not be debugged here");
+  QVERIFY2(run.outcome.end == RunEnd::finished, qPrintable(run.message()));
+  QCOMPARE(run.notices.size(), size_t{1});
+  QVERIFY(run.notices[0].starts_with("a debugger holds rank 2 (process "));
+}
+
+void FaultsTest::lack_of_memory_is_said() {
+  const TestGroup group("memory");
+  if (group.folder().empty()) QSKIP("no control group with a memory limit may be made here");
+  std::ofstream(group.folder() + "/memory.limit_in_bytes") << (32 << 20);
+  ::setenv("FAULT_GROUP", group.folder().c_str(), 1);
+  const Faulted run = run_with(options_with("memory", RankPhase::training));
+  QVERIFY2(run.message().startsWith("rank 2 was killed by the kernel for lack of memory (SIGKILL) in training step 2"),
+           qPrintable(run.message()));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::children_that_left_the_group_are_ended_too() {
+  for (const char* ending : {"leave a child", "leave a child"}) {
+    const Faulted run = run_with(options_with(ending, RankPhase::training));
+    QVERIFY(run.outcome.end == RunEnd::finished);
+    QVERIFY(!run.left);
+  }
+}
+
+void FaultsTest::a_lost_rank_is_started_again_when_asked_for() {
+  RunOptions options = options_with("kill once", RankPhase::training);
+  options.max_restarts = 2;
+  const Faulted run = run_with(options);
+  QVERIFY2(run.outcome.end == RunEnd::finished, qPrintable(run.message()));
+  QCOMPARE(run.outcome.steps, int64_t{3});
+  QCOMPARE(run.restarts.size(), size_t{1});
+  QCOMPARE(run.restarts[0].restart, 1);
+  QCOMPARE(run.restarts[0].failure.rank, 2);
+  QCOMPARE(run.restarts[0].failure.signal, std::string("SIGKILL"));
+  QVERIFY((run.steps == std::vector<int64_t>{0, 1, 0, 1, 2}));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::restarts_end() {
+  RunOptions options = options_with("kill", RankPhase::training);
+  options.max_restarts = 2;
+  const Faulted run = run_with(options);
+  QVERIFY(run.outcome.end == RunEnd::failed);
+  QCOMPARE(run.restarts.size(), size_t{2});
+  QVERIFY2(run.message().endsWith("(after 2 restarts)"), qPrintable(run.message()));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::errors_that_would_come_again_are_not_tried_again() {
+  RunOptions options = options_with("error", RankPhase::training);
+  options.max_restarts = 2;
+  const Faulted run = run_with(options);
+  QVERIFY(run.outcome.end == RunEnd::failed);
+  QVERIFY(run.restarts.empty());
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "rank") return FaultyRank::main(argv[2]);
+  if (argc == 4 && std::string(argv[1]) == "launch") return launch(own_program(), argv[2], std::atoi(argv[3]));
+  FaultsTest test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "faults_test.moc"

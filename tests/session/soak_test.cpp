@@ -1,0 +1,291 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/session/run_process.h"
+#include "tests/session/fake_rank.h"
+
+// Many steps, with a watcher that reads all, one that reads slowly, one that never reads and one that comes late, each
+// a process of its own. SHARDSCOPE_SOAK=100000 makes it long.
+
+using namespace shardscope;
+
+namespace {
+
+constexpr int ranks = 4;
+constexpr int64_t flat_bytes = 5 << 20;
+
+int64_t step_count() {
+  const char* text = std::getenv("SHARDSCOPE_SOAK");
+  return text ? std::atoll(text) : 4000;
+}
+int64_t gate() { return step_count() * 3 / 4; }
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+int open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(all), end(all)));
+}
+
+class Connection {
+ public:
+  explicit Connection(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    open_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Connection() { ::close(socket_); }
+  Connection(const Connection&) = delete;
+
+  bool is_open() const { return open_; }
+  void send(const Request& request) {
+    const std::string line = to_json_line(request);
+    open_ = open_ && ::send(socket_, line.data(), line.size(), MSG_NOSIGNAL) == std::ssize(line);
+  }
+  // Nothing when the other side has closed it.
+  std::optional<Message> next() {
+    for (;;) {
+      if (auto message = decoder_.next()) return message;
+      const ssize_t got = ::recv(socket_, bytes_.data(), bytes_.size(), 0);
+      if (got <= 0) {
+        open_ = false;
+        return std::nullopt;
+      }
+      decoder_.feed({bytes_.data(), static_cast<size_t>(got)});
+    }
+  }
+  ssize_t read_some(size_t bytes) { return ::recv(socket_, bytes_.data(), std::min(bytes, bytes_.size()), 0); }
+
+ private:
+  int socket_;
+  bool open_ = false;
+  MessageDecoder decoder_;
+  std::vector<char> bytes_ = std::vector<char>(1 << 16);
+};
+
+// Knows which steps it was told of, and asks for those between that it was not.
+class Knowledge {
+ public:
+  void add(const Message& message, Connection& connection) {
+    if (auto* snapshot = std::get_if<SnapshotMessage>(&message)) {
+      for (const StepMessage& step : snapshot->steps) take(step.step);
+      ask(connection);
+    } else if (auto* step = std::get_if<StepMessage>(&message)) {
+      take(step->step);
+    } else if (auto* answer = std::get_if<StepsMessage>(&message)) {
+      for (const StepMessage& past : answer->steps) take(past.step);
+      asked_ = false;
+      ask(connection);
+    }
+  }
+  bool has_all(int64_t steps) const { return first_missing_ >= steps; }
+  bool is_asking() const { return asked_; }
+
+ private:
+  void take(int64_t step) {
+    if (step >= first_missing_) known_.insert(step);
+    for (; !known_.empty() && *known_.begin() == first_missing_; ++first_missing_) known_.erase(known_.begin());
+  }
+  void ask(Connection& connection) {
+    if (asked_ || known_.empty()) return;
+    connection.send(Request::steps(first_missing_, *known_.begin()));
+    asked_ = true;
+  }
+
+  std::set<int64_t> known_;  // beyond first_missing_
+  int64_t first_missing_ = 0;
+  bool asked_ = false;
+};
+
+void make_key(const std::string& path) { std::ofstream(path) << "open"; }
+
+// Reads all; comes again where it was too slow and was sent away.
+int attend(const std::string& socket, const std::string& key) {
+  Knowledge known;
+  bool told = false;
+  for (int connections = 0; connections < 1000; ++connections) {
+    Connection connection(socket);
+    if (!connection.is_open()) return told ? 0 : 1;
+    while (auto message = connection.next()) {
+      known.add(*message, connection);
+      if (!told && known.has_all(gate())) {
+        told = true;
+        make_key(key);
+      }
+      if (std::holds_alternative<FinishedMessage>(*message)) return told ? 0 : 2;
+    }
+    if (known.is_asking()) known = {};  // its answer was lost with the connection
+  }
+  return 3;
+}
+
+int read_slowly(const std::string& socket) {
+  for (;;) {
+    Connection connection(socket);
+    if (!connection.is_open()) return 0;
+    while (connection.read_some(200) > 0) ::usleep(2000);
+  }
+}
+
+int never_read(const std::string& socket) {
+  Connection connection(socket);
+  ::pause();
+  return 0;
+}
+
+// Comes when all ranks wait at the gate, and wants to know all from the beginning.
+int come_late(const std::string& socket, const std::string& key) {
+  const int64_t begin = monotonic_ns();
+  Connection connection(socket);
+  Knowledge known;
+  for (int64_t greeted = 0; auto message = connection.next();) {
+    known.add(*message, connection);
+    if (std::holds_alternative<SnapshotMessage>(*message)) {
+      greeted = monotonic_ns();
+      qInfo("late watcher: greeted after %.1f ms", static_cast<double>(greeted - begin) * 1e-6);
+    }
+    if (known.has_all(gate())) {
+      qInfo("late watcher: has all %lld steps after %.1f ms", static_cast<long long>(gate()),
+            static_cast<double>(monotonic_ns() - begin) * 1e-6);
+      make_key(key);
+      while (connection.next()) {
+      }
+      return 0;
+    }
+  }
+  return 1;
+}
+
+// Starts all ranks and is what mpirun is.
+int start_ranks(const std::string& session) {
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
+      ::setenv("OMPI_COMM_WORLD_SIZE", std::to_string(ranks).c_str(), 1);
+      ::_exit(FakeRank::main(session));
+    }
+    children.push_back(child);
+  }
+  int code = 0;
+  for (pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    code = std::max(code, WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  return code;
+}
+
+pid_t start(const std::function<int()>& watcher) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    die_with_parent();
+    int code = 9;
+    try {
+      code = watcher();
+    } catch (const std::exception& error) {
+      qWarning("%s", error.what());
+    }
+    ::_exit(code);
+  }
+  return child;
+}
+
+int exit_code(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+class SoakTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void nothing_is_lost_and_nothing_grows_whoever_watches() {
+    QTemporaryDir directory;
+    const std::string keys = directory.filePath("key").toStdString();
+    ::setenv("FAKE_MODE", "", 1);
+    ::setenv("FAKE_STEPS", std::to_string(step_count()).c_str(), 1);
+    ::setenv("FAKE_US", "100", 1);
+    ::setenv("FAKE_GATE", std::to_string(gate()).c_str(), 1);
+    ::setenv("FAKE_KEYS", keys.c_str(), 1);
+    RunOptions options;
+    options.config_json = "{}";
+    options.plan_hash = FakeRank::plan_hash;
+    options.ranks = ranks;
+    options.steps = step_count();
+    options.plan_steps = {{"a", Phase::forward}, {"b", Phase::backward}, {"c", Phase::update}};
+    options.metrics = {"loss", "accuracy"};
+    options.command = [](const std::string& session) {
+      return std::vector<std::string>{own_program(), "ranks", "--session", session};
+    };
+
+    RunProcess run(options);
+    std::vector<pid_t> ending, endless;
+    int64_t next = 0, settled_bytes = 0, most_bytes = 0;
+    int settled_descriptors = 0, most_descriptors = 0;
+    const int64_t begin = monotonic_ns();
+    const RunOutcome outcome = run.run([&](const Message& message) {
+      const auto* step = std::get_if<StepMessage>(&message);
+      if (!step) return;
+      if (step->step != next++) qWarning("step %lld came in place of %lld", (long long)step->step, (long long)next - 1);
+      const std::string socket = run.socket_path();
+      if (step->step == 0) {
+        ending.push_back(start([&] { return attend(socket, keys + ".0"); }));
+        endless.push_back(start([&] { return read_slowly(socket); }));
+        endless.push_back(start([&] { return never_read(socket); }));
+      }
+      if (next == gate()) ending.push_back(start([&] { return come_late(socket, keys + ".1"); }));
+      if (next == step_count() / 4) {
+        settled_bytes = resident_bytes();
+        settled_descriptors = open_descriptors();
+      }
+      if (next > step_count() / 4 && next % (step_count() / 20) == 0) {
+        most_bytes = std::max(most_bytes, resident_bytes());
+        most_descriptors = std::max(most_descriptors, open_descriptors());
+      }
+    });
+    const double seconds = static_cast<double>(monotonic_ns() - begin) * 1e-9;
+    for (pid_t child : endless) ::kill(child, SIGKILL);
+    for (pid_t child : endless) exit_code(child);
+    for (pid_t child : ending) QCOMPARE(exit_code(child), 0);
+    QVERIFY(outcome.end == RunEnd::finished);
+    QCOMPARE(next, step_count());
+    QCOMPARE(outcome.steps, step_count());
+    qInfo("%lld steps of %d ranks in %.1f s; resident %.1f MiB after a quarter, at most %.1f MiB later",
+          static_cast<long long>(step_count()), ranks, seconds, static_cast<double>(settled_bytes) / 1048576,
+          static_cast<double>(most_bytes) / 1048576);
+    QVERIFY(most_bytes - settled_bytes < flat_bytes);
+    QVERIFY(most_descriptors <= settled_descriptors + 2);  // the late watcher, and one that comes again
+  }
+};
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "ranks") return start_ranks(argv[3]);
+  SoakTest test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "soak_test.moc"

@@ -1,0 +1,211 @@
+#include "engine/session/watcher_server.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <list>
+#include <memory>
+
+#include "engine/base/error.h"
+
+using namespace shardscope;
+
+namespace {
+
+class Watcher {
+ public:
+  explicit Watcher(const std::string& path)
+      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  }
+  ~Watcher() { ::close(socket_); }
+  Watcher(const Watcher&) = delete;
+
+  bool connected() const { return connected_; }
+  void send(const std::string& text) {
+    QCOMPARE(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+  // What has come so far.
+  std::string receive() {
+    std::string text;
+    char bytes[65536];
+    for (ssize_t got; (got = ::recv(socket_, bytes, sizeof bytes, 0)) > 0;)
+      text.append(bytes, static_cast<size_t>(got));
+    return text;
+  }
+  bool is_closed() {
+    char byte;
+    return ::recv(socket_, &byte, 1, MSG_PEEK) == 0;
+  }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+};
+
+constexpr size_t bound = 100000;
+
+}  // namespace
+
+class WatcherServerTest : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<QTemporaryDir> directory_;
+  std::unique_ptr<WatcherServer> server_;
+  std::string greeting_ = "hello\n";
+
+  std::vector<WatcherServer::Asked> serve(int times = 10) {
+    std::vector<WatcherServer::Asked> all;
+    for (int i = 0; i < times; ++i) {
+      for (const auto& asked : server_->serve()) all.push_back(asked);
+    }
+    return all;
+  }
+
+ private slots:
+  void init() {
+    greeting_ = "hello\n";
+    directory_ = std::make_unique<QTemporaryDir>();
+    server_ = std::make_unique<WatcherServer>(
+        directory_->filePath("socket").toStdString(), [this] { return greeting_; }, bound);
+  }
+
+  void every_watcher_gets_its_greeting_and_then_every_line() {
+    Watcher first(server_->path());
+    serve();
+    server_->send("one\n");
+    Watcher second(server_->path());
+    serve();
+    server_->send("two\n");
+    QCOMPARE(first.receive(), std::string("hello\none\ntwo\n"));
+    QCOMPARE(second.receive(), std::string("hello\ntwo\n"));
+  }
+
+  void a_watcher_that_does_not_read_is_dropped_at_its_bound_and_no_other() {
+    Watcher silent(server_->path()), attentive(server_->path());
+    serve();
+    std::string heard;
+    const std::string line = std::string(999, 'x') + "\n";
+    int lines = 0;
+    while (server_->watchers() == 2 && lines < 10000) {
+      server_->send(line);
+      ++lines;
+      heard += attentive.receive();
+    }
+    QCOMPARE(server_->watchers(), size_t{1});
+    QVERIFY(lines * line.size() > bound);
+    serve();
+    heard += attentive.receive();
+    QCOMPARE(heard.size(), std::string("hello\n").size() + static_cast<size_t>(lines) * line.size());
+    silent.receive();
+    QVERIFY(silent.is_closed());
+  }
+
+  void a_greeting_of_any_size_arrives_and_is_not_held_against_the_watcher() {
+    greeting_ = std::string(20 * bound, 'g') + "\n";
+    Watcher watcher(server_->path());
+    serve(1);
+    server_->send("line\n");
+    std::string heard;
+    for (int i = 0; i < 1000 && heard.size() < greeting_.size() + 5; ++i) {
+      heard += watcher.receive();
+      serve(1);
+    }
+    QCOMPARE(heard.size(), greeting_.size() + 5);
+  }
+
+  void one_watcher_is_greeted_and_one_answered_at_a_time() {
+    std::list<Watcher> watchers;
+    for (int i = 0; i < 3; ++i) watchers.emplace_back(server_->path());
+    for (size_t i = 1; i <= 3; ++i) {
+      serve(1);
+      QCOMPARE(server_->watchers(), i);
+    }
+    for (Watcher& watcher : watchers) {
+      watcher.receive();
+      watcher.send(to_json_line(Request::steps(0, 10)) + to_json_line(Request::steps(10, 20)));
+    }
+    std::vector<uint64_t> answered;
+    for (int i = 0; i < 6; ++i) {
+      const auto asked = serve(1);
+      QCOMPARE(asked.size(), size_t{1});
+      QCOMPARE(asked[0].request.from, i < 3 ? int64_t{0} : int64_t{10});
+      answered.push_back(asked[0].watcher);
+    }
+    std::ranges::sort(answered);
+    QVERIFY((answered == std::vector<uint64_t>{1, 1, 2, 2, 3, 3}));
+    server_->send_to(2, "answer\n");
+    serve();
+    QCOMPARE(watchers.front().receive(), std::string());
+    QCOMPARE(std::next(watchers.begin())->receive(), std::string("answer\n"));
+    server_->send_to(99, "nobody\n");
+  }
+
+  void a_stop_is_heard_from_a_watcher_that_does_not_read() {
+    Watcher watcher(server_->path());
+    serve();
+    for (int i = 0; i < 50; ++i) server_->send(std::string(1000, 'x') + "\n");
+    watcher.send(to_json_line(Request::steps(0, 10)) + to_json_line(Request::stop));
+    const auto asked = serve();
+    QVERIFY(std::ranges::any_of(asked, [](const auto& one) { return one.request == Request::stop; }));
+  }
+
+  void a_watcher_that_asks_without_end_is_dropped() {
+    Watcher watcher(server_->path());
+    serve();
+    for (int i = 0; i < 25; ++i) server_->send(std::string(10000, 'x') + "\n");
+    std::string flood;
+    for (int i = 0; i < 200; ++i) flood += to_json_line(Request::steps(0, 10));
+    watcher.send(flood);
+    serve();
+    QCOMPARE(server_->watchers(), size_t{0});
+  }
+
+  void no_more_watchers_are_taken_than_there_is_room_for() {
+    std::list<Watcher> watchers;
+    for (size_t i = 0; i < WatcherServer::most_watchers + 5; ++i) {
+      watchers.emplace_back(server_->path());
+      serve(1);
+    }
+    QCOMPARE(server_->watchers(), WatcherServer::most_watchers);
+    QVERIFY(watchers.back().is_closed());
+    watchers.pop_front();
+    serve();
+    Watcher next(server_->path());
+    serve();
+    QCOMPARE(next.receive(), std::string("hello\n"));
+  }
+
+  void without_descriptors_the_listener_rests_and_is_heard_again_later() {
+    const std::vector<pollfd> quiet = [this] {
+      std::vector<pollfd> entries;
+      server_->add_poll_entries(entries);
+      return entries;
+    }();
+    QCOMPARE(quiet.size(), size_t{1});
+    Watcher watcher(server_->path());
+    rlimit limit{};
+    QCOMPARE(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{3, limit.rlim_max};
+    QCOMPARE(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    server_->serve();
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    QCOMPARE(server_->watchers(), size_t{0});
+    std::vector<pollfd> entries;
+    server_->add_poll_entries(entries);
+    QVERIFY(entries.empty());  // poll() would return at once, again and again
+    QTRY_VERIFY_WITH_TIMEOUT((serve(1), server_->watchers() == 1), 60000);
+    QCOMPARE(watcher.receive(), std::string("hello\n"));
+  }
+};
+
+QTEST_GUILESS_MAIN(WatcherServerTest)
+#include "watcher_server_test.moc"
