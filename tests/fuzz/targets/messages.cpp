@@ -46,7 +46,6 @@ std::vector<std::string> some_messages() {
   step.step = 3;
   step.metrics = {{"loss", 1.5}, {"accuracy", 0.25}};
   step.ranks.resize(2);
-  step.plan_step_ms = {0.5, 2};
   SnapshotMessage snapshot;
   snapshot.steps = {step};
   snapshot.ranks = {{1, RankState::running, 4711}};
