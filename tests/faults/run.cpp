@@ -194,35 +194,48 @@ std::optional<int> Run::rank(int number) {
   return process && lives(*process) ? std::optional(process->pid) : std::nullopt;
 }
 
-const TelemetryReader* Run::telemetry() {
-  if (telemetry_) return &*telemetry_;
-  const std::string session = session_directory();
-  if (session.empty()) return nullptr;
-  try {
-    telemetry_ = TelemetryReader::open(session, victim_);
-  } catch (const Failure&) {
-    return nullptr;
-  }
-  return telemetry_ ? &*telemetry_ : nullptr;
-}
-
 Phase Run::phase() {
   if (ended()) return Phase::ended;
-  if (const TelemetryReader* reader = telemetry()) {
-    const RankStatus status = reader->status();
-    if (status.state == RankState::finished) return Phase::finishing;
-    if (status.state == RankState::failed) return Phase::ended;
-    if (status.state == RankState::running) {
-      const auto step = static_cast<size_t>(status.plan_step);
-      return status.plan_step >= 0 && step < exchanges_.size() && exchanges_[step] ? Phase::exchanging
-                                                                                   : Phase::computing;
+  if (!board_) open_board();
+  if (board_) {
+    const RankEntry entry = board_->read(victim_);
+    if (entry.failed_ns != 0) return Phase::ended;
+    switch (entry.phase) {
+      case RankPhase::launching: break;
+      case RankPhase::starting:
+      case RankPhase::connecting: return Phase::joining;
+      case RankPhase::planning:
+      case RankPhase::agreeing: return Phase::planning;
+      case RankPhase::allocating: return Phase::allocating;
+      case RankPhase::initialising: return Phase::initialising;
+      case RankPhase::training: return phase_of_step();
+      case RankPhase::finishing: return Phase::finishing;
     }
-    return status.plan_hash == 0 ? Phase::planning : Phase::initialising;
   }
-  if (ranks_[static_cast<size_t>(victim_)]) return Phase::joining;
   find_processes();
   if (ranks_[static_cast<size_t>(victim_)]) return Phase::joining;
   return mpirun_ ? Phase::starting : Phase::launching;
+}
+
+void Run::open_board() {
+  const std::string session = session_directory();
+  if (session.empty()) return;
+  try {
+    board_ = RankBoard::open(session);
+  } catch (const Failure&) {
+    return;  // it is being made
+  }
+}
+
+Phase Run::phase_of_step() {
+  try {
+    if (!telemetry_) telemetry_ = TelemetryReader::open(session_directory(), victim_);
+  } catch (const Failure&) {
+    return Phase::computing;
+  }
+  const int position = telemetry_ ? telemetry_->status().plan_step : -1;
+  const auto step = static_cast<size_t>(position);
+  return position >= 0 && step < exchanges_.size() && exchanges_[step] ? Phase::exchanging : Phase::computing;
 }
 
 bool Run::reach(Phase aim) {

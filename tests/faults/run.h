@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/session/rank_board.h"
 #include "engine/session/telemetry.h"
 #include "tests/faults/marked_processes.h"
 #include "tests/faults/phase.h"
@@ -69,7 +70,8 @@ class Run {
   void launch(QProcess& process, const std::vector<std::string>& command);
   void hear();
   void find_processes();
-  const TelemetryReader* telemetry();
+  void open_board();
+  Phase phase_of_step();
 
   Start start_;
   int victim_;
@@ -81,6 +83,7 @@ class Run {
   ProcessId starter_;
   std::optional<ProcessId> mpirun_;
   std::vector<std::optional<ProcessId>> ranks_;
+  std::optional<RankBoard> board_;
   std::optional<TelemetryReader> telemetry_;
   int64_t looked_ns_ = 0;
   int64_t ended_ns_ = 0;

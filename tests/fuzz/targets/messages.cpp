@@ -46,16 +46,22 @@ std::vector<std::string> some_messages() {
   step.step = 3;
   step.metrics = {{"loss", 1.5}, {"accuracy", 0.25}};
   step.ranks.resize(2);
+  TraceMessage trace;
+  trace.step = 3;
+  trace.ranks = {{{}, {}}, {}};
   SnapshotMessage snapshot;
-  snapshot.steps = {step};
+  snapshot.past = snapshot.steps = {step};
+  snapshot.traces = {trace};
   snapshot.ranks = {{1, RankState::running, 4711}};
   snapshot.log = {{-1, "mpirun: \"quoted\""}};
   snapshot.failure = FailureMessage{1, "SIGKILL", "relu", "rank 1 was killed"};
+  snapshot.restarts = {{1, 0, *snapshot.failure}};
   std::vector<std::string> lines;
   for (const Message& message :
        {Message(HelloMessage{"{\"seed\": 0}", 0x5ca1ab1e, 2, {{"relu", Phase::forward}}, {"loss", "accuracy"}}),
         Message(snapshot), Message(step), Message(snapshot.ranks[0]), Message(snapshot.log[0]),
-        Message(*snapshot.failure), Message(FinishedMessage{RunEnd::stopped, 12})}) {
+        Message(*snapshot.failure), Message(trace), Message(StepsMessage{0, 7, {step}}), Message(snapshot.restarts[0]),
+        Message(FinishedMessage{RunEnd::stopped, 12})}) {
     lines.push_back(to_json_line(message));
     lines.back().pop_back();
   }
@@ -83,7 +89,7 @@ Target messages() {
 Target requests() {
   Target target;
   target.name = "requests";
-  target.corpus = {R"({"request":"stop"})", R"({"request":"kill"})"};
+  target.corpus = {R"({"request":"stop"})", R"({"request":"kill"})", R"({"request":"steps","from":0,"to":1000})"};
   target.mutate = [](const std::string& input, Random& random) { return mutant_of_json(input, random); };
   target.run = [](const std::string& input) {
     try {
