@@ -306,8 +306,8 @@ void TrainTest::a_pause_stops_the_ranks_too_for_as_long_as_it_lasts() {
 }
 
 void TrainTest::a_lost_rank_is_replaced_and_the_lines_tell_so() {
-  Scratch scratch;
   QTemporaryDir directory;
+  const Scratch scratch;
   const QString path = directory.filePath("out.jsonl");
   QProcess process;
   const std::vector<ProcessId> started = start_endless_training(process, {"--max-restarts", "1", "--jsonl", path});

@@ -84,7 +84,9 @@ class FaultyRank {
         telemetry_->begin_plan_step(plan_step);
         if (step == 2 && plan_step == 1) reach(RankPhase::training);
       }
-      telemetry_->add_step({step, 1.0, {}, {}});
+      RankMeasurement measured;
+      measured.rank = rank_;
+      telemetry_->add_step({step, 1.0, measured, {}});
     }
     enter(RankPhase::finishing);
     telemetry_->set_state(RankState::finished);

@@ -70,8 +70,10 @@ class Random {
   LogMessage log() { return {static_cast<int>(integer(-1, 9)), text()}; }
   FailureMessage failure() { return {static_cast<int>(integer(-1, 9)), text(), text(), text()}; }
 
+  RestartMessage restart() { return {static_cast<int>(integer(1, 9)), integer(0, 99), failure()}; }
+
   Message message() {
-    switch (integer(0, 8)) {
+    switch (integer(0, 9)) {
       case 0:
         return HelloMessage{text(), static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1, 8,
                             list(9,
@@ -86,6 +88,7 @@ class Random {
                                  list(4, [&] { return trace(); }),
                                  list(4, [&] { return rank(); }),
                                  list(4, [&] { return log(); }),
+                                 list(2, [&] { return restart(); }),
                                  std::nullopt};
         if (integer(0, 1)) snapshot.failure = failure();
         return snapshot;
@@ -95,6 +98,7 @@ class Random {
       case 4: return log();
       case 5: return failure();
       case 6: return trace();
+      case 8: return restart();
       case 7: return StepsMessage{integer(0, 9), integer(9, 99), list(4, [&] { return step(); })};
       default: return FinishedMessage{static_cast<RunEnd>(integer(0, 3)), integer(0, 99)};
     }

@@ -261,7 +261,7 @@ void RunProcessTest::the_first_interrupt_ends_the_run_between_steps() {
   set_fake("", 1'000'000);
   bool asked = false;
   RunOptions options = options_of(2, 1'000'000);
-  options.interrupt_grace_ns = 60'000'000'000;
+  options.limits.stopping_ns = 60'000'000'000;
   Recorded run = run_and_record(options, [&](RunProcess& process, const Message& message) {
     if (is<StepMessage>(message) && !std::exchange(asked, true)) process.interrupt();
   });
@@ -284,7 +284,7 @@ void RunProcessTest::interrupts_end_a_run_that_does_not_listen() {
   QFETCH(qint64, grace_ns);
   set_fake("deaf", 1'000'000'000);
   RunOptions options = options_of(2, 1'000'000'000);
-  options.interrupt_grace_ns = grace_ns;
+  options.limits.stopping_ns = grace_ns;
   bool asked = false;
   Recorded run = run_and_record(options, [&](RunProcess& process, const Message& message) {
     if (!is<RankStateMessage>(message) || std::exchange(asked, true)) return;

@@ -243,16 +243,16 @@ class SoakTest : public QObject {
       return std::vector<std::string>{own_program(), "ranks", "--session", session};
     };
 
-    RunProcess run(options);
+    auto run = std::make_unique<RunProcess>(options);
     std::vector<pid_t> ending, endless;
     int64_t next = 0, settled_bytes = 0, most_bytes = 0;
     int settled_descriptors = 0, most_descriptors = 0;
     const int64_t begin = monotonic_ns();
-    const RunOutcome outcome = run.run([&](const Message& message) {
+    const RunOutcome outcome = run->run([&](const Message& message) {
       const auto* step = std::get_if<StepMessage>(&message);
       if (!step) return;
       if (step->step != next++) qWarning("step %lld came in place of %lld", (long long)step->step, (long long)next - 1);
-      const std::string socket = run.socket_path();
+      const std::string socket = run->socket_path();
       if (step->step == 0) {
         ending.push_back(start([&] { return attend(socket, keys + ".0"); }));
         endless.push_back(start([&] { return read_slowly(socket); }));
@@ -269,6 +269,7 @@ class SoakTest : public QObject {
       }
     });
     const double seconds = static_cast<double>(monotonic_ns() - begin) * 1e-9;
+    run.reset();
     for (pid_t child : endless) ::kill(child, SIGKILL);
     for (pid_t child : endless) exit_code(child);
     for (pid_t child : ending) QCOMPARE(exit_code(child), 0);
