@@ -84,17 +84,18 @@ Run::Run(Start start, int victim, std::vector<bool> exchanges)
   const int pid = static_cast<int>(process_.processId());
   const auto info = see_process(pid);
   starter_ = info ? info->id : ProcessId{pid, 0};
-  for (const std::string& folder : {start_.temporary(), std::string("/dev/shm"), std::string("/tmp")}) {
-    if (folder != start_.temporary() && shared_memory_.empty()) continue;
-    if (folder == "/tmp" && !own_slash_tmp_) continue;
+  std::vector<std::string> folders = start_.temporaries();
+  if (!shared_memory_.empty()) folders.push_back("/dev/shm");
+  if (own_slash_tmp_) folders.push_back("/tmp");
+  for (const std::string& folder : folders) {
     const int opened = ::open(seen(folder).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (opened >= 0) folders_.emplace_back(folder, opened);
   }
 }
 
 void Run::prepare_folders() {
-  fs::create_directories(start_.temporary());
-  if (can_mount()) {
+  for (const std::string& folder : start_.temporaries()) fs::create_directories(folder);
+  if (can_mount() && start_.host_folders.empty()) {
     shared_memory_ = "/dev/shm/shardscope-trial-" + fs::path(start_.folder).filename().string();
     fs::create_directories(shared_memory_);
     fs::create_directories(start_.folder + "/slash_tmp");
@@ -159,7 +160,7 @@ std::string Run::seen(const std::string& path) const { return fmt::format("/proc
 
 std::string Run::session_directory() const {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(seen(start_.temporary()), error)) {
+  for (const auto& entry : fs::directory_iterator(seen(start_.temporary_of_rank(victim_)), error)) {
     if (entry.path().filename().string().starts_with("shardscope-run-")) return entry.path();
   }
   return "";

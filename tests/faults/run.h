@@ -51,7 +51,7 @@ class Run {
 
   // A path as the run sees it, for this process to open while the run is there.
   std::string seen(const std::string& path) const;
-  std::string session_directory() const;  // as seen from here; empty before there is one
+  std::string session_directory() const;  // of the victim's host, as seen from here; empty before there is one
   std::vector<ProcessId> alive() { return processes_.alive(); }
   std::vector<ProcessId> ever() const { return processes_.ever(); }
   // Names in its TMPDIR and in its /dev/shm and /tmp (where these are its own), and its control groups.
