@@ -31,8 +31,8 @@ class ProgressText {
 // One JSON object: step, each metric under its own name (loss, accuracy), step_ms, and ranks, each with the fields of
 // RankMeasurement (session/step_record.h). A number that is not finite is null.
 std::string json_line(const StepMessage& step);
-// One JSON object between the steps: {"restart": 1, "from_step": 0, "rank": 2, "message": "rank 2 was killed ..."}. What
-// was written of steps from that on is done again.
+// One JSON object between the steps: {"restart": 1, "from_step": 0, "rank": 2, "message": "rank 2 was killed ..."}.
+// What was written of steps from that on is done again.
 std::string json_line(const RestartMessage& restart);
 
 }  // namespace shardscope

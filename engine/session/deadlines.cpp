@@ -39,6 +39,7 @@ int64_t* find_limit(WatchdogLimits& limits, const std::string& name) {
 
 WatchdogLimits::WatchdogLimits() {
   phase_ns.fill(60 * second);
+  phase_limit(*this, RankPhase::launching) = 20 * second;
   phase_limit(*this, RankPhase::starting) = 30 * second;
   phase_limit(*this, RankPhase::training) = 20 * second;
 }

@@ -40,8 +40,15 @@ MappedFile MappedFile::create(const std::string& path, size_t bytes) {
 }
 
 MappedFile MappedFile::open(const std::string& path, Access access) {
+  std::optional<MappedFile> file = open_where_there(path, access);
+  if (!file) fail(path, "open", errno);
+  return std::move(*file);
+}
+
+std::optional<MappedFile> MappedFile::open_where_there(const std::string& path, Access access) {
   bool writable = access == Access::read_write;
   int descriptor = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  if (descriptor < 0 && (errno == ENOENT || errno == EMFILE || errno == ENFILE)) return std::nullopt;
   if (descriptor < 0) fail(path, "open", errno);
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || status.st_size <= 0) {
@@ -49,7 +56,7 @@ MappedFile MappedFile::open(const std::string& path, Access access) {
     fail(path, "map an empty file", EINVAL);
   }
   auto bytes = static_cast<size_t>(status.st_size);
-  return {map(descriptor, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, path), bytes};
+  return MappedFile(map(descriptor, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, path), bytes);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

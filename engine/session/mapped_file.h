@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace shardscope {
@@ -13,6 +14,8 @@ class MappedFile {
   // A new file of `bytes` zeros; its disk space is reserved, so that writing to the map cannot fault later.
   static MappedFile create(const std::string& path, size_t bytes);
   static MappedFile open(const std::string& path, Access access);
+  // Nothing where there is no such file yet, or no descriptor is free at this moment.
+  static std::optional<MappedFile> open_where_there(const std::string& path, Access access);
 
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

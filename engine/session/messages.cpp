@@ -158,7 +158,13 @@ TraceMessage read_trace(const Json& json) {
     const std::vector<int64_t> numbers = list<int64_t>(rank, whole<int64_t>);
     if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each plan step");
     std::vector<PlanStepTime> times;
-    for (size_t i = 0; i < numbers.size(); i += 3) times.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+    for (size_t i = 0; i < numbers.size(); i += 3) {
+      const PlanStepTime time{numbers[i], numbers[i + 1], numbers[i + 2]};
+      if (time.arrive_ns < 0 || time.start_ns < time.arrive_ns || time.end_ns < time.start_ns) {
+        refuse("the times of a plan step do not ascend from 0");
+      }
+      times.push_back(time);
+    }
     return times;
   });
   return trace;
@@ -173,7 +179,9 @@ Json write(const StepTimes& times) {
 StepTimes read_step_times(const Json& json) {
   std::map<int, StepTimes::Bin> bins;
   for (const Json& bin : json.at("bins").get_ref<const Json::array_t&>()) {
-    bins[whole<int>(bin.at(0))] = {whole<int64_t>(bin.at(1)), number(bin.at(2))};
+    const auto count = whole<int32_t>(bin.at(1));
+    if (count < 1) refuse("a bin of step times is empty");
+    bins[whole<int>(bin.at(0))] = {count, number(bin.at(2))};
   }
   const Json& first = json.at("first");
   return {first.is_null() ? std::nullopt : std::optional(number(first)), std::move(bins)};

@@ -40,8 +40,8 @@ std::optional<Error> lacks_file_size(int64_t bytes) {
   if (fits) return std::nullopt;
   return Error{
       "host_limits",
-      fmt::format("files of {} KiB are allowed, a rank needs one of {} KiB", limit.rlim_cur >> 10, bytes >> 10), "",
-      "ulimit -f unlimited"};
+      fmt::format("the file size limit is {} KiB, a rank needs a file of {} KiB", limit.rlim_cur >> 10, bytes >> 10),
+      "", "ulimit -f unlimited"};
 }
 
 std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
@@ -49,9 +49,10 @@ std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
   if (::statvfs(directory.c_str(), &room) != 0) return std::nullopt;
   const auto free = static_cast<int64_t>(room.f_bavail) * static_cast<int64_t>(room.f_frsize);
   if (free >= bytes) return std::nullopt;
-  return Error{"host_limits",
-               fmt::format("{} KiB are free for the session's files, {} KiB are needed", free >> 10, bytes >> 10),
-               in_file(directory), "set TMPDIR to a place with more room"};
+  return Error{
+      "host_limits",
+      fmt::format("no space left for the session's files: {} KiB are free, {} KiB are needed", free >> 10, bytes >> 10),
+      in_file(directory), "set TMPDIR to a place with more room"};
 }
 
 }  // namespace

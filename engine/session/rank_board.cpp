@@ -1,11 +1,8 @@
 #include "engine/session/rank_board.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 
 #include "engine/base/error.h"
@@ -57,12 +54,13 @@ RankBoard RankBoard::create(const std::string& session_directory, int ranks) {
 
 std::optional<RankBoard> RankBoard::open(const std::string& session_directory) {
   const std::string path = board_path(session_directory);
-  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
-  MappedFile file = MappedFile::open(path, MappedFile::Access::read_write);
-  if (file.size() < sizeof(Header) || header(file).magic != magic || file.size() != file_bytes(header(file).ranks)) {
+  std::optional<MappedFile> file = MappedFile::open_where_there(path, MappedFile::Access::read_write);
+  if (!file) return std::nullopt;
+  if (file->size() < sizeof(Header) || header(*file).magic != magic ||
+      file->size() != file_bytes(header(*file).ranks)) {
     throw Failure(Error{"session_file", "is not a list of ranks of this version", in_file(path), ""});
   }
-  return RankBoard(std::move(file));
+  return RankBoard(std::move(*file));
 }
 
 ProcessId RankBoard::starter() const noexcept {

@@ -17,7 +17,8 @@ class RankBoard {
  public:
   // By the process that starts the ranks. Throws Failure (session_file).
   static RankBoard create(const std::string& session_directory, int ranks);
-  // By a rank. Nothing where there is no such file (nobody watches). Throws Failure (session_file).
+  // By a rank. Nothing where there is no such file (nobody watches), or no descriptor
+  // is free at this moment. Throws Failure (session_file).
   static std::optional<RankBoard> open(const std::string& session_directory);
 
   ProcessId starter() const noexcept;

@@ -47,12 +47,17 @@ std::optional<FailureMessage> StallCheck::look(std::span<const RankSight> ranks,
   const RankPhase phase = phase_of(sight);
   const int64_t limit = limit_ns(phase);
   if (now_ns - since_[rank].since_ns <= limit) return std::nullopt;
+  const double seconds = static_cast<double>(limit) * 1e-9;
+  if (std::none_of(ranks.begin(), ranks.end(), [](const RankSight& one) { return one.process.pid != 0; })) {
+    return FailureMessage{
+        -1, "", "",
+        fmt::format("mpirun has started no rank within {:g} s (--deadline {}=SECONDS)", seconds, name(phase))};
+  }
   std::vector<int> waiting;
   for (int other = 0; other < static_cast<int>(ranks.size()); ++other) {
     if (other != rank && !has_finished(ranks[other])) waiting.push_back(other);
   }
-  std::string text = fmt::format("rank {} {} for {:g} s", rank, doing(phase, sight.process.pid != 0),
-                                 static_cast<double>(limit) * 1e-9);
+  std::string text = fmt::format("rank {} {} for {:g} s", rank, doing(phase, sight.process.pid != 0), seconds);
   if (phase == RankPhase::training) text += place_of(sight, plan_steps_);
   text += state_text(sight.process_state);
   if (!waiting.empty()) text += fmt::format("; {} wait{} for it", list_ranks(waiting), waiting.size() == 1 ? "s" : "");

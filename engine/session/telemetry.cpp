@@ -187,12 +187,12 @@ void TelemetryWriter::keep_trace(TraceChoice choice) noexcept {
 
 std::optional<TelemetryReader> TelemetryReader::open(const std::string& session_directory, int rank) {
   std::string path = telemetry_path(session_directory, rank);
-  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
-  MappedFile file = MappedFile::open(path, MappedFile::Access::read_write);
-  if (file.size() != sizeof(File) || layout(file).magic.load(std::memory_order_acquire) != telemetry::magic) {
+  std::optional<MappedFile> file = MappedFile::open_where_there(path, MappedFile::Access::read_write);
+  if (!file) return std::nullopt;
+  if (file->size() != sizeof(File) || layout(*file).magic.load(std::memory_order_acquire) != telemetry::magic) {
     throw Failure(Error{"session_file", "is not a telemetry file of this version", in_file(path), ""});
   }
-  return TelemetryReader(std::move(file), trace_path(session_directory, rank));
+  return TelemetryReader(std::move(*file), trace_path(session_directory, rank));
 }
 
 RankStatus TelemetryReader::status() const {
@@ -237,13 +237,14 @@ std::vector<StepRecord> TelemetryReader::take_steps(size_t most) {
 
 std::optional<RankTrace> TelemetryReader::take_trace(TraceChoice choice) {
   if (!traces_) {
-    if (::access(trace_path_.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
-    MappedFile file = MappedFile::open(trace_path_, MappedFile::Access::read);
+    std::optional<MappedFile> opened = MappedFile::open_where_there(trace_path_, MappedFile::Access::read);
+    if (!opened) return std::nullopt;
+    const MappedFile& file = *opened;
     const bool whole = file.size() >= sizeof(TraceHeader) &&
                        header_of(file).magic.load(std::memory_order_acquire) == telemetry::trace_magic &&
                        file.size() == telemetry::trace_file_bytes(static_cast<int>(get(header_of(file).plan_steps)));
     if (!whole) throw Failure(Error{"session_file", "is not a trace of this version", in_file(trace_path_), ""});
-    traces_ = std::move(file);
+    traces_ = std::move(*opened);
   }
   const TraceHeader& header = header_of(*traces_);
   uint64_t& taken = published_.at(static_cast<size_t>(choice));

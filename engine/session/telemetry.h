@@ -75,7 +75,8 @@ class TelemetryWriter {
 // The view of another process, one for each rank. Safe at any moment of the writer's work and after its death.
 class TelemetryReader {
  public:
-  // Nothing when the rank has not made its file yet. Throws Failure (session_file) when the file is not telemetry.
+  // Nothing when the rank has not made its file yet (or no descriptor is free). Throws Failure (session_file) when the
+  // file is not telemetry.
   static std::optional<TelemetryReader> open(const std::string& session_directory, int rank);
 
   RankStatus status() const;

@@ -15,12 +15,6 @@ namespace {
 
 constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-std::optional<int> ending_signal(int wait_status) {
-  if (WIFSIGNALED(wait_status)) return WTERMSIG(wait_status);
-  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) > 128) return WEXITSTATUS(wait_status) - 128;
-  return std::nullopt;
-}
-
 // Of the ranks for which `matters`, the one with the least `time`; -1: none.
 template <class Matters, class Time>
 int earliest(std::span<const RankSight> ranks, Matters matters, Time time) {
@@ -146,8 +140,9 @@ bool Watchdog::waits_for_debugger(const RunObservation& run) {
     waits = true;
     if (debugged_[i]) continue;
     debugged_[i] = true;
-    notices_.push_back(fmt::format("a debugger holds rank {} (process {}); the run waits for it without a deadline", i,
-                                   run.ranks[i].process.pid));
+    notices_.push_back(
+        fmt::format("rank {} (process {}) is held by a debugger; the run waits for it without a deadline", i,
+                    run.ranks[i].process.pid));
   }
   return waits;
 }
@@ -171,11 +166,11 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
     std::string signal = signal_name(WTERMSIG(*run.wait_status));
     return {-1, signal, "", "mpirun was killed by " + signal};
   }
-  if (first_gone >= 0) {
-    const std::optional<int> signal = run.wait_status ? ending_signal(*run.wait_status) : std::nullopt;
-    return signal ? killed(run, first_gone, *signal) : lost(run, first_gone, "died");
+  // An mpirun that was asked to end ends its ranks, and names none.
+  const int code = run.wait_status ? WEXITSTATUS(*run.wait_status) : 0;
+  if (first_gone >= 0 && (code == 0 || code > 128)) {
+    return code > 128 ? killed(run, first_gone, code - 128) : lost(run, first_gone, "died");
   }
-  int code = run.wait_status ? WEXITSTATUS(*run.wait_status) : 0;
   return {-1, "", "", fmt::format("mpirun ended with exit code {} before every rank had finished", code)};
 }
 

@@ -56,7 +56,10 @@ class Random {
     return step;
   }
   PhaseMs phases() { return {real(), real(), real()}; }
-  PlanStepTime time() { return {integer(0, INT64_MAX), integer(0, 99), integer(INT64_MIN, 0)}; }
+  PlanStepTime time() {
+    const int64_t arrive = integer(0, INT64_MAX / 2), start = arrive + integer(0, 99);
+    return {arrive, start, start + integer(0, 99)};
+  }
   TraceMessage trace() {
     return {static_cast<TraceChoice>(integer(0, 2)), integer(0, 99),
             list(3, [&] { return list(9, [&] { return time(); }); })};
@@ -216,7 +219,10 @@ void MessagesTest::damaged_lines_are_failures_and_the_next_line_is_read() {
   for (const char* line : {"", "null", "3", "[]", "{}", R"({"message":"step"})", R"({"message":7})",
                            R"({"message":"finished","end":"finished","steps":1e400})",
                            R"({"message":"finished","end":"finished","steps":1.5})",
-                           R"({"message":"log","rank":99999999999999,"text":""})"}) {
+                           R"({"message":"log","rank":99999999999999,"text":""})",
+                           R"({"message":"trace","choice":"median","step":1,"ranks":[[0,1]]})",
+                           R"({"message":"trace","choice":"median","step":1,"ranks":[[1,0,2]]})",
+                           R"({"message":"trace","choice":"best","step":1,"ranks":[]})"}) {
     QVERIFY_THROWS_EXCEPTION(Failure, parse_message(line));
   }
 }

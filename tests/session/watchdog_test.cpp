@@ -92,6 +92,7 @@ class WatchdogTest : public QObject {
   void a_failed_rank_is_named_once();
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
+  void an_mpirun_that_ended_its_ranks_is_to_blame();
   void a_failure_is_told_once();
   void a_debugger_is_told_of_once_and_waited_for();
   void a_process_that_cannot_be_seen_is_not_dead();
@@ -220,6 +221,16 @@ void WatchdogTest::an_end_before_all_have_finished_is_a_failure() {
   QVERIFY(scene.look(0, exited(1)));
 }
 
+void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
+  Scene scene;
+  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  QVERIFY(!scene.look(0));
+  auto failure = scene.look(second, exited(1));
+  QVERIFY(failure);
+  QCOMPARE(failure->rank, -1);
+  QCOMPARE(failure->message, std::string("mpirun ended with exit code 1 before every rank had finished"));
+}
+
 void WatchdogTest::a_failure_is_told_once() {
   Scene scene;
   scene.report = {2, 9, std::nullopt};
@@ -234,7 +245,7 @@ void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
   QCOMPARE(scene.wait(500).first, -1.0);
   const std::vector<std::string> notices = scene.watchdog.take_notices();
   QCOMPARE(notices.size(), size_t{1});
-  QVERIFY(notices[0].find("a debugger holds rank 2 (process 102)") != std::string::npos);
+  QVERIFY(notices[0].find("rank 2 (process 102) is held by a debugger") != std::string::npos);
   scene.ranks[2].process_state = 'S';
   QVERIFY(!scene.look(501 * second));
   QVERIFY(!scene.look(519 * second));
@@ -300,7 +311,7 @@ void WatchdogTest::the_rank_that_others_wait_for_is_named_in_every_phase_data() 
   QTest::addColumn<int>("phase");
   QTest::addColumn<QString>("text");
   const std::pair<RankPhase, const char*> cases[] = {
-      {RankPhase::launching, "rank 2 has not been started by mpirun for 60 s"},
+      {RankPhase::launching, "rank 2 has not been started by mpirun for 20 s"},
       {RankPhase::starting, "rank 2 has been starting for 30 s"},
       {RankPhase::connecting, "rank 2 has been connecting to the other ranks (MPI_Init) for 60 s"},
       {RankPhase::planning, "rank 2 has been planning for 60 s"},

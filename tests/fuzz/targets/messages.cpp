@@ -46,11 +46,11 @@ std::vector<std::string> some_messages() {
   step.step = 3;
   step.metrics = {{"loss", 1.5}, {"accuracy", 0.25}};
   step.ranks.resize(2);
-  TraceMessage trace;
-  trace.step = 3;
-  trace.ranks = {{{}, {}}, {}};
+  const TraceMessage trace{TraceChoice::median, 2, {{{0, 1, 2}, {3, 5, 7}}, {{1, 1, 2}, {3, 3, 7}}}};
   SnapshotMessage snapshot;
   snapshot.past = snapshot.steps = {step};
+  snapshot.step_times.add(12);
+  snapshot.step_times.add(3);
   snapshot.traces = {trace};
   snapshot.ranks = {{1, RankState::running, 4711}};
   snapshot.log = {{-1, "mpirun: \"quoted\""}};
@@ -59,8 +59,8 @@ std::vector<std::string> some_messages() {
   std::vector<std::string> lines;
   for (const Message& message :
        {Message(HelloMessage{"{\"seed\": 0}", 0x5ca1ab1e, 2, {{"relu", Phase::forward}}, {"loss", "accuracy"}}),
-        Message(snapshot), Message(step), Message(snapshot.ranks[0]), Message(snapshot.log[0]),
-        Message(*snapshot.failure), Message(trace), Message(StepsMessage{0, 7, {step}}), Message(snapshot.restarts[0]),
+        Message(snapshot), Message(step), Message(trace), Message(StepsMessage{3, 9, {step}}),
+        Message(snapshot.ranks[0]), Message(snapshot.log[0]), Message(*snapshot.failure), Message(snapshot.restarts[0]),
         Message(FinishedMessage{RunEnd::stopped, 12})}) {
     lines.push_back(to_json_line(message));
     lines.back().pop_back();
@@ -89,7 +89,7 @@ Target messages() {
 Target requests() {
   Target target;
   target.name = "requests";
-  target.corpus = {R"({"request":"stop"})", R"({"request":"kill"})", R"({"request":"steps","from":0,"to":1000})"};
+  target.corpus = {R"({"request":"stop"})", R"({"request":"kill"})", R"({"request":"steps","from":0,"to":100})"};
   target.mutate = [](const std::string& input, Random& random) { return mutant_of_json(input, random); };
   target.run = [](const std::string& input) {
     try {
