@@ -2,7 +2,7 @@
 out by NamedSharding as the run file's specs say. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_program import main, make_mesh, to_spec
+from jax_program import main, make_mesh, make_optimizer, to_spec
 
 
 def make_model(options, seed):
@@ -51,6 +51,11 @@ def name_of(key):
     return str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", ""))))
 
 
+def parameter_name(path):
+    names = [name_of(key) for key in path]
+    return "/".join(["params"] + (names[:-1] if names[-1] == "value" else names))
+
+
 def parameters_of(model):
     """{"params/blocks/0/mha/query/kernel": array}"""
     from flax import nnx
@@ -78,7 +83,7 @@ def make_program(run):
     specs = sharding["parameters"]["params"]["**"]
 
     model = make_model(options, run["seed"])
-    optimizer = nnx.Optimizer(model, optax.adam(run["optimizer"]["learning_rate"]), wrt=nnx.Param)
+    optimizer = nnx.Optimizer(model, make_optimizer(run, parameter_name), wrt=nnx.Param)
     definition, state = nnx.split((model, optimizer))
 
     def place(path, leaf):

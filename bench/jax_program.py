@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 import time
 
@@ -55,6 +56,54 @@ def to_spec(entries):
     from jax.sharding import PartitionSpec
 
     return PartitionSpec(*(tuple(entry) if isinstance(entry, list) else entry for entry in entries))
+
+
+# Beside the learning rate, which is their first argument but for constant_schedule's only one.
+SCHEDULE_ARGUMENTS = {
+    "constant": [],
+    "linear": ["end_value", "transition_steps", "transition_begin"],
+    "cosine_decay": ["decay_steps", "alpha", "exponent"],
+    "warmup_constant": ["init_value", "warmup_steps"],
+    "warmup_cosine_decay": ["init_value", "warmup_steps", "decay_steps", "end_value", "exponent"],
+}
+DEFAULTS = {"init_value": 0.0, "end_value": 0.0, "transition_begin": 0, "alpha": 0.0, "exponent": 1.0}
+
+
+def make_schedule(options):
+    """The Optax schedule that a run file's section `optimizer` names."""
+    import optax
+
+    kind, rate = options.get("schedule", "constant"), options["learning_rate"]
+    if kind == "constant":
+        return optax.constant_schedule(rate)
+    arguments = {name: options.get(name, DEFAULTS.get(name)) for name in SCHEDULE_ARGUMENTS[kind]}
+    arguments["peak_value" if kind.startswith("warmup") else "init_value"] = rate
+    return getattr(optax, f"{kind}_schedule")(**arguments)
+
+
+def matches(pattern, name):
+    """Whether a name fits a run file's pattern: `*` stands for text within a part, `**` for any parts."""
+    parts = re.escape(pattern).replace(r"\*\*/", "(.*/)?").replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+    return re.fullmatch(parts, name) is not None
+
+
+def make_optimizer(run, name_of):
+    """The Optax optimizer that the run file describes; name_of(path) is the name of the parameter of a leaf."""
+    import jax
+    import optax
+
+    options = run["optimizer"]
+    optimizer = optax.adam(make_schedule(options))
+    if options["name"] == "adamw":
+        patterns = [part.strip() for part in options.get("decay_mask", "**").split(",")]
+
+        def mask(params):
+            return jax.tree_util.tree_map_with_path(
+                lambda path, _: any(matches(pattern, name_of(path)) for pattern in patterns), params)
+
+        optimizer = optax.adamw(make_schedule(options), weight_decay=options.get("weight_decay", 1e-4), mask=mask)
+    norm = options.get("clip_by_global_norm", 0)
+    return optax.chain(optax.clip_by_global_norm(norm), optimizer) if norm else optimizer
 
 
 def linen_parameters(params):

@@ -1,9 +1,9 @@
 """The system of presets/tiny_lm_dp.json and presets/tiny_lm_fsdp.json in JAX: the document's LM in Flax Linen, Optax's
-AdamW, one jitted step; parameters and optimizer state replicated, or split over 'data' along their largest dimension
+AdamW, one jitted step (of several microbatches one each, joined by optax.MultiSteps); parameters and optimizer state replicated, or split over 'data' along their largest dimension
 where the run file has that rule. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_program import linen_parameters, main, make_mesh
+from jax_program import linen_parameters, main, make_mesh, make_optimizer
 
 
 def make_model(options):
@@ -55,6 +55,7 @@ def make_program(run):
     dataset = numpy.random.RandomState(data["seed"]).randint(
         0, options["vocab_size"], (data["dataset_size"], options["seq_len"]), dtype=numpy.int32)
     batches = data["dataset_size"] // data["batch_size"]
+    microbatches = run.get("schedule", {}).get("microbatches", 1)
 
     def batch(step):
         first = step % batches * data["batch_size"]
@@ -69,7 +70,9 @@ def make_program(run):
     with jax.set_mesh(mesh):
         model = make_model(options)
         params = model.init(jax.random.PRNGKey(run["seed"]), jnp.zeros((8, options["seq_len"]), jnp.int32))
-        optimizer = optax.adamw(run["optimizer"]["learning_rate"])
+        optimizer = make_optimizer(run, lambda path: "/".join(key.key for key in path))
+        if microbatches > 1:
+            optimizer = optax.MultiSteps(optimizer, microbatches)
         state = (params, optimizer.init(params))
         places = jax.tree.map(place, state)
         state = jax.device_put(state, places)
@@ -88,9 +91,17 @@ def make_program(run):
             return (optax.apply_updates(params, updates), moments), loss, accuracy
 
         out = (places,) + (NamedSharding(mesh, PartitionSpec()),) * 2
-        compiled = jax.jit(step, donate_argnums=0, out_shardings=out).lower(state, *batch(0)).compile()
+        rows = batch(0)[0][: data["batch_size"] // microbatches]
+        compiled = jax.jit(step, donate_argnums=0, out_shardings=out).lower(state, rows).compile()
 
-    return state, batch, compiled, lambda state: linen_parameters(state[0])
+    def whole_step(state, tokens):
+        sums = 0.0
+        for part in jnp.split(tokens, microbatches):
+            state, *metrics = compiled(state, part)
+            sums += jnp.stack(metrics) / microbatches
+        return state, *sums
+
+    return state, batch, compiled if microbatches == 1 else whole_step, lambda state: linen_parameters(state[0])
 
 
 if __name__ == "__main__":

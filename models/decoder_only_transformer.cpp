@@ -17,13 +17,15 @@ std::vector<Error> check(const OptionList& options) {
 }
 
 ValueId mlp(const Linen& module, ValueId x, int64_t embed) {
+  const PlaceScope place(module.graph(), LayerPart::mlp);
   x = module.child("Dense_0").dense(x, "bse,ef->bsf", {embed, 4 * embed}, {"embed", "mlp"});
   x = module.gelu(x);
   x = module.dropout(x, 0);
   return module.child("Dense_1").dense(x, "bsf,fe->bse", {4 * embed, embed}, {"mlp", "embed"});
 }
 
-ValueId block(const Linen& module, ValueId x, ValueId tokens, int64_t embed, int64_t heads) {
+ValueId block(const Linen& module, ValueId x, ValueId tokens, int64_t embed, int64_t heads, int64_t layer) {
+  const PlaceScope place(module.graph(), static_cast<int>(layer));
   ValueId y = module.child("LayerNorm_0").layer_norm(x);
   y = module.child("SelfAttention_0").self_attention(y, tokens, heads);
   y = module.dropout(y, 0);
@@ -46,7 +48,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   x = model.child("PositionalEmbedding_0").add_positions(x, "pos_embedding", 0.02);
   x = model.dropout(x, 0);
   for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
-    x = block(model.child("SelfAttentionBlock_" + std::to_string(layer)), x, tokens, embed, heads);
+    x = block(model.child("SelfAttentionBlock_" + std::to_string(layer)), x, tokens, embed, heads, layer);
   }
   ValueId logits = model.child("Dense_0").dense(x, "bse,ev->bsv", {embed, vocabulary}, {"embed", "vocab"});
 

@@ -97,6 +97,7 @@ ValueId Linen::self_attention(ValueId x, ValueId valid, int64_t heads) const {
 ValueId Linen::open_self_attention(ValueId x, int64_t heads) const { return attend(x, {}, heads, false, false); }
 
 ValueId Linen::attend(ValueId x, const std::vector<ValueId>& masks, int64_t heads, bool causal, bool use_bias) const {
+  const PlaceScope place(graph(), LayerPart::attention);
   int64_t features = module_.graph().type(x).shape.back();
   int64_t head_size = features / heads;
   auto project = [&](const char* name) {

@@ -25,6 +25,7 @@ class Linen {
   Linen(Graph& graph, int64_t seed, double dropout_rate = 0, DType compute = DType::f32)
       : module_(graph, compute), seed_(seed), rate_(dropout_rate) {}
   Linen child(const std::string& module) const;
+  Graph& graph() const { return module_.graph(); }
 
   // flax.linen.Embed: tokens i32 (b, s) -> (b, s, features); table normal with variance 1 / features.
   ValueId embed(ValueId tokens, int64_t vocabulary, int64_t features) const;

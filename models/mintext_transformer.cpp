@@ -29,8 +29,8 @@ ValueId rms_norm(const Module& module, ValueId gamma, ValueId x) {
   return module.append("rms_norm", {x, gamma, squares}, LayerNormAttributes{1e-6, module.graph().type(x).shape.back()});
 }
 
-ValueId layer(const Module& module, NnxRngs& rngs, ValueId x, const Sizes& sizes) {
-  const auto [width, heads, key_heads, key_size, hidden, ffw] = sizes;
+ValueId layer(const Module& module, NnxRngs& rngs, ValueId x, const Sizes& sizes, int number) {
+  const auto [width, heads, key_heads, key_size, hidden, ffw_dtype] = sizes;
   const ValueId wq = parameter(module, rngs, "q", {width, heads, key_size}, {"d_model", "query_heads", "key_dim"});
   const ValueId wk = parameter(module, rngs, "k", {width, key_heads, key_size}, {"d_model", "key_heads", "key_dim"});
   const ValueId wv = parameter(module, rngs, "v", {width, key_heads, key_size}, {"d_model", "key_heads", "key_dim"});
@@ -41,19 +41,24 @@ ValueId layer(const Module& module, NnxRngs& rngs, ValueId x, const Sizes& sizes
   const ValueId gamma1 = norm1.parameter("gamma", rngs.skip(constant_initialiser(1, {width})), {"d_model"});
   const ValueId gamma2 = norm2.parameter("gamma", rngs.skip(constant_initialiser(1, {width})), {"d_model"});
 
+  const PlaceScope place(module.graph(), number);
   auto in_f32 = [&](const std::string& name, ValueId value) { return module.child(name).cast(value, DType::f32); };
-  ValueId y = rms_norm(norm1, gamma1, x);
-  const ValueId q = in_f32("q", module.child("q").product(y, wq, "btd,dhk->bthk"));
-  const ValueId k = in_f32("k", module.child("k").product(y, wk, "btd,dhk->bthk"));
-  const ValueId v = in_f32("v", module.child("v").product(y, wv, "btd,dhk->bthk"));
-  y = module.append("attention", {q, k, v}, AttentionAttributes{});
-  y = module.child("proj").product(y, proj, "bthk,hkd->btd");
-  x = module.add(x, y, "attn_residual");
-  y = rms_norm(norm2, gamma2, x);
-  y = module.child("w1").cast(module.child("w1").product(y, w1, "btd,df->btf"), ffw);
-  y = module.append("gelu", {y});
-  y = module.child("w2").cast(module.child("w2").product(y, w2, "btf,fd->btd"), ffw);
-  return module.add(x, y, "ffw_residual");
+  auto attention = [&](ValueId y) {
+    const PlaceScope part(module.graph(), LayerPart::attention);
+    const ValueId q = in_f32("q", module.child("q").product(y, wq, "btd,dhk->bthk"));
+    const ValueId k = in_f32("k", module.child("k").product(y, wk, "btd,dhk->bthk"));
+    const ValueId v = in_f32("v", module.child("v").product(y, wv, "btd,dhk->bthk"));
+    y = module.append("attention", {q, k, v}, AttentionAttributes{});
+    return module.child("proj").product(y, proj, "bthk,hkd->btd");
+  };
+  auto ffw = [&](ValueId y) {
+    const PlaceScope part(module.graph(), LayerPart::mlp);
+    y = module.child("w1").cast(module.child("w1").product(y, w1, "btd,df->btf"), ffw_dtype);
+    y = module.append("gelu", {y});
+    return module.child("w2").cast(module.child("w2").product(y, w2, "btf,fd->btd"), ffw_dtype);
+  };
+  x = module.add(x, attention(rms_norm(norm1, gamma1, x)), "attn_residual");
+  return module.add(x, ffw(rms_norm(norm2, gamma2, x)), "ffw_residual");
 }
 
 std::vector<Error> check(const OptionList& options) {
@@ -106,7 +111,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   ValueId x = model.append("embedding", {tokens, embedding});
   graph.values[x].logical = {"batch", "sequence", "d_model"};
   for (int64_t i = 0; i < integer_option(options, "num_layers"); ++i) {
-    x = layer(model.child("layers").child(std::to_string(i)), rngs, x, sizes);
+    x = layer(model.child("layers").child(std::to_string(i)), rngs, x, sizes, static_cast<int>(i));
   }
   const Module head = model.child("logits");
   const ValueId logits = head.cast(head.product(x, embedding, "btd,vd->btv"), DType::f32);

@@ -60,7 +60,8 @@ ValueId Nnx::linear_general(ValueId x, const Equation& equation, Shape kernel_sh
 }
 
 ValueId Nnx::causal_self_attention(ValueId x, int64_t heads, KernelInitialiser initialiser) const {
-  const int64_t features = module_.graph().type(x).shape[2], head_size = features / heads;
+  const PlaceScope place(graph(), LayerPart::attention);
+  const int64_t features = graph().type(x).shape[2], head_size = features / heads;
   std::vector<ValueId> operands;
   for (const char* name : {"query", "key", "value"}) {
     operands.push_back(child(name).linear_general(x, "bse,ehd->bshd", {features, heads, head_size},

@@ -24,6 +24,7 @@ class Nnx {
   // `dropout_rate` 0: nothing is dropped, but keys are drawn all the same. `rngs` outlives the modules.
   Nnx(Module module, NnxRngs& rngs, double dropout_rate = 0) : module_(module), rngs_(&rngs), rate_(dropout_rate) {}
   Nnx child(const std::string& name) const { return {module_.child(name), *rngs_, rate_}; }
+  Graph& graph() const { return module_.graph(); }
 
   // nnx.Embed(count, features) of ids i32 (b, s).
   ValueId embed(ValueId ids, int64_t count, int64_t features) const;

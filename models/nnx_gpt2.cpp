@@ -16,15 +16,20 @@ std::vector<Error> check(const OptionList& options) {
   return errors;
 }
 
-ValueId block(const Nnx& module, ValueId x, int64_t embed, int64_t heads, int64_t hidden) {
+ValueId mlp(const Nnx& module, ValueId x, int64_t embed, int64_t hidden) {
+  const PlaceScope place(module.graph(), LayerPart::mlp);
+  x = module.child("linear1").linear(x, hidden, "mlp", xavier_uniform);
+  x = module.gelu(x);
+  return module.child("linear2").linear(x, embed, "embed", xavier_uniform);
+}
+
+ValueId block(const Nnx& module, ValueId x, int64_t embed, int64_t heads, int64_t hidden, int64_t layer) {
+  const PlaceScope place(module.graph(), static_cast<int>(layer));
   ValueId y = module.child("layer_norm1").layer_norm(x);
   y = module.child("mha").causal_self_attention(y, heads, xavier_uniform);
   y = module.child("dropout1").dropout(y);
   x = module.residual(x, y);
-  y = module.child("layer_norm2").layer_norm(x);
-  y = module.child("linear1").linear(y, hidden, "mlp", xavier_uniform);
-  y = module.gelu(y);
-  y = module.child("linear2").linear(y, embed, "embed", xavier_uniform);
+  y = mlp(module, module.child("layer_norm2").layer_norm(x), embed, hidden);
   y = module.child("dropout2").dropout(y);
   return module.residual(x, y);
 }
@@ -42,7 +47,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   ValueId x = model.child("token_emb").embed(tokens, vocabulary, embed);
   x = model.child("pos_emb").add_positions(x);
   for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
-    x = block(model.child("blocks").child(std::to_string(layer)), x, embed, heads, hidden);
+    x = block(model.child("blocks").child(std::to_string(layer)), x, embed, heads, hidden, layer);
   }
   x = model.child("layer_norm").layer_norm(x);
   const ValueId logits = model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);

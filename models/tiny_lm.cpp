@@ -20,14 +20,19 @@ std::vector<Error> check(const OptionList& options) {
   return errors;
 }
 
-ValueId block(const Linen& module, ValueId x, int64_t heads, int64_t width, int64_t hidden) {
+ValueId mlp(const Linen& module, ValueId x, int64_t width, int64_t hidden) {
+  const PlaceScope place(module.graph(), LayerPart::mlp);
+  x = module.child("Dense_0").dense(x, "bse,ef->bsf", {width, hidden}, {"embed", "mlp"});
+  x = module.gelu(x);
+  return module.child("Dense_1").dense(x, "bsf,fe->bse", {hidden, width}, {"mlp", "embed"});
+}
+
+ValueId block(const Linen& module, ValueId x, int64_t heads, int64_t width, int64_t hidden, int64_t layer) {
+  const PlaceScope place(module.graph(), static_cast<int>(layer));
   ValueId y = module.child("LayerNorm_0").layer_norm(x);
   y = module.child("SelfAttention_0").open_self_attention(y, heads);
   x = module.residual(x, y);
-  y = module.child("LayerNorm_1").layer_norm(x);
-  y = module.child("Dense_0").dense(y, "bse,ef->bsf", {width, hidden}, {"embed", "mlp"});
-  y = module.gelu(y);
-  y = module.child("Dense_1").dense(y, "bsf,fe->bse", {hidden, width}, {"mlp", "embed"});
+  y = mlp(module, module.child("LayerNorm_1").layer_norm(x), width, hidden);
   return module.residual(x, y);
 }
 
@@ -43,7 +48,7 @@ Graph build(const OptionList& options, const ModelContext& context) {
   ValueId x = model.child("tok_emb").embed(tokens, vocabulary, width);
   x = model.add_sinusoidal_positions(x, "pos_emb");
   for (int64_t layer = 0; layer < integer_option(options, "n_layers"); ++layer) {
-    x = block(model.child("blocks_" + std::to_string(layer)), x, heads, width, hidden);
+    x = block(model.child("blocks_" + std::to_string(layer)), x, heads, width, hidden, layer);
   }
   x = model.child("ln_f").layer_norm(x);
   const ValueId logits = model.child("head").dense(x, "bse,ev->bsv", {width, vocabulary}, {"embed", "vocab"}, false);

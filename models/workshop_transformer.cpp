@@ -74,16 +74,25 @@ Graph build(const OptionList& options, const ModelContext& context) {
   if (ffn > 0) down = linear(ffn_layer2, rngs, {ffn, hidden}, {"ffn", "hidden"});
   const Norm norm1 = norm(ln1, rngs, hidden);
 
-  const ValueId all =
-      qkv_proj.cast(fused(qkv_proj, qkv, apply(ln1, norm1, inputs), heads, is_flat(options)), DType::f32);
-  const ValueId context_of_heads =
-      model.append("attention", model.append_all("unstack", {all}, StackAttributes{2, 3}), AttentionAttributes{});
-  const ValueId joined = model.append("rearrange", {context_of_heads}, EquationAttributes{"bshd->bs(hd)"}, "context");
-  ValueId x = model.add(inputs, apply(output_proj, output, joined, "bsf,fe->bse"), "residual");
-  if (ffn > 0) {
-    const ValueId y = apply(ffn_layer1, up, apply(ln2, norm(ln2, rngs, hidden), x), "bse,ef->bsf");
-    x = model.add(x, apply(ffn_layer2, down, model.append("gelu", {y}), "bsf,fe->bse"), "residual");
-  }
+  auto attention = [&](ValueId y) {
+    const PlaceScope part(graph, LayerPart::attention);
+    const ValueId all = qkv_proj.cast(fused(qkv_proj, qkv, y, heads, is_flat(options)), DType::f32);
+    const ValueId context_of_heads =
+        model.append("attention", model.append_all("unstack", {all}, StackAttributes{2, 3}), AttentionAttributes{});
+    const ValueId joined = model.append("rearrange", {context_of_heads}, EquationAttributes{"bshd->bs(hd)"}, "context");
+    return apply(output_proj, output, joined, "bsf,fe->bse");
+  };
+  auto mlp = [&](ValueId y) {
+    const PlaceScope part(graph, LayerPart::mlp);
+    y = model.append("gelu", {apply(ffn_layer1, up, y, "bse,ef->bsf")});
+    return apply(ffn_layer2, down, y, "bsf,fe->bse");
+  };
+  auto layer = [&] {
+    const PlaceScope place(graph, 0);
+    const ValueId x = model.add(inputs, attention(apply(ln1, norm1, inputs)), "residual");
+    return ffn == 0 ? x : model.add(x, mlp(apply(ln2, norm(ln2, rngs, hidden), x)), "residual");
+  };
+  const ValueId x = layer();
   graph.values[x].logical = graph.values[inputs].logical;
   set_regression_outputs(graph, x, targets);
   return graph;

@@ -23,7 +23,7 @@ def run_file(preset, settings):
         path, value = setting.split("=")
         section, _, key = path.rpartition(".")
         axis = next((axis for axis in run["mesh"]["axes"] if section == "mesh" and axis["name"] == key), None)
-        place = axis if axis else run[section] if section else run
+        place = axis if axis else run.setdefault(section, {}) if section else run
         place["size" if axis else key] = json.loads(value)
     return run
 

@@ -3,14 +3,29 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/printable.h"
+
 namespace shardscope {
+
+namespace {
+
+constexpr size_t longest_line = 4000;
+constexpr size_t longest_written = 200;  // no person means another name by a longer one
+constexpr size_t most_listed = 24;
+
+std::string shortened(std::string text) {
+  if (text.size() <= longest_line) return text;
+  return text.substr(0, longest_line) + " ... (" + std::to_string(text.size()) + " characters)";
+}
+
+}  // namespace
 
 std::string to_string(const Error& error) {
   std::string text;
   if (!error.place.empty()) text += to_string(error.place) + ": ";
   text += error.message;
   if (!error.hint.empty()) text += " (" + error.hint + ")";
-  return text;
+  return printable(shortened(std::move(text)));
 }
 
 Failure::Failure(Error error) : Failure(std::vector<Error>{std::move(error)}) {}
@@ -23,9 +38,6 @@ Failure::Failure(std::vector<Error> errors) : errors_(std::move(errors)) {
 }
 
 namespace {
-
-constexpr size_t longest_written = 200;  // no person means another name by a longer one
-constexpr size_t most_listed = 24;
 
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);

@@ -20,7 +20,7 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-// "place: message (hint)"
+// "place: message (hint)", printable, on one line of at most some 4,000 characters.
 std::string to_string(const Error& error);
 
 // Carries one or more errors from the place that found them to the edge of the system.

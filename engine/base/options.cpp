@@ -60,6 +60,12 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
                           fmt::format("from {} to {}", definition.minimum, definition.maximum)});
         value = definition.default_value;
       }
+      const auto* text = definition.choices.empty() ? nullptr : std::get_if<std::string>(&value);
+      if (text && std::ranges::find(definition.choices, *text) == definition.choices.end()) {
+        errors.push_back({"unknown_choice", fmt::format("unknown {} '{}'", definition.name, *text), place,
+                          name_hint(*text, definition.choices)});
+        value = definition.default_value;
+      }
     } else if (definition.required) {
       errors.push_back({"missing_key", "missing key '" + definition.name + "'", place,
                         fmt::format("for example {}", text_of(definition.default_value))});

@@ -15,18 +15,20 @@ using OptionValue = std::variant<bool, int64_t, double, std::string>;
 using OptionList = std::vector<std::pair<std::string, OptionValue>>;
 
 // A hyperparameter that a model, optimizer or data source declares. The type is that of `default_value`; `required`
-// ones must be in the file. Numbers must lie in [minimum, maximum].
+// ones must be in the file. Numbers must lie in [minimum, maximum], text must be one of the choices.
 struct OptionDefinition {
   std::string name;
   OptionValue default_value;
   bool required = false;
   double minimum = 0;
   double maximum = 1e18;
-  std::string help;  // one sentence
+  std::string help;                       // one sentence
+  std::vector<std::string> choices = {};  // of text: what it may be; empty: anything
+  bool is_path = false;                   // of a file or folder, where it is not absolute below the run file's folder
 };
 
-// Every declared option with the file's value or the default. Faults (unknown, missing, type, range) are appended to
-// `errors` with the place "section.name".
+// Every declared option with the file's value or the default. Faults (unknown, missing, type, range, choice) are
+// appended to `errors` with the place "section.name".
 OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
                            const std::string& section, std::vector<Error>& errors);
 

@@ -21,6 +21,13 @@ const char* safetensors_name(DType dtype) {
 
 }  // namespace
 
+std::optional<DType> dtype_of_safetensors(std::string_view name) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::i32}) {
+    if (name == safetensors_name(dtype)) return dtype;
+  }
+  return std::nullopt;
+}
+
 SafetensorsLayout::SafetensorsLayout(std::vector<NamedArray> arrays) : arrays_(std::move(arrays)) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   int64_t end = 0;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/shape.h"
@@ -13,6 +15,9 @@ struct NamedArray {
   TensorType type;
   bool operator==(const NamedArray&) const = default;
 };
+
+// The type that the format calls "F32"; nothing for those that we do not have.
+std::optional<DType> dtype_of_safetensors(std::string_view name);
 
 // Where named arrays lie in a safetensors file (github.com/huggingface/safetensors): 8 bytes, the length n of the
 // header, little endian; n bytes of JSON, {name: {"dtype": "F32", "shape": [...], "data_offsets": [begin, end]}},

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/runtime/calibration.h"
 
@@ -15,17 +15,19 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
   command->callback([&line, once] {
     line.action = [once] {
       if (*once && std::filesystem::exists(profile_path())) return exit_ok;
-      fmt::print("Measuring this machine, so that predicted times fit it ...\n");
-      std::fflush(stdout);
-      DeviceProfile profile = calibrate();
+      print_lines("Measuring this machine, so that predicted times fit it ...\n");
+      flush_lines();
+      const DeviceProfile profile = calibrate();
       save_profile(profile, profile_path());
-      fmt::print("matrix products   {:.0f} GFLOP/s a core\n", profile.matrix_flops_per_core / 1e9);
-      fmt::print("  of bf16         {:.0f} GFLOP/s a core ({})\n", profile.matrix_flops_per_core_bf16 / 1e9,
-                 profile.bf16_products);
-      fmt::print("memory            {:.1f} GB/s a core\n", profile.memory_bytes_per_core / 1e9);
-      fmt::print("collectives       {:.1f} GB/s a core, {:.0f} us latency\n", profile.collective_bytes_per_core / 1e9,
-                 profile.collective_latency * 1e6);
-      fmt::print("written to {}\n", profile_path().string());
+      print_lines(fmt::format(
+          "matrix products   {:.0f} GFLOP/s a core\n"
+          "  of bf16         {:.0f} GFLOP/s a core ({})\n"
+          "memory            {:.1f} GB/s a core\n"
+          "collectives       {:.1f} GB/s a core, {:.0f} us latency\n"
+          "written to {}\n",
+          profile.matrix_flops_per_core / 1e9, profile.matrix_flops_per_core_bf16 / 1e9, profile.bf16_products,
+          profile.memory_bytes_per_core / 1e9, profile.collective_bytes_per_core / 1e9,
+          profile.collective_latency * 1e6, profile_path().string()));
       return exit_ok;
     };
   });

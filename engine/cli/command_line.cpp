@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
 
 #include "engine/base/error.h"
+#include "engine/base/standard_streams.h"
 #include "engine/cli/version.h"
 
 namespace shardscope {
+namespace {
 
-int run_command_line(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   CLI::App app("Plans how a neural network is split over a device mesh, and trains that plan on MPI ranks.",
                "shardrun");
   CommandLine line{argc, argv, {}};
@@ -19,22 +23,40 @@ int run_command_line(int argc, char** argv) {
   add_show(app, line);
   add_plan(app, line);
   add_train(app, line);
+  add_checkpoint(app, line);
   add_calibrate(app, line);
   add_rank(app, line);
+  add_host_agent(app, line);
+  add_remote_shell(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_ok : exit_bad_input;
+    std::ostringstream output, errors;
+    const int code = app.exit(error, output, errors);
+    print_lines(output.str());
+    std::istringstream lines(errors.str());
+    for (std::string text; std::getline(lines, text);) say(text);
+    return code == 0 ? exit_ok : exit_bad_input;
   }
   try {
     return line.action();
   } catch (const Failure& failure) {
-    for (const Error& error : failure.errors()) fmt::print(stderr, "{}\n", to_string(error));
+    for (const Error& error : failure.errors()) say(to_string(error));
     return exit_bad_input;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    say(error.what());
     return exit_failed_run;
   }
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  set_up_process();
+  const int code = run_command(argc, argv);
+  if (flush_lines()) return code;
+  say(fmt::format("standard output: cannot write: {}", std::strerror(errno)));
+  return code == exit_ok ? exit_failed_run : code;
 }
 
 }  // namespace shardscope

@@ -22,9 +22,13 @@ void add_show(CLI::App& app, CommandLine& line);
 void add_plan(CLI::App& app, CommandLine& line);
 void add_train(CLI::App& app, CommandLine& line);
 void add_calibrate(CLI::App& app, CommandLine& line);
+void add_checkpoint(CLI::App& app, CommandLine& line);
 void add_rank(CLI::App& app, CommandLine& line);
+void add_host_agent(CLI::App& app, CommandLine& line);
+void add_remote_shell(CLI::App& app, CommandLine& line);
 
-// shardrun. Errors go to standard error, one a line.
+// shardrun. Errors go to standard error, one a line. Output that cannot be written is a failed run; a closed pipe ends
+// the process, as it does others, unless SIGPIPE is ignored.
 int run_command_line(int argc, char** argv);
 
 }  // namespace shardscope

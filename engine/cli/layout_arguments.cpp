@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/base/error.h"
+#include "engine/config/read_specs.h"
 
 namespace shardscope {
 
@@ -32,19 +31,6 @@ std::optional<Integer> integer(const std::string& text) {
 
 [[noreturn]] void refuse(const std::string& message, const char* argument, const std::string& hint) {
   throw Failure(Error{"bad_argument", message, at_argument(argument), hint});
-}
-
-std::vector<std::string> dimension_axes(const nlohmann::json& entry) {
-  constexpr const char* form = "an axis name, a list of axis names, or null for each dimension";
-  if (entry.is_null()) return {};
-  if (entry.is_string()) return {entry.get<std::string>()};
-  if (!entry.is_array()) refuse(fmt::format("{} is no dimension of a spec", entry.dump()), "--spec", form);
-  std::vector<std::string> axes;
-  for (const nlohmann::json& axis : entry) {
-    if (!axis.is_string()) refuse(fmt::format("{} is no axis name", axis.dump()), "--spec", form);
-    axes.push_back(axis.get<std::string>());
-  }
-  return axes;
 }
 
 }  // namespace
@@ -75,15 +61,16 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
 }
 
 PartitionSpec parse_spec_argument(const std::string& json) {
-  nlohmann::json parsed;
-  try {
-    parsed = nlohmann::json::parse(json);
-  } catch (const nlohmann::json::exception&) {
-    refuse(fmt::format("{} is not JSON", json), "--spec", R"(as in '[["data","model"],null]')");
-  }
-  if (!parsed.is_array()) refuse("a spec is a list", "--spec", R"(as in '[["data","model"],null]')");
+  std::vector<Error> errors;
+  FaultList faults("", errors);
   PartitionSpec spec;
-  for (const nlohmann::json& entry : parsed) spec.dims.push_back(dimension_axes(entry));
+  try {
+    spec = read_spec(read_json(json, ""), "", faults);
+  } catch (const Failure& failure) {
+    errors = failure.errors();
+  }
+  for (Error& error : errors) error.place.argument = "--spec";
+  if (!errors.empty()) throw Failure(std::move(errors));
   return spec;
 }
 

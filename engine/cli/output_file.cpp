@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "engine/base/error.h"
 
@@ -19,9 +22,10 @@ namespace {
 
 bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-void check_existing(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
+// Gives the flags with which open() meets no other file than the one that was looked at.
+int check_existing(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   struct stat link {};
-  if (::lstat(path.c_str(), &link) != 0) return;  // open() says why where that is a fault
+  if (::lstat(path.c_str(), &link) != 0) return O_CREAT | O_EXCL;  // open() says why where that is a fault
   struct stat file {};
   const bool reachable = ::stat(path.c_str(), &file) == 0;
   for (const std::string& input : inputs) {
@@ -38,6 +42,16 @@ void check_existing(const std::string& path, Existing existing, const std::vecto
     fail("file_exists", path, "the file exists",
          "another name, or --force to lose what is in it; a --jsonl file can be added to with --append");
   }
+  return S_ISLNK(link.st_mode) ? 0 : O_NOFOLLOW;
+}
+
+// Of two runs that write to one file, only the first may.
+void lock_regular(int descriptor, const std::string& path) {
+  struct stat file {};
+  if (::fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return;
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor);
+  fail("file_exists", path, "another run is writing it", "another name");
 }
 
 // Above those of standard input, output and error, which may be closed.
@@ -61,6 +75,7 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
   if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     fail("unwritable_file", path_, "this is no regular file", "the name of a new file");
   }
+  replaces_ = existing != Existing::refuse;
   const std::string part = part_of(path_);
   const OutputFile file = open_output(part, existing, inputs);
   part_ = part;
@@ -75,16 +90,29 @@ WholeFile::~WholeFile() {
 }
 
 void WholeFile::keep() {
-  if (std::rename(part_.c_str(), path_.c_str()) != 0) fail_to_write(path_, errno);
-  part_.clear();
+  const std::string part = std::exchange(part_, "");
+  if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path_.c_str(), replaces_ ? 0 : RENAME_NOREPLACE) == 0) return;
+  if (errno == EINVAL && std::rename(part.c_str(), path_.c_str()) == 0) return;  // a file system without such a call
+  const int error = errno;
+  if (error == EEXIST)
+    fail("file_exists", path_, "the file has come to be meanwhile", "what was written is in " + part);
+  ::unlink(part.c_str());
+  fail_to_write(path_, error);
 }
 
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
-  check_existing(path, existing, inputs);
-  const int when_there = existing == Existing::append ? O_APPEND : existing == Existing::overwrite ? O_TRUNC : 0;
-  const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | when_there, 0666);
+  const bool adds = existing == Existing::append;
+  const int flags = check_existing(path, existing, inputs) | (adds ? O_APPEND : 0);
+  const int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
   const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
-  OutputFile file(descriptor < 0 ? nullptr : ::fdopen(descriptor, existing == Existing::append ? "ae" : "we"));
+  if (descriptor < 0) fail_to_write(path, errno);
+  lock_regular(descriptor, path);
+  if (existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
+    const int error = errno;
+    ::close(descriptor);
+    fail_to_write(path, error);
+  }
+  OutputFile file(::fdopen(descriptor, adds ? "ae" : "we"));
   if (!file) fail_to_write(path, errno);
   return file;
 }

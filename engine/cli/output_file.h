@@ -28,17 +28,19 @@ class WholeFile {
 
   static std::string part_of(const std::string& path) { return path + ".part"; }
   const std::string& part() const { return part_; }
-  // What stood at the path is lost. Throws Failure (unwritable_file).
+  // Where `existing` allows it, what stands at the path is lost. Throws Failure: unwritable_file, or file_exists, and
+  // what was written stays at PATH.part.
   void keep();
 
  private:
   std::string path_, part_;
+  bool replaces_ = false;
 };
 
 // Opens a file to write. What is there is never lost unasked: a regular file that exists is refused, appended to or
 // emptied, as `existing` says; a symbolic link is not followed; and a file that is one of `inputs` (under whatever
-// name) is never written to. Pipes and devices are written to as they are. Throws Failure: unwritable_file,
-// file_exists, output_is_input.
+// name), or that another run writes to, is never written to. Pipes and devices are written to as they are. Throws
+// Failure: unwritable_file, file_exists, output_is_input.
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 
 }  // namespace shardscope

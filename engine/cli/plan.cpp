@@ -1,26 +1,63 @@
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
+#include "engine/cli/host_arguments.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/compile/compile.h"
 
 namespace shardscope {
 
+namespace {
+
+std::string compared(const RunFileArguments& arguments, const HostArguments& hosts, const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string setting = text.substr(0, equals);
+  if (equals == std::string::npos) {
+    throw Failure(Error{"bad_argument", "no values are given", at_argument("--compare " + text),
+                        "PATH=A,B,..., such as schedule.microbatches=1,2,4"});
+  }
+  std::vector<NamedPlan> plans;
+  for (size_t begin = equals; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin + 1), text.size());
+    RunFileArguments changed = arguments;
+    const std::string value = text.substr(begin + 1, end - begin - 1);
+    changed.assignments.push_back(setting + "=" + value);
+    const RunConfig config = changed.load();
+    plans.push_back({value, compile(config, hosts.with_hosts(host_profile(), config))});
+    begin = end;
+  }
+  return plan_comparison(setting, plans);
+}
+
+}  // namespace
+
 void add_plan(CLI::App& app, CommandLine& line) {
   CLI::App* command =
       app.add_subcommand("plan", "Memory per device, collectives and predicted time of a training step");
   auto arguments = std::make_shared<RunFileArguments>();
+  auto hosts = std::make_shared<HostArguments>();
   auto as_json = std::make_shared<bool>(false), steps = std::make_shared<bool>(false);
   arguments->add_to(*command);
+  auto compare = std::make_shared<std::string>();
+  hosts->add_list_to(*command);
   CLI::Option* json = command->add_flag("--json", *as_json, "for scripts");
   command->add_flag("--steps", *steps, "forward and backward, step by step")->excludes(json);
-  command->callback([&line, arguments, as_json, steps] {
-    line.action = [arguments, as_json, steps] {
-      Plan plan = compile(arguments->load(), host_profile());
-      fmt::print("{}", *as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
+  command
+      ->add_option("--compare", *compare,
+                   "PATH=A,B,...: a line for each of these values, such as schedule.rematerialise=none,full")
+      ->excludes(json);
+  command->callback([&line, arguments, hosts, as_json, steps, compare] {
+    line.action = [arguments, hosts, as_json, steps, compare] {
+      if (!compare->empty()) {
+        print_lines(compared(*arguments, *hosts, *compare));
+        return exit_ok;
+      }
+      const RunConfig config = arguments->load();
+      const Plan plan = compile(config, hosts->with_hosts(host_profile(), config));
+      print_lines(*as_json ? plan_json(plan) : *steps ? plan_steps_text(plan) : plan_text(plan));
       return exit_ok;
     };
   });

@@ -4,6 +4,7 @@
 
 #include "engine/cli/plan_report.h"
 #include "engine/config/write.h"
+#include "engine/plan/host_groups.h"
 
 namespace shardscope {
 
@@ -32,16 +33,17 @@ Json spec_json(const PartitionSpec& spec) {
 Json collectives(const Plan& plan) {
   Json list = Json::array();
   const SequenceSteps steps = plan.steps();
-  for (int id = 0; id < steps.size(); ++id) {
+  for (const auto& [id, count] : distinct_steps(plan.program.main())) {
     const Step& step = steps[id];
     if (!is_collective(step.kind)) continue;
     list.push_back({{"id", id},
                     {"kind", text_of(name(step.kind))},
                     {"axes", axis_names(plan, step.axes)},
                     {"group_size", step.group_size},
+                    {"group_hosts", hosts_of_group(plan, step)},
                     {"bytes", step.payload_bytes},
                     {"wire_bytes", step.wire_bytes},
-                    {"count", 1},
+                    {"count", count},
                     {"arrays", step.inputs.size()},
                     {"phase", text_of(name(step.phase))},
                     {"op", step.op == no_id ? plan.step_name(step) : plan.graph->ops[step.op].name},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/plan/plan.h"
 
@@ -13,6 +14,14 @@ std::string plan_json(const Plan& plan);
 
 // The same as tables for a person: parameters, memory, collectives, totals.
 std::string plan_text(const Plan& plan);
+
+// A line for each of several plans, which differ in one setting: memory per device at the peak, all and by category,
+// what each device sends and computes, predicted time.
+struct NamedPlan {
+  std::string name;  // the setting's value
+  Plan plan;
+};
+std::string plan_comparison(const std::string& setting, const std::vector<NamedPlan>& plans);
 
 // Forward and backward step by step in the notation of "How To Scale Your Model": "In[B, D] = AllGather(In[B, D_Y])",
 // "Out[B, D] {U_Y} = Tmp[B, F_Y] *_F W_out[F_Y, D]". Subscripts are the mesh axes that split a dimension, {U_Y} says

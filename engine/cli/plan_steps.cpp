@@ -118,12 +118,13 @@ std::string phase_text(const Plan& plan, Phase phase) {
                    {"Sent", TextTable::Align::right}});
   std::map<int, std::pair<int, const Step*>> gathered;  // by what it gives: a forward gather's number
   int number = 0, forward_number = 0;
-  for (const Step& step : plan.steps()) {
+  for (const RepeatedStep& repeated : distinct_steps(plan.program.main())) {
+    const Step& step = plan.steps()[repeated.position];
     if (step.phase == Phase::forward && step.kind == StepKind::all_gather) {
       for (int value : step.outputs) gathered[value] = {forward_number + 1, &step};
     }
     forward_number += step.phase == Phase::forward;
-    if (step.phase != phase) continue;
+    if ((step.phase == Phase::recompute ? Phase::backward : step.phase) != phase) continue;
     for (int value : step.inputs) {
       const auto shared = gathered.find(value);
       if (phase == Phase::forward || shared == gathered.end()) continue;

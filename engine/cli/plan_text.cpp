@@ -3,6 +3,7 @@
 
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
+#include "engine/plan/host_groups.h"
 
 namespace shardscope {
 
@@ -14,7 +15,8 @@ std::string mesh_line(const Plan& plan) {
   std::vector<std::string> axes;
   for (const MeshAxis& axis : plan.mesh.axes()) axes.push_back(fmt::format("{} [{}]", axis.name, axis.size));
   return fmt::format("Mesh: {} = {} devices\n", axes.empty() ? "no axes" : fmt::format("{}", fmt::join(axes, " x ")),
-                     plan.mesh.device_count());
+                     plan.mesh.device_count()) +
+         (hosts_text(plan).empty() ? "" : hosts_text(plan) + "\n");
 }
 
 std::string parameter_table(const Plan& plan) {
@@ -49,20 +51,25 @@ std::string first_cause(const Plan& plan, const Step& step) {
 }
 
 std::string collective_table(const Plan& plan) {
+  const bool has_hosts = plan.profile.ranks_per_host.size() > 1;
   TextTable table({{"Collective"},
                    {"Axes"},
-                   {"Group", Align::right},
+                   {has_hosts ? "Group/hosts" : "Group", Align::right},
                    {"Bytes", Align::right},
                    {"Sent", Align::right},
                    {"Phase"},
                    {"Cause"}});
-  for (const Step& step : plan.steps()) {
+  for (const auto& [position, count] : distinct_steps(plan.program.main())) {
+    const Step& step = plan.steps()[position];
     if (!is_collective(step.kind)) continue;
+    const std::string times = count > 1 ? fmt::format(" x {}", count) : "";
     std::vector<std::string> axes;
     for (AxisIndex axis : step.axes) axes.push_back(plan.mesh.axes()[axis].name);
     table.add_row({std::string(name(step.kind)), fmt::format("{}", fmt::join(axes, ",")),
-                   std::to_string(step.group_size), bytes_text(static_cast<double>(step.payload_bytes)),
-                   bytes_text(step.wire_bytes), std::string(name(step.phase)), first_cause(plan, step)});
+                   has_hosts ? fmt::format("{}/{}", step.group_size, hosts_of_group(plan, step))
+                             : std::to_string(step.group_size),
+                   bytes_text(static_cast<double>(step.payload_bytes)), bytes_text(step.wire_bytes),
+                   std::string(name(step.phase)) + times, first_cause(plan, step)});
   }
   return table.empty() ? "No collectives\n" : table.text();
 }

@@ -1,7 +1,9 @@
 #include <memory>
 
+#include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/config/parse.h"
+#include "engine/session/rank_group.h"
 #include "engine/worker/mpi_worker.h"
 
 namespace shardscope {
@@ -10,19 +12,22 @@ void add_rank(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("rank", "One rank of a training that this program has started");
   command->group("");
   auto session = std::make_shared<std::string>();
-  command->add_option("--session", *session, "session directory")->required();
+  command->add_option("--session", *session, "session directory")->envname(session_variable)->required();
   auto parameters = std::make_shared<std::string>();
   command->add_option("--parameters", *parameters, "file into which the ranks write the parameters at the end");
   auto keep_going = std::make_shared<bool>(false);
   command->add_flag("--keep-going", *keep_going, "train on where the loss is not finite");
-  command->callback([&line, session, parameters, keep_going] {
-    line.action = [&line, session, parameters, keep_going] {
+  auto checkpoints = std::make_shared<CheckpointArguments>();
+  checkpoints->add_to(*command);
+  command->callback([&line, session, parameters, keep_going, checkpoints] {
+    line.action = [&line, session, parameters, keep_going, checkpoints] {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
       options.profile = [session] { return load_profile(*session + "/profile.json"); };
       options.session_directory = *session;
       options.parameter_file = *parameters;
       options.keep_going = *keep_going;
+      options.checkpoints = checkpoints->options();
       return run_rank(line.argc, line.argv, options);
     };
   });

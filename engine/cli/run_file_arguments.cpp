@@ -1,11 +1,10 @@
 #include "engine/cli/run_file_arguments.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/compile/file_faults.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
@@ -13,13 +12,6 @@
 namespace shardscope {
 
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // A file's config with assignments.
 class Assigned {
@@ -31,35 +23,41 @@ class Assigned {
 
   // Takes those errors away that the file alone does not have, and says each of the assignment that brought it.
   std::vector<Error> take_blame(std::vector<Error>& errors) const {
+    const std::vector<Error> own = validate(file_);
     std::vector<Error> blamed;
-    if (assignments_.empty()) return blamed;
-    const auto is_older = std::stable_partition(
-        errors.begin(), errors.end(),
-        [own = validate(file_)](const Error& error) { return std::ranges::find(own, error) != own.end(); });
-    for (auto error = is_older; error != errors.end(); ++error) {
-      error->place.argument = "--set " + cause_of(*error);
-      blamed.push_back(std::move(*error));
+    for (size_t count = 1; count <= assignments_.size(); ++count) {
+      const std::vector<Error> with = faults_with_first(count, errors);
+      std::erase_if(errors, [&](const Error& error) {
+        const bool brought =
+            std::ranges::find(with, error) != with.end() &&
+            (std::ranges::find(own, error) == own.end() || sets(assignments_[count - 1], error.place.path));
+        if (!brought) return false;
+        blamed.push_back(error);
+        blamed.back().place.argument = "--set " + assignments_[count - 1];
+        return true;
+      });
     }
-    errors.erase(is_older, errors.end());
     return blamed;
   }
 
  private:
   RunConfig with_first(size_t count) const {
-    return with_settings(file_, {assignments_.begin(), assignments_.begin() + static_cast<std::ptrdiff_t>(count)});
+    const auto end = assignments_.begin() + static_cast<std::ptrdiff_t>(count);
+    return with_absolute_paths(with_settings(file_, {assignments_.begin(), end}), ".");
   }
 
-  // The first assignment with which the error is there.
-  std::string cause_of(const Error& error) const {
-    for (size_t count = 1; count < assignments_.size(); ++count) {
-      try {
-        const std::vector<Error> errors = validate(with_first(count));
-        if (std::ranges::find(errors, error) != errors.end()) return assignments_[count - 1];
-      } catch (const Failure&) {
-        continue;  // it needs those behind it
-      }
+  // All of them together have `all`.
+  std::vector<Error> faults_with_first(size_t count, const std::vector<Error>& all) const {
+    if (count == assignments_.size()) return all;
+    try {
+      return validate(with_first(count));
+    } catch (const Failure&) {
+      return {};  // it needs those behind it
     }
-    return assignments_.back();
+  }
+
+  static bool sets(const std::string& assignment, const std::string& path) {
+    return lies_in(path, assignment.substr(0, assignment.find('=')));
   }
 
   const RunConfig& file_;
@@ -77,12 +75,13 @@ void RunFileArguments::add_to(CLI::App& command, bool file_required) {
 
 RunConfig RunFileArguments::load() const {
   ReadRunFile read = read_run_file(file);
+  read.config = with_absolute_paths(std::move(read.config), std::filesystem::path(file).parent_path());
   if (!read.errors.empty()) throw Failure(all_faults(read, file));
   const Assigned assigned(read.config, assignments);
   RunConfig config = assigned.config();
   if (std::vector<Error> errors = validate(config); !errors.empty()) {
     std::vector<Error> faults = assigned.take_blame(errors);
-    std::ranges::move(locate_errors(std::move(errors), text_of(file), file), std::back_inserter(faults));
+    std::ranges::move(locate_errors(std::move(errors), read.text, file), std::back_inserter(faults));
     throw Failure(faults);
   }
   return config;

@@ -15,7 +15,8 @@ struct RunFileArguments {
 
   void add_to(CLI::App& command, bool file_required = true);
 
-  // The file's config with the assignments applied, checked as far as that goes without planning. Throws Failure with
+  // The file's config with the assignments applied, checked as far as that goes without planning. Paths are absolute:
+  // those of the file were relative to its folder, those of assignments to where the program runs. Throws Failure with
   // all errors, each with file, line and path where it has one.
   RunConfig load() const;
 };

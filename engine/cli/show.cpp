@@ -1,9 +1,7 @@
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/layout_arguments.h"
 #include "engine/cli/run_file_arguments.h"
@@ -26,8 +24,8 @@ struct ShowArguments {
   bool without_file() const { return has_mesh || has_spec || has_shape || has_devices; }
 
   void print(const Sharding& sharding, const Mesh& mesh, const Shape& shape) const {
-    if (index_map) fmt::print("{}\n", index_map_json(sharding, mesh, shape));
-    else fmt::print("{}", visualize_sharding(sharding, mesh, shape));
+    if (index_map) print_lines(index_map_json(sharding, mesh, shape) + "\n");
+    else print_lines(visualize_sharding(sharding, mesh, shape));
   }
 
   void show_layout() const {

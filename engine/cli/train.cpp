@@ -13,13 +13,16 @@
 #include <stop_token>
 
 #include "engine/base/error.h"
+#include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
+#include "engine/cli/host_arguments.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/trained_output.h"
 #include "engine/cli/training_lines.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
+#include "engine/plan/host_memory.h"
 #include "engine/session/deadlines.h"
 #include "engine/session/run_process.h"
 #include "engine/worker/mpi_worker.h"
@@ -30,8 +33,10 @@ namespace {
 
 struct TrainArguments {
   RunFileArguments run_file;
+  HostArguments hosts;
   std::string jsonl;
   TrainedPaths trained;
+  CheckpointArguments checkpoints;
   std::string socket;
   bool append = false;
   bool force = false;
@@ -55,6 +60,7 @@ struct TrainArguments {
     std::vector<std::string> list;
     if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
     if (keep_going) list.push_back("--keep-going");
+    for (const std::string& argument : checkpoints.rank_arguments()) list.push_back(argument);
     return list;
   }
 
@@ -144,6 +150,13 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   options.metrics = metric_names(plan.metrics);
   for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  options.hosts = arguments.hosts.options(options.ranks, program);
+  if (options.hosts) {
+    options.hosts->rank_bytes = options.rank_bytes;
+    options.hosts->silence_ns = options.limits.host_ns;
+    options.hosts->command = [program, more = arguments.rank_arguments(), ranks = options.ranks](
+                                 const MpirunHosts& hosts) { return mpirun_command(program, hosts, ranks, more); };
+  }
   options.command = [program, more = arguments.rank_arguments(), ranks = options.ranks](const std::string& session) {
     return mpirun_command(program, session, ranks, more);
   };
@@ -164,6 +177,8 @@ int exit_code(RunEnd end) {
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+  require_host_memory(plan, arguments.force);
+  arguments.checkpoints.check(plan);
   const RunOptions options = run_options(plan, arguments);
   TrainingOutput output = arguments.open_training_output();
   TrainedOutput trained = arguments.open_trained_output(plan);
@@ -215,6 +230,7 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.stop = unwritable.get_token();
   options.parameter_file = arguments.trained.gathered();
   options.keep_going = arguments.keep_going;
+  options.checkpoints = arguments.checkpoints.options();
   const int code = run_rank(line.argc, line.argv, options);
   try {
     if (trained) trained->finish();
@@ -233,7 +249,8 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     }
     return be_a_rank(line, arguments);
   }
-  return start_ranks(compile(arguments.run_file.load(), arguments.profile()), arguments);
+  const RunConfig config = arguments.run_file.load();
+  return start_ranks(compile(config, arguments.hosts.with_hosts(arguments.profile(), config)), arguments);
 }
 
 }  // namespace
@@ -251,7 +268,9 @@ void add_train(CLI::App& app, CommandLine& line) {
                       "write all parameters, whole, to this new safetensors file at the end");
   command->add_option("--predictions", arguments->trained.predictions,
                       "write what the trained model predicts of each example of its data to this new file");
-  auto* force = command->add_flag("--force", arguments->force, "lose what is in files to write that exist");
+  auto* force =
+      command->add_flag("--force", arguments->force,
+                        "lose what is in files to write that exist, and train what needs more memory than there is");
   append->needs(jsonl);
   force->excludes(append);
   command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");
@@ -263,6 +282,8 @@ void add_train(CLI::App& app, CommandLine& line) {
   command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
   command->add_option("--max-restarts", arguments->max_restarts, "start the ranks again after one was lost, so often")
       ->check(CLI::NonNegativeNumber);
+  arguments->hosts.add_to(*command);
+  arguments->checkpoints.add_to(*command);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });

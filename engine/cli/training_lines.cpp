@@ -35,14 +35,28 @@ std::string opening_lines(const Plan& plan) {
   return text;
 }
 
+namespace {
+
+std::string metrics_text(const std::vector<MetricValue>& metrics) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : metrics)
+    texts.push_back(fmt::format("{} = {}", metric_label(name), metric_text(name, value)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// Nothing where nothing was evaluated after the step.
+std::string evaluation_line(const StepMessage& step) {
+  std::vector<MetricValue> evaluated = step.metrics;
+  std::erase_if(evaluated, [](const MetricValue& metric) { return !is_evaluated(metric) || is_absent(metric); });
+  return evaluated.empty() ? "" : fmt::format("Step {}: {}\n", step.step, metrics_text(evaluated));
+}
+
+}  // namespace
+
 std::string epoch_line(const StepMessage& step) {
-  std::string text = fmt::format("Epoch {}:", step.step);
-  const char* separator = " ";
-  for (const auto& [name, value] : step.metrics) {
-    text += fmt::format("{}{} = {}", separator, metric_label(name), metric_text(name, value));
-    separator = ", ";
-  }
-  return text + '\n';
+  std::vector<MetricValue> told = step.metrics;
+  std::erase_if(told, is_absent);
+  return fmt::format("Epoch {}:{}{}\n", step.step, told.empty() ? "" : " ", metrics_text(told));
 }
 
 std::string ProgressText::after(const StepMessage& step) {
@@ -58,6 +72,7 @@ std::string ProgressText::after(const StepMessage& step) {
     }
     text = lines_.step.empty() ? epoch_line(step) : fmt::vformat(lines_.step, values) + '\n';
   }
+  if (!lines_.step.empty()) text += evaluation_line(step);
   if (is_last && steps_ > 1 && !lines_.end.empty()) {
     const double seconds = milliseconds_ / 1000 / static_cast<double>(steps_ - 1);
     text += fmt::format(fmt::runtime(lines_.end), fmt::arg("seconds", seconds)) + '\n';
@@ -73,7 +88,9 @@ std::string json_line(const StepMessage& step) {
     ranks.push_back(std::move(rank));
   }
   nlohmann::ordered_json json = {{"step", step.step}};
-  for (const auto& [name, value] : step.metrics) json[name] = value;
+  for (const auto& [name, value] : step.metrics) {
+    if (!is_absent({name, value})) json[name] = value;
+  }
   json["step_ms"] = step.step_ms;
   json["ranks"] = std::move(ranks);
   return json.dump() + '\n';

@@ -13,10 +13,12 @@ namespace shardscope {
 // "Sharded param ('params', 'Embed_0', 'embedding') with PartitionSpec('data', 'model')".
 std::string opening_lines(const Plan& plan);
 
-// Each metric under its label (viz/text/metric_text.h): "Epoch 0: Loss = 7.5672, Accuracy = 0.12%".
+// Each metric under its label (viz/text/metric_text.h): "Epoch 0: Loss = 7.5672, Accuracy = 0.12%"; those of an
+// evaluation where there was one.
 std::string epoch_line(const StepMessage& step);
 
 // What the model's original prints of each step and at the end (models/registry.h); nothing for steps between.
+// Originals evaluate nothing: an evaluation has a line of its own there, "Step 20: Val loss = 2.1234".
 class ProgressText {
  public:
   ProgressText(ProgressLines lines, int64_t steps) : lines_(std::move(lines)), steps_(steps) {}
@@ -28,8 +30,8 @@ class ProgressText {
   double milliseconds_ = 0;  // of all steps but the first
 };
 
-// One JSON object: step, each metric under its own name (loss, accuracy), step_ms, and ranks, each with the fields of
-// RankMeasurement (session/step_record.h). A number that is not finite is null.
+// One JSON object: step, each metric under its own name (loss, accuracy; val_loss where it was evaluated), step_ms, and
+// ranks, each with the fields of RankMeasurement (session/step_record.h). A number that is not finite is null.
 std::string json_line(const StepMessage& step);
 // One JSON object between the steps: {"restart": 1, "from_step": 0, "rank": 2, "message": "rank 2 was killed ..."}.
 // What was written of steps from that on is done again.

@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/base/standard_streams.h"
+
 namespace shardscope {
 
 bool TrainingOutput::begin(const Plan& plan) {
-  for (const Error& warning : plan.warnings) fmt::print(stderr, "warning: {}\n", to_string(warning));
+  for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
   progress_ = ProgressText(progress_lines(plan.config), plan.config.steps);
   return put(stdout, opening_lines(plan), "standard output");
 }
@@ -25,7 +27,7 @@ bool TrainingOutput::restart(const RestartMessage& restart) {
 
 bool TrainingOutput::put(std::FILE* file, const std::string& text, const std::string& where) {
   if (std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0) return true;
-  if (!broken_) fmt::print(stderr, "{}: cannot write: {}\n", where, std::strerror(errno));
+  if (!broken_) say(fmt::format("{}: cannot write: {}", where, std::strerror(errno)));
   broken_ = true;
   return false;
 }

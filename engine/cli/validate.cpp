@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/compile/compile.h"
@@ -16,7 +15,7 @@ void add_validate(CLI::App& app, CommandLine& line) {
   command->callback([&line, arguments] {
     line.action = [arguments] {
       for (const Error& warning : config_warnings(arguments->load())) {
-        fmt::print(stderr, "warning: {}\n", to_string(warning));
+        say("warning: " + to_string(warning));
       }
       return exit_ok;
     };

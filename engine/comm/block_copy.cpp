@@ -106,13 +106,22 @@ void ordered_max(T* destination, std::span<const std::byte* const> sources, int6
   }
 }
 
-void ordered_bf16_sum(BFloat16* destination, std::span<const std::byte* const> sources, int64_t count) {
+float as_float(float value) { return value; }
+float as_float(BFloat16 value) { return to_float(value); }
+void assign(float& to, float value) { to = value; }
+void assign(BFloat16& to, float value) { to = to_bfloat16(value); }
+
+// Sums in f32 of values of one type, stored as another.
+template <class To, class From>
+void ordered_sum_as(std::byte* destination, std::span<const std::byte* const> sources, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
-    float sum = to_float(reinterpret_cast<const BFloat16*>(sources[0])[i]);
-    for (size_t s = 1; s < sources.size(); ++s) sum += to_float(reinterpret_cast<const BFloat16*>(sources[s])[i]);
-    destination[i] = to_bfloat16(sum);
+    float sum = as_float(reinterpret_cast<const From*>(sources[0])[i]);
+    for (size_t s = 1; s < sources.size(); ++s) sum += as_float(reinterpret_cast<const From*>(sources[s])[i]);
+    assign(reinterpret_cast<To*>(destination)[i], sum);
   }
 }
+
+bool widens(Reduction reduction, DType dtype) { return reduction == Reduction::sum && dtype == DType::bf16; }
 
 }  // namespace
 
@@ -122,11 +131,25 @@ void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, st
     if (dtype == DType::i32) return ordered_max(reinterpret_cast<int32_t*>(destination), sources, count);
     return ordered_max(reinterpret_cast<float*>(destination), sources, count);
   }
-  if (dtype == DType::bf16) return ordered_bf16_sum(reinterpret_cast<BFloat16*>(destination), sources, count);
+  if (dtype == DType::bf16) return ordered_sum_as<BFloat16, BFloat16>(destination, sources, count);
   thread_local std::vector<const float*> summands;
   summands.resize(sources.size());
   for (size_t s = 0; s < sources.size(); ++s) summands[s] = reinterpret_cast<const float*>(sources[s]);
   ordered_sum(reinterpret_cast<float*>(destination), summands, count);
+}
+
+DType partial_dtype(Reduction reduction, DType dtype) { return widens(reduction, dtype) ? DType::f32 : dtype; }
+
+void ordered_partial(Reduction reduction, DType dtype, std::byte* partial, std::span<const std::byte* const> sources,
+                     int64_t count) {
+  if (widens(reduction, dtype)) ordered_sum_as<float, BFloat16>(partial, sources, count);
+  else ordered_reduce(reduction, dtype, partial, sources, count);
+}
+
+void combine_partials(Reduction reduction, DType dtype, std::byte* destination,
+                      std::span<const std::byte* const> partials, int64_t count) {
+  if (widens(reduction, dtype)) ordered_sum_as<BFloat16, float>(destination, partials, count);
+  else ordered_reduce(reduction, dtype, destination, partials, count);
 }
 
 void ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,

@@ -21,6 +21,14 @@ void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, st
 void ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,
                          Stride destination_stride, std::span<const std::byte* const> sources, Stride source_stride);
 
+// The same in two stages: ordered_partial of some sources, then combine_partials of several such, in order. Partial
+// sums of bf16 are f32, so that they are rounded once.
+DType partial_dtype(Reduction reduction, DType dtype);
+void ordered_partial(Reduction reduction, DType dtype, std::byte* partial, std::span<const std::byte* const> sources,
+                     int64_t count);
+void combine_partials(Reduction reduction, DType dtype, std::byte* destination,
+                      std::span<const std::byte* const> partials, int64_t count);
+
 // Elements [first, last) of an array of `count` elements that member `index` of `size` sums in an all-reduce: whole
 // cache lines. Which member owns which chunk has no influence on the sums.
 struct Chunk {

@@ -73,6 +73,12 @@ class Communicator {
   int64_t waited_ns() const { return *waited_ns_; }
 
  protected:
+  // What `child` sends and waits counts to this, too.
+  void share_counts(Communicator& child) const {
+    child.wire_bytes_ = wire_bytes_;
+    child.waited_ns_ = waited_ns_;
+  }
+
   std::shared_ptr<double> wire_bytes_ = std::make_shared<double>(0);  // shared with communicators made by split
   std::shared_ptr<int64_t> waited_ns_ = std::make_shared<int64_t>(0);
 };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -65,6 +66,11 @@ class ControlRegion {
   // Throws Failure comm_aborted, naming the rank that caused it, when the run was aborted. `rank` is the caller.
   void check_aborted(int rank) const;
 
+  // What this process does every millisecond while it waits for its peers (MPI goes on only when it is called). It may
+  // throw.
+  void while_waiting(std::function<void()> work) { while_waiting_ = std::move(work); }
+  const std::function<void()>& work_while_waiting() const { return while_waiting_; }
+
   // Is the process of `rank` known to have ended?
   bool has_ended(int rank) const;
 
@@ -73,6 +79,7 @@ class ControlRegion {
   Header& header() const { return *reinterpret_cast<Header*>(mapping_.data()); }
 
   Mapping mapping_;
+  std::function<void()> while_waiting_;
 };
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -37,7 +38,10 @@ class MpiLink {
   void abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory) noexcept;
 
   void abort() noexcept;
-  // Throws Failure comm_aborted, naming the rank, when one of them has aborted the run.
+  // The rank that aborted the run, as far as is known here; -1 for none.
+  int aborted_by() const { return aborted_by_; }
+  // Throws Failure comm_aborted, naming the rank, when one of them has aborted the run. MPI goes on with what is under
+  // way meanwhile, as it does in each of its calls, and in none but these.
   void check_aborted();
 
  private:
@@ -51,7 +55,7 @@ class MpiLink {
   int highest_tag_ = 32767;
   int next_tag_ = 1;
   std::mutex mutex_;  // around calls of MPI, and for what follows
-  int aborted_by_ = -1;
+  std::atomic<int> aborted_by_ = -1;
   std::vector<MPI_Status> statuses_;
 };
 

@@ -1,7 +1,6 @@
 #include "engine/comm/peer_communicator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <string>
 #include <tuple>
@@ -24,23 +23,17 @@ size_t parts_per_round(StepKind kind) { return MemberBlock::max_entries / entrie
 
 PeerCommunicator::PeerCommunicator(std::shared_ptr<ControlRegion> region, std::shared_ptr<const PeerMemory> memory,
                                    uint64_t group, std::vector<int> world_ranks, int member)
-    : region_(std::move(region)),
-      memory_(std::move(memory)),
-      world_ranks_(std::move(world_ranks)),
+    : table_(std::move(region), std::move(memory), group, std::move(world_ranks), member),
       member_(member),
-      group_(region_->group(group)),
-      rendezvous_(*region_, group_, world_ranks_, member),
-      sources_(world_ranks_.size()) {}
+      sources_(static_cast<size_t>(table_.size())) {}
 
-PeerCommunicator::~PeerCommunicator() { group_.member(member_).left.store(1, std::memory_order_release); }
-
-void PeerCommunicator::abort() noexcept { region_->abort(ControlRegion::Cause::called, world_rank()); }
+void PeerCommunicator::abort() noexcept { table_.region()->abort(ControlRegion::Cause::called, world_rank()); }
 
 std::unique_ptr<Communicator> PeerCommunicator::split(int color, int key) {
   struct Choice {
     int32_t color, key;
   };
-  std::vector<Choice> choices(world_ranks_.size());
+  std::vector<Choice> choices(static_cast<size_t>(size()));
   Choice own{color, key};
   exchange(&own, choices.data(), sizeof(own));
 
@@ -50,19 +43,18 @@ std::unique_ptr<Communicator> PeerCommunicator::split(int color, int key) {
   }
   std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<size_t>(i)].key; });
 
-  std::vector<uint64_t> groups(world_ranks_.size());
-  uint64_t made = members[0] == member_ ? region_->make_group(static_cast<int>(members.size())) : 0;
+  std::vector<uint64_t> groups(static_cast<size_t>(size()));
+  uint64_t made = members[0] == member_ ? table_.region()->make_group(static_cast<int>(members.size())) : 0;
   exchange(&made, groups.data(), sizeof(made));
   uint64_t group = groups[static_cast<size_t>(members[0])];
   if (group == 0) fail("too many groups were split off");
 
   std::vector<int> ranks;
-  for (int i : members) ranks.push_back(world_ranks_[static_cast<size_t>(i)]);
+  for (int i : members) ranks.push_back(table_.world_rank(i));
   auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
-  auto child = std::make_unique<PeerCommunicator>(region_, memory_, group, std::move(ranks), index);
-  child->wire_bytes_ = wire_bytes_;
-  child->waited_ns_ = waited_ns_;
-  region_->check_aborted(world_rank());
+  auto child = std::make_unique<PeerCommunicator>(table_.region(), table_.memory(), group, std::move(ranks), index);
+  share_counts(*child);
+  table_.region()->check_aborted(world_rank());
   return child;
 }
 
@@ -73,23 +65,23 @@ bool PeerCommunicator::is_small(const CollectiveCall& call) const {
 }
 
 void PeerCommunicator::begin(const CollectiveCall& call) {
-  region_->check_aborted(world_rank());
+  table_.region()->check_aborted(world_rank());
   if (is_small(call)) {
     copy_to_payload(call);
   } else {
     for (const CallPart& part : call.parts) {
-      memory_->publish(part.source, part.source_bytes);
-      if (call.kind == StepKind::all_reduce) memory_->publish(part.destination, part.destination_bytes);
+      table_.check(part.source, part.source_bytes);
+      if (call.kind == StepKind::all_reduce) table_.check(part.destination, part.destination_bytes);
     }
     publish(call, 0);
   }
-  sign(call);
-  rendezvous_.arrive();
+  table_.sign(call, parity_);
+  table_.arrive();
 }
 
 void PeerCommunicator::complete(const CollectiveCall& call) {
-  await_peers();
-  check_signatures(call);
+  *waited_ns_ += table_.await();
+  table_.check_signatures(call, parity_);
   if (is_small(call)) {
     take_small(call);
   } else {
@@ -106,24 +98,8 @@ void PeerCommunicator::complete(const CollectiveCall& call) {
   parity_ ^= 1;
 }
 
-void PeerCommunicator::sign(const CollectiveCall& call) {
-  group_.member(member_).call[parity_] = {call.signature, call.parts.size(), static_cast<uint32_t>(call.kind)};
-}
-
-void PeerCommunicator::check_signatures(const CollectiveCall& call) const {
-  for (int other = 0; other < size(); ++other) {
-    const MemberBlock::Call& theirs = group_.member(other).call[parity_];
-    if (theirs.signature == call.signature) continue;
-    fail("this rank called " + std::string(name(call.kind)) + " (" + std::to_string(call.parts.size()) +
-             " parts) where rank " + std::to_string(world_ranks_[static_cast<size_t>(other)]) + " called " +
-             std::string(name(static_cast<StepKind>(theirs.kind))) + " (" + std::to_string(theirs.part_count) +
-             " parts), or their shapes differ",
-         "every member of a group makes the same calls in the same order");
-  }
-}
-
 void PeerCommunicator::copy_to_payload(const CollectiveCall& call) {
-  std::byte* payload = group_.member(member_).payload[parity_].data();
+  std::byte* payload = table_.block().payload[parity_].data();
   for (const CallPart& part : call.parts) {
     if (part.source_bytes > 0) std::memcpy(payload, part.source, static_cast<size_t>(part.source_bytes));
     payload += payload_step(part);
@@ -135,34 +111,18 @@ void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
   size_t entry = 0;
   for (size_t i = first; i < last; ++i) {
     const CallPart& part = call.parts[i];
-    auto& entries = group_.member(member_).entries;
-    entries[entry++] = memory_->publish(part.source, part.source_bytes);
-    if (call.kind == StepKind::all_reduce) {
-      entries[entry++] = memory_->publish(part.destination, part.destination_bytes);
-    }
+    table_.publish(entry++, part.source, part.source_bytes);
+    if (call.kind == StepKind::all_reduce) table_.publish(entry++, part.destination, part.destination_bytes);
   }
 }
 
-void PeerCommunicator::await_peers() {
-  const auto start = std::chrono::steady_clock::now();
-  rendezvous_.await();
-  *waited_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
-}
-
-void PeerCommunicator::meet() {
-  rendezvous_.arrive();
-  await_peers();
-}
-
-const std::byte* PeerCommunicator::find(int member, size_t entry) const {
-  return memory_->find(world_ranks_[static_cast<size_t>(member)], group_.member(member).entries[entry]);
-}
+void PeerCommunicator::meet() { *waited_ns_ += table_.meet(); }
 
 void PeerCommunicator::take_small(const CollectiveCall& call) {
   int64_t offset = 0;
   for (const CallPart& part : call.parts) {
     for (int i = 0; i < size(); ++i) {
-      sources_[static_cast<size_t>(i)] = group_.member(i).payload[parity_].data() + offset;
+      sources_[static_cast<size_t>(i)] = table_.block(i).payload[parity_].data() + offset;
     }
     take_pieces(call, part);
     offset += payload_step(part);
@@ -173,7 +133,7 @@ void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t las
   size_t per_part = entries_per_part(call.kind);
   auto find_sources = [&](size_t i) {
     for (int member = 0; member < size(); ++member) {
-      sources_[static_cast<size_t>(member)] = find(member, (i - first) * per_part);
+      sources_[static_cast<size_t>(member)] = table_.find(member, (i - first) * per_part);
     }
   };
   if (call.kind != StepKind::all_reduce) {
@@ -223,7 +183,7 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
 // Chunks go round the members from part to part, so that many short parts are shared out evenly.
 void PeerCommunicator::reduce_chunk(const CollectiveCall& call, size_t index) {
   const CallPart& part = call.parts[index];
-  const int shift = static_cast<int>(index % world_ranks_.size());
+  const int shift = static_cast<int>(index % static_cast<size_t>(size()));
   const int64_t element = byte_size(call.dtype);
   auto [first, last] = chunk(part.source_bytes / element, (member_ + shift) % size(), size());
   if (first == last) return;
@@ -233,13 +193,13 @@ void PeerCommunicator::reduce_chunk(const CollectiveCall& call, size_t index) {
 
 void PeerCommunicator::take_chunks(const CollectiveCall& call, size_t index, size_t entry) {
   const CallPart& part = call.parts[index];
-  const int shift = static_cast<int>(index % world_ranks_.size());
+  const int shift = static_cast<int>(index % static_cast<size_t>(size()));
   const int64_t element = byte_size(call.dtype);
   for (int step = 1; step < size(); ++step) {
     int owner = (member_ + step) % size();
     auto [first, last] = chunk(part.source_bytes / element, (owner + shift) % size(), size());
     if (first == last) continue;
-    std::memcpy(part.destination + first * element, find(owner, entry) + first * element,
+    std::memcpy(part.destination + first * element, table_.find(owner, entry) + first * element,
                 static_cast<size_t>((last - first) * element));
   }
 }

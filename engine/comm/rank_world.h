@@ -21,11 +21,11 @@ struct RankWorld {
 RankWorld make_self_world(int64_t arena_bytes);
 
 // Ranks that are processes of one host. Collective over `bootstrap` (used here only; it must take short messages);
-// ranks may ask for arenas of different sizes. Arenas and control block are shared-memory objects without a name as
-// soon as all have mapped them, so nothing is left behind when a rank is killed; a rank that ends is noticed and named.
+// ranks may ask for arenas of different sizes. Arenas and control block are shared-memory objects without a name, so
+// nothing is left behind when a rank is killed; a rank that ends is noticed and named.
 //
 // Sources of collectives (and destinations of all-reduces) of more than about 8 KiB must lie in the arena. Throws
-// Failure comm_memory, on every rank, when the arenas do not fit into /dev/shm.
+// Failure comm_memory, on every rank, when the arenas are more than the host's memory and swap space.
 RankWorld make_shared_memory_world(Communicator& bootstrap, int64_t arena_bytes);
 
 }  // namespace shardscope

@@ -9,6 +9,7 @@ namespace {
 constexpr uint32_t abort_bit = 1;
 constexpr uint32_t one_generation = 2;
 constexpr std::chrono::milliseconds patience{100};
+constexpr std::chrono::milliseconds patience_with_work{1};
 
 }  // namespace
 
@@ -23,11 +24,16 @@ void Rendezvous::arrive() {
 }
 
 void Rendezvous::await() {
-  for (;;) {
+  const std::function<void()>& work = region_.work_while_waiting();
+  for (std::chrono::milliseconds waited{0};;) {
     uint32_t seen = group_.generation.load(std::memory_order_acquire);
     if ((seen & ~abort_bit) != generation_) break;
     if (seen & abort_bit) region_.check_aborted(world_ranks_[static_cast<size_t>(member_)]);
-    if (futex_wait(group_.generation, seen, patience)) continue;
+    const std::chrono::milliseconds longest = work ? patience_with_work : patience;
+    if (futex_wait(group_.generation, seen, longest)) continue;
+    if (work) work();
+    waited += longest;
+    if (waited % patience != std::chrono::milliseconds{0}) continue;
     region_.check_aborted(world_ranks_[static_cast<size_t>(member_)]);
     find_ended_member();
   }

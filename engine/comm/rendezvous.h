@@ -10,7 +10,8 @@ namespace shardscope {
 // One member's side of its group's meeting point, in two halves: arrive() says that this member has come and returns
 // at once; await() sleeps until all have come. What a member wrote before it arrived, all see after they awaited.
 //
-// A waiter sleeps on the generation word. Every 100 ms it looks whether a member of its group has ended.
+// A waiter sleeps on the generation word. Every 100 ms it looks whether a member of its group has ended; every
+// millisecond it does what the region wants done meanwhile, if anything.
 class Rendezvous {
  public:
   // `world_ranks` are the group's members, by their rank in the region; both must outlive this.

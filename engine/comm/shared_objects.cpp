@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/statvfs.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,13 +16,12 @@ namespace shardscope {
 
 namespace {
 
-constexpr const char* mount_point = "/dev/shm";
-
 struct Announcement {
   int64_t bytes = 0;
   int64_t used_bytes = 0;
-  int64_t free_bytes = 0;
-  uint64_t nonce = 0;
+  int64_t host_bytes = 0;
+  int32_t pid = 0;
+  int32_t descriptor = -1;
 };
 
 template <class T>
@@ -57,84 +57,91 @@ std::optional<Failure> failure_of(const Function& function) {
 
 class Descriptor {
  public:
-  Descriptor(Communicator& bootstrap, const std::string& name, int flags)
-      : descriptor_(shm_open(name.c_str(), flags | O_CLOEXEC, 0600)) {
-    if (descriptor_ < 0) {
-      fail(bootstrap, fmt::format("cannot open the shared memory object {}: {}", name, std::strerror(errno)));
-    }
+  Descriptor() = default;
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() {
+    if (descriptor_ >= 0) close(descriptor_);
   }
-  ~Descriptor() { close(descriptor_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
   int get() const { return descriptor_; }
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
-// The name of this rank's object, while it has one.
-struct Name {
-  std::string text;
-  ~Name() {
-    if (!text.empty()) shm_unlink(text.c_str());
-  }
-};
+// Memory and swap space of this host.
+int64_t host_bytes() {
+  struct sysinfo host {};
+  if (sysinfo(&host) != 0) return INT64_MAX;
+  return static_cast<int64_t>(host.totalram + host.totalswap) * host.mem_unit;
+}
 
 void check_space(Communicator& bootstrap, const std::vector<Announcement>& all, const std::string& purpose) {
   int64_t needed = 0;
   for (const Announcement& one : all) needed += one.used_bytes;
-  int64_t free = all[0].free_bytes;
-  if (needed <= free) return;
+  if (needed <= all[0].host_bytes) return;
   constexpr int64_t mebibyte = 1 << 20;
   fail(bootstrap,
-       fmt::format("the {}s of {} ranks need {} MiB of shared memory, {} has {} MiB free", purpose, all.size(),
-                   (needed + mebibyte - 1) / mebibyte, mount_point, free / mebibyte),
-       fmt::format("make it larger (mount -o remount,size=... {}, or a container's --shm-size), or use a smaller batch",
-                   mount_point));
+       fmt::format("the {}s of {} ranks need {} MiB, this host has {} MiB of memory and swap space", purpose,
+                   all.size(), (needed + mebibyte - 1) / mebibyte, all[0].host_bytes / mebibyte),
+       "split more, or use a smaller batch");
 }
 
-Announcement announce(const SharedObjectRequest& request) {
-  Announcement own{request.bytes, request.used_bytes, 0, 0};
-  struct statvfs space {};
-  if (statvfs(mount_point, &space) == 0) {
-    own.free_bytes = static_cast<int64_t>(space.f_bavail) * static_cast<int64_t>(space.f_frsize);
+Descriptor make_object(Communicator& bootstrap, const SharedObjectRequest& request) {
+  const auto cannot = [&](int error) {
+    fail(bootstrap, fmt::format("cannot make a shared {} of {} MiB: {}", request.purpose, request.bytes >> 20,
+                                std::strerror(error)));
+  };
+  // Above it the kernel would not only refuse but end this process.
+  rlimit largest{};
+  if (getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < static_cast<rlim_t>(request.bytes)) cannot(EFBIG);
+  Descriptor object(memfd_create(("shardscope." + request.purpose).c_str(), MFD_CLOEXEC));
+  if (object.get() < 0 || ftruncate(object.get(), request.bytes) != 0) cannot(errno);
+  if (request.used_bytes == 0) return object;
+  if (const int error = posix_fallocate(object.get(), 0, request.used_bytes)) cannot(error);
+  return object;
+}
+
+Descriptor open_object(Communicator& bootstrap, const Announcement& announced, size_t rank, bool writable) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", announced.pid, announced.descriptor);
+  Descriptor object(open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  if (object.get() < 0) {
+    fail(bootstrap, fmt::format("cannot open the shared memory of rank {} ({}): {}", rank, path, std::strerror(errno)),
+         "all ranks of a host run as one user, with a /proc that shows them");
   }
-  std::random_device random;
-  own.nonce = uint64_t{random()} << 32 | random();
-  return own;
+  return object;
 }
 
 }  // namespace
 
 std::vector<Mapping> share_objects(Communicator& bootstrap, const SharedObjectRequest& request) {
-  std::vector<Announcement> all = gather(bootstrap, announce(request));
-  check_space(bootstrap, all, request.purpose);
-  auto name_of = [&](size_t rank) {
-    return fmt::format("/shardscope.{:016x}.{}.{}", all[0].nonce, request.purpose, rank);
-  };
-  auto own = static_cast<size_t>(bootstrap.rank());
+  const std::string name = "shared " + request.purpose;
+  const auto own = static_cast<size_t>(bootstrap.rank());
+  Announcement announcement{request.bytes, request.used_bytes, host_bytes(), getpid(), -1};
+  check_space(bootstrap, gather(bootstrap, announcement), request.purpose);
 
-  Name name;
-  std::vector<Mapping> mappings(all.size());
-  agree(bootstrap, failure_of([&] {
-          if (request.bytes == 0) return;
-          Descriptor object(bootstrap, name_of(own), O_RDWR | O_CREAT | O_EXCL);
-          name.text = name_of(own);
-          if (ftruncate(object.get(), request.bytes) != 0) {
-            fail(bootstrap, fmt::format("cannot make a shared {} of {} bytes: {}", request.purpose, request.bytes,
-                                        std::strerror(errno)));
-          }
-          mappings[own] = Mapping::shared(object.get(), request.bytes, true, name.text);
-        }),
-        request.purpose);
-  agree(bootstrap, failure_of([&] {
-          for (size_t rank = 0; rank < all.size(); ++rank) {
-            if (rank == own || all[rank].bytes == 0) continue;
-            Descriptor object(bootstrap, name_of(rank), request.peers_write ? O_RDWR : O_RDONLY);
-            mappings[rank] = Mapping::shared(object.get(), all[rank].bytes, request.peers_write, name_of(rank));
-          }
-        }),
-        request.purpose);
+  Descriptor object;
+  std::vector<Mapping> mappings(static_cast<size_t>(bootstrap.size()));
+  const std::optional<Failure> failure = failure_of([&] {
+    if (request.bytes == 0) return;
+    object = make_object(bootstrap, request);
+    mappings[own] = Mapping::shared(object.get(), request.bytes, true, name);
+  });
+  agree(bootstrap, failure, request.purpose);
+  announcement.descriptor = object.get();
+  const std::vector<Announcement> all = gather(bootstrap, announcement);
+  const std::optional<Failure> unopened = failure_of([&] {
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      if (rank == own || all[rank].bytes == 0) continue;
+      const Descriptor other = open_object(bootstrap, all[rank], rank, request.peers_write);
+      mappings[rank] = Mapping::shared(other.get(), all[rank].bytes, request.peers_write, name);
+    }
+  });
+  agree(bootstrap, unopened, request.purpose);  // and none closes its own before all have opened it
   return mappings;
 }
 

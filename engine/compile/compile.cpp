@@ -20,22 +20,36 @@ namespace shardscope {
 
 namespace {
 
-std::vector<Metric> metrics(const Graph& graph, const Lowered& lowered) {
-  std::vector<Metric> list;
-  for (const std::string& name : metric_outputs(graph)) list.push_back({name, lowered.outputs.at(name)});
+std::vector<Metric> metrics(const RunConfig& config, const Graph& graph, const Lowered& lowered) {
+  std::vector<Metric> list = step_metrics(config, graph);
+  for (Metric& metric : list) {
+    const bool evaluated = metric.source == MetricSource::evaluation;
+    if (metric.source != MetricSource::schedule) {
+      metric.value = lowered.outputs.at(evaluated ? metric.name.substr(metric.name.find('_') + 1) : metric.name);
+    }
+  }
   return list;
 }
 
 // Bytes that a device may hold: what the run file says, else the rank's share of the host's memory.
 int64_t memory_limit(const RunConfig& config, const DeviceProfile& profile, int ranks) {
   if (config.sharding.memory_limit_mib) return *config.sharding.memory_limit_mib << 20;
-  return profile.memory_bytes / ranks;
+  return profile.memory_bytes / profile.ranks_on_host(ranks);
 }
 
-std::vector<Error> model_notes(const RunConfig& config) {
+// Of a legal config's model and optimizer.
+std::vector<Error> notes(const RunConfig& config, const Graph& graph) {
   const ModelDefinition& model = *find_model(config.model.name);
-  std::vector<Error> errors;
-  return model.notes ? model.notes(resolve_options(model.options, config.model.options, "model", errors)) : errors;
+  std::vector<Error> errors, notes;
+  if (model.notes) notes = model.notes(resolve_options(model.options, config.model.options, "model", errors));
+  std::ranges::move(optimizer_notes(config, graph), std::back_inserter(notes));
+  return notes;
+}
+
+std::vector<bool> parameter_values(const Graph& graph) {
+  std::vector<bool> values(graph.values.size());
+  for (StateId id : graph.trainable()) values[graph.states[id].before] = true;
+  return values;
 }
 
 std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
@@ -77,6 +91,8 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   PlacedAsWritten written =
       pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, training.cotangents, stop); });
   LayoutProblem problem{graph, plan.mesh, pins.layouts, rates, std::move(written.placements)};
+  if (config.sharding.zero.stage == 3) problem.regather = parameter_values(graph);
+  problem.microbatches = config.schedule.microbatches;
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);
@@ -100,13 +116,13 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
     return describe_layouts(problem, as_written ? written.origins : pins.origins, mode, laid_out);
   });
   plan.input_values = stored_inputs(graph, lowered);
-  plan.metrics = metrics(graph, lowered);
+  plan.metrics = metrics(config, graph, lowered);
   plan.program = std::move(lowered.program);
   plan.totals = total(plan.program, plan.arena, plan.step_seconds);
   plan.spec_lines = resolved.spec_lines;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
-  for (Error& note : model_notes(config)) plan.warnings.push_back(std::move(note));
+  for (Error& note : notes(config, graph)) plan.warnings.push_back(std::move(note));
   for (Error& warning : warnings(plan)) plan.warnings.push_back(std::move(warning));
   plan.hash = pass("hash", [&] { return plan_hash(plan); });
   plan.passes = pass.times();
@@ -122,7 +138,7 @@ std::vector<Error> config_warnings(const RunConfig& config) {
   if (!forward.errors.empty()) return {};
   const Graph graph = build_training(config, std::move(*forward.graph)).graph;
   std::vector<Error> warnings = resolve_specs(config.sharding, *forward.mesh, spec_targets(graph).targets).warnings;
-  for (Error& note : model_notes(config)) warnings.push_back(std::move(note));
+  for (Error& note : notes(config, graph)) warnings.push_back(std::move(note));
   return warnings;
 }
 

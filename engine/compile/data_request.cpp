@@ -2,11 +2,13 @@
 
 namespace shardscope {
 
-DataRequest data_request(const Graph& graph) {
+DataRequest data_request(const Graph& graph, int64_t microbatches) {
   DataRequest request;
   for (const auto& [name, value] : graph.inputs) {
     const auto limit = graph.limits.find(name);
-    request.inputs.push_back({name, graph.type(value), limit == graph.limits.end() ? 0 : limit->second});
+    TensorType whole = graph.type(value);
+    whole.shape[0] *= microbatches;
+    request.inputs.push_back({name, std::move(whole), limit == graph.limits.end() ? 0 : limit->second});
   }
   return request;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/plan/cost_model.h"
+#include "engine/plan/host_memory.h"
 #include "engine/plan/memory_plan.h"
 
 namespace shardscope {
@@ -101,13 +102,7 @@ std::string bf16_products(const Plan& plan) {
 
 std::vector<Error> warnings(const Plan& plan) {
   std::vector<Error> list;
-  int64_t host_bytes = plan.totals.memory_total * plan.mesh.device_count();
-  if (host_bytes > plan.profile.memory_bytes) {
-    list.push_back({"memory",
-                    fmt::format("the ranks need {} MiB together, the host has {} MiB", host_bytes >> 20,
-                                plan.profile.memory_bytes >> 20),
-                    "mesh", "split more, or use a smaller batch"});
-  }
+  if (std::optional<Error> excess = host_memory_excess(plan)) list.push_back(std::move(*excess));
   if (const std::optional<int64_t> limit = plan.config.sharding.memory_limit_mib) {
     const int64_t needed = plan.totals.memory_total;
     if (needed > *limit << 20) {

@@ -1,8 +1,6 @@
 #include "engine/compile/file_faults.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "engine/compile/compile.h"
 #include "engine/config/run_file_keys.h"
@@ -28,10 +26,7 @@ std::vector<Error> all_faults(const ReadRunFile& read, const std::filesystem::pa
     if (!caused) errors.push_back(std::move(error));
   }
   if (errors.empty()) return errors;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return locate_errors(std::move(errors), text.str(), path.string());
+  return locate_errors(std::move(errors), read.text, path.string());
 }
 
 }  // namespace shardscope

@@ -26,7 +26,10 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
 LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
   LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.rates};
   fixed.bucket_bytes = problem.bucket_bytes;
-  return lay_out(fixed, fixed_choice(problem.start.placements, problem.graph.values.size()), true, threads);
+  fixed.microbatches = problem.microbatches;
+  LayoutChoice choice = fixed_choice(problem.start.placements, problem.graph.values.size());
+  if (!problem.regather.empty()) choice.regather = problem.regather;
+  return lay_out(fixed, std::move(choice), true, threads);
 }
 
 LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token stop) {

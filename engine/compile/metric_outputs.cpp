@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/compile/training_graph.h"
+#include "engine/data/data_kind.h"
+
 namespace shardscope {
 
 std::vector<std::string> metric_outputs(const Graph& graph) {
@@ -11,6 +14,20 @@ std::vector<std::string> metric_outputs(const Graph& graph) {
   }
   std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "loss"; });
   return names;
+}
+
+std::vector<Metric> step_metrics(const RunConfig& config, const Graph& graph) {
+  const std::vector<std::string> names = metric_outputs(graph);
+  std::vector<Metric> metrics;
+  for (const std::string& name : names) metrics.push_back({name});
+  if (!trains(config)) return metrics;
+  if (evaluation(config.data).every > 0) {
+    for (const std::string& name : names) metrics.push_back({"val_" + name, -1, MetricSource::evaluation});
+  }
+  if (scheduled_rate(config).kind != Schedule::Kind::constant) {
+    metrics.push_back({"learning_rate", -1, MetricSource::schedule});
+  }
+  return metrics;
 }
 
 }  // namespace shardscope

@@ -47,10 +47,14 @@ ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const
       pins.layouts[state.initial] = pins.layouts[value];
       if (state.after != no_id) pins.layouts[state.after] = pins.layouts[value];
       result.states[graph.values[value].state] = std::move(spec);
-    } else if (graph.values[value].kind == ValueKind::result && cotangents[value] != no_id) {
+    } else if (graph.values[value].kind == ValueKind::result && value < static_cast<ValueId>(cotangents.size()) &&
+               cotangents[value] != no_id) {
       std::optional<Sharding>& cotangent = pins.layouts[cotangents[value]];
       if (!cotangent) cotangent = pins.layouts[value];
     }
+  }
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    if (graph.values[v].again_of != no_id) pins.layouts[v] = pins.layouts[graph.values[v].again_of];
   }
   return result;
 }

@@ -4,8 +4,8 @@
 
 namespace shardscope {
 
-// What makes a plan the same program on every rank: config, profile (but not its name or the host's memory), the
-// planner's version, steps with their operands, axes and layouts, sequences and buffers.
+// What makes a plan the same program on every rank: config, the profile's rates (not the host's name, cores or memory),
+// the planner's version, steps with their operands, axes and layouts, sequences and buffers.
 uint64_t plan_hash(const Plan& plan);
 
 }  // namespace shardscope

@@ -5,6 +5,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/config/override.h"
 #include "engine/data/data_kind.h"
+#include "engine/optim/learning_rate.h"
 #include "engine/optim/optimizer.h"
 #include "models/registry.h"
 
@@ -14,13 +15,10 @@ namespace {
 // Hyperparameters of the model, data kind and optimizer, and parameters of the model.
 std::vector<std::string> settable_paths(const RunConfig& config) {
   std::vector<std::string> paths;
-  auto add = [&](const std::string& section, const std::vector<OptionDefinition>& options) {
-    for (const OptionDefinition& option : options) paths.push_back(section + "." + option.name);
-  };
-  if (const ModelDefinition* model = find_model(config.model.name)) add("model", model->options);
-  if (const DataKind* kind = find_data_kind(config.data.name)) add("data", kind->options);
-  if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name))
-    add("optimizer", optimizer->options);
+  for (const char* section : {"model", "data", "optimizer"}) {
+    for (const OptionDefinition& option : option_definitions(config, section))
+      paths.push_back(std::string(section) + "." + option.name);
+  }
   ForwardGraph forward = build_forward(config);
   if (!forward.graph) return paths;
   for (StateId id : forward.graph->trainable()) {
@@ -61,7 +59,30 @@ void keep_known(NamedOptions& section, const std::string& before, const Definiti
   });
 }
 
+template <class Definition>
+std::vector<OptionDefinition> options_of(const Definition* definition) {
+  return definition ? definition->options : std::vector<OptionDefinition>{};
+}
+
 }  // namespace
+
+std::vector<OptionDefinition> option_definitions(const RunConfig& config, const std::string& section) {
+  if (section == "model") return options_of(find_model(config.model.name));
+  if (section == "data") return options_of(find_data_kind(config.data.name));
+  return options_of(find_optimizer(config.optimizer.name));
+}
+
+std::vector<OptionDefinition> offered_options(const RunConfig& config, const std::string& section) {
+  std::vector<OptionDefinition> offered = option_definitions(config, section);
+  if (section != "optimizer" || offered.empty()) return offered;
+  std::vector<Error> errors;
+  const std::vector<std::string> idle =
+      idle_schedule_options(resolve_options(offered, config.optimizer.options, section, errors));
+  std::erase_if(offered, [&](const OptionDefinition& option) {
+    return std::ranges::find(idle, option.name) != idle.end() && !config.optimizer.find(option.name);
+  });
+  return offered;
+}
 
 RunConfig with_settings(const RunConfig& config, const std::vector<std::string>& assignments) {
   if (assignments.empty()) return config;

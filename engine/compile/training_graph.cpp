@@ -1,14 +1,21 @@
 #include "engine/compile/training_graph.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
+#include "engine/compile/recomputed_ops.h"
 #include "engine/data/data_kind.h"
 #include "engine/graph/autodiff.h"
+#include "engine/graph/rematerialise.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/scale.h"
+#include "engine/optim/learning_rate.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/metrics.h"
 #include "models/registry.h"
@@ -59,6 +66,36 @@ void check_sizes(const Graph& graph, std::vector<Error>& errors) {
   }
 }
 
+Error indivisible_batch(int64_t rows, int64_t microbatches) {
+  std::vector<int64_t> legal;
+  for (int64_t parts = 1; parts <= std::min<int64_t>(rows, 64); ++parts) {
+    if (rows % parts == 0) legal.push_back(parts);
+  }
+  return {"microbatches", fmt::format("{} microbatches do not divide a batch of {} rows", microbatches, rows),
+          "schedule.microbatches", fmt::format("it may be {}", fmt::join(legal, ", "))};
+}
+
+// Metrics and gradients as the means over all microbatches, which add up where they are made.
+ValueId accumulate(Graph& graph, ValueId value, std::string name, Phase phase, int64_t microbatches) {
+  const ScaleAttributes share{1.0 / static_cast<double>(microbatches)};
+  return graph.ops[graph.add_op(op_definition("accumulate"), std::move(name), phase, {value}, share)].outputs[0];
+}
+
+void accumulate_metrics(Graph& graph, int64_t microbatches) {
+  for (const std::string& name : metric_outputs(graph)) {
+    graph.outputs[name] = accumulate(graph, graph.outputs[name], name + "/accumulate", Phase::forward, microbatches);
+  }
+}
+
+void accumulate_gradients(Graph& graph, int64_t microbatches) {
+  for (StateId id : graph.trainable()) {
+    const ValueId gradient = graph.states[id].gradient;
+    if (gradient == no_id) continue;
+    const std::string name = graph.name(graph.states[id]) + "/accumulate";
+    graph.states[id].gradient = accumulate(graph, gradient, name, Phase::backward, microbatches);
+  }
+}
+
 // True where a section's options are what the file says; a key that nobody knows changes none of them.
 bool as_given(const std::vector<Error>& errors, size_t first) {
   return std::all_of(errors.begin() + static_cast<std::ptrdiff_t>(first), errors.end(),
@@ -68,6 +105,25 @@ bool as_given(const std::vector<Error>& errors, size_t first) {
 }  // namespace
 
 bool trains(const RunConfig& config) { return !config.optimizer.name.empty(); }
+
+Schedule scheduled_rate(const RunConfig& config) {
+  const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name);
+  if (!optimizer) return {};
+  std::vector<Error> errors;
+  return learning_rate(resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors));
+}
+
+std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph) {
+  if (!trains(config)) return {};
+  const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
+  std::vector<Error> errors;
+  const OptionList options = resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors);
+  std::vector<std::string> parameters;
+  for (StateId id : graph.trainable()) parameters.push_back(graph.name(graph.states[id]));
+  std::vector<Error> notes = unused_schedule_options(options);
+  if (optimizer.notes) append(notes, optimizer.notes(options, parameters));
+  return notes;
+}
 
 ForwardGraph build_forward(const RunConfig& config) {
   ForwardGraph result;
@@ -79,19 +135,28 @@ ForwardGraph build_forward(const RunConfig& config) {
   }
   ModelContext context{1, config.deterministic, config.seed};
   const DataKind* kind = find_data_kind(config.data.name);
+  OptionList data;
   if (kind) {
     size_t before = errors.size();
-    OptionList options = resolve_options(kind->options, config.data.options, "data", errors);
-    context.batch_size = integer_option(options, "batch_size");
+    data = resolve_options(kind->options, config.data.options, "data", errors);
+    context.batch_size = integer_option(data, "batch_size");
     result.batch_known = as_given(errors, before);
-    if (result.batch_known) append(errors, kind->check(options));
+    const int64_t microbatches = std::max<int64_t>(1, config.schedule.microbatches);
+    if (result.batch_known && (config.schedule.microbatches < 1 || context.batch_size % microbatches != 0)) {
+      errors.push_back(indivisible_batch(context.batch_size, config.schedule.microbatches));
+      result.batch_known = false;
+    }
+    context.batch_size = std::max<int64_t>(1, context.batch_size / microbatches);
+    if (result.batch_known) append(errors, kind->check(data));
   } else {
     errors.push_back(unknown("data_kind", config.data.name, "data.kind", names_of(all_data_kinds())));
   }
   if (!trains(config)) {
     // A model that is only evaluated.
   } else if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
-    resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
+    const size_t before = errors.size();
+    const OptionList options = resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
+    if (as_given(errors, before)) append(errors, check_learning_rate(options));
   } else {
     errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
   }
@@ -105,8 +170,12 @@ ForwardGraph build_forward(const RunConfig& config) {
   }
   if (!result.graph) return result;
   check_sizes(*result.graph, errors);
-  append(errors, check_metric_names(metric_outputs(*result.graph)));
-  if (result.batch_known) append(errors, check_data(*kind, data_request(*result.graph)));
+  append(errors, check_metric_names(metric_names(step_metrics(config, *result.graph))));
+  if (trains(config)) append(errors, check_rematerialisation(*result.graph, config.schedule));
+  if (!result.batch_known) return result;
+  const DataRequest request = data_request(*result.graph, config.schedule.microbatches);
+  append(errors, check_data(*kind, request));
+  if (errors.empty()) append(errors, check_data_files(*kind, data, request));
   return result;
 }
 
@@ -144,6 +213,10 @@ SpecTargets spec_targets(const Graph& graph) {
     target_of[i] = static_cast<int>(result.targets.size());
     add(state.before, kind, graph.name(state), state.follows == no_id ? -1 : target_of[state.follows]);
   }
+  for (StateId id : graph.trainable()) {
+    const State& state = graph.states[id];
+    if (state.gradient != no_id) add(state.gradient, SpecKind::gradient, graph.name(state), target_of[id]);
+  }
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId output : op.outputs) {
@@ -156,15 +229,19 @@ SpecTargets spec_targets(const Graph& graph) {
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {
   TrainingGraph training{std::move(forward), {}};
-  training.cotangents.assign(training.graph.values.size(), no_id);
-  if (!trains(config)) return training;
   Graph& graph = training.graph;
+  const int64_t microbatches = config.schedule.microbatches;
+  const ValueId loss = trains(config) ? graph.outputs.at("loss") : no_id;
+  if (microbatches > 1) accumulate_metrics(graph, microbatches);
+  training.cotangents.assign(graph.values.size(), no_id);
+  if (!trains(config)) return training;
   // The loss scale: where differentiation starts.
-  const ValueId loss = graph.outputs.at("loss");
   const OpId scale = graph.add_op(op_definition("constant"), "loss/scale", Phase::backward, {},
                                   ConstantAttributes{1, graph.type(loss)});
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
+  if (microbatches > 1) accumulate_gradients(graph, microbatches);
+  rematerialise(graph, recomputed_ops(graph, config.schedule));
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
   optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));

@@ -6,6 +6,7 @@
 #include "engine/config/run_config.h"
 #include "engine/graph/graph.h"
 #include "engine/mesh/mesh.h"
+#include "engine/ops/schedule.h"
 #include "engine/shard/spec_rules.h"
 
 namespace shardscope {
@@ -25,7 +26,7 @@ ForwardGraph build_forward(const RunConfig& config);
 std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forward);
 
 // The arrays of a graph that may be given specs, and the value of each: inputs, outputs but for metrics, the results of
-// forward ops, parameters and the optimizer's state (which follows its parameter).
+// forward ops, parameters, their gradients and the optimizer's state (which follows its parameter).
 struct SpecTargets {
   std::vector<SpecTarget> targets;
   std::vector<ValueId> values;
@@ -34,6 +35,11 @@ SpecTargets spec_targets(const Graph& graph);
 
 // A config without optimizer runs its model forward and learns nothing.
 bool trains(const RunConfig& config);
+
+// The learning rate of a config that trains; 0 where its optimizer is not known.
+Schedule scheduled_rate(const RunConfig& config);
+// What a person should know of a legal config's optimizer, for parameters of this graph.
+std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph);
 
 // The whole training step: forward, backward, update. Forward alone where the config does not train.
 struct TrainingGraph {

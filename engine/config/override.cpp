@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
@@ -54,6 +54,11 @@ JsonNode settable_document(const RunConfig& config) {
   JsonNode& sharding = *document.find("sharding");
   if (!sharding.find("constraints")) sharding.add("constraints", JsonNode::object());
   if (!sharding.find("rules")) sharding.add("rules", JsonNode::array());
+  if (!sharding.find("zero")) sharding.add("zero", JsonNode::object());
+  JsonNode& zero = *sharding.find("zero");
+  if (!zero.find("stage")) zero.add("stage", JsonNode::of(int64_t{0}));
+  if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
+  if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
   return document;
 }
 

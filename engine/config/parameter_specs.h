@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/config/run_config.h"
 
 namespace shardscope {

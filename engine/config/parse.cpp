@@ -79,7 +79,8 @@ RunConfig load_run_config(const fs::path& path) { return parse_run_config(read_f
 
 ReadRunFile read_run_file(const fs::path& path) {
   ReadRunFile result;
-  result.config = read_run_document(read_json(read_file(path), path.string()), path.string(), result.errors);
+  result.text = read_file(path);
+  result.config = read_run_document(read_json(result.text, path.string()), path.string(), result.errors);
   return result;
 }
 

@@ -29,6 +29,7 @@ RunConfig load_run_config(const std::filesystem::path& path);
 // The same without throwing for faults inside the file: what could be read, with defaults for the rest, and every
 // fault. For callers that go on to judge the values that were read.
 struct ReadRunFile {
+  std::string text;
   RunConfig config;
   std::vector<Error> errors;
 };

@@ -7,6 +7,16 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
+// Of a list of axes or of dimensions; far above what any mesh or array has.
+constexpr size_t most_entries = 64;
+
+bool is_short(const JsonNode& node, const std::string& path, FaultList& faults) {
+  if (node.items.size() <= most_entries) return true;
+  faults.fail(node.line, path, "too_long", "a list of " + std::to_string(node.items.size()) + " entries",
+              "at most " + std::to_string(most_entries));
+  return false;
+}
+
 void read_axis_name(const JsonNode& node, const std::string& path, const char* expected, std::vector<std::string>& axes,
                     FaultList& faults) {
   if (!faults.expect(node, path, Kind::string, expected)) return;
@@ -43,6 +53,7 @@ std::vector<std::string> read_spec_entry(const JsonNode& node, const std::string
     read_axis_name(node, path, "an axis name, null or an array of axis names", axes, faults);
     return axes;
   }
+  if (!is_short(node, path, faults)) return axes;
   for (size_t i = 0; i < node.items.size(); ++i) {
     read_axis_name(node.items[i], element_place(path, i), "an axis name", axes, faults);
   }
@@ -55,6 +66,7 @@ PartitionSpec read_spec(const JsonNode& node, const std::string& path, FaultList
   if (node.is(Kind::string)) hint = "write [" + describe(node) + "]";
   if (node.is(Kind::null)) hint = "write [] for replicated";
   if (!faults.expect(node, path, Kind::array, "an array, one entry a dimension", hint)) return result;
+  if (!is_short(node, path, faults)) return result;
   for (size_t i = 0; i < node.items.size(); ++i) {
     result.dims.push_back(read_spec_entry(node.items[i], element_place(path, i), faults));
   }

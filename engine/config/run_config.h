@@ -32,6 +32,15 @@ struct ParameterSpec {
 
 enum class LayoutMode : uint8_t { cheapest, as_written };
 
+// ZeRO (Rajbhandari et al., 2019): what data parallelism keeps on every device is split over a mesh axis instead. Stage
+// 1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and dropped after it. 0:
+// nothing.
+struct ZeroConfig {
+  int64_t stage = 0;
+  std::string axis;  // empty: the first of the mesh
+  bool operator==(const ZeroConfig&) const = default;
+};
+
 struct ShardingConfig {
   LayoutMode mode = LayoutMode::cheapest;
   PartitionSpec in;   // of the model's token inputs (batch, sequence)
@@ -40,9 +49,22 @@ struct ShardingConfig {
   // before patterns do, of these the first that matches.
   std::vector<ParameterSpec> parameters;
   std::vector<Constraint> constraints;
-  std::vector<SpecRule> rules;              // for what none of the above names; see engine/shard/spec_rules.h
+  std::vector<SpecRule> rules;  // for what none of the above names; see engine/shard/spec_rules.h
+  ZeroConfig zero;
   std::optional<int64_t> memory_limit_mib;  // of one device; without it the profile's
   bool operator==(const ShardingConfig&) const = default;
+};
+
+// How a training step runs its batch.
+struct ScheduleConfig {
+  // The batch is cut into so many equal parts along its rows, which run forward and backward one after the other;
+  // gradients and metrics add up, and the update runs once.
+  int64_t microbatches = 1;
+  // Which forward results backward makes again instead of keeping them: "none"; "full": all of a layer but what it
+  // hands on; "attention", "mlp": of these parts of a layer; or a pattern of names of ops, "**/gelu".
+  std::string rematerialise = "none";
+  int64_t rematerialised_layers = 1;  // "full": so many layers that follow each other hand on but the last one's result
+  bool operator==(const ScheduleConfig&) const = default;
 };
 
 // One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
@@ -53,6 +75,7 @@ struct RunConfig {
   ShardingConfig sharding;
   NamedOptions data;       // name = the file's "kind"; options batch_size, seed
   NamedOptions optimizer;  // its name empty: none, the run is forward alone
+  ScheduleConfig schedule;
   int64_t seed = 0;
   int64_t steps = 10;
   bool deterministic = true;

@@ -33,6 +33,7 @@ class RunDocumentReader {
     read_sharding(config);
     read_options("data", config.data);
     read_options("optimizer", config.optimizer);
+    read_schedule(config.schedule);
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     if (auto seed = member_integer(document_, "", "seed", 0, most)) config.seed = *seed;
     if (auto steps = member_integer(document_, "", "steps", 1, most)) config.steps = *steps;
@@ -170,8 +171,32 @@ class RunDocumentReader {
     if (rules && faults_.expect(*rules, "sharding.rules", Kind::array, "an array of rules")) {
       config.sharding.rules = read_rules(*rules, "sharding.rules", faults_);
     }
+    if (const JsonNode* zero = node->find("zero")) read_zero(*zero, config.sharding.zero);
     constexpr int64_t most_mib = std::numeric_limits<int64_t>::max() >> 20;
     config.sharding.memory_limit_mib = member_integer(*node, "sharding", "memory_limit_mib", 1, most_mib);
+  }
+
+  void read_zero(const JsonNode& node, ZeroConfig& zero) {
+    if (!faults_.expect(node, "sharding.zero", Kind::object, "an object", "such as {\"stage\": 1, \"axis\": \"data\"}"))
+      return;
+    faults_.check_keys(node, "sharding.zero", run_file::zero());
+    zero.stage = member_integer(node, "sharding.zero", "stage", 0, 3).value_or(0);
+    const JsonNode* axis = node.find("axis");
+    if (axis && faults_.expect(*axis, "sharding.zero.axis", Kind::string, "a mesh axis")) zero.axis = axis->text;
+  }
+
+  void read_schedule(ScheduleConfig& schedule) {
+    const JsonNode* node = document_.find("schedule");
+    if (!node || !faults_.expect(*node, "schedule", Kind::object, "an object", "such as {\"microbatches\": 4}")) return;
+    faults_.check_keys(*node, "schedule", run_file::schedule());
+    constexpr int64_t most = 4096;
+    schedule.microbatches = member_integer(*node, "schedule", "microbatches", 1, most).value_or(1);
+    schedule.rematerialised_layers = member_integer(*node, "schedule", "rematerialised_layers", 1, most).value_or(1);
+    const JsonNode* policy = node->find("rematerialise");
+    if (policy && faults_.expect(*policy, "schedule.rematerialise", Kind::string, "a policy",
+                                 "\"none\", \"full\", \"attention\", \"mlp\", or a pattern such as \"**/gelu\"")) {
+      schedule.rematerialise = policy->text;
+    }
   }
 
   void check_mesh_axes(const JsonNode& node, const RunConfig& config) {

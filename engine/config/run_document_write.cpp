@@ -77,6 +77,13 @@ JsonNode to_node(const SpecRule& rule) {
   return node;
 }
 
+JsonNode zero_node(const ZeroConfig& zero) {
+  JsonNode node = JsonNode::object();
+  node.add("stage", JsonNode::of(zero.stage));
+  if (!zero.axis.empty()) node.add("axis", JsonNode::of(zero.axis));
+  return node;
+}
+
 JsonNode to_node(const ShardingConfig& sharding) {
   JsonNode node = JsonNode::object();
   node.add("mode", JsonNode::of(run_file::layout_modes()[static_cast<size_t>(sharding.mode)]));
@@ -93,11 +100,20 @@ JsonNode to_node(const ShardingConfig& sharding) {
     JsonNode& rules = node.add("rules", JsonNode::array());
     for (const SpecRule& rule : sharding.rules) rules.items.push_back(to_node(rule));
   }
+  if (sharding.zero != ZeroConfig{}) node.add("zero", zero_node(sharding.zero));
   if (sharding.memory_limit_mib) node.add("memory_limit_mib", JsonNode::of(*sharding.memory_limit_mib));
   return node;
 }
 
 }  // namespace
+
+JsonNode to_node(const ScheduleConfig& schedule) {
+  JsonNode node = JsonNode::object();
+  node.add("microbatches", JsonNode::of(schedule.microbatches));
+  node.add("rematerialise", JsonNode::of(schedule.rematerialise));
+  node.add("rematerialised_layers", JsonNode::of(schedule.rematerialised_layers));
+  return node;
+}
 
 JsonNode to_node(const PartitionSpec& spec) {
   JsonNode node = JsonNode::array();
@@ -112,6 +128,7 @@ JsonNode to_run_document(const RunConfig& config) {
   node.add("sharding", to_node(config.sharding));
   node.add("data", to_node(config.data, "data"));
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
+  if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
   node.add("seed", JsonNode::of(config.seed));
   node.add("steps", JsonNode::of(config.steps));
   node.add("deterministic", JsonNode::of(config.deterministic));

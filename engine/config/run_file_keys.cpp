@@ -9,6 +9,7 @@ const Keys& root() {
       {"sharding", true, R"({"in": ["data", null], "parameters": {...}})"},
       {"data", true, R"({"kind": "synthetic_lm", ...})"},
       {"optimizer", false, R"({"name": "adam", ...})"},
+      {"schedule", false, R"({"microbatches": 4})"},
       {"seed", true, "0"},
       {"steps", true, "10"},
       {"deterministic", false, "true"},
@@ -38,8 +39,20 @@ const Keys& sharding() {
       {"parameters", false, R"({"params": {"Embed_0": {"embedding": ["data", "model"]}}})"},
       {"constraints", false, R"({"**/gelu": ["data", null, "model"]})"},
       {"rules", false, R"([{"names": "params/**/kernel", "spec": [null, "model"]}])"},
+      {"zero", false, R"({"stage": 1, "axis": "data"})"},
       {"memory_limit_mib", false, "16384"},
   };
+  return keys;
+}
+
+const Keys& zero() {
+  static const Keys keys = {{"stage", true, "1"}, {"axis", false, R"("data")"}};
+  return keys;
+}
+
+const Keys& schedule() {
+  static const Keys keys = {
+      {"microbatches", false, "4"}, {"rematerialise", false, R"("full")"}, {"rematerialised_layers", false, "2"}};
   return keys;
 }
 
@@ -79,8 +92,8 @@ const std::vector<std::string>& layout_modes() {
 }
 
 const std::vector<std::string>& spec_kinds() {
-  static const std::vector<std::string> kinds = {"parameters",  "optimizer", "states",
-                                                 "activations", "inputs",    "outputs"};
+  static const std::vector<std::string> kinds = {"parameters", "optimizer", "states",   "activations",
+                                                 "inputs",     "outputs",   "gradients"};
   return kinds;
 }
 

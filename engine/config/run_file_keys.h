@@ -20,6 +20,8 @@ const Keys& root();
 const Keys& mesh();
 const Keys& mesh_axis();
 const Keys& sharding();
+const Keys& zero();
+const Keys& schedule();
 // A line of sharding.rules, by what it has: "spec", "axes" or "largest".
 const Keys& rule_by_name();
 const Keys& rule_by_axes();

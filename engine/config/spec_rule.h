@@ -11,8 +11,8 @@
 namespace shardscope {
 
 // The kinds of arrays that a spec can be given to; in a run file "parameters", "optimizer", "states" (what else a model
-// keeps from step to step), "activations", "inputs", "outputs".
-enum class SpecKind : uint8_t { parameter, optimizer_state, state, activation, input, output };
+// keeps from step to step), "activations", "inputs", "outputs", "gradients" (of parameters, as the update takes them).
+enum class SpecKind : uint8_t { parameter, optimizer_state, state, activation, input, output, gradient };
 
 // Logical dimension names to mesh axes, {"mlp": "model", "embed": null}; an empty list is null: replicated.
 struct LogicalAxes {
@@ -29,7 +29,7 @@ struct LargestDimension {
 };
 
 // One line of `sharding.rules`. It speaks of the arrays of these kinds whose names match the pattern
-// (engine/config/name_pattern.h); what the lines mean together is said in engine/shard/spec_rules.h.
+// (engine/base/name_pattern.h); what the lines mean together is said in engine/shard/spec_rules.h.
 struct SpecRule {
   std::string names = "**";
   std::variant<PartitionSpec, LogicalAxes, LargestDimension> placement;

@@ -44,7 +44,8 @@ const DataInput* DataRequest::find(const std::string& name) const {
 
 const std::vector<DataKind>& all_data_kinds() {
   static const std::vector<DataKind> kinds = {synthetic_lm_data(), random_rolled_data(), numpy_batches_data(),
-                                              zeros_data(),        quadratic_data(),     normal_data()};
+                                              zeros_data(),        quadratic_data(),     normal_data(),
+                                              text_data(),         tokens_data()};
   return kinds;
 }
 
@@ -76,6 +77,18 @@ std::vector<Error> check_data(const DataKind& kind, const DataRequest& request) 
        fitting.empty() ? "no kind gives all of them" : fmt::format("kinds that fit: {}", fmt::join(fitting, ", "))}};
 }
 
+std::vector<Error> check_data_files(const DataKind& kind, const OptionList& options, const DataRequest& request) {
+  return kind.check_files ? kind.check_files(options, request) : std::vector<Error>{};
+}
+
+Evaluation evaluation(const NamedOptions& data) {
+  const DataKind* kind = find_data_kind(data.name);
+  if (!kind || !kind->make_validation) return {};
+  std::vector<Error> errors;
+  const OptionList options = resolve_options(kind->options, data.options, "data", errors);
+  return {integer_option(options, "evaluate_every"), integer_option(options, "evaluate_batches")};
+}
+
 namespace {
 
 using Make = std::unique_ptr<DataSource> (*DataKind::*)(const OptionList& options, const DataRequest& request);
@@ -89,6 +102,7 @@ std::unique_ptr<DataSource> make_source(const NamedOptions& data, const DataRequ
   std::vector<Error> errors = check_data(*kind, request);
   const OptionList options = resolve_options(kind->options, data.options, "data", errors);
   if (errors.empty()) errors = kind->check(options);
+  if (errors.empty()) errors = check_data_files(*kind, options, request);
   if (!errors.empty()) throw Failure(std::move(errors));
   return (kind->*make)(options, request);
 }
@@ -97,6 +111,10 @@ std::unique_ptr<DataSource> make_source(const NamedOptions& data, const DataRequ
 
 std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request) {
   return make_source(data, request, &DataKind::make);
+}
+
+std::unique_ptr<DataSource> make_validation_source(const NamedOptions& data, const DataRequest& request) {
+  return make_source(data, request, &DataKind::make_validation);
 }
 
 std::unique_ptr<DataSource> make_examples(const NamedOptions& data, const DataRequest& request) {

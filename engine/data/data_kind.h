@@ -26,6 +26,16 @@ struct DataKind {
   // order. Else 0 and nullptr.
   int64_t examples = 0;
   std::unique_ptr<DataSource> (*make_all)(const OptionList& options, const DataRequest& request) = nullptr;
+  // Of a kind that keeps examples back: a source of these, whose steps are the batches of an evaluation; and faults of
+  // its files. Such a kind has "evaluate_every" and "evaluate_batches". Else nullptr.
+  std::unique_ptr<DataSource> (*make_validation)(const OptionList& options, const DataRequest& request) = nullptr;
+  std::vector<Error> (*check_files)(const OptionList& options, const DataRequest& request) = nullptr;
+};
+
+// When a run evaluates its model on data that it does not train on.
+struct Evaluation {
+  int64_t every = 0;  // after each so many training steps; 0: never
+  int64_t batches = 0;
 };
 
 // All kinds; one line in data_kind.cpp adds one. find_data_kind gives nullptr for an unknown name.
@@ -36,10 +46,16 @@ const DataKind* find_data_kind(const std::string& name);
 bool serves(const DataKind& kind, const DataRequest& request);
 // An error data_kind at data.kind that names the inputs asked for and the kinds that fit, unless `kind` does.
 std::vector<Error> check_data(const DataKind& kind, const DataRequest& request);
+// What the files of a legal data section lack; none where it has no files.
+std::vector<Error> check_data_files(const DataKind& kind, const OptionList& options, const DataRequest& request);
+// Of a legal data section.
+Evaluation evaluation(const NamedOptions& data);
 
 // The source that the run file's data section names. Throws Failure with all faults of the section: unknown_data_kind,
 // data_kind, faults of its options.
 std::unique_ptr<DataSource> make_data_source(const NamedOptions& data, const DataRequest& request);
+// Likewise what a kind keeps back for evaluation.
+std::unique_ptr<DataSource> make_validation_source(const NamedOptions& data, const DataRequest& request);
 // Likewise all examples of a kind whose data have an end.
 std::unique_ptr<DataSource> make_examples(const NamedOptions& data, const DataRequest& request);
 

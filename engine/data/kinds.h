@@ -29,4 +29,14 @@ DataKind normal_data();
 // tokens shifted left by one with 0 last.
 DataKind numpy_batches_data();
 
+// Windows of the tokens that files hold (engine/data/token_windows.h): in every step `batch_size` that begin anywhere
+// in the part that is trained on, those of example i of step t drawn by data.seed, t and i alone. The last
+// data.validation of the tokens, or the files at data.validation_path, are kept for evaluation, which takes the same
+// windows each time, one behind the other.
+// `text`: a file, or all files of a folder in the order of their names; each byte is a token.
+DataKind text_data();
+// `tokens`: a file of numbers of data.dtype (uint16 or uint32, little-endian) and nothing else, as nanoGPT's prepare.py
+// and Megatron's preprocess_data.py (its .bin) write them.
+DataKind tokens_data();
+
 }  // namespace shardscope

@@ -32,6 +32,7 @@ std::string_view name(Phase phase) {
     case Phase::forward: return "forward";
     case Phase::backward: return "backward";
     case Phase::update: return "update";
+    case Phase::recompute: return "recompute";
     case Phase::initialise: return "initialise";
   }
   return "?";
@@ -77,20 +78,50 @@ OpId Graph::add_op(const OpDefinition& definition, std::string name, Phase phase
   }
   OpId id = static_cast<OpId>(ops.size());
   names_.emplace(hash_bytes(name), TakenName{id, 1});
-  Op op{&definition, std::move(name), phase, forward_op, std::move(attributes), std::move(inputs), {}, signature};
+  Op op{&definition,
+        std::move(name),
+        phase,
+        forward_op,
+        std::move(attributes),
+        std::move(inputs),
+        {},
+        signature,
+        forward_op == no_id ? place : ops[forward_op].place};
   const std::vector<TensorType>& results = signatures[signature].results;
   for (size_t i = 0; i < results.size(); ++i) {
     std::string value_name = results.size() == 1 ? op.name : fmt::format("{}:{}", op.name, i);
     op.outputs.push_back(static_cast<ValueId>(values.size()));
-    values.push_back({std::move(value_name), results[i], ValueKind::result, id, static_cast<int>(i), no_id, no_id, {}});
+    Value& value = values.emplace_back();
+    value.name = std::move(value_name);
+    value.type = results[i];
+    value.producer = id;
+    value.result_index = static_cast<int>(i);
   }
   ops.push_back(std::move(op));
   return id;
 }
 
 ValueId Graph::add_input(std::string name, TensorType type) {
-  values.push_back({name, std::move(type), ValueKind::input, no_id, 0, no_id, no_id, {}});
+  Value& value = values.emplace_back();
+  value.name = name;
+  value.type = std::move(type);
+  value.kind = ValueKind::input;
   return inputs[std::move(name)] = static_cast<ValueId>(values.size()) - 1;
+}
+
+void Graph::reorder(const std::vector<OpId>& order) {
+  std::vector<OpId> now(ops.size());
+  std::vector<Op> ordered;
+  ordered.reserve(ops.size());
+  for (OpId before : order) {
+    now[before] = static_cast<OpId>(ordered.size());
+    for (ValueId output : ops[before].outputs) values[output].producer = now[before];
+    ordered.push_back(std::move(ops[before]));
+  }
+  ops = std::move(ordered);
+  for (Op& op : ops) op.forward_op = op.forward_op == no_id ? no_id : now[op.forward_op];
+  for (auto& [hash, taken] : names_) taken.op = now[taken.op];
+  for (auto& [key, op] : signed_ops_) op = now[op];
 }
 
 StateId Graph::add_state(const OpDefinition& initialiser, Attributes attributes, std::string collection,
@@ -101,7 +132,12 @@ StateId Graph::add_state(const OpDefinition& initialiser, Attributes attributes,
   const StateId id = static_cast<StateId>(states.size());
   State state{std::move(path), std::move(collection), ops[op].outputs.at(0), no_id, no_id, no_id, false, no_id};
   state.before = static_cast<ValueId>(values.size());
-  values.push_back({std::move(state_name), type(state.initial), ValueKind::state, no_id, 0, id, no_id, {}});
+  Value value;
+  value.name = std::move(state_name);
+  value.type = type(state.initial);
+  value.kind = ValueKind::state;
+  value.state = id;
+  values.push_back(std::move(value));
   states.push_back(std::move(state));
   return id;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "engine/base/shape.h"
@@ -20,10 +21,20 @@ using OpId = int32_t;
 using StateId = int32_t;
 inline constexpr int32_t no_id = -1;
 
-// What an op is part of. Ops stand in the graph in this order, but for `initialise`, which stands by itself: its
-// results are the states' first values.
-enum class Phase : uint8_t { forward, backward, update, initialise };
+// What an op is part of. Ops stand in the graph in this order, but for `recompute`, forward done again where backward
+// needs it, among whose ops they stand, and `initialise`, which stands by itself: its results are the states' first
+// values. The first `step_phases` are those of a step.
+enum class Phase : uint8_t { forward, backward, update, recompute, initialise };
+inline constexpr int step_phases = 4;
 std::string_view name(Phase phase);
+
+// Where in a network an op is, as its model says: for rematerialisation and pipeline stages.
+enum class LayerPart : uint8_t { other, attention, mlp };
+struct NetworkPlace {
+  int layer = -1;  // of those that repeat, from 0; -1: before or behind them
+  LayerPart part = LayerPart::other;
+  bool operator==(const NetworkPlace&) const = default;
+};
 
 // Where a value comes from. Inputs and states have no producer.
 enum class ValueKind : uint8_t { input, state, result };
@@ -36,6 +47,7 @@ struct Value {
   OpId producer = no_id;
   int result_index = 0;
   StateId state = no_id;             // of kind state
+  ValueId again_of = no_id;          // the forward result that this is, made again
   ValueId cotangent_of = no_id;      // the value whose gradient this is; of several the one nearest the loss
   std::vector<std::string> logical;  // the dimensions' logical names ("batch", "embed", "" for none); or empty
 };
@@ -51,11 +63,12 @@ struct Op {
   const OpDefinition* definition = nullptr;
   std::string name;  // module path and op, "SelfAttentionBlock_0/MLP_0/Dense_0/einsum"
   Phase phase = Phase::forward;
-  OpId forward_op = no_id;  // backward ops: the op that they differentiate
+  OpId forward_op = no_id;  // backward ops: the op that they differentiate; recompute: that they do again
   Attributes attributes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  int signature = 0;  // index into Graph::signatures
+  int signature = 0;   // index into Graph::signatures
+  NetworkPlace place;  // of a backward op that of its forward op
 };
 
 // An array that persists between steps: a parameter, optimizer state, an accumulator, whatever a model keeps.
@@ -80,12 +93,15 @@ struct Graph {
   std::map<std::string, ValueId> inputs;   // "tokens", "labels"
   std::map<std::string, int64_t> limits;   // of inputs that stand for something: their values lie in [0, limit)
   std::map<std::string, ValueId> outputs;  // "logits", "loss", "accuracy"
+  NetworkPlace place;                      // of the ops that are added now
 
   // Appends an op of the registered definition under a name of its own: a name that is taken gets "_1", "_2", ...;
   // types of the results follow from its shape rule. Throws Failure (naming the op) when the operands do not fit.
   OpId add_op(const OpDefinition& definition, std::string name, Phase phase, std::vector<ValueId> inputs,
               Attributes attributes = {}, OpId forward_op = no_id);
   ValueId add_input(std::string name, TensorType type);
+  // Puts the ops in another order: order[i] is the one that becomes op i.
+  void reorder(const std::vector<OpId>& order);
   // A state named collection + path ("params/Embed_0/embedding", "optimizer/mu/params/Embed_0/embedding"; a collection
   // that the path begins with is not repeated), whose first value `initialiser` makes: an op without operands. Its
   // value before the step is added, too.
@@ -110,6 +126,22 @@ struct Graph {
 
   std::unordered_multimap<uint64_t, TakenName> names_;  // of ops, by their hash
   std::unordered_multimap<uint64_t, OpId> signed_ops_;  // by what they are made of: an op of each signature
+};
+
+// While it lives, ops that are added are of this layer, or of this part of the layer at hand.
+class PlaceScope {
+ public:
+  PlaceScope(Graph& graph, int layer) : PlaceScope(graph, NetworkPlace{layer, LayerPart::other}) {}
+  PlaceScope(Graph& graph, LayerPart part) : PlaceScope(graph, NetworkPlace{graph.place.layer, part}) {}
+  ~PlaceScope() { graph_.place = before_; }
+  PlaceScope(const PlaceScope&) = delete;
+  PlaceScope& operator=(const PlaceScope&) = delete;
+
+ private:
+  PlaceScope(Graph& graph, NetworkPlace place) : graph_(graph), before_(std::exchange(graph.place, place)) {}
+
+  Graph& graph_;
+  NetworkPlace before_;
 };
 
 // Throws Failure naming the op where an operand is defined late, an id is out of range or a type disagrees.

@@ -51,6 +51,8 @@ class OpDefinition {
   virtual int in_place_operand(int /*result*/) const { return -1; }
   // True where the result must overwrite that operand (parameter updates).
   virtual bool must_be_in_place() const { return false; }
+  // True where the result adds up over the microbatches of a step, and so outlives each.
+  virtual bool accumulates() const { return false; }
   // Matrix products are costed at the matrix rate, the rest by the bytes they touch.
   virtual bool is_matrix_product() const { return false; }
 };

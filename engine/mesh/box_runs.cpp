@@ -44,4 +44,14 @@ bool contains(const Box& outer, const Box& inner) {
   return true;
 }
 
+std::optional<Box> intersection(const Box& a, const Box& b) {
+  Box common = a;
+  for (size_t dim = 0; dim < a.start.size(); ++dim) {
+    common.start[dim] = std::max(a.start[dim], b.start[dim]);
+    common.size[dim] = std::min(a.start[dim] + a.size[dim], b.start[dim] + b.size[dim]) - common.start[dim];
+    if (common.size[dim] <= 0) return std::nullopt;
+  }
+  return common;
+}
+
 }  // namespace shardscope

@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "engine/base/printable.h"
+
 namespace shardscope {
 namespace {
 
@@ -14,6 +16,7 @@ std::vector<Error> axis_errors(const std::vector<MeshAxis>& axes) {
   if (axes.size() > static_cast<size_t>(Mesh::max_axes)) {
     errors.push_back({"axis_count", fmt::format("the mesh has {} axes", axes.size()), "mesh.axes",
                       fmt::format("at most {} axes", Mesh::max_axes)});
+    return errors;
   }
   int64_t devices = 1;
   bool too_many = false;
@@ -25,6 +28,10 @@ std::vector<Error> axis_errors(const std::vector<MeshAxis>& axes) {
       errors.push_back({"axis_name", fmt::format("the name of a mesh axis has {} characters", axis.name.size()),
                         where + ".name", fmt::format("at most {}", max_axis_name)});
       continue;
+    }
+    if (printable(axis.name) != axis.name) {
+      errors.push_back({"axis_name", fmt::format("the name '{}' of a mesh axis cannot be shown", axis.name),
+                        where + ".name", "letters, digits and signs"});
     }
     for (size_t j = 0; j < i && !axis.name.empty(); ++j) {
       if (axes[j].name != axis.name) continue;

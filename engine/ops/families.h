@@ -19,6 +19,7 @@ std::vector<const OpDefinition*> dropout_ops();
 std::vector<const OpDefinition*> cross_entropy_ops();
 std::vector<const OpDefinition*> squared_error_ops();
 std::vector<const OpDefinition*> scale_ops();
+std::vector<const OpDefinition*> accumulate_ops();
 std::vector<const OpDefinition*> constant_ops();
 std::vector<const OpDefinition*> cast_ops();
 std::vector<const OpDefinition*> rearrange_ops();
@@ -27,5 +28,6 @@ std::vector<const OpDefinition*> next_token_ops();
 std::vector<const OpDefinition*> initialise_ops();
 std::vector<const OpDefinition*> adam_ops();
 std::vector<const OpDefinition*> sgd_ops();
+std::vector<const OpDefinition*> global_norm_ops();
 
 }  // namespace shardscope

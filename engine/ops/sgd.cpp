@@ -8,13 +8,14 @@
 namespace shardscope {
 
 std::string to_string(const SgdAttributes& a) {
-  return fmt::format("learning_rate={}, decay={}", a.learning_rate, a.decay);
+  return fmt::format("learning_rate={}, decay={}", to_string(a.learning_rate), a.decay);
 }
 
 namespace {
 
 // (parameter, gradient, momentum) -> (parameter, momentum), in place:
 // momentum' = decay momentum + (1 - decay) gradient; parameter' = parameter - learning_rate momentum'.
+// The learning rate is that of the training step.
 class Sgd : public LabelledOp {
  public:
   std::string_view name() const override { return "sgd"; }

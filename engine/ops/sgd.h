@@ -2,11 +2,14 @@
 
 #include <string>
 
+#include "engine/ops/schedule.h"
+
 namespace shardscope {
 
 // Attributes of op sgd.
 struct SgdAttributes {
-  double learning_rate = 0.01, decay = 0.9;
+  Schedule learning_rate = 0.01;
+  double decay = 0.9;
   bool operator==(const SgdAttributes&) const = default;
 };
 std::string to_string(const SgdAttributes& attributes);

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "engine/ops/adam.h"
 #include "engine/optim/optimizer.h"
 
 namespace shardscope {
 
-// Appends states "mu" and "nu" and op adam for every trainable state.
-void append_adam(Graph& graph, const AdamAttributes& attributes);
+// Appends states "mu" and "nu" and op adam for every trainable state, of its gradient as options say that it is
+// clipped. `decay_of` is the weight decay of the parameter of a name.
+void append_adam(Graph& graph, const OptionList& options, const std::function<double(const std::string&)>& decay_of);
 
 // What Adam may be told, and what it was told; without weight decay.
 std::vector<OptionDefinition> adam_options();

@@ -1,16 +1,30 @@
 #include "engine/optim/adam.h"
+#include "engine/optim/decay_mask.h"
 
 namespace shardscope {
 
-// optax.adamw: Adam whose step also takes learning_rate x weight_decay of every parameter off it.
-OptimizerDefinition adamw_optimizer() {
+namespace {
+
+std::vector<OptionDefinition> options() {
   std::vector<OptionDefinition> options = adam_options();
   options.push_back({"weight_decay", 1e-4, false, 0, 1e6, "share of a parameter taken off, times the step size"});
-  return {"adamw", std::move(options), [](Graph& graph, const OptionList& options) {
-            AdamAttributes attributes = adam_attributes(options);
-            attributes.weight_decay = real_option(options, "weight_decay");
-            append_adam(graph, attributes);
-          }};
+  options.push_back(decay_mask_option());
+  return options;
 }
+
+void append(Graph& graph, const OptionList& options) {
+  const DecayMask mask(options);
+  const double decay = real_option(options, "weight_decay");
+  append_adam(graph, options, [&](const std::string& parameter) { return mask.decays(parameter) ? decay : 0.0; });
+}
+
+std::vector<Error> notes(const OptionList& options, const std::vector<std::string>& parameters) {
+  return DecayMask(options).unmatched(parameters);
+}
+
+}  // namespace
+
+// optax.adamw: Adam whose step also takes learning_rate x weight_decay of a parameter off it.
+OptimizerDefinition adamw_optimizer() { return {"adamw", options(), append, notes}; }
 
 }  // namespace shardscope

@@ -14,6 +14,8 @@ struct OptimizerDefinition {
   std::vector<OptionDefinition> options;
   // Appends state and update ops for every trainable state, whose gradients are known.
   void (*append)(Graph& graph, const OptionList& options);
+  // What a person should know of legal options, for parameters of these names; or nullptr.
+  std::vector<Error> (*notes)(const OptionList& options, const std::vector<std::string>& parameters) = nullptr;
 };
 
 // All optimizers; one line in optimizer.cpp adds one. find_optimizer gives nullptr for an unknown name.

@@ -36,7 +36,8 @@ constexpr Rate rates[] = {{"cores", &DeviceProfile::cores, 1, 65536},
                           {"step_latency", &DeviceProfile::step_latency, 1e-12, 1e3},
                           {"matrix_flops_per_core_bf16", &DeviceProfile::matrix_flops_per_core_bf16, 1e3, 1e18, false}};
 
-constexpr const char *name_key = "name", *bf16_method_key = "bf16_products", *memory_key = "memory_bytes";
+constexpr const char *name_key = "name", *bf16_method_key = "bf16_products", *memory_key = "memory_bytes",
+                     *hosts_key = "ranks_per_host";
 constexpr std::streamsize max_bytes = 1 << 16;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
@@ -81,6 +82,14 @@ void read_text(const JsonNode& json, const char* key, std::string& text, FaultLi
   if (node && faults.expect(*node, key, JsonNode::Kind::string, "a text")) text = node->text;
 }
 
+void read_hosts(const JsonNode& json, std::vector<int>& ranks, FaultList& faults) {
+  const JsonNode* node = json.find(hosts_key);
+  if (!node || !faults.expect(*node, hosts_key, JsonNode::Kind::array, "a list of numbers")) return;
+  for (const JsonNode& item : node->items) {
+    if (auto count = faults.integer(item, hosts_key, 1, 1 << 20)) ranks.push_back(static_cast<int>(*count));
+  }
+}
+
 // The cores and the memory that this process may use.
 void take_host(DeviceProfile& profile) {
   cpu_set_t usable;
@@ -93,7 +102,22 @@ void take_host(DeviceProfile& profile) {
 
 }  // namespace
 
-int DeviceProfile::threads_per_rank(int ranks) const { return std::max(1, static_cast<int>(cores) / ranks); }
+int DeviceProfile::ranks_on_host(int ranks) const {
+  return ranks_per_host.empty() ? ranks : *std::ranges::max_element(ranks_per_host);
+}
+
+int DeviceProfile::threads_per_rank(int ranks) const {
+  return std::max(1, static_cast<int>(cores) / ranks_on_host(ranks));
+}
+
+int DeviceProfile::host_of(int rank) const {
+  int host = 0;
+  for (int end = 0; host + 1 < static_cast<int>(ranks_per_host.size()); ++host) {
+    end += ranks_per_host[static_cast<size_t>(host)];
+    if (rank < end) break;
+  }
+  return host;
+}
 
 std::filesystem::path profile_path() {
   if (const char* path = std::getenv("SHARDSCOPE_PROFILE")) return path;
@@ -119,6 +143,7 @@ DeviceProfile parse_profile(const std::string& text, const std::string& name) {
     if (auto bytes = memory ? faults.integer(*memory, memory_key, 1, int64_t{1} << 60) : std::nullopt) {
       profile.memory_bytes = *bytes;
     }
+    read_hosts(json, profile.ranks_per_host, faults);
   }
   if (!errors.empty()) throw Failure(std::move(errors));
   return profile;
@@ -132,6 +157,10 @@ std::string profile_text(const DeviceProfile& profile) {
   }
   if (!profile.bf16_products.empty()) json.add(bf16_method_key, JsonNode::of(profile.bf16_products));
   json.add(memory_key, JsonNode::of(profile.memory_bytes));
+  if (!profile.ranks_per_host.empty()) {
+    JsonNode& hosts = json.add(hosts_key, JsonNode::array());
+    for (int ranks : profile.ranks_per_host) hosts.items.push_back(JsonNode::of(int64_t{ranks}));
+  }
   return print_json(json);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace shardscope {
 
@@ -20,10 +21,16 @@ struct DeviceProfile {
   double step_latency = 3e-6;                // starting one local op, s
   int64_t memory_bytes = int64_t{16} << 30;  // of the host, shared by its ranks
 
+  std::vector<int> ranks_per_host;  // of a run on several hosts of this kind, in order; empty: one has all
+
+  // How many of `ranks` ranks share a host, at most.
+  int ranks_on_host(int ranks) const;
   // The share of the host that one of `ranks` ranks gets, in cores (may be below one).
-  double cores_per_rank(int ranks) const { return cores / ranks; }
-  // Threads that one of `ranks` ranks runs: cores / ranks, at least one.
+  double cores_per_rank(int ranks) const { return cores / ranks_on_host(ranks); }
+  // Threads that one of `ranks` ranks runs: cores / ranks of a host, at least one.
   int threads_per_rank(int ranks) const;
+  // The number of the host that has this rank.
+  int host_of(int rank) const;
 
   bool operator==(const DeviceProfile&) const = default;
 };

@@ -16,8 +16,11 @@ namespace {
 class BufferAssignment {
  public:
   BufferAssignment(const Program& program, const Graph& graph, int threads)
-      : program_(program), graph_(graph), threads_(threads), sequence_(program.main()) {
-    arena_.length = sequence_.length;
+      : program_(program), graph_(graph), threads_(threads) {
+    for (const TaskRun& run : program.main().runs) {
+      if (run.microbatch == 0) runs_.push_back({run.task, 0, folded(program.main(), run.first)});
+    }
+    arena_.length = folded_length(program.main());
     arena_.buffer_of.assign(program.values.size(), -1);
     for (const Task& task : program.tasks) arena_.workspace.tasks.emplace_back(task.steps.size(), -1);
     find_last_uses();
@@ -32,7 +35,7 @@ class BufferAssignment {
     for (size_t v = 0; v < program_.values.size(); ++v) {
       if (is_source(program_.values[v], graph_)) allocate_source(static_cast<int>(v));
     }
-    for (const TaskRun& run : sequence_.runs) {
+    for (const TaskRun& run : runs_) {
       const std::vector<Step>& steps = program_.tasks[run.task].steps;
       for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
         place_results(steps[s], run.first + s);
@@ -46,18 +49,18 @@ class BufferAssignment {
  private:
   void find_last_uses() {
     last_use_.assign(program_.values.size(), -1);
-    for (const TaskRun& run : sequence_.runs) {
+    for (const TaskRun& run : runs_) {
       const std::vector<Step>& steps = program_.tasks[run.task].steps;
       for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
         for (int value : steps[s].inputs) last_use_[value] = run.first + s;
         for (int value : steps[s].outputs) last_use_[value] = run.first + s;
       }
     }
-    for (const TaskRun& run : sequence_.runs) {
+    for (const TaskRun& run : runs_) {
       const Task& task = program_.tasks[run.task];
       const int end = run.first + static_cast<int>(task.steps.size());
       for (int value : task.outputs) {
-        if (last_use_[value] < end) last_use_[value] = sequence_.length - 1;
+        if (last_use_[value] < end) last_use_[value] = arena_.length - 1;
       }
     }
   }
@@ -70,7 +73,7 @@ class BufferAssignment {
       category = trainable ? MemoryCategory::parameters : MemoryCategory::optimizer;
     }
     arena_.buffer_of[id] = static_cast<int>(arena_.buffers.size());
-    arena_.buffers.push_back({id, category, program_.values[id].bytes(), 0, 0, sequence_.length - 1, true});
+    arena_.buffers.push_back({id, category, program_.values[id].bytes(), 0, 0, arena_.length - 1, true});
   }
 
   void place_results(const Step& step, int position) {
@@ -88,8 +91,13 @@ class BufferAssignment {
                                 : step.kind == StepKind::compute ? MemoryCategory::activations
                                                                  : MemoryCategory::collectives;
       buffer = static_cast<int>(arena_.buffers.size());
-      arena_.buffers.push_back({result, category, value.bytes(), 0, position, last_use_[result], false});
+      const int first = accumulates(step) ? 0 : position;
+      arena_.buffers.push_back({result, category, value.bytes(), 0, first, last_use_[result], false});
     }
+  }
+
+  bool accumulates(const Step& step) const {
+    return step.kind == StepKind::compute && graph_.ops[step.op].definition->accumulates();
   }
 
   // What initialisation makes lies where the state is stored.
@@ -166,7 +174,7 @@ class BufferAssignment {
   const Program& program_;
   const Graph& graph_;
   int threads_;
-  const Sequence& sequence_;
+  std::vector<TaskRun> runs_;  // of the main sequence, folded
   ArenaLayout arena_;
   std::vector<int> last_use_;  // per program value, as a position
   std::vector<bool> gradient_;

@@ -11,6 +11,7 @@ namespace shardscope {
 // main sequence; the other sequences run parts of it, in which nothing lives longer. A result takes over the buffer of
 // an operand that is used for the last time where the op allows it (always for parameter updates); all-reduces work in
 // place likewise. Workspaces are buffers of their one step. What a task gives and no later one uses stays to the end.
+// What adds up over microbatches is there from the beginning.
 ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads);
 
 struct MemoryPeak {

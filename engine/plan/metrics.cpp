@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace shardscope {
@@ -14,6 +15,10 @@ namespace {
 constexpr std::array<std::string_view, 5> step_keys = {"message", "metrics", "ranks", "step", "step_ms"};
 
 }  // namespace
+
+bool is_evaluated(const MetricValue& metric) { return metric.name.starts_with("val_"); }
+
+bool is_absent(const MetricValue& metric) { return is_evaluated(metric) && std::isnan(metric.value); }
 
 double value_of(std::span<const MetricValue> metrics, std::string_view name) {
   const auto found = std::ranges::find(metrics, name, &MetricValue::name);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,10 +12,15 @@
 
 namespace shardscope {
 
-// A named scalar that a step computes: loss, accuracy, ...
+// Where a step's number comes from: its own program, an evaluation after it (most steps have none: NaN), or the
+// learning rate's schedule.
+enum class MetricSource : uint8_t { step, evaluation, schedule };
+
+// A named scalar of a step: loss, accuracy, val_loss, learning_rate, ...
 struct Metric {
   std::string name;
-  int value = -1;  // program value: scalar f32, replicated
+  int value = -1;  // program value: scalar f32, replicated; none of the schedule
+  MetricSource source = MetricSource::step;
 };
 
 // What it was in one step.
@@ -23,6 +29,10 @@ struct MetricValue {
   double value = 0;
   bool operator==(const MetricValue&) const = default;
 };
+
+// Whether it is of an evaluation ("val_loss"), and whether there was none after this step.
+bool is_evaluated(const MetricValue& metric);
+bool is_absent(const MetricValue& metric);
 
 // NaN where there is none of this name.
 double value_of(std::span<const MetricValue> metrics, std::string_view name);

@@ -13,7 +13,8 @@ inline constexpr int memory_category_count = 6;
 std::string_view name(MemoryCategory category);
 
 // A region of every rank's arena: [offset, offset + bytes), in use from position `first` to position `last` of the
-// program's main sequence, inclusive. Persistent buffers (parameters, optimizer state, inputs) span all of it.
+// program's main sequence, folded (see sequence.h), inclusive. Persistent buffers (parameters, optimizer state, inputs)
+// span all of it.
 struct Buffer {
   int value = -1;  // the program value that lies in it first; -1: workspace of the step at `first`
   MemoryCategory category = MemoryCategory::activations;

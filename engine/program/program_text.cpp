@@ -37,7 +37,7 @@ std::string ProgramText::cause(const Step& step) const {
 
 std::string ProgramText::buffer(const Buffer& buffer) const {
   if (buffer.value >= 0) return value(buffer.value);
-  return "workspace of " + step(program.main_steps()[buffer.first]);
+  return "workspace of " + step(program.main_steps()[unfolded(program.main(), buffer.first)]);
 }
 
 }  // namespace shardscope

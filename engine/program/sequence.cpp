@@ -24,6 +24,49 @@ StepId step_at(const Sequence& sequence, int position) {
   return {run.task, position - run.first};
 }
 
+namespace {
+
+// Steps of one microbatch, and how many microbatches there are.
+struct Repetition {
+  int length = 0;
+  int count = 1;
+};
+
+Repetition repetition(const Sequence& sequence) {
+  Repetition all{sequence.length, 1};
+  for (const TaskRun& run : sequence.runs) {
+    if (run.microbatch == 1) all.length = std::min(all.length, run.first);
+    all.count = std::max(all.count, run.microbatch + 1);
+  }
+  return all;
+}
+
+}  // namespace
+
+int folded_length(const Sequence& sequence) {
+  const auto [length, count] = repetition(sequence);
+  return sequence.length - (count - 1) * length;
+}
+
+int folded(const Sequence& sequence, int position) {
+  const auto [length, count] = repetition(sequence);
+  return position < count * length ? position % length : position - (count - 1) * length;
+}
+
+int unfolded(const Sequence& sequence, int position) {
+  const auto [length, count] = repetition(sequence);
+  return position < length ? position : position + (count - 1) * length;
+}
+
+std::vector<RepeatedStep> distinct_steps(const Sequence& sequence) {
+  const auto [length, count] = repetition(sequence);
+  std::vector<RepeatedStep> steps;
+  for (int position = 0; position < folded_length(sequence); ++position) {
+    steps.push_back({unfolded(sequence, position), position < length ? count : 1});
+  }
+  return steps;
+}
+
 std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch) {
   for (const TaskRun& run : sequence.runs) {
     if (run.task == step.task && run.microbatch == microbatch) return run.first + step.step;

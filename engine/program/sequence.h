@@ -36,6 +36,22 @@ StepId step_at(const Sequence& sequence, int position);
 // Where a task's step is, when the task runs for that microbatch.
 std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch = 0);
 
+// Where all microbatches run one after the other and alike, what lies where is the same in each: a sequence with the
+// first microbatch alone, the folded one, tells it all.
+//
+// Example: forward of 5 steps and backward of 8 for each of 3 microbatches, update of 2: 41 positions, folded 15;
+// backward's step 3 of microbatch 1, position 21, is 8 in the folded sequence, and update's step 0, position 39, is 13.
+int folded_length(const Sequence& sequence);
+int folded(const Sequence& sequence, int position);
+int unfolded(const Sequence& sequence, int position);  // in the first microbatch
+
+// Each step of the sequence once: where it is first, and how often the sequence runs it.
+struct RepeatedStep {
+  int position = 0;
+  int count = 1;
+};
+std::vector<RepeatedStep> distinct_steps(const Sequence& sequence);
+
 // The steps of a sequence in order: a view, by position.
 class SequenceSteps {
  public:

@@ -121,7 +121,14 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
   if (only_now) bind_tasks(*sequence);
   ExecutionObserver* observer = sequence == &plan_.program.main() ? observer_ : nullptr;
   if (hooks.observer) observer = hooks.observer;
+  StepContext here = context;
+  int begun = -1;
   for (const TaskRun& run : sequence->runs) {
+    here.microbatch = run.microbatch;
+    if (run.microbatch > begun) {
+      begun = run.microbatch;
+      if (hooks.begin_microbatch) hooks.begin_microbatch(begun);
+    }
     if (hooks.go_on && !hooks.go_on(plan_.program.tasks[run.task])) break;
     int position = run.first;
     for (const std::unique_ptr<BoundStep>& step : tasks_[run.task]) {
@@ -129,7 +136,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
       const int64_t waited = world_.waited_ns();
       if (observer) observer->begin(position);
       try {
-        step->run(context);
+        step->run(here);
       } catch (...) {
         rethrow_at(words_of(plan_, *sequence, position));
       }

@@ -16,8 +16,9 @@ namespace shardscope {
 
 // What goes along with one run of a sequence.
 struct RunHooks {
-  std::function<bool(const Task&)> go_on;  // asked before each task; where it says no, the rest is left out
-  ExecutionObserver* observer = nullptr;   // instead of the executor's
+  std::function<void(int)> begin_microbatch = {};  // before its first task
+  std::function<bool(const Task&)> go_on = {};     // asked before each task; where it says no, the rest is left out
+  ExecutionObserver* observer = nullptr;           // instead of the executor's
 };
 
 // Runs the sequences of a plan's program as one device of its mesh. Everything is bound to addresses once; a step then

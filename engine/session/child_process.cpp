@@ -73,7 +73,7 @@ void allow_open_files() {
 
 // Between fork and exec: only calls that are safe there. Reports errno to the parent when it fails.
 [[noreturn]] void become(char* const* arguments, char* const* environment, const char* cgroup_entrance, int parent,
-                         int output, int report) {
+                         int input, int output, int report) {
   enter_cgroup(cgroup_entrance);
   allow_open_files();
   ::setpgid(0, 0);
@@ -83,8 +83,7 @@ void allow_open_files() {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  int empty = ::open("/dev/null", O_RDONLY);
-  if (empty >= 0 && ::dup2(empty, 0) == 0 && ::dup2(output, 1) == 1 && ::dup2(output, 2) == 2) {
+  if (::dup2(input, 0) == 0 && ::dup2(output, 1) == 1 && ::dup2(output, 2) == 2) {
     ::execvpe(arguments[0], arguments, environment);
   }
   int error_number = errno;
@@ -95,18 +94,20 @@ void allow_open_files() {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Environment& additions,
-                           const std::string& cgroup_entrance) {
+                           const std::string& cgroup_entrance, const std::string& input) {
   std::vector<std::string> argument_texts = arguments;
   std::vector<std::string> environment_texts = environment_with(additions);
   std::vector<char*> argument_pointers = pointers(argument_texts);
   std::vector<char*> environment_pointers = pointers(environment_texts);
-  Pipe output(arguments.at(0)), report(arguments.at(0));
+  Pipe given(arguments.at(0)), output(arguments.at(0)), report(arguments.at(0));
+  if (::write(given.write, input.data(), input.size()) != static_cast<ssize_t>(input.size()))
+    refuse(arguments[0], errno);
   int parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) refuse(arguments[0], errno);
   if (pid_ == 0) {
-    become(argument_pointers.data(), environment_pointers.data(), cgroup_entrance.c_str(), parent, output.write,
-           report.write);
+    become(argument_pointers.data(), environment_pointers.data(), cgroup_entrance.c_str(), parent, given.read,
+           output.write, report.write);
   }
   report.close_write();
   int error_number = 0;

@@ -9,17 +9,17 @@
 
 namespace shardscope {
 
-// A program started in its own process group, its input empty, its output and error joined in one pipe, with as many
-// open files as the system allows. It is killed when this object goes, and by the kernel when the thread that made it
-// dies in whatever way.
+// A program started in its own process group, its input empty or a short text, its output and error joined in one pipe,
+// with as many open files as the system allows. It is killed when this object goes, and by the kernel when the thread
+// that made it dies in whatever way.
 class ChildProcess {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
   // Throws Failure (code start_program) when the program cannot be started. `additions` replace variables of the
-  // same name; `cgroup_entrance` is RunCgroup::entrance().
+  // same name; `cgroup_entrance` is RunCgroup::entrance(); `input` at most 4096 bytes.
   ChildProcess(const std::vector<std::string>& arguments, const Environment& additions,
-               const std::string& cgroup_entrance = "");
+               const std::string& cgroup_entrance = "", const std::string& input = "");
   ~ChildProcess();  // does not wait long for what the kernel cannot end
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

@@ -48,10 +48,12 @@ std::vector<double> numbers(const Json& json) {
   return values;
 }
 
-std::array<double, 3> by_phase(const Json& json) {
-  std::vector<double> values = numbers(json);
-  if (values.size() != 3) refuse("a phase table needs three numbers");
-  return {values[0], values[1], values[2]};
+PhaseMs by_phase(const Json& json) {
+  const std::vector<double> values = numbers(json);
+  PhaseMs table;
+  if (values.size() != table.size()) refuse("a phase table needs four numbers");
+  std::ranges::copy(values, table.begin());
+  return table;
 }
 
 template <class T, class Read>

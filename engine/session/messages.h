@@ -142,7 +142,8 @@ Request parse_request(std::string_view line);
 // Cuts a stream of bytes into lines, in whatever pieces they come.
 class LineBuffer {
  public:
-  explicit LineBuffer(size_t longest_line = size_t{256} << 20) : longest_line_(longest_line) {}
+  // Of what people's programs print, by default.
+  explicit LineBuffer(size_t longest_line = size_t{1} << 20) : longest_line_(longest_line) {}
 
   // Throws Failure (code bad_message), dropping the line so far, when a line exceeds the limit.
   void feed(std::string_view bytes);
@@ -165,7 +166,7 @@ class MessageDecoder {
   std::optional<Message> next();
 
  private:
-  LineBuffer lines_;
+  LineBuffer lines_{size_t{256} << 20};
 };
 
 }  // namespace shardscope

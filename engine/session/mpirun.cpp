@@ -5,34 +5,48 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/session/shell_server.h"
+
 namespace shardscope {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+Words common_options() {
+  Words options = {"mpirun", "--oversubscribe", "--bind-to", "none", "--tag-output"};
+  append(options, {"--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp"});
+  // A rank's threads meet after each op: they spin for some 20 us, where OpenMP's default is milliseconds, then sleep.
+  if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
+    append(options, {"-x", "GOMP_SPINCOUNT=20000"});
+  if (::geteuid() == 0) options.push_back("--allow-run-as-root");
+  return options;
+}
+
+}  // namespace
 
 std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
                                         const std::vector<std::string>& more) {
-  std::vector<std::string> command = {"mpirun",
-                                      "--oversubscribe",
-                                      "--bind-to",
-                                      "none",
-                                      "--tag-output",
-                                      "--mca",
-                                      "mpi_yield_when_idle",
-                                      "1",
-                                      "--mca",
-                                      "btl",
-                                      "self,tcp",
-                                      "--mca",
-                                      "orte_tmpdir_base",
-                                      session_directory + "/tmp"};
-  // A rank's threads meet after each op: they spin for some 20 us, where OpenMP's default is milliseconds, then sleep.
-  if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY")) {
-    command.insert(command.end(), {"-x", "GOMP_SPINCOUNT=20000"});
-  }
-  if (::geteuid() == 0) command.push_back("--allow-run-as-root");
-  for (const std::string& argument : {std::string("-n"), std::to_string(ranks), program, std::string("rank"),
-                                      std::string("--session"), session_directory}) {
-    command.push_back(argument);
-  }
-  command.insert(command.end(), more.begin(), more.end());
+  Words command = common_options();
+  append(command, {"--mca", "orte_tmpdir_base", session_directory + "/tmp", "-n", std::to_string(ranks)});
+  append(command, {program, "rank", "--session", session_directory});
+  append(command, more);
+  return command;
+}
+
+// Its daemons are started by our shell alone, stay in the foreground, and know hosts by our names.
+std::vector<std::string> mpirun_command(const std::string& program, const MpirunHosts& hosts, int ranks,
+                                        const std::vector<std::string>& more) {
+  Words command = {"env", std::string(shell_variable) + "=" + hosts.shell_socket};
+  append(command, common_options());
+  append(command, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", hosts.shell});
+  append(command, {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_leave_session_attached", "1"});
+  append(command, {"--mca", "if_base_do_not_resolve", "1", "--mca", "ras", "^slurm,gridengine,tm,loadleveler"});
+  append(command, {"--mca", "oob_tcp_if_include", hosts.networks, "--mca", "btl_tcp_if_include", hosts.networks});
+  append(command, {"--map-by", "slot", "--host", hosts.list, "-n", std::to_string(ranks), program, "rank"});
+  append(command, more);
   return command;
 }
 

@@ -7,9 +7,20 @@
 
 namespace shardscope {
 
+// How mpirun reaches the hosts of a run (RunHosts), where these are other than this one.
+struct MpirunHosts {
+  std::string list;          // "NAME:ranks,NAME:ranks"
+  std::string networks;      // "10.99.0.0/24,...": over these alone
+  std::string shell;         // called as SHELL NAME COMMAND
+  std::string shell_socket;  // that it asks
+};
+
 // The command that starts `ranks` ranks "PROGRAM rank --session DIR MORE..." on this host with Open MPI: more ranks
 // than cores allowed, unbound, yielding when idle, over TCP, each line of output tagged with its rank.
 std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
+                                        const std::vector<std::string>& more = {});
+// The same on several hosts, where each rank finds its session directory in its environment.
+std::vector<std::string> mpirun_command(const std::string& program, const MpirunHosts& hosts, int ranks,
                                         const std::vector<std::string>& more = {});
 
 struct TaggedLine {

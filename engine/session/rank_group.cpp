@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <numeric>
+#include <utility>
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
@@ -22,17 +22,11 @@ namespace {
 
 constexpr int64_t scan_interval_ns = 250'000'000;
 constexpr int64_t ending_ns = 2'000'000'000;
-const std::string mark_name = "SHARDSCOPE_SESSION";
+const std::string mark_name = session_variable;
 
 ProcessId identify(int pid) {
   const ProcessSight sight = look_at_process(pid);
   return sight.presence == ProcessSight::Presence::there ? sight.info.id : ProcessId{};
-}
-
-std::vector<int> all_ranks(int ranks) {
-  std::vector<int> list(static_cast<size_t>(ranks));
-  std::iota(list.begin(), list.end(), 0);
-  return list;
 }
 
 std::optional<int> rank_of(int pid) {
@@ -44,10 +38,11 @@ std::optional<int> rank_of(int pid) {
 
 }  // namespace
 
-RankGroup::RankGroup(const std::vector<std::string>& command, const std::string& session_directory, int ranks)
+RankGroup::RankGroup(const std::vector<std::string>& command, const std::string& session_directory,
+                     std::vector<int> ranks)
     : child_(command, {{"TMPDIR", session_directory + "/tmp"}, {mark_name, session_directory}}, cgroup_.entrance()),
       tree_(identify(child_.pid()), mark_name + "=" + session_directory),
-      observer_(session_directory, all_ranks(ranks)) {}
+      observer_(session_directory, std::move(ranks)) {}
 
 RankGroup::~RankGroup() { end(ending_ns); }
 

@@ -16,12 +16,15 @@
 
 namespace shardscope {
 
-// The ranks of one start on this host, and the program (mpirun) that starts them: what they print, how they are, and
-// their end, of which nothing is left.
+// In the environment of a rank: its session directory.
+inline constexpr const char* session_variable = "SHARDSCOPE_SESSION";
+
+// The ranks of one start on this host, and the program (mpirun, or its daemon) that starts them: what they print, how
+// they are, and their end, of which nothing is left.
 class RankGroup {
  public:
   // Throws Failure (start_program).
-  RankGroup(const std::vector<std::string>& command, const std::string& session_directory, int ranks);
+  RankGroup(const std::vector<std::string>& command, const std::string& session_directory, std::vector<int> ranks);
   ~RankGroup();  // ends them
 
   void add_poll_entries(std::vector<pollfd>& entries) const;

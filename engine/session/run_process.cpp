@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
@@ -48,7 +49,8 @@ RunProcess::RunProcess(RunOptions options)
                {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps, options_.metrics}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
               [this] { return history_.greeting(); }) {
-  check_host_limits({directory_.path(), options_.ranks, options_.ranks > 1 ? options_.rank_bytes : 0});
+  const bool all_here = !options_.hosts;
+  check_host_limits({directory_.path(), options_.ranks, all_here && options_.ranks > 1 ? options_.rank_bytes : 0});
   write_text(directory_.path() + "/config.json", options_.config_json);
   save_profile(options_.profile, directory_.path() + "/profile.json");
   std::filesystem::create_directory(directory_.path() + "/tmp");
@@ -58,6 +60,7 @@ RunProcess::RunProcess(RunOptions options)
 
 RunProcess::~RunProcess() {
   ranks_.reset();
+  hosts_.reset();
   ::close(wake_);
 }
 
@@ -75,6 +78,7 @@ RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message
 
 void RunProcess::run_once() {
   ranks_.reset();
+  hosts_.reset();
   progress_ =
       std::make_unique<Progress>(options_.ranks, static_cast<int>(options_.plan_steps.size()), options_.metrics);
   const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
@@ -82,12 +86,13 @@ void RunProcess::run_once() {
   board_.clear();
   remove_telemetry(directory_.path());
   out_of_memory_kills_ = out_of_memory_kills();
-  ranks_ = std::make_unique<RankGroup>(options_.command(directory_.path()), directory_.path(), options_.ranks);
-  std::optional<int> wait_status;
   over_ = false;
+  if (options_.hosts && !reach_hosts()) return take_news(hosts_->end(options_.exit_grace_ns));
+  start_ranks();
+  std::optional<int> wait_status;
   while (!wait_status && !over_) {
     wait_for_news();
-    wait_status = ranks_->wait_status();
+    wait_status = hosts_ && hosts_->has_running() ? std::nullopt : ranks_->wait_status();
     read_output();
     follow_ranks();
     watch(wait_status);
@@ -97,6 +102,55 @@ void RunProcess::run_once() {
   }
   if (!wait_status) end_by_force();
   end_ranks();
+}
+
+void RunProcess::start_ranks() {
+  std::vector<int> here;
+  std::vector<std::string> command;
+  if (hosts_) {
+    command = options_.hosts->command(hosts_->mpirun_hosts());
+  } else {
+    here.resize(static_cast<size_t>(options_.ranks));
+    std::iota(here.begin(), here.end(), 0);
+    command = options_.command(directory_.path());
+  }
+  ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here));
+}
+
+bool RunProcess::reach_hosts() {
+  const std::string& folder = directory_.path();
+  hosts_ = std::make_unique<RunHosts>(
+      *options_.hosts, folder,
+      RunHosts::Files{{"config.json", options_.config_json}, {"profile.json", profile_text(options_.profile)}});
+  while (!hosts_->is_ready() && !over_ && !interrupted_ns_) {
+    wait_for_news();
+    follow_hosts();
+    serve_watchers();
+    heed_interrupts();
+    heed_pause();
+  }
+  return !over_ && !interrupted_ns_;
+}
+
+void RunProcess::follow_hosts() {
+  if (hosts_) take_news(hosts_->serve());
+}
+
+void RunProcess::take_news(const RunHosts::News& news) {
+  for (const LogMessage& line : news.lines) publish(line);
+  for (const HostReport& report : news.reports) {
+    for (const Message& message : progress_->take(report)) publish(message);
+  }
+  if (news.failure && !over_) take_failure(FailureMessage{-1, "", "", *news.failure});
+  for (const std::string& text : news.left) {
+    if (history_.failure()) publish(LogMessage{LogMessage::supervisor, text});
+    else publish(FailureMessage{-1, "", "", text});
+  }
+}
+
+void RunProcess::request_stop() {
+  control_.request_stop();
+  if (hosts_) hosts_->request_stop();
 }
 
 void RunProcess::interrupt() noexcept {
@@ -118,7 +172,8 @@ void RunProcess::wake() noexcept {
 
 void RunProcess::wait_for_news() {
   std::vector<pollfd> entries{{wake_, POLLIN, 0}};
-  ranks_->add_poll_entries(entries);
+  if (ranks_) ranks_->add_poll_entries(entries);
+  if (hosts_) hosts_->add_poll_entries(entries);
   server_.add_poll_entries(entries);
   ::poll(entries.data(), entries.size(), more_telemetry_ ? 0 : poll_ms);
   uint64_t count = 0;
@@ -130,6 +185,7 @@ void RunProcess::read_output() {
 }
 
 void RunProcess::follow_ranks() {
+  follow_hosts();
   const HostReport report = ranks_->look();
   for (const Message& message : progress_->take(report)) publish(message);
   more_telemetry_ = report.more;
@@ -142,7 +198,7 @@ void RunProcess::serve_watchers() {
       continue;
     }
     stop_asked_ = true;
-    control_.request_stop();
+    request_stop();
     kill_asked_ = kill_asked_ || request.kind == Request::Kind::kill;
   }
   over_ = over_ || kill_asked_;
@@ -153,7 +209,7 @@ void RunProcess::heed_interrupts() {
   if (count == 0) return;
   if (!interrupted_ns_) {
     interrupted_ns_ = monotonic_ns();
-    control_.request_stop();
+    request_stop();
     publish(LogMessage{-1, std::string(interrupt_note)});
   }
   if (count > 1 || monotonic_ns() - *interrupted_ns_ > options_.limits.stopping_ns) over_ = kill_asked_ = true;
@@ -162,9 +218,11 @@ void RunProcess::heed_interrupts() {
 // The ranks first: whoever sees this process stopped finds them stopped, too.
 void RunProcess::heed_pause() {
   if (!pause_asked_.exchange(false)) return;
-  ranks_->pause();
+  if (hosts_) hosts_->pause();
+  if (ranks_) ranks_->pause();
   ::raise(SIGSTOP);
-  ranks_->go_on();
+  if (ranks_) ranks_->go_on();
+  if (hosts_) hosts_->go_on();
 }
 
 int64_t RunProcess::kills_for_memory(std::optional<int> wait_status) const {
@@ -180,7 +238,7 @@ void RunProcess::watch(std::optional<int> wait_status) {
                             ranks_->starter_state(),     kills_for_memory(wait_status)};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});
-  if (failure) take_failure(std::move(*failure));
+  if (failure && !over_) take_failure(std::move(*failure));
 }
 
 void RunProcess::take_failure(FailureMessage failure) {
@@ -199,6 +257,7 @@ void RunProcess::end_by_force() {
   const int64_t deadline = monotonic_ns() + options_.exit_grace_ns;
   while (!ranks_->wait_status() && monotonic_ns() < deadline && interrupts_.load() < 2) {
     wait_for_news();
+    follow_hosts();
     read_output();
     serve_watchers();
   }
@@ -206,6 +265,7 @@ void RunProcess::end_by_force() {
 
 void RunProcess::end_ranks() {
   const std::vector<std::string> left = ranks_->end(options_.exit_grace_ns);
+  if (hosts_) take_news(hosts_->end(options_.hosts->end_ns));
   do {
     read_output();
     follow_ranks();

@@ -17,6 +17,7 @@
 #include "engine/session/rank_group.h"
 #include "engine/session/run_clock.h"
 #include "engine/session/run_history.h"
+#include "engine/session/run_hosts.h"
 #include "engine/session/session_directory.h"
 #include "engine/session/watchdog.h"
 #include "engine/session/watcher_server.h"
@@ -35,6 +36,7 @@ struct RunOptions {
   std::string socket_path;           // empty: DIR/socket
   // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.
   std::function<std::vector<std::string>(const std::string& session_directory)> command;
+  std::optional<RunHostsOptions> hosts;  // the ranks' hosts, by whose `command` they are started then
   WatchdogLimits limits;
   int max_restarts = 0;                   // how often the ranks are started again after one was lost
   int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the starter and SIGKILL to all, and then for their end
@@ -77,6 +79,11 @@ class RunProcess {
  private:
   // Starts the ranks and follows them to their end, which may be by force.
   void run_once();
+  void start_ranks();
+  bool reach_hosts();  // false where the run is over before all have come
+  void follow_hosts();
+  void take_news(const RunHosts::News& news);
+  void request_stop();
   void wake() noexcept;
   void wait_for_news();
   void read_output();
@@ -101,6 +108,7 @@ class RunProcess {
   WatcherServer server_;
   RunClock clock_;
   // Of the current start of the ranks:
+  std::unique_ptr<RunHosts> hosts_;  // where there are several
   std::unique_ptr<RankGroup> ranks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;

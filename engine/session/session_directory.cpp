@@ -1,6 +1,7 @@
 #include "engine/session/session_directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,54 +20,67 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* prefix = "shardscope-run-";
-constexpr time_t settled_seconds = 60;  // between making a directory and locking it
+// A directory is made under a name that nobody takes for abandoned before it is old, and gets its own when it is
+// locked.
+constexpr const char *prefix = "shardscope-run-", *new_prefix = "shardscope-new-";
+constexpr time_t settled_seconds = 60;
 
 std::string base_directory() {
   const char* configured = std::getenv("TMPDIR");
   return configured && *configured ? configured : "/tmp";
 }
 
-bool is_abandoned(const fs::path& directory) {
-  struct stat status {};
-  if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
-    return false;
-  }
-  int lock = ::open((directory / "lock").c_str(), O_RDWR | O_CLOEXEC);
-  if (lock < 0) return errno == ENOENT && ::time(nullptr) - status.st_mtime > settled_seconds;
-  bool locked = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+bool is_own_directory(const fs::path& path, struct stat& status) {
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+}
+
+bool is_locked(const fs::path& directory) {
+  const int lock = ::open((directory / "lock").c_str(), O_RDWR | O_CLOEXEC);
+  if (lock < 0) return errno != ENOENT;  // whatever cannot be looked at is left alone
+  const bool locked = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
   ::close(lock);
   return locked;
 }
 
+bool is_abandoned(const fs::path& directory) {
+  const std::string name = directory.filename().string();
+  struct stat status {};
+  if (name.starts_with(prefix)) return is_own_directory(directory, status) && !is_locked(directory);
+  return name.starts_with(new_prefix) && is_own_directory(directory, status) &&
+         ::time(nullptr) - status.st_mtime > settled_seconds && !is_locked(directory);
+}
+
 void remove_abandoned(const std::string& base) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(base, error)) {
-    if (!entry.path().filename().string().starts_with(prefix) || !is_abandoned(entry.path())) continue;
+  for (fs::directory_iterator at(base, error), end; !error && at != end; at.increment(error)) {
     std::error_code ignored;
-    fs::remove_all(entry.path(), ignored);
+    if (is_abandoned(at->path())) fs::remove_all(at->path(), ignored);
   }
 }
 
 }  // namespace
 
 SessionDirectory::SessionDirectory() {
-  std::string base = base_directory();
+  const std::string base = base_directory();
   remove_abandoned(base);
-  path_ = base + "/" + prefix + "XXXXXX";
-  if (!::mkdtemp(path_.data())) {
-    throw Failure(Error{"session_directory", std::string("cannot make a directory: ") + std::strerror(errno),
-                        in_file(base), "set TMPDIR to a place that can be written"});
-  }
-  std::string lock_path = path_ + "/lock";
-  lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    Error error{"session_directory", std::string("cannot lock: ") + std::strerror(errno), lock_path, ""};
+  const auto fail = [&](const char* action) {
+    Error error{"session_directory", fmt::format("cannot {}: {}", action, std::strerror(errno)), in_file(base),
+                "set TMPDIR to a place that can be written"};
     if (lock_ >= 0) ::close(lock_);
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    throw Failure(error);
-  }
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+    throw Failure(std::move(error));
+  };
+  std::string made = base + "/" + new_prefix + "XXXXXX";
+  if (!::mkdtemp(made.data())) fail("make a directory");
+  path_ = made;
+  const std::string lock_path = path_ + "/lock";
+  lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (lock_ < 0) fail("make a file");
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) fail("lock a file");
+  const std::string named = base + "/" + prefix + path_.substr(path_.size() - 6);
+  if (::rename(path_.c_str(), named.c_str()) != 0) fail("rename a directory");
+  path_ = named;
 }
 
 SessionDirectory::~SessionDirectory() {

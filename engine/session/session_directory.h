@@ -5,7 +5,8 @@
 namespace shardscope {
 
 // A private directory of one run under $TMPDIR or /tmp, removed with all it holds when this object goes. Directories
-// whose owner was killed are found by their free lock and removed by the next run of the same user.
+// whose owner was killed are found by their free lock and removed by the next run of the same user; no other start
+// takes one that is only being made for abandoned.
 class SessionDirectory {
  public:
   SessionDirectory();  // throws Failure (code session_directory)

@@ -6,11 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/graph/graph.h"
 #include "engine/plan/metrics.h"
 
 namespace shardscope {
 
-using PhaseMs = std::array<double, 3>;  // forward, backward, update
+using PhaseMs = std::array<double, step_phases>;  // by Phase
 
 // What one rank held and did in one training step, as it measured it itself. The one record of it: the ranks tell it to
 // each other, telemetry, messages, JSON lines and views carry it as it is.

@@ -141,10 +141,10 @@ void TelemetryWriter::begin_training_step(int64_t step) noexcept {
   put(slot.step, step);
 }
 
-void TelemetryWriter::begin_plan_step(int plan_step) noexcept {
+void TelemetryWriter::begin_plan_step(int plan_step, int64_t now_ns) noexcept {
   File& file = layout(file_);
   put(file.plan_step, plan_step);
-  put(file.heartbeat_ns, monotonic_ns());
+  put(file.heartbeat_ns, now_ns);
   put(file.heartbeat, get(file.heartbeat) + 1);
 }
 

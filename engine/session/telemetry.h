@@ -57,7 +57,8 @@ class TelemetryWriter {
   void fail(std::string_view text) noexcept;
 
   void begin_training_step(int64_t step) noexcept;
-  void begin_plan_step(int plan_step) noexcept;  // current op and heartbeat
+  // Current op and heartbeat, which was at `now_ns`.
+  void begin_plan_step(int plan_step, int64_t now_ns = monotonic_ns()) noexcept;
   void end_plan_step(int plan_step, const PlanStepTime& time) noexcept;
   void add_step(const StepRecord& record) noexcept;
   // The trace of the training step just done becomes the rank's latest or slowest.

@@ -14,7 +14,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double ChoiceCost::seconds(const std::vector<ValueCost>& values) const {
   double total = 0;
-  for (const OpNode& op : tables_.ops) total += tables_.table(op).seconds(op.chosen) * op.count;
+  for (const OpNode& op : tables_.ops) total += tables_.table(op).seconds(op.chosen) * op.runs;
   for (size_t v = 0; v < values.size(); ++v) total += values[v].seconds * tables_.values[v].count;
   return total;
 }
@@ -58,7 +58,7 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
     const OpNode& op = tables_.ops[value.producer];
     made[0] = tables_.table(op).result(op.chosen, value.result);
     if (pin >= 0 && pin != made[0]) {
-      cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds;
+      cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds * tables_.repeats(op.phase);
       made[0] = pin;
     }
   } else {
@@ -78,7 +78,7 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
     if (source.position < 0) return {infinity, 0, false};
     if (backward) saved[source.position] = true;
     if (made[source.position] == needed) continue;
-    cost.seconds += source.cost.seconds;
+    cost.seconds += source.cost.seconds * tables_.repeats(op.phase);
     if (count < made.size()) made[count++] = needed;
   }
   if (!limited_) return cost;

@@ -9,6 +9,9 @@ bool is_fixed(const Op& op) { return op.definition->must_be_in_place() || op.pha
 std::optional<Placement> fixed_placement(const Graph& graph, const Mesh& mesh, const FactorRule& rule, OpId id,
                                          const std::vector<std::optional<Sharding>>& pins) {
   const Op& op = graph.ops[id];
+  if (op.definition->accumulates() && pins[op.outputs[0]]) {
+    return placement_at(rule, rule.results[0], *pins[op.outputs[0]], mesh);
+  }
   if (!is_fixed(op)) return std::nullopt;
   if (op.phase == Phase::initialise) return placement_at(rule, rule.results[0], *pins[op.outputs[0]], mesh);
   int anchor = op.definition->in_place_operand(0);

@@ -135,7 +135,7 @@ class LayoutSearch {
     undo_.clear();
     for (const Move& move : moves) {
       OpNode& node = ops_[move.op];
-      delta += (table(node).seconds(move.placement) - table(node).seconds(node.chosen)) * node.count;
+      delta += (table(node).seconds(move.placement) - table(node).seconds(node.chosen)) * node.runs;
       undo_.push_back({move.op, node.chosen});
       node.chosen = move.placement;
       touched_.insert(touched_.end(), node.touched.begin(), node.touched.end());

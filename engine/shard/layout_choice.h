@@ -22,6 +22,10 @@ struct LayoutProblem {
   WrittenPlacements start = {};
   // Parameters of at most this size, and their gradients, are resharded together (see lower()).
   int64_t bucket_bytes = 64 * 1024;
+  // Per value, or empty: as written, layouts other than that where it is defined are given up after forward.
+  std::vector<bool> regather = {};
+  // Of a step: forward and backward run so often, the update once.
+  int64_t microbatches = 1;
   // What a device may hold, in bytes. Where no choice is found that keeps it, there is no limit to keep.
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };
@@ -57,6 +61,8 @@ LayoutChoice fixed_choice(const std::vector<Placement>& placements, size_t value
 
 // Per value: whether its reshards are put together with others'.
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes);
+// True of an op with several operands, all scalars: they are resharded together.
+bool takes_scalars_alone(const Graph& graph, OpId op);
 
 // Chooses a placement for every op so that the time of a step is small: the work of each op on one device (so that work
 // done twice costs) plus the reshards where a value is defined in one layout and needed in others, each needed layout

@@ -76,6 +76,7 @@ void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTabl
       node.chosen = tables.tables[node.table].find(*placement);
     }
     if (op.phase == Phase::initialise) node.count = 0;  // no part of a step
+    node.runs = node.count * tables.repeats(op.phase);
     tables.ops.push_back(std::move(node));
   }
 }
@@ -102,7 +103,8 @@ void add_value_nodes(const LayoutProblem& problem, LayoutTables& tables) {
   const Graph& graph = problem.graph;
   const Readers readers(graph);
   const std::vector<bool> bucketed = bucketed_values(graph, problem.bucket_bytes);
-  // Half of them are parameters, gathered together, half gradients, reduced together.
+  // Half of them are parameters, gathered together, half gradients, reduced together (and their sums of squares, where
+  // they are clipped).
   const double share =
       2.0 / static_cast<double>(std::max<int64_t>(2, std::count(bucketed.begin(), bucketed.end(), true)));
   std::unordered_map<std::vector<int>, int, IntsHash> known;
@@ -211,6 +213,12 @@ std::vector<std::vector<std::pair<int, int>>> gradient_groups(const LayoutProble
 
 }  // namespace
 
+bool takes_scalars_alone(const Graph& graph, OpId op) {
+  const std::vector<ValueId>& inputs = graph.ops[op].inputs;
+  return inputs.size() > 1 &&
+         std::ranges::all_of(inputs, [&](ValueId input) { return graph.type(input).shape.empty(); });
+}
+
 std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
   std::vector<bool> bucketed(graph.values.size());
   for (StateId id : graph.trainable()) {
@@ -218,6 +226,10 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
     if (graph.type(state.before).bytes() > bucket_bytes) continue;
     bucketed[state.before] = true;
     if (state.gradient != no_id) bucketed[state.gradient] = true;
+  }
+  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+    if (!takes_scalars_alone(graph, op)) continue;
+    for (ValueId input : graph.ops[op].inputs) bucketed[input] = true;
   }
   return bucketed;
 }
@@ -343,7 +355,9 @@ std::vector<int> PlacementTable::near(const Placement& placement) {
 }
 
 LayoutTables::LayoutTables(const LayoutProblem& problem)
-    : costs(problem.mesh, problem.rates), orders(axis_orders(problem)) {
+    : microbatches(static_cast<double>(problem.microbatches)),
+      costs(problem.mesh, problem.rates),
+      orders(axis_orders(problem)) {
   const OpKinds kinds = op_kinds(problem.graph);
   classes = op_classes(problem, kinds);
   tables.reserve(kinds.first.size());

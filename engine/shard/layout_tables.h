@@ -53,6 +53,7 @@ class PlacementTable {
 struct OpNode {
   OpId op = no_id;  // the first
   int count = 0;
+  double runs = 0;  // of all its ops in a step
   int table = 0;
   int chosen = 0;
   bool fixed = false;  // in place
@@ -80,6 +81,10 @@ struct LayoutTables {
   LayoutTables(const LayoutTables&) = delete;
 
   PlacementTable& table(const OpNode& op) { return tables[op.table]; }
+  // How often a step runs the ops of a phase.
+  double repeats(Phase phase) const { return phase == Phase::update ? 1 : microbatches; }
+
+  double microbatches;
 
   LayoutCosts costs;
   // Orders of the axes that may share a dimension: the mesh's, and those that pins use.

@@ -12,7 +12,7 @@ namespace shardscope {
 
 namespace {
 
-enum class Section : uint8_t { opening, main, closing };
+enum class Section : uint8_t { opening, main, closing, before_op };
 
 // Where a program value is made. In a staged section `stages` collectives (and what is cut before them) precede its
 // use.
@@ -44,10 +44,15 @@ class Lowering {
     }
     std::map<Phase, std::vector<OpId>> phases;
     for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
-      phases[graph_.ops[op].phase].push_back(op);
+      const Phase phase = graph_.ops[op].phase;
+      phases[phase == Phase::recompute ? Phase::backward : phase].push_back(op);
       if (graph_.ops[op].phase == Phase::update) list_uses(op);
     }
-    for (const auto& [phase, ops] : phases) lower_task(phase, ops);
+    for (const auto& [phase, ops] : phases) {
+      lower_task(phase, ops);
+      const bool ends_microbatch = phase == (phases.contains(Phase::backward) ? Phase::backward : Phase::forward);
+      if (microbatched() && ends_microbatch) lower_metrics();
+    }
     name_ends();
     list_groups();
     list_sequences();
@@ -60,6 +65,8 @@ class Lowering {
     int operand;
   };
 
+  bool microbatched() const { return problem_.microbatches > 1; }
+
   void list_uses(OpId op) {
     const std::vector<ValueId>& inputs = graph_.ops[op].inputs;
     for (size_t i = 0; i < inputs.size(); ++i) updates_of_[inputs[i]].push_back({op, static_cast<int>(i)});
@@ -71,14 +78,27 @@ class Lowering {
     main_.reserve(ops.size() + ops.size() / 2);
     for (OpId op : ops) {
       lower_op(op);
-      if (phase == Phase::backward) lay_for_update(op);
+      if (phase == Phase::backward && !microbatched()) lay_for_update(op);
     }
-    if (phase == Phase::forward) finish_scalars();
+    before_op_.append_to(main_);
+    if (phase == Phase::forward && !microbatched()) finish_scalars();
+    append_task(std::string(name(phase)));
+  }
+
+  // What adds up over the microbatches is whole once all have run.
+  void lower_metrics() {
+    metrics_task_ = task_ = static_cast<int>(lowered_.program.tasks.size());
+    phase_ = Phase::forward;
+    finish_scalars();
+    append_task("metrics");
+  }
+
+  void append_task(std::string name) {
     std::vector<Step> opening;
     opening_.append_to(opening);
     main_.insert(main_.begin(), std::make_move_iterator(opening.begin()), std::make_move_iterator(opening.end()));
     closing_.append_to(main_);
-    lowered_.program.tasks.push_back({std::string(name(phase)), phase, std::move(main_), {}, {}});
+    lowered_.program.tasks.push_back({std::move(name), phase_, std::move(main_), {}, {}});
     main_.clear();
   }
 
@@ -108,6 +128,7 @@ class Lowering {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id));
     }
+    before_op_.append_to(main_);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i))));
     }
@@ -173,6 +194,7 @@ class Lowering {
     }
     const int type = costs_.type_id(graph_.type(value));
     const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
+    if (takes_scalars_alone(graph_, user)) return reshard(value, source, target, user, Section::before_op);
     bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
     return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
   }
@@ -196,13 +218,18 @@ class Lowering {
       if (section == Section::main) {
         main_.push_back(std::move(step));
       } else {
-        (section == Section::opening ? opening_ : closing_).add(stage, std::move(step));
+        staged(section).add(stage, std::move(step));
       }
       if (part.kind != StepKind::slice) ++stage;
       making_[made] = {task_, section, stage};
       source = made;
     }
     return source;
+  }
+
+  StagedSteps& staged(Section section) {
+    if (section == Section::before_op) return before_op_;
+    return section == Section::opening ? opening_ : closing_;
   }
 
   Step reshard_step(const ReshardStep& part, int source, int made, const Cause& cause) const {
@@ -268,20 +295,27 @@ class Lowering {
 
   void list_sequences() {
     Program& program = lowered_.program;
-    auto runs_of = [&](std::initializer_list<Phase> phases) {
+    const auto runs_of = [&](std::initializer_list<Phase> repeated, std::initializer_list<Phase> once) {
       std::vector<TaskRun> runs;
-      for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
-        if (std::ranges::find(phases, program.tasks[t].phase) != phases.end()) runs.push_back({t});
-      }
+      const auto add = [&](std::initializer_list<Phase> phases, int microbatch) {
+        for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
+          const bool wanted = std::ranges::find(phases, program.tasks[t].phase) != phases.end();
+          if (wanted && t != metrics_task_) runs.push_back({t, microbatch});
+        }
+      };
+      for (int microbatch = 0; microbatch < problem_.microbatches; ++microbatch) add(repeated, microbatch);
+      if (metrics_task_ >= 0 && repeated.size() > 0) runs.push_back({metrics_task_, 0});
+      add(once, 0);
       return runs;
     };
-    auto add = [&](Purpose purpose, std::vector<TaskRun> runs) {
+    const auto add = [&](Purpose purpose, std::vector<TaskRun> runs) {
       program.sequences.push_back(make_sequence(purpose, std::move(runs), program.tasks));
     };
-    add(Purpose::initialise, runs_of({Phase::initialise}));
-    const std::vector<TaskRun> training = runs_of({Phase::forward, Phase::backward, Phase::update});
-    if (training.size() > 1) add(Purpose::train_step, training);
-    add(Purpose::evaluate, runs_of({Phase::forward}));
+    add(Purpose::initialise, runs_of({}, {Phase::initialise}));
+    const bool trains = std::ranges::any_of(
+        program.tasks, [](const Task& task) { return task.phase == Phase::backward || task.phase == Phase::update; });
+    if (trains) add(Purpose::train_step, runs_of({Phase::forward, Phase::backward}, {Phase::update}));
+    add(Purpose::evaluate, runs_of({Phase::forward}, {}));
   }
 
   const LayoutProblem& problem_;
@@ -293,10 +327,11 @@ class Lowering {
   Lowered lowered_;
   std::vector<Making> making_;                // per program value
   std::vector<std::vector<Use>> updates_of_;  // per graph value: the update's operands
+  int metrics_task_ = -1;                     // where there are several microbatches
   // Of the task that is being lowered:
   int task_ = -1;
   Phase phase_ = Phase::forward;
-  StagedSteps opening_, closing_;
+  StagedSteps opening_, closing_, before_op_;
   std::vector<Step> main_;
   std::vector<TensorType> operands_, results_;  // of the step at hand, on one device
   std::vector<int> candidates_, layouts_;       // versions of the value at hand

@@ -24,12 +24,17 @@ struct Lowered {
 //
 // Small arrays (parameters of at most `problem.bucket_bytes`, their gradients, and the graph's scalar outputs) are
 // resharded together, one collective for all that share kind and axes: what a task uses of other tasks at its start,
-// scalar outputs at the end of the forward task.
+// scalar outputs at the end of the forward task, the operands of an op that takes scalars alone (global_norm) before
+// it.
 //
 // The layouts of values in `choices.regather` are made in each task anew, and need not be kept from one to the next.
 //
+// Of several microbatches what the update uses of a gradient is made in the update, and scalar outputs in a task of
+// their own, `metrics`.
+//
 // Sequences: `initialise` is the task of that name, `evaluate` the forward task alone; `train_step`, where there is
-// more than forward, is forward, backward and update.
+// more than forward, is forward, backward and update. Of several microbatches forward and backward run for each, one
+// microbatch after the other, then metrics.
 Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices);
 
 }  // namespace shardscope

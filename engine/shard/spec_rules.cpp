@@ -6,19 +6,19 @@
 #include <array>
 #include <limits>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/shard/spec_table.h"
 
 namespace shardscope {
 namespace {
 
-constexpr size_t kind_count = 6;
+constexpr size_t kind_count = 7;
 // As many are looked at for the hint of a pattern; layers repeat.
 constexpr size_t pattern_hint_names = 1000;
-constexpr std::array<const char*, kind_count> kind_codes = {"parameter",  "optimizer_state", "state",
-                                                            "activation", "input",           "output"};
-constexpr std::array<const char*, kind_count> kind_words = {"parameter",  "optimizer state", "state",
-                                                            "activation", "input",           "output"};
+constexpr std::array<const char*, kind_count> kind_codes = {"parameter", "optimizer_state", "state",   "activation",
+                                                            "input",     "output",          "gradient"};
+constexpr std::array<const char*, kind_count> kind_words = {"parameter", "optimizer state", "state",   "activation",
+                                                            "input",     "output",          "gradient"};
 
 // Faults of one kind in many arrays: told once, with the name of the first.
 struct Fault {
@@ -63,7 +63,7 @@ struct Line {
 class Resolution {
  public:
   Resolution(const ShardingConfig& sharding, const Mesh& mesh, std::span<const SpecTarget> targets)
-      : mesh_(mesh), targets_(targets) {
+      : mesh_(mesh), targets_(targets), zero_(sharding.zero) {
     std::vector<TableRule> table = spec_table(sharding, mesh);
     order_ = asking_order(table);
     for (TableRule& rule : table) {
@@ -83,6 +83,7 @@ class Resolution {
     for (size_t t = 0; t < targets_.size(); ++t) {
       if (result_.specs[t].place.empty()) set_default(targets_[t], result_.specs[t]);
     }
+    split_by_zero();
     for (Line& line : lines_) {
       report(line);
       result_.lines.push_back(std::move(line.use));
@@ -240,7 +241,7 @@ class Resolution {
   }
 
   void set_default(const SpecTarget& target, ResolvedSpec& resolved) {
-    if (target.kind == SpecKind::activation) return;
+    if (target.kind == SpecKind::activation || target.kind == SpecKind::gradient) return;
     resolved.pinned = true;
     resolved.origin = "no spec names it: replicated";
     if (target.follows < 0) return;
@@ -250,6 +251,65 @@ class Resolution {
     resolved.spec = its.spec;
     resolved.rule = its.rule;
     resolved.origin = "as " + followed.name;
+  }
+
+  // After everything else: what follows a parameter, and at last the parameter, is split once more.
+  void split_by_zero() {
+    if (zero_.stage == 0) return;
+    const std::optional<AxisIndex> axis =
+        zero_.axis.empty() ? std::optional<AxisIndex>(0) : mesh_.find_axis(zero_.axis);
+    if (!axis || mesh_.axis_count() == 0) {
+      std::vector<std::string> names;
+      for (const MeshAxis& known : mesh_.axes()) names.push_back(known.name);
+      result_.errors.push_back({"unknown_axis", fmt::format("the mesh has no axis '{}'", zero_.axis),
+                                "sharding.zero.axis", name_hint(zero_.axis, names)});
+      return;
+    }
+    const std::vector<ResolvedSpec> before = result_.specs;
+    int whole = 0;
+    std::string first;
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      const SpecTarget& target = targets_[t];
+      const bool split = (target.kind == SpecKind::optimizer_state && zero_.stage >= 1) ||
+                         (target.kind == SpecKind::gradient && zero_.stage >= 2) ||
+                         (target.kind == SpecKind::parameter && zero_.stage >= 3);
+      ResolvedSpec& resolved = result_.specs[t];
+      const bool by_itself = target.kind != SpecKind::parameter && !resolved.place.empty();
+      if (!split || by_itself || target.type.shape.empty()) continue;
+      if (target.kind == SpecKind::gradient) resolved.spec = before[static_cast<size_t>(target.follows)].spec;
+      if (!split_further(target.type.shape, *axis, resolved.spec)) {
+        if (++whole == 1) first = target.name;
+        continue;
+      }
+      resolved.pinned = true;
+      if (resolved.place.empty()) resolved.place = "sharding.zero";
+      resolved.origin = fmt::format("sharding.zero: stage {} over '{}'", zero_.stage, mesh_.axes()[*axis].name);
+    }
+    if (whole == 0) return;
+    std::string message = fmt::format("no dimension of '{}' divides by {} ({}) once more: it stays as it was", first,
+                                      mesh_.axes()[*axis].name, mesh_.axis_size(*axis));
+    if (whole > 1) message += fmt::format("; {} more", whole - 1);
+    result_.warnings.push_back({"replicated", std::move(message), "sharding.zero", ""});
+  }
+
+  // Puts the axis on the dimension whose parts are largest, of equals the first, where it divides; not where the spec
+  // has it already. False where there is no such dimension.
+  bool split_further(const Shape& shape, AxisIndex axis, PartitionSpec& spec) const {
+    const std::string& name = mesh_.axes()[axis].name;
+    spec.dims.resize(shape.size());
+    int largest = -1;
+    int64_t most = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      int64_t part = shape[d];
+      for (const std::string& used : spec.dims[d]) {
+        if (used == name) return true;
+        part /= mesh_.axis_size(*mesh_.find_axis(used));
+      }
+      if (part % mesh_.axis_size(axis) == 0 && part > most) largest = static_cast<int>(d), most = part;
+    }
+    if (largest < 0) return false;
+    spec.dims[static_cast<size_t>(largest)].push_back(name);
+    return true;
   }
 
   void report(const Line& line) {
@@ -322,6 +382,7 @@ class Resolution {
 
   const Mesh& mesh_;
   std::span<const SpecTarget> targets_;
+  ZeroConfig zero_;
   std::vector<Line> lines_;
   std::vector<int> order_;                         // of asking: lines by the ids of the patterns
   std::array<NamePatterns, kind_count> patterns_;  // by kind

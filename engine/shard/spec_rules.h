@@ -58,7 +58,10 @@ struct ResolvedSpecs {
 //                       smaller than minimum_bytes, or use one of its axes already.
 //   4. A state that nothing speaks of has the spec of the target it follows, where the shapes are equal. Every other
 //   array
-//      that nothing speaks of is replicated; an activation stays unpinned.
+//      that nothing speaks of is replicated; activations and gradients stay unpinned.
+//   5. `zero`: optimizer state, gradients and parameters, as its stage says, lie as they otherwise would (a gradient as
+//      its parameter), and the dimension whose parts are largest is split once more, over the axis of `zero`; where none
+//      divides, or the array uses the axis already, it stays. State and gradients that a rule speaks of stay, too.
 //
 // Example: rules [{"axes": {"mlp": "model"}}, {"largest": "data"}], kernel (embed 512, mlp 2048): mlp by the first,
 // embed by the second: ["data", "model"].

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/name_pattern.h"
 #include "engine/base/path.h"
-#include "engine/config/name_pattern.h"
 #include "engine/config/place.h"
 
 namespace shardscope {

@@ -189,7 +189,8 @@ class WrittenRule {
   void place(OpId id) {
     const Op& op = graph_.ops[id];
     const FactorRule& rule = graph_.rule(id);
-    const std::optional<Placement> fixed = fixed_placement(graph_, mesh_, rule, id, layouts_.pins);
+    std::optional<Placement> fixed = fixed_placement(graph_, mesh_, rule, id, layouts_.pins);
+    if (!fixed) fixed = accumulation(id);
     result_.placements.push_back(fixed ? *fixed : answer(id));
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId value = op.outputs[i];
@@ -215,6 +216,23 @@ class WrittenRule {
       if (partial) result_.lies[value].reset(), lies_[value] = made_[value];
     }
     return partial;
+  }
+
+  // Sums over microbatches stay as partial as what they add up, to be reduced once, unless they should be split over
+  // the axes that this would take: then each microbatch's part is brought there.
+  std::optional<Placement> accumulation(OpId id) {
+    const Op& op = graph_.ops[id];
+    if (!op.definition->accumulates()) return std::nullopt;
+    const FactorRule& rule = graph_.rule(id);
+    const ValueId operand = op.inputs[0];
+    const std::optional<Sharding>& aim = layouts_.aims[op.outputs[0]];
+    const Sharding& made = costs_.layout(made_[operand]);
+    if (!aim || (made.partial & aim->used_axes()) == 0) {
+      Placement kept = placement_at(rule, rule.operands[0], made, mesh_);
+      kept.partial = take_partial(id);
+      if (kept.partial) return kept;
+    }
+    return aim ? placement_at(rule, rule.results[0], *aim, mesh_) : placement_at(rule, rule.operands[0], made, mesh_);
   }
 
   const Placement& answer(OpId id) {
@@ -262,6 +280,9 @@ WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::
     for (ValueId value : op.outputs) {
       if (!aims[value] && !graph.type(value).shape.empty()) aims[value] = propagated[value];
     }
+  }
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    if (graph.values[v].again_of != no_id && !aims[v]) aims[v] = aims[graph.values[v].again_of];
   }
   for (const State& state : graph.states) {
     if (state.gradient != no_id && !aims[state.gradient]) aims[state.gradient] = aims[state.before];

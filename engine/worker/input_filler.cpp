@@ -6,18 +6,27 @@
 namespace shardscope {
 
 InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor)
-    : source_(make_data_source(plan.config.data, data_request(*plan.graph))) {
+    : InputFiller(plan, device, executor,
+                  make_data_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches))) {}
+
+InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source)
+    : source_(std::move(source)), several_(plan.config.schedule.microbatches > 1) {
   size_t i = 0;
   for (const auto& [name, graph_value] : plan.graph->inputs) {
     const int id = plan.input_values.at(i++);
     const ProgramValue& value = plan.program.values.at(id);
-    inputs_.push_back({name, shard_box(value.sharding, plan.mesh, value.shape, device), executor.value(id)});
+    inputs_.push_back(
+        {name, shard_box(value.sharding, plan.mesh, value.shape, device), value.shape[0], executor.value(id)});
   }
 }
 
-void InputFiller::fill(int64_t step) {
-  if (filled_ && source_->same_every_step()) return;
-  for (const Input& input : inputs_) source_->fill(input.name, input.box, step, input.memory);
+void InputFiller::fill(int64_t step, int microbatch) {
+  if (filled_ && !several_ && source_->same_every_step()) return;
+  for (const Input& input : inputs_) {
+    Box box = input.box;
+    box.start[0] += microbatch * input.rows;
+    source_->fill(input.name, box, step, input.memory);
+  }
   filled_ = true;
 }
 

@@ -16,21 +16,27 @@ namespace shardscope {
 // Puts a device's part of a plan's inputs into its arena.
 class InputFiller {
  public:
-  // Throws Failure where the data section of the plan's config is wrong.
+  // What the plan's steps take. Throws Failure where the data section of the plan's config is wrong.
   InputFiller(const Plan& plan, int device, const Executor& executor);
+  // What a source gives.
+  InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source);
 
-  // Call it before each step; what is the same in every step is filled once.
-  void fill(int64_t step);
+  // Call it before each microbatch of each step; what is the same in all of them is filled once.
+  void fill(int64_t step, int microbatch);
+  // Others have filled the inputs in between.
+  void forget() { filled_ = false; }
 
  private:
   struct Input {
     std::string name;
-    Box box;
+    Box box;       // in the first microbatch
+    int64_t rows;  // of a microbatch, on all devices
     std::span<std::byte> memory;
   };
 
   std::unique_ptr<DataSource> source_;
   std::vector<Input> inputs_;
+  bool several_;  // microbatches
   bool filled_ = false;
 };
 

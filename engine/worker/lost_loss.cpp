@@ -22,12 +22,13 @@ struct Find {
 }  // namespace
 
 Failure explain_lost_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
-                          const std::string& what) {
+                          const std::function<void(int)>& begin_microbatch, const std::string& what) {
   const Sequence& sequence = plan.program.main();
   FiniteCheck check(plan, sequence, executor);
   Find own;
   own.stored = check.stored().value_or(none);
-  executor.run(sequence.purpose, context, {[](const Task& task) { return task.phase != Phase::update; }, &check});
+  executor.run(sequence.purpose, context,
+               {begin_microbatch, [](const Task& task) { return task.phase != Phase::update; }, &check});
   own.position = check.position().value_or(none);
   const std::vector<Find> finds = RankExchange(world).gather(own);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "engine/base/error.h"
@@ -14,8 +15,8 @@ namespace shardscope {
 //   step 141 (Dense_0/einsum): loss is nan in training step 12: the first result that is not finite is that of
 //   'Dense_0/einsum' (forward), on rank 3
 //   loss is nan in training step 12: 'params/Dense_0/kernel' is not finite since the update of step 11
-// `what` is how the sentence begins. Code not_finite.
+// `begin_microbatch` makes the inputs again (see RunHooks), `what` is how the sentence begins. Code not_finite.
 Failure explain_lost_loss(const Plan& plan, Executor& executor, Communicator& world, const StepContext& context,
-                          const std::string& what);
+                          const std::function<void(int)>& begin_microbatch, const std::string& what);
 
 }  // namespace shardscope

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <cstdio>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 
+#include "engine/base/standard_streams.h"
 #include "engine/comm/mpi_communicator.h"
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
 #include "engine/compile/compile.h"
 #include "engine/session/rank_seat.h"
+#include "engine/worker/common_instruction_set.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/shared_text.h"
 
@@ -22,8 +24,8 @@ namespace {
 constexpr int failed = 1, refused = 2;
 
 void say(int rank, const char* text) {
-  fmt::print(stderr, "rank {}: {}\n", rank, text);
-  std::fflush(stderr);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) shardscope::say(fmt::format("rank {}: {}", rank, line));
 }
 
 class RankProcess {
@@ -63,6 +65,8 @@ class RankProcess {
   }
 
   void train_plan(const Plan& plan, Communicator& ranks) {
+    const std::string instructions = agree_on_instruction_set(ranks);
+    if (!instructions.empty() && mpi_.rank() == 0) say(0, instructions.c_str());
     omp_set_num_threads(plan.profile.threads_per_rank(plan.mesh.device_count()));
     seat_.enter(RankPhase::allocating);
     const int64_t bytes = rank_memory_bytes(plan);
@@ -75,6 +79,8 @@ class RankProcess {
     hooks.control = control ? &*control : nullptr;
     hooks.parameter_file = options_.parameter_file;
     hooks.keep_going = options_.keep_going;
+    hooks.checkpoints = options_.checkpoints;
+    hooks.checkpoints.say = [rank = mpi_.rank()](const std::string& text) { say(rank, text.c_str()); };
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
       hooks.on_step = options_.on_step;
@@ -143,7 +149,7 @@ int run_rank(int argc, char** argv, const RankOptions& options) {
       mpi.abort(failed);
     }
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    say(error.what());
     return failed;
   }
 }

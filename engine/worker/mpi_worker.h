@@ -23,6 +23,7 @@ struct RankOptions {
   std::string session_directory;             // of the process that started the ranks; empty under a person's own mpirun
   std::string parameter_file;                // as TrainHooks
   bool keep_going = false;                   // likewise
+  CheckpointOptions checkpoints;             // likewise; what they say goes to standard error
   std::function<void(const Plan&)> on_plan;  // on rank 0, before the first step
   std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step
   std::stop_token stop;                             // on rank 0: all ranks stop after the step

@@ -24,6 +24,7 @@ RunConfig evaluation_of(RunConfig config) {
   config.optimizer = {};
   config.sharding = {};  // rules may speak of the optimizer's state
   config.deterministic = true;
+  config.schedule = {};
   config.mesh_devices.clear();
   for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
   std::erase_if(config.data.options, [](const auto& option) { return option.first == "batch_size"; });
@@ -113,7 +114,7 @@ Predictions predict(const RunConfig& config, const DeviceProfile& profile, const
     result.push_back(column(name, examples, floats(memory)));
   }
   OutputCopies copies(plan, executor, outputs);
-  executor.run(Purpose::evaluate, {}, {{}, &copies});
+  executor.run(Purpose::evaluate, {}, {{}, {}, &copies});
   for (const auto& [name, values] : copies.values()) result.push_back(column(name, examples, values));
   return result;
 }

@@ -24,8 +24,9 @@ StepMeter::StepMeter(const Plan& plan, TelemetryWriter* telemetry) : telemetry_(
 
 void StepMeter::start() {
   busy_ns_ = cpu_ns_ = wait_ns_ = {};
-  cpu_mark_ns_ = thread_cpu_ns();
   phase_ = phases_.empty() ? 0 : phases_.front();
+  cpu_mark_ns_ = thread_cpu_ns();
+  time_.end_ns = monotonic_ns();
 }
 
 void StepMeter::enter(size_t phase) {
@@ -37,8 +38,8 @@ void StepMeter::enter(size_t phase) {
 
 void StepMeter::begin(int position) {
   if (phases_[position] != phase_) enter(phases_[position]);
-  if (telemetry_) telemetry_->begin_plan_step(position);
-  time_.arrive_ns = monotonic_ns();
+  time_.arrive_ns = time_.end_ns;  // of the plan step before: nothing is done between them
+  if (telemetry_) telemetry_->begin_plan_step(position, time_.arrive_ns);
 }
 
 void StepMeter::end(int position, int64_t waited_ns, int64_t) {
@@ -51,7 +52,7 @@ void StepMeter::end(int position, int64_t waited_ns, int64_t) {
 
 void StepMeter::read(RankMeasurement& measured) {
   enter(phase_);
-  for (size_t phase = 0; phase < 3; ++phase) {
+  for (size_t phase = 0; phase < step_phases; ++phase) {
     const double busy = static_cast<double>(busy_ns_[phase]);
     measured.busy_ms[phase] = busy * 1e-6;
     // Looks at the clocks lie between plan steps and are no work of theirs.

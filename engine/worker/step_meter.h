@@ -32,7 +32,7 @@ class StepMeter : public ExecutionObserver {
   PlanStepTime time_;
   size_t phase_ = 0;
   int64_t cpu_mark_ns_ = 0;
-  std::array<int64_t, 3> busy_ns_{}, cpu_ns_{}, wait_ns_{};
+  std::array<int64_t, step_phases> busy_ns_{}, cpu_ns_{}, wait_ns_{};  // by Phase
 };
 
 // Which traces a rank keeps. A function of the steps' times as all ranks know them, so all choose alike: the first

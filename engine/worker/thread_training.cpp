@@ -76,7 +76,7 @@ std::vector<float> gather(const Plan& plan, int program_value, const std::vector
 
 ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop,
                                 const std::function<void(const StepMessage&)>& on_step,
-                                const std::string& parameter_file) {
+                                const std::string& parameter_file, const CheckpointOptions& checkpoints) {
   const int ranks = plan.mesh.device_count();
   ThreadTraining result;
   std::vector<AlignedMemory> memory;
@@ -88,6 +88,7 @@ ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token
     omp_set_num_threads(plan.profile.threads_per_rank(ranks));
     TrainHooks hooks;
     hooks.parameter_file = parameter_file;
+    hooks.checkpoints = checkpoints;
     if (rank == 0) {
       hooks.stop = stop;
       hooks.on_step = [&](const StepMessage& step) {

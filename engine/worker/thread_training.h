@@ -21,10 +21,10 @@ struct ThreadTraining {
 };
 
 // Runs a plan's ranks as threads of this process: for tests and previews. With 0 steps the initial values come back.
-// `parameter_file` as TrainHooks has it.
+// `parameter_file` and `checkpoints` as TrainHooks has them.
 // Throws the Failure of the rank that failed first.
 ThreadTraining train_in_threads(const Plan& plan, int64_t steps, std::stop_token stop = {},
                                 const std::function<void(const StepMessage&)>& on_step = {},
-                                const std::string& parameter_file = {});
+                                const std::string& parameter_file = {}, const CheckpointOptions& checkpoints = {});
 
 }  // namespace shardscope

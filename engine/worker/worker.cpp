@@ -7,9 +7,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "engine/base/align.h"
+#include "engine/base/hash.h"
+#include "engine/base/loaded_code.h"
+#include "engine/compile/training_graph.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/input_filler.h"
@@ -19,20 +23,14 @@
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/step_meter.h"
 #include "engine/worker/stored_bytes.h"
+#include "engine/worker/stored_states.h"
+#include "engine/worker/validation.h"
 
 namespace shardscope {
 
 namespace {
 
 constexpr int64_t margin_bytes = 64 << 10;
-
-std::string mesh_text(const Mesh& mesh) {
-  std::string text = "mesh";
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    text += fmt::format("{} {} {}", axis ? " x" : "", mesh.axes()[axis].name, mesh.axes()[axis].size);
-  }
-  return text;
-}
 
 float scalar(const Executor& executor, int value) {
   float result = 0;
@@ -63,35 +61,49 @@ class Training {
         traces_(int64_t{plan.steps().size()} * world.size()),
         executor_(plan, world.rank(), arena_.base(), world, &meter_),
         purpose_(plan.program.main().purpose),
-        inputs_(plan, world.rank(), executor_) {
+        inputs_(plan, world.rank(), executor_),
+        validation_(plan, world.rank(), executor_, hooks.telemetry),
+        learning_rate_(scheduled_rate(plan.config)),
+        checkpoints_(plan, executor_, world, hooks.checkpoints) {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
-    executor_.run(Purpose::initialise, {});
+    const std::optional<int64_t> restored = checkpoints_.restore();
+    if (!restored) executor_.run(Purpose::initialise, {});
+    first_step_ = restored.value_or(0);
+    checkpoints_.begin(first_step_);
     stored_ = measure_stored(plan, executor_, arena_);
     if (!hooks_.telemetry) return;
     hooks_.telemetry->set_state(RankState::running);
   }
 
+  int64_t first_step() const { return first_step_; }
+
   // Returns whether to go on.
   bool step(int64_t step) {
     if (hooks_.telemetry) hooks_.telemetry->begin_training_step(step);
-    inputs_.fill(step);
     const double sent = world_.wire_bytes();
     const auto start = std::chrono::steady_clock::now();
     const StepContext context{step, purpose_ == Purpose::train_step};
+    std::chrono::duration<double, std::milli> making_inputs{};
+    RunHooks run;
+    run.begin_microbatch = [&](int microbatch) {
+      const auto begin = std::chrono::steady_clock::now();
+      inputs_.fill(step, microbatch);
+      making_inputs += std::chrono::steady_clock::now() - begin;
+    };
+    run.go_on = [this](const Task& task) { return hooks_.keep_going || task.phase != Phase::update || !lost_metric(); };
     meter_.start();
-    executor_.run(purpose_, context, {[this](const Task& task) {
-                    return hooks_.keep_going || task.phase != Phase::update || !lost_metric();
-                  }});
+    executor_.run(purpose_, context, run);
     if (const Metric* lost = hooks_.keep_going ? nullptr : lost_metric()) {
       const std::string what = fmt::format("{} is {}", lost->name, scalar(executor_, lost->value));
-      throw explain_lost_loss(plan_, executor_, world_, context, what);
+      throw explain_lost_loss(plan_, executor_, world_, context, run.begin_microbatch, what);
     }
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start - making_inputs;
 
     const RankMeasurement measured = measure(world_.wire_bytes() - sent);
-    const StepRecord record{step, took.count(), measured, metric_numbers()};
+    StepRecord record{step, took.count(), measured, metric_numbers(step)};
+    if (validation_.is_due(step)) evaluate(step, record.metrics);
     if (hooks_.telemetry) hooks_.telemetry->add_step(record);
 
     StepMessage message{step, with_names(metric_names_, record.metrics), 0, {}};
@@ -103,10 +115,12 @@ class Training {
     }
     keep_trace(message.step_ms, stop || step + 1 == steps_);
     if (hooks_.on_step) hooks_.on_step(message);
+    checkpoints_.after_step(step + 1);
     return !stop;
   }
 
-  void end() {
+  void end(int64_t done) {
+    checkpoints_.end(done);
     if (parameter_file_) parameter_file_->write(executor_, world_);
   }
 
@@ -131,16 +145,31 @@ class Training {
     if (kept.slowest) hooks_.telemetry->keep_trace(TraceChoice::slowest);
   }
 
-  MetricNumbers metric_numbers() const {
+  MetricNumbers metric_numbers(int64_t step) const {
     MetricNumbers numbers{};
-    for (size_t i = 0; i < plan_.metrics.size(); ++i) numbers[i] = scalar(executor_, plan_.metrics[i].value);
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) {
+      switch (plan_.metrics[i].source) {
+        case MetricSource::step: numbers[i] = scalar(executor_, plan_.metrics[i].value); break;
+        case MetricSource::evaluation: numbers[i] = std::numeric_limits<double>::quiet_NaN(); break;
+        case MetricSource::schedule: numbers[i] = learning_rate_.at(step); break;
+      }
+    }
     return numbers;
+  }
+
+  void evaluate(int64_t step, MetricNumbers& numbers) {
+    const std::vector<double> means = validation_.run(step);
+    inputs_.forget();
+    auto mean = means.begin();
+    for (size_t i = 0; i < plan_.metrics.size(); ++i) {
+      if (plan_.metrics[i].source == MetricSource::evaluation) numbers[i] = *mean++;
+    }
   }
 
   // One that is infinite or nan; null where all are numbers.
   const Metric* lost_metric() const {
     for (const Metric& metric : plan_.metrics) {
-      if (!std::isfinite(scalar(executor_, metric.value))) return &metric;
+      if (metric.source == MetricSource::step && !std::isfinite(scalar(executor_, metric.value))) return &metric;
     }
     return nullptr;
   }
@@ -164,30 +193,48 @@ class Training {
   Purpose purpose_;
   StoredBytes stored_;
   InputFiller inputs_;
+  Validation validation_;
+  Schedule learning_rate_;
   std::unique_ptr<ParameterFile> parameter_file_;
+  Checkpointing checkpoints_;
+  int64_t first_step_ = 0;
 };
+
+// "ranks 0 1 3 plan 000000000000002a, rank 2 plan 000000000000002b"; empty where all have the same number. Collective.
+std::string ranks_that_differ(Communicator& world, const char* what, uint64_t number) {
+  const std::vector<uint64_t> numbers = RankExchange(world).gather(number);
+  std::map<uint64_t, std::vector<int>> holders;
+  for (size_t rank = 0; rank < numbers.size(); ++rank) holders[numbers[rank]].push_back(static_cast<int>(rank));
+  if (holders.size() == 1) return {};
+  std::string text;
+  for (const auto& [held, ranks] : holders) {
+    text += fmt::format("{}{} {} {} {:016x}", text.empty() ? "" : ", ", ranks.size() > 1 ? "ranks" : "rank",
+                        fmt::join(ranks, " "), what, held);
+  }
+  return text;
+}
 
 }  // namespace
 
 int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arena.bytes) + margin_bytes; }
 
+void check_code(const std::string& code, Communicator& world) {
+  const std::string differing = ranks_that_differ(world, "code", hash_bytes(code));
+  if (differing.empty()) return;
+  throw Failure({"code_mismatch", "the ranks run different builds of this program or its libraries: " + differing,
+                 on_rank(world.rank()), "install one build everywhere; here there is " + code});
+}
+
 void check_ranks(const Plan& plan, Communicator& world) {
-  const std::vector<uint64_t> hashes = RankExchange(world).gather(plan.hash);
-  std::map<uint64_t, std::vector<int>> holders;
-  for (size_t rank = 0; rank < hashes.size(); ++rank) holders[hashes[rank]].push_back(static_cast<int>(rank));
-  if (holders.size() > 1) {
-    std::string text;
-    for (const auto& [hash, ranks] : holders) {
-      text += fmt::format("{}{} {} plan {:016x}", text.empty() ? "" : ", ", ranks.size() > 1 ? "ranks" : "rank",
-                          fmt::join(ranks, " "), hash);
-    }
-    throw Failure({"plan_mismatch", "the ranks hold different plans: " + text, "",
-                   "start every rank with the same run file, overrides and program version"});
+  check_code(loaded_code(), world);
+  if (const std::string differing = ranks_that_differ(world, "plan", plan.hash); !differing.empty()) {
+    throw Failure({"plan_mismatch", "the ranks hold different plans: " + differing, "",
+                   "start every rank with the same run file, overrides and device profile"});
   }
   const int devices = plan.mesh.device_count();
   if (world.size() != devices) {
     throw Failure({"world_size",
-                   fmt::format("{} needs {} rank{}, started with {}", mesh_text(plan.mesh), devices,
+                   fmt::format("mesh {} needs {} rank{}, started with {}", mesh_text(plan.mesh), devices,
                                devices == 1 ? "" : "s", world.size()),
                    "mesh.axes", fmt::format("start {} ranks (mpirun -n {}), or change the mesh", devices, devices)});
   }
@@ -204,10 +251,10 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
     enter(RankPhase::initialising);
     Training training(plan, steps, world, memory, hooks);
     enter(RankPhase::training);
-    int64_t done = 0;
+    int64_t done = training.first_step();
     for (bool go_on = true; go_on && done < steps; ++done) go_on = training.step(done);
     enter(RankPhase::finishing);
-    training.end();
+    training.end(done);
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;
   } catch (const std::exception& error) {

@@ -14,6 +14,7 @@
 #include "engine/session/messages.h"
 #include "engine/session/rank_phase.h"
 #include "engine/session/telemetry.h"
+#include "engine/worker/checkpointing.h"
 
 namespace shardscope {
 
@@ -25,6 +26,7 @@ struct TrainHooks {
   bool keep_going = false;                          // also after a loss that is not finite
   std::function<void(RankPhase)> on_phase;          // when it begins: initialising, training, finishing
   std::string parameter_file;                       // into which the parameters are written at the end; empty: none
+  CheckpointOptions checkpoints;
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };
 
@@ -32,9 +34,9 @@ struct TrainHooks {
 // 64-byte aligned and readable by the peers of `world`.
 int64_t rank_memory_bytes(const Plan& plan);
 
-// Trains `steps` steps (evaluates as often, where the plan does not train) as rank world.rank() = device of the plan's
-// mesh. Every rank calls it, as a process or as a thread. Returns the steps done. Afterwards `memory` still holds all
-// values at the plan's offsets.
+// Trains until `steps` steps are done (evaluates as often, where the plan does not train) as rank world.rank() = device
+// of the plan's mesh; those that a checkpoint has seen, with which it goes on, count. Every rank calls it, as a process
+// or as a thread. Returns the steps done. Afterwards `memory` still holds all values at the plan's offsets.
 //
 // A loss, or any metric, that is infinite or nan ends the training before the update: the step is done again, watched,
 // and the first result that is not finite is named.
@@ -44,8 +46,10 @@ int64_t rank_memory_bytes(const Plan& plan);
 int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<std::byte> memory,
               const TrainHooks& hooks);
 
-// Throws unless all ranks hold the same plan and are as many as its mesh has devices. Collective. Part of train(); also
-// for callers to whom the ranks' memory, which depends on the plan, is one thing.
+// Throws unless all ranks run the same code, hold the same plan and are as many as its mesh has devices. Collective.
+// Part of train(); also for callers to whom the ranks' memory, which depends on the plan, is one thing.
 void check_ranks(const Plan& plan, Communicator& world);
+// Of which the first: `code` is this rank's, see engine/base/loaded_code.h.
+void check_code(const std::string& code, Communicator& world);
 
 }  // namespace shardscope

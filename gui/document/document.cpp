@@ -2,10 +2,16 @@
 
 #include <QFileInfo>
 
+#include "engine/compile/data_paths.h"
 #include "engine/compile/file_faults.h"
 #include "engine/config/write.h"
 
 namespace shardscope {
+namespace {
+
+std::string folder_of(const QString& path) { return QFileInfo(path).absolutePath().toStdString(); }
+
+}  // namespace
 
 class ConfigEdit : public QUndoCommand {
  public:
@@ -76,12 +82,13 @@ void Document::reset(RunConfig config, const QString& path, const QString& draft
 
 void Document::load(const QString& path) {
   ReadRunFile read = read_run_file(path.toStdString());
+  read.config = with_absolute_paths(std::move(read.config), folder_of(path));
   if (!read.errors.empty()) throw Failure(all_faults(read, path.toStdString()));
   reset(std::move(read.config), path);
 }
 
 void Document::save(const QString& path) {
-  save_run_config(*config_, path.toStdString());
+  save_run_config(with_relative_paths(*config_, folder_of(path)), path.toStdString());
   path_ = path;
   undo_.setClean();
   emit titleChanged();

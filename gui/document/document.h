@@ -39,7 +39,8 @@ class Document : public QObject {
   // A fresh start: no history, unmodified. Without a path it is a draft that goes by `draft_name`.
   void reset(RunConfig config, const QString& path, const QString& draft_name = {});
 
-  // Read and write the run file. Throw Failure with the place of each error; the document stays as it was.
+  // Read and write the run file, in which paths may be relative to it; config() has absolute ones. Throw Failure with
+  // the place of each error; the document stays as it was.
   void load(const QString& path);
   void save(const QString& path);
 

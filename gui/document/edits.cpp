@@ -137,6 +137,19 @@ void set_steps(Document& document, int64_t steps) {
   document.edit(std::move(config), Document::tr("steps = %1").arg(steps), "steps");
 }
 
+void set_microbatches(Document& document, int64_t microbatches) {
+  RunConfig config = document.config();
+  config.schedule.microbatches = microbatches;
+  document.edit(std::move(config), Document::tr("microbatches = %1").arg(microbatches), "schedule.microbatches");
+}
+
+void set_zero(Document& document, ZeroConfig zero) {
+  RunConfig config = document.config();
+  const QString text = zero.stage == 0 ? Document::tr("no ZeRO") : Document::tr("ZeRO stage %1").arg(zero.stage);
+  config.sharding.zero = std::move(zero);
+  document.edit(std::move(config), text);
+}
+
 void set_seed(Document& document, int64_t seed) {
   RunConfig config = document.config();
   config.seed = seed;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/plan/host_groups.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/workspace/step_facts.h"
@@ -24,6 +25,12 @@ QPixmap kind_mark(StepKind kind) {
 QString op_text(const Plan& plan, const Step& step) {
   const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
   return short_name(has_op ? plan.graph->ops[step.op].name : plan.step_name(step));
+}
+
+// " \u2194 2 hosts", where a group lies on several.
+QString across_hosts(const Plan& plan, const Step& step) {
+  const int hosts = hosts_of_group(plan, step);
+  return hosts > 1 ? QString(" \u2194 %1 hosts").arg(hosts) : QString();
 }
 
 }  // namespace
@@ -124,7 +131,7 @@ QString CollectivesModel::text(StepRef id, int column) const {
   const Step& step = this->step(id);
   switch (column) {
     case kind_column: return qt(name(step.kind));
-    case axes_column: return axes_text(plan_->mesh, step.axes);
+    case axes_column: return axes_text(plan_->mesh, step.axes) + across_hosts(*plan_, step);
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));
     case phase_column: return qt(name(step.phase));

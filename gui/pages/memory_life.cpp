@@ -187,7 +187,7 @@ QString MemoryLife::tip_at(const QPointF& point) {
   }
   const CategoryBytes& live = live_[step];
   const auto in_use = std::accumulate(live.begin(), live.end(), int64_t{0});
-  const QString title = qt(plan_->step_name(plan_->steps()[step]));
+  const QString title = qt(plan_->step_name(plan_->steps()[unfolded(plan_->program.main(), step)]));
   return text + tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
 }
 

@@ -1,9 +1,11 @@
 #include "gui/panels/settings_panel.h"
 
 #include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QSettings>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
@@ -12,6 +14,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/planning/chosen_hosts.h"
 
 namespace shardscope {
 namespace {
@@ -24,13 +27,15 @@ QString readable(const std::string& name) {
   return text;
 }
 
+constexpr const char* hosts_key = "run/hosts";
+
 // Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
 constexpr double largest_whole = 9007199254740992.0;
 
-QDoubleSpinBox* spin_box(int64_t value, QWidget* parent) {
+QDoubleSpinBox* spin_box(int64_t value, QWidget* parent, double least = -largest_whole) {
   auto* box = new QDoubleSpinBox(parent);
   box->setDecimals(0);
-  box->setRange(-largest_whole, largest_whole);
+  box->setRange(least, largest_whole);
   box->setValue(static_cast<double>(value));
   box->setGroupSeparatorShown(true);
   box->setAlignment(Qt::AlignRight);
@@ -41,6 +46,8 @@ void show_value(QWidget* field, const OptionValue& value) {
   const QSignalBlocker block(field);
   if (auto* check = qobject_cast<QCheckBox*>(field)) {
     check->setChecked(std::get<bool>(value));
+  } else if (auto* box = qobject_cast<QComboBox*>(field)) {
+    box->setCurrentIndex(box->findText(qt(std::get<std::string>(value))));
   } else if (auto* spin = qobject_cast<QDoubleSpinBox*>(field)) {
     spin->setValue(static_cast<double>(std::get<int64_t>(value)));
   } else if (auto* line = qobject_cast<QLineEdit*>(field)) {
@@ -62,20 +69,34 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
   layout->addWidget(area);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
+  choose_hosts(QSettings().value(hosts_key).toString().toStdString());
   rebuild();
 }
 
 QString SettingsPanel::layout_signature() const {
   QString signature;
+  for (const MeshAxis& axis : workspace_.document.config().mesh_axes) signature += qt(axis.name) + ",";
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer}) {
-    const NamedOptions& options = group(workspace_.document.config(), which);
-    signature += qt(options.name) + "{";
-    for (const auto& [name, value] : options.options) signature += qt(name) + QString::number(value.index()) + ",";
+    const RunConfig& config = workspace_.document.config();
+    signature += qt(group(config, which).name) + "{";
+    for (const ShownOption& option : shown_options(config, which))
+      signature += qt(option.name) + QString::number(option.value.index()) + ",";
   }
   return signature;
 }
 
 void SettingsPanel::rebuild() {
+  auto* area = findChild<QScrollArea*>();
+  QString focused;
+  for (const auto& [place, field] : fields_) {
+    if (field->hasFocus()) focused = place;
+    field->disconnect(this);
+  }
+  // The field that brought this about may still be at it.
+  if (QWidget* old = area->takeWidget()) {
+    old->hide();
+    old->deleteLater();
+  }
   signature_ = layout_signature();
   fields_.clear();
   tips_.clear();
@@ -87,11 +108,17 @@ void SettingsPanel::rebuild() {
   const RunConfig& config = workspace_.document.config();
 
   add_title(tr("Run"));
-  auto* steps = spin_box(config.steps, body_);
+  auto* steps = spin_box(config.steps, body_, 1);
   connect(steps, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
-  auto* seed = spin_box(config.seed, body_);
+  auto* microbatches = spin_box(config.schedule.microbatches, body_, 1);
+  connect(microbatches, &QDoubleSpinBox::valueChanged, this,
+          [this](double value) { set_microbatches(workspace_.document, static_cast<int64_t>(value)); });
+  add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
+            tr("Equal parts of the batch that run one after the other; the update runs once."));
+  add_zero(config.sharding.zero, config.mesh_axes);
+  auto* seed = spin_box(config.seed, body_, 0);
   connect(seed, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
@@ -100,11 +127,43 @@ void SettingsPanel::rebuild() {
   connect(deterministic, &QCheckBox::toggled, this, [this](bool on) { set_deterministic(workspace_.document, on); });
   add_field(tr("Deterministic"), "deterministic", deterministic, tr("On: dropout does nothing."));
 
+  auto* hosts = new QLineEdit(QString::fromStdString(chosen_hosts()), body_);
+  hosts->setPlaceholderText(tr("this host"));
+  connect(hosts, &QLineEdit::editingFinished, this, [this, hosts] { take_hosts(hosts->text().trimmed()); });
+  add_field(tr("Hosts"), "hosts", hosts,
+            tr("Hosts of the ranks, in order, as h0:4,h1:4; reached by ssh. Of this program, not of the run file."));
+
   add_group(OptionGroup::optimizer, tr("Optimizer"));
   add_group(OptionGroup::data, tr("Data"));
   add_group(OptionGroup::model, tr("Model"));
-  findChild<QScrollArea*>()->setWidget(body_);
+  area->setWidget(body_);
+  if (!focused.isEmpty()) focus_place(focused);
   show_errors();
+}
+
+void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes) {
+  auto* stage = new QComboBox(body_);
+  stage->addItems({tr("none"), tr("1: optimizer state"), tr("2: and gradients"), tr("3: and parameters")});
+  auto* axis = new QComboBox(body_);
+  for (const MeshAxis& known : mesh_axes) axis->addItem(qt(known.name));
+  const auto edit = [this, stage, axis] {
+    set_zero(workspace_.document, {stage->currentIndex(), axis->currentText().toStdString()});
+  };
+  connect(stage, &QComboBox::activated, this, edit);
+  connect(axis, &QComboBox::activated, this, edit);
+  add_field(tr("ZeRO"), "sharding.zero.stage", stage,
+            tr("What data parallelism keeps on every device is split over a mesh axis instead."));
+  add_field(tr("ZeRO axis"), "sharding.zero.axis", axis, tr("The axis that it is split over."));
+  show_zero(zero);
+}
+
+void SettingsPanel::show_zero(const ZeroConfig& zero) {
+  auto* stage = qobject_cast<QComboBox*>(fields_["sharding.zero.stage"]);
+  auto* axis = qobject_cast<QComboBox*>(fields_["sharding.zero.axis"]);
+  stage->setCurrentIndex(static_cast<int>(zero.stage));
+  if (!zero.axis.empty() && axis->findText(qt(zero.axis)) < 0) axis->addItem(qt(zero.axis));
+  axis->setCurrentIndex(zero.axis.empty() ? 0 : axis->findText(qt(zero.axis)));
+  axis->setEnabled(zero.stage > 0);
 }
 
 void SettingsPanel::add_title(const QString& title) {
@@ -116,9 +175,11 @@ void SettingsPanel::add_title(const QString& title) {
 void SettingsPanel::add_group(OptionGroup which, const QString& title) {
   const NamedOptions& options = group(workspace_.document.config(), which);
   add_title(title + " \u2014 " + (options.name.empty() ? tr("none") : qt(options.name)));
-  for (const auto& [name, value] : options.options)
-    add_field(readable(name), group_name(which) + "." + qt(name), option_field(which, name, value),
-              tr("%1 in the run file").arg(group_name(which) + "." + qt(name)));
+  for (const ShownOption& option : shown_options(workspace_.document.config(), which)) {
+    const QString place = group_name(which) + "." + qt(option.name), file = tr("%1 in the run file").arg(place);
+    add_field(readable(option.name), place, option_field(which, option),
+              option.help.empty() ? file : file + ": " + qt(option.help));
+  }
 }
 
 void SettingsPanel::add_field(const QString& label, const QString& place, QWidget* field, const QString& tip) {
@@ -133,17 +194,27 @@ void SettingsPanel::add_field(const QString& label, const QString& place, QWidge
   form_->addRow(label, field);
 }
 
-QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name, const OptionValue& value) {
+QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& option) {
+  const auto& [name, value, help, choices] = option;
   if (const auto* flag = std::get_if<bool>(&value)) {
     auto* check = new QCheckBox(body_);
     check->setChecked(*flag);
     connect(check, &QCheckBox::toggled, this,
-            [this, which, name](bool on) { set_option(workspace_.document, which, name, on); });
+            [this, which, name = name](bool on) { set_option(workspace_.document, which, name, on); });
     return check;
+  }
+  if (!choices.empty() && std::holds_alternative<std::string>(value)) {
+    auto* box = new QComboBox(body_);
+    for (const std::string& choice : choices) box->addItem(qt(choice));
+    show_value(box, value);
+    connect(box, &QComboBox::textActivated, this, [this, which, name = name](const QString& text) {
+      set_option(workspace_.document, which, name, text.toStdString());
+    });
+    return box;
   }
   if (const auto* whole = std::get_if<int64_t>(&value)) {
     auto* box = spin_box(*whole, body_);
-    connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name](double number) {
+    connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name = name](double number) {
       set_option(workspace_.document, which, name, static_cast<int64_t>(number));
     });
     return box;
@@ -152,7 +223,7 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
   line->setAlignment(Qt::AlignRight);
   show_value(line, value);
   const bool is_real = std::holds_alternative<double>(value);
-  connect(line, &QLineEdit::textEdited, this, [this, line, which, name, is_real](const QString& text) {
+  connect(line, &QLineEdit::textEdited, this, [this, line, which, name = name, is_real](const QString& text) {
     bool legal = true;
     const double number = is_real ? text.toDouble(&legal) : 0;
     mark_invalid(line, !legal);
@@ -164,6 +235,13 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const std::string& name,
   return line;
 }
 
+void SettingsPanel::take_hosts(const QString& list) {
+  if (list.toStdString() == chosen_hosts()) return;
+  choose_hosts(list.toStdString());
+  QSettings().setValue(hosts_key, list);
+  workspace_.planner.request(workspace_.document.shared_config());
+}
+
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
     rebuild();
@@ -171,11 +249,13 @@ void SettingsPanel::show_config() {
   }
   const RunConfig& config = workspace_.document.config();
   show_value(fields_["steps"], config.steps);
+  show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
+  show_zero(config.sharding.zero);
   show_value(fields_["seed"], config.seed);
   show_value(fields_["deterministic"], config.deterministic);
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer})
-    for (const auto& [name, value] : group(config, which).options)
-      show_value(fields_[group_name(which) + "." + qt(name)], value);
+    for (const ShownOption& option : shown_options(config, which))
+      show_value(fields_[group_name(which) + "." + qt(option.name)], option.value);
   show_errors();
 }
 

@@ -5,12 +5,14 @@
 #include <map>
 
 #include "gui/document/edits.h"
+#include "gui/panels/shown_options.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
-// The run file's plain values as a form: model, data, optimizer, steps, seed. Every change is one undoable edit; a
-// field whose value cannot be planned says why. Fields are named after their places ("model.num_layers").
+// The run file's plain values as a form: model, data, optimizer, steps, microbatches, ZeRO, seed; also those that it
+// does not name, at their defaults. Every change is one undoable edit; a field whose value cannot be planned says why.
+// Fields are named after their places ("model.num_layers").
 class SettingsPanel : public QWidget {
   Q_OBJECT
  public:
@@ -22,11 +24,14 @@ class SettingsPanel : public QWidget {
  private:
   void show_config();
   void show_errors();
+  void take_hosts(const QString& list);
   void rebuild();
+  void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
+  void show_zero(const ZeroConfig& zero);
   void add_title(const QString& title);
   void add_group(OptionGroup group, const QString& title);
   void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);
-  QWidget* option_field(OptionGroup group, const std::string& name, const OptionValue& value);
+  QWidget* option_field(OptionGroup group, const ShownOption& option);
   QString layout_signature() const;
 
   Workspace& workspace_;

@@ -6,9 +6,8 @@ namespace shardscope {
 
 PlanIndex::PlanIndex(const Plan& plan) {
   const SequenceSteps steps = plan.steps();
-  int position = 0;
-  for (const Step& step : steps) {
-    const int at = position++;
+  for (const auto& [at, count] : distinct_steps(plan.program.main())) {
+    const Step& step = steps[at];
     if (!is_collective(step.kind)) continue;
     const int number = static_cast<int>(collectives.size());
     collectives.push_back(steps.id(at));

@@ -1,6 +1,8 @@
 #include "gui/planning/planner.h"
 
 #include "engine/base/path.h"
+#include "engine/config/host_list.h"
+#include "gui/planning/chosen_hosts.h"
 #include "gui/planning/disposal.h"
 
 namespace shardscope {
@@ -13,10 +15,20 @@ const T* find_by_path(const std::vector<T>& all, const std::unordered_map<std::s
   return found == index.end() ? nullptr : &all[found->second];
 }
 
+DeviceProfile profile_for(const RunConfig& config) {
+  DeviceProfile profile = host_profile();
+  const std::string hosts = chosen_hosts();
+  int ranks = 1;
+  for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
+  if (!hosts.empty())
+    profile.ranks_per_host = ranks_per_host(lay_over_hosts(parse_host_list(hosts, "hosts"), ranks, "hosts"));
+  return profile;
+}
+
 }  // namespace
 
 PlanSource compiled_plans() {
-  return {[](const RunConfig& config, std::stop_token stop) { return compile(config, host_profile(), stop); },
+  return {[](const RunConfig& config, std::stop_token stop) { return compile(config, profile_for(config), stop); },
           [](const RunConfig& config) { return list_parameters(config); }};
 }
 

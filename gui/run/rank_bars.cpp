@@ -20,7 +20,7 @@ constexpr int right = 300;
 
 double total_ms(const RankMeasurement& rank) {
   double ms = 0;
-  for (size_t i = 0; i < 3; ++i) ms += rank.busy_ms[i] + rank.wait_ms[i];
+  for (size_t i = 0; i < step_phases; ++i) ms += rank.busy_ms[i] + rank.wait_ms[i];
   return ms;
 }
 
@@ -84,7 +84,7 @@ void RankBars::paintEvent(QPaintEvent*) {
     const RankMeasurement* measured = run.measurement(rank);
     if (!measured) continue;
     double x = left;
-    for (size_t phase = 0; phase < 3; ++phase) {
+    for (size_t phase = 0; phase < step_phases; ++phase) {
       const QColor fill = phase_color(static_cast<Phase>(phase), theme());
       const double busy = measured->busy_ms[phase] / longest * room, wait = measured->wait_ms[phase] / longest * room;
       const double work = measured->cpu_ms[phase] / longest * room;
@@ -112,12 +112,14 @@ QString RankBars::tip_at(const QPointF& point) {
   const auto& ranks = run_.record().ranks;
   if (*rank < std::ssize(ranks))
     lines << tr("process %1, %2").arg(ranks[*rank].pid).arg(qt(run_.record().state_of(*rank)));
-  for (size_t phase = 0; phase < 3; ++phase)
+  for (size_t phase = 0; phase < step_phases; ++phase) {
+    if (static_cast<Phase>(phase) == Phase::recompute && measured->busy_ms[phase] == 0) continue;
     lines << tr("%1: %2 ms work, %3 ms kept from it (preempted, or for its own threads), %4 ms waiting for peers")
                  .arg(qt(name(static_cast<Phase>(phase))))
                  .arg(measured->cpu_ms[phase], 0, 'f', 2)
                  .arg(measured->busy_ms[phase] - measured->cpu_ms[phase], 0, 'f', 2)
                  .arg(measured->wait_ms[phase], 0, 'f', 2);
+  }
   lines << tr("arena %1").arg(qt(exact_bytes(double(measured->arena_bytes))));
   lines << tr("outside it %1, as the kernel counts; of the heap since training began %2")
                .arg(measured->outside_bytes ? qt(exact_bytes(double(measured->outside_bytes))) : tr("unknown"),

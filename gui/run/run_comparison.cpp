@@ -30,8 +30,8 @@ double stored_bytes(const Plan& plan, bool of_state) {
   return bytes;
 }
 
-std::array<double, 3> phase_seconds(const Plan& plan) {
-  std::array<double, 3> seconds{};
+std::array<double, step_phases> phase_seconds(const Plan& plan) {
+  std::array<double, step_phases> seconds{};
   int position = 0;
   for (const Step& step : plan.steps()) seconds[static_cast<size_t>(step.phase)] += plan.seconds(position++);
   return seconds;
@@ -66,8 +66,9 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
     time.is_measured = true;
   }
   std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
-  const std::array<double, 3> predicted = phase_seconds(plan);
-  for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+  const std::array<double, step_phases> predicted = phase_seconds(plan);
+  for (Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
+    if (phase == Phase::recompute && predicted[static_cast<size_t>(phase)] == 0) continue;
     Comparison row{QtText::tr("Time in the %1 phase").arg(qt(name(phase))),
                    QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."),
                    predicted[static_cast<size_t>(phase)], 0, seconds_text};

@@ -8,6 +8,7 @@
 
 #include "engine/config/write.h"
 #include "gui/document/text.h"
+#include "gui/planning/chosen_hosts.h"
 
 namespace shardscope {
 namespace {
@@ -80,7 +81,17 @@ QString RunControl::state_text() const {
   return text;
 }
 
-void RunControl::start(std::shared_ptr<const Plan> plan) {
+QStringList RunControl::checkpoint_arguments(const QString& checkpoint) const {
+  QStringList arguments;
+  if (!checkpoints_.folder.isEmpty()) {
+    arguments << "--checkpoint" << checkpoints_.folder << "--keep" << QString::number(checkpoints_.keep);
+    if (checkpoints_.save_every > 0) arguments << "--save-every" << QString::number(checkpoints_.save_every);
+  }
+  if (!checkpoint.isEmpty()) arguments << "--resume" << checkpoint;
+  return arguments;
+}
+
+void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoint) {
   if (is_active()) return;
   begin_replay(std::move(plan));
   directory_ = std::make_unique<QTemporaryDir>();
@@ -94,7 +105,13 @@ void RunControl::start(std::shared_ptr<const Plan> plan) {
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
+<<<<<<< HEAD
   QStringList arguments{"train", file, "--profile", profile, "--socket", socket_path_};
+  if (!plan_->profile.ranks_per_host.empty()) arguments << "--hosts" << QString::fromStdString(chosen_hosts());
+  if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
+=======
+  QStringList arguments{"train", file, "--socket", socket_path_, "--profile", profile};
+>>>>>>> supervision
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
   process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();

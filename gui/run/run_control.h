@@ -12,6 +12,13 @@
 
 namespace shardscope {
 
+// Where a run's checkpoints go; an empty folder: nowhere.
+struct CheckpointSettings {
+  QString folder;
+  int save_every = 0;  // steps; 0: at the end alone
+  int keep = 3;
+};
+
 // Starts, watches and ends one training run: `shardrun train FILE --socket PATH` in a process of its own, its messages
 // over a local socket. All asynchronous; this process never calls MPI.
 class RunControl : public QObject {
@@ -34,8 +41,12 @@ class RunControl : public QObject {
   // One line for a person: "training: step 12 of 100", "rank 3 was killed by SIGKILL in einsum".
   QString state_text() const;
 
-  // Starts a run of plan's config; `plan` is what measurements are laid beside. Without effect while one is active.
-  void start(std::shared_ptr<const Plan> plan);
+  // Of runs that are started from now on.
+  void set_checkpoints(CheckpointSettings settings) { checkpoints_ = std::move(settings); }
+
+  // Starts a run of plan's config; `plan` is what measurements are laid beside. It goes on from a checkpoint, where one
+  // is named. Without effect while one is active.
+  void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {});
   // Asks the run to end after its current step; a second call, or ten seconds without an end, ends it at once.
   void stop();
   // Ends the run at once and waits until nothing of it is left.
@@ -67,7 +78,10 @@ class RunControl : public QObject {
   void fail(const QString& message);
   void close_run();
 
+  QStringList checkpoint_arguments(const QString& checkpoint) const;
+
   QString program_;
+  CheckpointSettings checkpoints_;
   State state_ = State::idle;
   RunRecord record_;
   std::vector<FitPoint> fit_;

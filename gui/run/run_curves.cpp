@@ -169,12 +169,13 @@ void RunCurves::show_group(const Group& group, const std::vector<StepMessage>& s
   for (size_t metric : group.metrics) {
     RunCurve::Line line;
     for (const StepMessage& step : steps)
-      if (metric < step.metrics.size() && double(step.step) >= content.first_x && double(step.step) <= content.last_x)
+      if (metric < step.metrics.size() && double(step.step) >= content.first_x && double(step.step) <= content.last_x &&
+          !is_absent(step.metrics[metric]))
         line.points.push_back({double(step.step), step.metrics[metric].value * scale});
+    if (!steps.empty()) line.label = qt(metric_label(steps.back().metrics[metric].name));
     if (!line.points.empty()) {
       const std::string& name = steps.back().metrics[metric].name;
-      content.title = line.label =
-          after(qt(metric_label(name)), qt(metric_text(name, steps.back().metrics[metric].value)));
+      content.title = line.label = after(qt(metric_label(name)), qt(metric_text(name, line.points.back().y / scale)));
     }
     content.lines.push_back(std::move(line));
   }

@@ -7,6 +7,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/run/checkpoint_tab.h"
 #include "gui/run/rank_bars.h"
 #include "gui/run/run_comparison.h"
 
@@ -52,6 +53,9 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   comparison_ = new RunComparison(run, planner, this);
   tabs_->addTab(comparison_, tr("Predicted and measured"));
   tabs_->addTab(scrolled(new RankBars(run, selection)), tr("Ranks"));
+  auto* checkpoints = new CheckpointTab(run, this);
+  connect(checkpoints, &CheckpointTab::resumeWanted, this, &RunPanel::resumeWanted);
+  tabs_->addTab(checkpoints, tr("Checkpoints"));
   tabs_->addTab(log_, tr("Log"));
 
   auto* top = new QHBoxLayout;

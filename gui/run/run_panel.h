@@ -22,6 +22,7 @@ class RunPanel : public QWidget {
 
  signals:
   void startWanted();
+  void resumeWanted(const QString& checkpoint);
 
  private:
   void refresh();

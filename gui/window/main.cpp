@@ -11,6 +11,7 @@
 #include <QTimer>
 #include <cstdio>
 
+#include "engine/base/standard_streams.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_picture.h"
 #include "gui/window/presets.h"
@@ -158,6 +159,7 @@ void end_on_signals(MainWindow& window) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  set_up_process();
   answer_without_display(count, arguments);
   if (!has_display(count, arguments)) {
     std::fprintf(

@@ -2,11 +2,34 @@
 
 #include <QDir>
 #include <QFile>
+#include <QSaveFile>
+#include <QStandardPaths>
 
+#include "engine/compile/data_paths.h"
 #include "engine/config/parse.h"
 #include "gui/look/embedded.h"
 
 namespace shardscope {
+
+namespace {
+
+// What presets train on must lie where ranks can read it. Where it cannot be put there, planning says that it is
+// missing.
+QString unpack_texts() {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/presets";
+  QDir().mkpath(folder);
+  for (const QFileInfo& text : QDir(":/presets").entryInfoList({"*.txt"}, QDir::Files)) {
+    QFile embedded(text.filePath()), there(folder + "/" + text.fileName());
+    if (!embedded.open(QIODevice::ReadOnly)) continue;
+    const QByteArray content = embedded.readAll();
+    if (there.open(QIODevice::ReadOnly) && there.readAll() == content) continue;
+    QSaveFile file(there.fileName());
+    if (file.open(QIODevice::WriteOnly) && file.write(content) == content.size()) file.commit();
+  }
+  return folder;
+}
+
+}  // namespace
 
 std::vector<QString> preset_names() {
   load_embedded_files();
@@ -25,7 +48,8 @@ RunConfig load_preset(const QString& name) {
     throw Failure(Error{"missing_file", "there is no preset '" + name.toStdString() + "'", "",
                         name_hint(name.toStdString(), known)});
   }
-  return parse_run_config(file.readAll().toStdString(), name.toStdString() + ".json");
+  return with_absolute_paths(parse_run_config(file.readAll().toStdString(), name.toStdString() + ".json"),
+                             unpack_texts().toStdString());
 }
 
 }  // namespace shardscope

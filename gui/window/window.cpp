@@ -68,6 +68,7 @@ void MainWindow::connect_actions() {
   connect(tool_bar_, &ToolBar::presetChosen, &files_, &Files::replace_by_preset);
   connect(docks_.problems(), &ProblemsPanel::activated, this, &MainWindow::focus_place);
   connect(docks_.run(), &RunPanel::startWanted, this, &MainWindow::train);
+  connect(docks_.run(), &RunPanel::resumeWanted, this, &MainWindow::train_from);
 }
 
 void MainWindow::connect_workspace() {
@@ -97,14 +98,16 @@ void MainWindow::show_unreadable(const QString& name, const std::vector<Error>& 
   notice_->say(tr("%1 could not be read").arg(name));
 }
 
-void MainWindow::train() {
+void MainWindow::train() { train_from({}); }
+
+void MainWindow::train_from(const QString& checkpoint) {
   if (!workspace_->planner.is_current()) {
     notice_->say(tr("The plan has problems; training needs a legal plan."));
     return;
   }
   if (!may_exceed_memory()) return;
   docks_.show(docks_.run());
-  workspace_->run.start(workspace_->planner.plan());
+  workspace_->run.start(workspace_->planner.plan(), checkpoint);
 }
 
 // Asks where the ranks would need more memory than there is.

@@ -36,6 +36,7 @@ class MainWindow : public QMainWindow {
 
  public slots:
   void train();
+  void train_from(const QString& checkpoint);
   void editMesh();
 
  protected:

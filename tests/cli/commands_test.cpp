@@ -75,6 +75,14 @@ void CommandsTest::every_fault_of_a_file_is_a_line_that_names_its_place() {
   QVERIFY2(result.error_lines().size() >= 2, qPrintable(result.errors));
   for (const QString& line : result.error_lines()) QVERIFY2(line.startsWith(path + ":"), qPrintable(line));
   QVERIFY(result.errors.contains("num_head"));
+  // Read once, so that it may come through a pipe.
+  QProcess piped;
+  piped.start(QCoreApplication::applicationFilePath(), {"validate", "/dev/stdin"});
+  piped.write(text.toUtf8());
+  piped.closeWriteChannel();
+  const ProgramResult same = finish(piped);
+  QCOMPARE(same.code, 2);
+  QCOMPARE(same.errors, QString(result.errors).replace(path, "/dev/stdin"));
 }
 
 void CommandsTest::what_an_assignment_breaks_is_blamed_on_it() {
@@ -92,6 +100,16 @@ void CommandsTest::what_an_assignment_breaks_is_blamed_on_it() {
   QCOMPARE(both.code, 2);
   QCOMPARE(both.error_lines().filter("Embed_7").filter(path + ":").size(), 1);
   QVERIFY2(!both.error_lines().filter("--set mesh.data=3: ").isEmpty(), qPrintable(both.errors));
+  // Each fault is that of the first assignment that makes it, of a value in the file or of its own.
+  const ProgramResult many =
+      shardrun({"plan", decoder, "--set", "model.num_heads=0", "--set", "model.num_layers=0", "--set", "seed=3"});
+  QCOMPARE(many.error_lines().filter("--set model.num_heads=0: model.num_heads: ").size(), 1);
+  QCOMPARE(many.error_lines().filter("--set model.num_layers=0: model.num_layers: ").size(), 1);
+  const QString zero = write_file(directory, decoder_text().replace("\"num_layers\": 2", "\"num_layers\": 0"));
+  QVERIFY(shardrun({"plan", zero}).errors.startsWith(zero + ":"));
+  QVERIFY(shardrun({"plan", zero, "--set", "seed=3"}).errors.startsWith(zero + ":"));
+  QVERIFY(shardrun({"plan", zero, "--set", "model.num_layers=0"}).errors.startsWith("--set model.num_layers=0: "));
+  QVERIFY(shardrun({"plan", decoder, "--set", "mesh.model=99999999"}).errors.startsWith("--set mesh.model: "));
 }
 
 void CommandsTest::faults_of_form_and_of_meaning_are_told_together() {
@@ -136,6 +154,10 @@ void CommandsTest::bad_input_is_exit_code_2_with_a_reason_data() {
   add("spec that is not JSON", layout + QStringList{"[data]"}, "--spec");
   add("spec that is no list", layout + QStringList{"{}"}, "--spec");
   add("spec of numbers", layout + QStringList{"[1]"}, "--spec");
+  add("spec of an empty name", layout + QStringList{R"([""])"}, "--spec");
+  add("spec without end", layout + QStringList{QString(60000, '[')}, "--spec");
+  add("mesh axis without end", {"show", "--mesh", QString(100000, 'x') + "=4", "--spec", "[]", "--shape", "4"},
+      "--mesh");
   add("spec with nested lists", layout + QStringList{"[[[\"data\"]]]"}, "--spec");
   add("unknown axis", layout + QStringList{"[\"rows\"]"}, "rows");
   add("duplicate axis", layout + QStringList{"[\"data\",\"data\"]"}, "data");

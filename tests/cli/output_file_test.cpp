@@ -75,6 +75,16 @@ class OutputFileTest : public QObject {
     QVERIFY(!std::filesystem::exists(path("nowhere")));
   }
 
+  void a_file_that_another_run_writes_is_left_to_it() {
+    const OutputFile first = open_output(path("shared"), Existing::refuse, {});
+    put(first, "first\n");
+    std::fflush(first.get());
+    for (Existing existing : {Existing::append, Existing::overwrite}) {
+      QCOMPARE(code(path("shared"), existing), std::string("file_exists"));
+    }
+    QCOMPARE(text(path("shared")), std::string("first\n"));
+  }
+
   void pipes_and_devices_are_written_to_as_they_are() {
     QCOMPARE(code("/dev/null", Existing::refuse), std::string());
     QCOMPARE(::mkfifo(path("pipe").c_str(), 0600), 0);
@@ -101,6 +111,14 @@ class OutputFileTest : public QObject {
     { const WholeFile file(path("whole"), Existing::overwrite, {}, 16); }  // not kept
     QCOMPARE(text(path("whole")), std::string("done"));
     QVERIFY(!std::filesystem::exists(path("whole.part")));
+  }
+
+  void a_file_that_came_to_be_meanwhile_is_kept_beside_what_was_written() {
+    WholeFile file(path("late"), Existing::refuse, {}, 1);
+    write(file.part(), "trained");
+    write(path("late"), "other");
+    QVERIFY_EXCEPTION_THROWN(file.keep(), Failure);
+    QCOMPARE(text(path("late")) + text(path("late.part")), std::string("othertrained"));
   }
 
   void a_whole_file_takes_the_place_of_nothing_unasked() {

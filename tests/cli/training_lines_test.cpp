@@ -67,6 +67,20 @@ class TrainingLinesTest : public QObject {
     QCOMPARE(epoch_line(step_of({})), std::string("Epoch 3:\n"));
   }
 
+  void an_evaluation_is_told_where_there_was_one() {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    const StepMessage with = to_message(report_of({{"loss", 1}, {"val_loss", 2}, {"learning_rate", 3e-5}}));
+    const StepMessage without = to_message(report_of({{"loss", 1}, {"val_loss", none}, {"learning_rate", 3e-5}}));
+    QCOMPARE(epoch_line(with), std::string("Epoch 3: Loss = 1.0000, Val loss = 2.0000, Learning rate = 3e-05\n"));
+    QCOMPARE(epoch_line(without), std::string("Epoch 3: Loss = 1.0000, Learning rate = 3e-05\n"));
+    QVERIFY(json_line(with).find("\"val_loss\":2.0") != std::string::npos);
+    QVERIFY(json_line(without).find("val_loss") == std::string::npos);
+    // In the original's words there is none.
+    const ProgressLines lines{"{step} {loss}", 5, false, ""};
+    QCOMPARE(ProgressText(lines, 9).after(with), std::string("Step 3: Val loss = 2.0000\n"));
+    QCOMPARE(ProgressText(lines, 9).after(without), std::string());
+  }
+
   void the_steps_that_the_original_tells_of_are_told_in_its_words() {
     StepMessage message = step_of({{"loss", 0.1f}});
     std::string text;

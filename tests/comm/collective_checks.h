@@ -49,6 +49,7 @@ struct Case {
   std::vector<bool> in_place;         // all_reduce
   std::vector<int> destination_of;    // permute
   uint64_t seed = 0;
+  std::vector<int> hosts;  // by member, in the order of first members; empty: one host
 };
 
 inline uint64_t mix(uint64_t a, uint64_t b) {
@@ -96,25 +97,35 @@ inline uint32_t rounded_to_bf16(float value) {
   return (up ? high : low) >> 16;
 }
 
-// What the ranks' elements make together, in the order of ranks.
-inline uint32_t combined(const CollectivePart& part, const std::vector<uint32_t>& elements) {
+inline float total(const CollectivePart& part, std::span<const float> values) {
+  float total = values[0];
+  for (float value : values.subspan(1)) {
+    if (part.reduction == Reduction::sum) total += value;
+    else if (std::isnan(total) || std::isnan(value)) total = as_float(not_a_number);
+    else total = std::max(total, value);
+  }
+  return total;
+}
+
+// What the ranks' elements make together: on each host in the order of ranks, then in the order of hosts.
+inline uint32_t combined(const CollectivePart& part, const std::vector<uint32_t>& elements,
+                         const std::vector<int>& hosts) {
   if (part.dtype == DType::i32) {
     auto top = static_cast<int32_t>(elements[0]);
     for (uint32_t bits : elements) top = std::max(top, static_cast<int32_t>(bits));
     return static_cast<uint32_t>(top);
   }
   const int shift = part.dtype == DType::bf16 ? 16 : 0;
-  float total = as_float(elements[0] << shift);
-  for (size_t i = 1; i < elements.size(); ++i) {
-    const float value = as_float(elements[i] << shift);
-    if (part.reduction == Reduction::max) {
-      if (std::isnan(total) || std::isnan(value)) return not_a_number;
-      total = std::max(total, value);
-    } else {
-      total += value;
-    }
+  std::vector<std::vector<float>> of_hosts;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const size_t host = hosts.empty() ? 0 : static_cast<size_t>(hosts[i]);
+    of_hosts.resize(std::max(of_hosts.size(), host + 1));
+    of_hosts[host].push_back(as_float(elements[i] << shift));
   }
-  return shift ? rounded_to_bf16(total) : as_bits(total);
+  std::vector<float> totals;
+  for (const std::vector<float>& values : of_hosts) totals.push_back(total(part, values));
+  const float all = total(part, totals);
+  return shift ? rounded_to_bf16(all) : as_bits(all);
 }
 
 inline void store(std::byte* array, DType dtype, int64_t index, uint32_t bits) {
@@ -208,7 +219,7 @@ inline uint32_t expected(const Case& test, size_t i, int rank, int size, int64_t
   if (test.kind == Kind::all_gather || test.kind == Kind::all_to_all) return element(test, i, sender, from);
   std::vector<uint32_t> elements;
   for (int other = 0; other < size; ++other) elements.push_back(element(test, i, other, from));
-  return combined(part, elements);
+  return combined(part, elements, test.hosts);
 }
 
 inline double wire_bytes(const Case& test, int size) {
@@ -278,16 +289,35 @@ inline void check_case(Communicator& communicator, std::span<std::byte> arena, c
   }
 }
 
-inline void check_random_cases(Communicator& communicator, std::span<std::byte> arena, uint64_t seed, int cases) {
+inline Case on_hosts(Case test, std::vector<int> hosts) {
+  test.hosts = std::move(hosts);
+  return test;
+}
+
+// Hosts numbered anew, in the order of their first members.
+inline std::vector<int> numbered(const std::vector<int>& hosts) {
+  std::vector<int> seen, result;
+  for (int host : hosts) {
+    auto found = std::ranges::find(seen, host);
+    result.push_back(static_cast<int>(found - seen.begin()));
+    if (found == seen.end()) seen.push_back(host);
+  }
+  return result;
+}
+
+inline void check_random_cases(Communicator& communicator, std::span<std::byte> arena, uint64_t seed, int cases,
+                               const std::vector<int>& hosts = {}) {
   for (int i = 0; i < cases; ++i) {
     int64_t scale = i % 3 == 0 ? 400 : 1;
-    check_case(communicator, arena, random_case(mix(seed, static_cast<uint64_t>(i)), communicator.size(), scale));
+    Case test = random_case(mix(seed, static_cast<uint64_t>(i)), communicator.size(), scale);
+    check_case(communicator, arena, on_hosts(std::move(test), hosts));
     if (i % 5 == 0) communicator.barrier();
   }
 }
 
 // Buckets of thousands of parts, small and large in sum.
-inline void check_long_buckets(Communicator& communicator, std::span<std::byte> arena) {
+inline void check_long_buckets(Communicator& communicator, std::span<std::byte> arena,
+                               const std::vector<int>& hosts = {}) {
   for (Kind kind : {Kind::all_gather, Kind::all_reduce, Kind::reduce_scatter, Kind::all_to_all, Kind::permute}) {
     Case test;
     test.seed = 77;
@@ -299,7 +329,7 @@ inline void check_long_buckets(Communicator& communicator, std::span<std::byte> 
     for (int rank = 0; rank < communicator.size(); ++rank) {
       test.destination_of.push_back((rank + 1) % communicator.size());
     }
-    check_case(communicator, arena, test);
+    check_case(communicator, arena, on_hosts(std::move(test), hosts));
   }
 }
 
@@ -373,21 +403,32 @@ inline void check_reductions(Communicator& communicator, std::span<std::byte> ar
 }
 
 // Rows and columns of a grid of ranks, used in turn with the whole; they count to the whole's bytes.
-inline void check_grid(Communicator& communicator, std::span<std::byte> arena, int columns, int cases) {
+inline void check_grid(Communicator& communicator, std::span<std::byte> arena, int columns, int cases,
+                       const std::vector<int>& hosts = {}) {
   int row = communicator.rank() / columns, column = communicator.rank() % columns;
   std::unique_ptr<Communicator> along_row = communicator.split(row, column);
   std::unique_ptr<Communicator> along_column = communicator.split(column, -row);  // from the last row up
   require(along_row->size() == columns && along_row->rank() == column, "a row's ranks are ordered by key");
   require(along_column->rank() == along_column->size() - 1 - row, "a column's ranks are ordered by key");
+  std::vector<int> of_row, of_column;
+  if (!hosts.empty()) {
+    for (int i = 0; i < columns; ++i) of_row.push_back(hosts[static_cast<size_t>(row * columns + i)]);
+    for (int i = along_column->size(); i-- > 0;) of_column.push_back(hosts[static_cast<size_t>(i * columns + column)]);
+  }
+  of_row = numbered(of_row);
+  of_column = numbered(of_column);
   for (int i = 0; i < cases; ++i) {
     auto seed = static_cast<uint64_t>(i);
-    check_case(*along_row, arena, random_case(mix(1000 + seed, static_cast<uint64_t>(row)), columns, 100));
-    check_case(*along_column, arena,
-               random_case(mix(2000 + seed, static_cast<uint64_t>(column)), along_column->size(), 100));
-    if (i % 4 == 0) check_case(communicator, arena, random_case(3000 + seed, communicator.size(), 100));
+    Case in_row = random_case(mix(1000 + seed, static_cast<uint64_t>(row)), columns, 100);
+    Case in_column = random_case(mix(2000 + seed, static_cast<uint64_t>(column)), along_column->size(), 100);
+    check_case(*along_row, arena, on_hosts(std::move(in_row), of_row));
+    check_case(*along_column, arena, on_hosts(std::move(in_column), of_column));
+    if (i % 4 == 0) {
+      check_case(communicator, arena, on_hosts(random_case(3000 + seed, communicator.size(), 100), hosts));
+    }
   }
   double before = communicator.wire_bytes();
-  Case test = random_case(5, columns, 10);
+  Case test = on_hosts(random_case(5, columns, 10), of_row);
   check_case(*along_row, arena, test);
   require(std::abs(communicator.wire_bytes() - before - wire_bytes(test, columns)) < 1e-6 * (1 + before),
           "a row's bytes count to the whole's");
@@ -397,13 +438,15 @@ inline void check_grid(Communicator& communicator, std::span<std::byte> arena, i
 
 constexpr size_t arena_bytes = size_t{24} << 20;
 
-inline void check_all(Communicator& communicator, std::span<std::byte> arena, int cases) {
-  check_random_cases(communicator, arena, 1, cases);
-  check_long_buckets(communicator, arena);
+// `hosts`: of the members, numbered in the order of their first members; empty: all on one.
+inline void check_all(Communicator& communicator, std::span<std::byte> arena, int cases,
+                      const std::vector<int>& hosts = {}) {
+  check_random_cases(communicator, arena, 1, cases, hosts);
+  check_long_buckets(communicator, arena, hosts);
   check_bucketing(communicator, arena);
   check_reductions(communicator, arena);
   for (int columns : {2, 4}) {
-    if (communicator.size() % columns == 0) check_grid(communicator, arena, columns, cases / 4);
+    if (communicator.size() % columns == 0) check_grid(communicator, arena, columns, cases / 4, hosts);
   }
   communicator.barrier();
 }

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <QtTest>
 #include <chrono>
 #include <fstream>
@@ -11,15 +13,14 @@ using namespace shardscope::checks;
 
 namespace {
 
-// Every shared-memory object that this process has mapped has lost its name, so that none can be left behind.
+// The shared memory that this process has mapped has no name and never took room in /dev/shm.
 void require_no_names() {
   std::ifstream maps("/proc/self/maps");
   std::string line;
   int objects = 0;
   while (std::getline(maps, line)) {
-    if (line.find("/dev/shm/shardscope.") == std::string::npos) continue;
-    ++objects;
-    require(line.ends_with("(deleted)"), "still has a name: " + line);
+    require(line.find("/dev/shm/") == std::string::npos, "has a name: " + line);
+    objects += line.find("/memfd:shardscope.") != std::string::npos;
   }
   require(objects > 1, "no shared memory is mapped");
 }
@@ -106,6 +107,35 @@ class RankWorldTest : public QObject {
       QCOMPARE(outcome.code, std::string("comm_memory"));
       QVERIFY2(outcome.text.find("need 7340032 MiB") != std::string::npos, outcome.text.c_str());
     }
+  }
+
+  void shared_memory_beyond_the_file_size_limit_is_refused_and_kills_nobody() {
+    auto outcomes = run_forked_ranks(3, [](Communicator& bootstrap) {
+      const rlimit limit{1 << 20, 1 << 20};
+      if (bootstrap.rank() == 1) setrlimit(RLIMIT_FSIZE, &limit);
+      make_shared_memory_world(bootstrap, 1 << 22);
+    });
+    for (const ForkedOutcome& outcome : outcomes) {
+      QCOMPARE(outcome.signal, 0);
+      QCOMPARE(outcome.code, std::string("comm_memory"));
+    }
+    QVERIFY2(outcomes[1].text.find("File too large") != std::string::npos, outcomes[1].text.c_str());
+    QVERIFY2(outcomes[0].text.find("rank 1 could not share its arena") != std::string::npos, outcomes[0].text.c_str());
+  }
+
+  void an_arena_is_reserved_when_it_is_made() {
+    auto outcomes = run_forked_ranks(2, [](Communicator& bootstrap) {
+      RankWorld world = make_shared_memory_world(bootstrap, 1 << 22);
+      std::ifstream map("/proc/self/maps");
+      std::string line;
+      while (std::getline(map, line) && line.find("/memfd:shardscope.arena") == std::string::npos) {
+      }
+      struct stat status {};
+      const std::string address = line.substr(0, line.find(' '));
+      require(stat(("/proc/self/map_files/" + address).c_str(), &status) != 0 || status.st_blocks >= (1 << 22) / 512,
+              "the memory is not there yet");
+    });
+    QCOMPARE(QString::fromStdString(first_failure(outcomes)), QString());
   }
 
   void a_killed_rank_is_named_by_all_others_within_five_seconds() {

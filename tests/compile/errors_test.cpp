@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/compile/compile.h"
+#include "engine/plan/host_memory.h"
 #include "tests/base/errors_of.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/system_preset.h"
@@ -164,6 +165,24 @@ class ErrorsTest : public QObject {
     std::stop_source source;
     source.request_stop();
     QVERIFY_THROWS_EXCEPTION(Cancelled, compile(decoder(), DeviceProfile{}, source.get_token()));
+  }
+
+  void ranks_that_exceed_the_hosts_memory_are_refused_with_the_numbers_unless_forced() {
+    DeviceProfile profile;
+    const Plan fits = compile(decoder(), profile);
+    require_host_memory(fits, false);
+    const int64_t needed = fits.totals.memory_total * 8;
+    profile.memory_bytes = needed;
+    QVERIFY(!host_memory_excess(compile(decoder(), profile)));
+    profile.memory_bytes = 1 << 20;  // beyond what any layout can save
+    const Plan larger = compile(decoder(), profile);
+    const std::vector<Error> errors = errors_of([&] { require_host_memory(larger, false); });
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(errors[0].code, std::string("memory"));
+    QVERIFY(errors[0].message.find(std::to_string(larger.totals.memory_total * 8 >> 20) +
+                                   " MiB together, the host has 1 MiB") != std::string::npos);
+    QVERIFY(errors[0].hint.find("--force") != std::string::npos);
+    require_host_memory(larger, true);
   }
 };
 

@@ -1,6 +1,7 @@
 #include <QTest>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/plan_hash.h"
 #include "engine/config/write.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/preset.h"
@@ -80,7 +81,6 @@ class RandomRunsTest : public QObject {
     vary([](RunConfig& c, DeviceProfile&) { c.sharding.mode = LayoutMode::as_written; });
     vary([](RunConfig& c, DeviceProfile&) { c.sharding.out = {}; });
     vary([](RunConfig& c, DeviceProfile&) { c.sharding.parameters.pop_back(); });
-    vary([](RunConfig&, DeviceProfile& p) { p.cores = 4; });
     vary([](RunConfig&, DeviceProfile& p) { p.matrix_flops_per_core *= 2; });
     vary([](RunConfig&, DeviceProfile& p) { p.matrix_flops_per_core_bf16 = 1e12; });
     vary([](RunConfig&, DeviceProfile& p) { p.memory_bytes_per_core *= 2; });
@@ -91,13 +91,45 @@ class RandomRunsTest : public QObject {
     QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
   }
 
-  void the_name_and_memory_of_the_host_are_not_in_the_hash() {
+  void the_name_memory_and_cores_of_the_host_are_not_in_the_hash() {
     const RunConfig config = preset("parallax_decoder", {4, 2}, LayoutMode::cheapest);
     DeviceProfile profile;
     const uint64_t hash = compile(config, profile).hash;
     profile.name = "another host";
     profile.memory_bytes *= 2;
-    QCOMPARE(compile(config, profile).hash, hash);
+    Plan plan = compile(config, profile);
+    QCOMPARE(plan.hash, hash);
+    plan.profile.cores *= 2;  // more cores may make another plan, but do not make this one another
+    QCOMPARE(plan_hash(plan), hash);
+  }
+
+  void operands_axes_and_layouts_are_in_the_hash() {
+    const Plan plan = compile(preset("parallax_decoder", {4, 2}, LayoutMode::cheapest), DeviceProfile{});
+    auto hash_with = [&](auto change) {
+      Plan other = plan;
+      change(other);
+      return plan_hash(other);
+    };
+    auto first_collective = [](Plan& other) -> Step& {
+      for (Task& task : other.program.tasks) {
+        for (Step& step : task.steps) {
+          if (is_collective(step.kind)) return step;
+        }
+      }
+      return other.program.tasks[0].steps[0];
+    };
+    std::vector<uint64_t> hashes{plan.hash};
+    hashes.push_back(hash_with([&](Plan& p) { p.program.tasks[0].steps.back().inputs.push_back(0); }));
+    hashes.push_back(hash_with([&](Plan& p) { p.program.tasks[0].steps.back().outputs.back() += 1; }));
+    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).axes = {}; }));
+    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).reduction = Reduction::max; }));
+    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).moved.push_back({3, 4, {}}); }));
+    hashes.push_back(hash_with([&](Plan& p) { p.program.values[0].sharding.dims[0] = {}; }));
+    hashes.push_back(hash_with([&](Plan& p) { p.program.values[1].sharding.partial ^= 1; }));
+    hashes.push_back(hash_with([&](Plan& p) { p.arena.buffers[0].offset += 64; }));
+    hashes.push_back(hash_with([&](Plan& p) { std::swap(p.program.tasks[0].steps[0], p.program.tasks[0].steps[1]); }));
+    std::sort(hashes.begin(), hashes.end());
+    QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
   }
 
   void meshes_of_many_axes_have_plans_too() {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
-#include "engine/config/parse.h"
 
 namespace shardscope::test {
 
@@ -27,6 +27,9 @@ inline const std::vector<SystemPreset>& system_presets() {
       {"nnx_gpt2",
        {"model.vocab_size=64", "model.seq_len=16", "model.embed_dim=32", "model.ff_dim=64", "model.num_heads=8",
         "data.batch_size=16"}},
+      {"tiny_text",
+       {"model.seq_len=16", "model.embed_dim=32", "model.ff_dim=64", "model.num_heads=8", "data.batch_size=16",
+        "data.evaluate_every=2", "data.evaluate_batches=2"}},
       {"mintext_mlp", {"data.batch_size=16"}},
       {"mintext_transformer",
        {"model.vocab_size=32", "model.seq_len=8", "model.d_model=16", "model.num_heads=8", "model.kv_heads=8",
@@ -89,7 +92,7 @@ inline std::vector<std::vector<int64_t>> meshes_of(int axes, int64_t devices = 8
 
 inline RunConfig system_run(const std::string& name, const std::vector<std::string>& settings,
                             const std::vector<int64_t>& mesh = {}) {
-  RunConfig config = load_run_config(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"));
+  RunConfig config = load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets" / (name + ".json"));
   config = with_settings(config, settings);
   for (size_t i = 0; i < mesh.size(); ++i) config.mesh_axes[i].size = mesh[i];
   return config;

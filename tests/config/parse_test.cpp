@@ -357,6 +357,16 @@ class ParseTest : public QObject {
     }
   }
 
+  void a_spec_without_end_is_one_error() {
+    std::string names;
+    for (int i = 0; i < 50000; ++i) names += (i ? "," : "") + ("\"a" + std::to_string(i) + "\"");
+    for (const std::string& spec : {"[" + names + "]", "[[" + names + "]]"}) {
+      const std::vector<Error> errors = parse_errors(replaced(legal, "\"mode\"", "\"out\": " + spec + ", \"mode\""));
+      QCOMPARE(errors.size(), size_t{1});
+      QCOMPARE(errors[0].code, std::string("too_long"));
+    }
+  }
+
   void later_errors_get_the_line_of_their_path() {
     const std::vector<Error> located = locate_errors({{"c", "m", "sharding.parameters.params.a.kernel[0]", ""},
                                                       {"c", "m", "model.missing", ""},

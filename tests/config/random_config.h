@@ -36,6 +36,10 @@ class RandomConfigs {
     for (int i = below(3); i > 0; --i) config.sharding.constraints.push_back({pattern() + std::to_string(i), spec()});
     for (int i = below(4); i > 0; --i) config.sharding.rules.push_back(rule());
     if (below(2)) config.sharding.memory_limit_mib = 1 + below(100000);
+    if (below(2)) config.sharding.zero = {below(4), below(2) ? name() : std::string()};
+    config.schedule.microbatches = 1 + below(3);
+    if (below(2)) config.schedule.rematerialise = pattern();
+    config.schedule.rematerialised_layers = 1 + below(2);
     config.seed = below(3) ? below(1000) : INT64_MAX - below(2);
     config.steps = 1 + below(100);
     config.deterministic = below(2) == 1;

@@ -26,6 +26,7 @@ std::vector<std::string> axis_names(const RunConfig& config) {
       for (const auto& [name, axes] : logical->axes) add(axes);
     }
   }
+  names.push_back(config.sharding.zero.axis);
   return names;
 }
 

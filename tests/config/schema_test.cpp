@@ -153,6 +153,7 @@ class SchemaTest : public QObject {
   void every_preset_and_every_written_config_is_accepted() {
     int presets = 0;
     for (const auto& entry : fs::directory_iterator(root / "presets")) {
+      if (entry.path().extension() != ".json") continue;
       QVERIFY2(accepts(schema(), read(entry.path())), entry.path().c_str());
       ++presets;
     }

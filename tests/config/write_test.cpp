@@ -30,7 +30,7 @@ fs::path preset(const std::string& name) { return fs::path(SHARDSCOPE_SOURCE_DIR
 std::vector<std::string> presets() {
   std::vector<std::string> names;
   for (const fs::directory_entry& file : fs::directory_iterator(preset("x").parent_path())) {
-    names.push_back(file.path().stem());
+    if (file.path().extension() == ".json") names.push_back(file.path().stem());
   }
   return names;
 }

@@ -1,5 +1,6 @@
 #include "engine/data/data_kind.h"
 
+#include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
 #include <cmath>
@@ -32,8 +33,19 @@ DataRequest pairs(int64_t batch) {
   return {{{"inputs", column}, {"targets", column}}};
 }
 
+// A file of 3000 tokens below 10, for kinds that read one.
+std::string token_file() {
+  static const QTemporaryDir folder;
+  const std::string path = folder.filePath("tokens").toStdString();
+  std::ofstream file(path, std::ios::binary);
+  for (int i = 0; i < 3000; ++i) file.put(static_cast<char>(i * i % 11 % 10)).put(0);
+  return path;
+}
+
 NamedOptions named(const std::string& kind, int64_t batch, int64_t seed) {
-  return {kind, {{"batch_size", batch}, {"seed", seed}}};
+  NamedOptions data{kind, {{"batch_size", batch}, {"seed", seed}}};
+  if (find_data_kind(kind)->check_files) data.options.emplace_back("path", token_file());
+  return data;
 }
 
 template <class T>
@@ -239,7 +251,8 @@ class DataKindTest : public QObject {
     QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
     errors = faults(named("normal", 4, 0), text(4, 8, 16));
     QVERIFY(errors.at(0).message.find("tokens i32 (4, 8)") != std::string::npos);
-    QCOMPARE(errors.at(0).hint, std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros"));
+    QCOMPARE(errors.at(0).hint,
+             std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros, text, tokens"));
 
     DataRequest mixed = text(4, 8, 16);
     mixed.inputs.push_back(images.inputs[0]);

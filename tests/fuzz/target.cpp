@@ -13,7 +13,9 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> texts_in(const fs::path& folder) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> texts;
   for (const fs::path& path : paths) {

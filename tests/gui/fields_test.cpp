@@ -119,6 +119,26 @@ class FieldsTest : public QObject {
     }
   }
 
+  void options_that_the_file_does_not_name_are_fields_too() {
+    show_settings();
+    auto* schedule = settings()->findChild<QComboBox*>("optimizer.schedule");
+    QVERIFY(schedule && schedule->toolTip().contains("Optax"));
+    QCOMPARE(schedule->currentText(), QString("constant"));
+    QVERIFY(!settings()->findChild<QWidget*>("optimizer.warmup_steps"));  // nothing to a constant rate
+    schedule->setFocus();
+    schedule->setCurrentText("warmup_cosine_decay");
+    emit schedule->textActivated(schedule->currentText());
+    QCOMPARE(*document().config().optimizer.find("schedule"), OptionValue(std::string("warmup_cosine_decay")));
+    auto* warmup = settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps");
+    QVERIFY(warmup);
+    warmup->setValue(7);
+    QCOMPARE(*document().config().optimizer.find("warmup_steps"), OptionValue(int64_t{7}));
+    QCOMPARE(settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps"), warmup);
+    while (document().undo_stack().canUndo()) document().undo_stack().undo();
+    QVERIFY(document().config() == made::config());
+    QVERIFY(!settings()->findChild<QWidget*>("optimizer.warmup_steps"));
+  }
+
   void enter_ends_an_edit() {
     QSpinBox* data = window_->mesh_bar()->field(0);
     data->setFocus();

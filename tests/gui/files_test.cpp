@@ -216,6 +216,27 @@ class FilesTest : public QObject {
     QVERIFY(load_run_config(path.toStdString()).optimizer.name.empty());
   }
 
+  void a_text_that_a_preset_trains_on_is_there_and_is_named_from_where_the_file_is_saved() {
+    window_->files().open_preset("tiny_text");
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const auto path = [&] {
+      return QString::fromStdString(std::get<std::string>(*document().config().data.find("path")));
+    };
+    QVERIFY2(QFileInfo(path()).isAbsolute() && QFile::exists(path()), qPrintable(path()));
+    const QString text = folder_.filePath("text.txt"), file = folder_.filePath("text.json");
+    QVERIFY(QFile::copy(path(), text));
+    set_option(document(), OptionGroup::data, "path", text.toStdString());
+    document().save(file);
+    QCOMPARE(*load_run_config(file.toStdString()).data.find("path"), OptionValue(std::string("text.txt")));
+    document().load(file);
+    QCOMPARE(path(), text);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    set_option(document(), OptionGroup::data, "path", std::string("/nowhere/text.txt"));
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().errors().empty(), patience);
+    QCOMPARE(planner().errors()[0].place.path, std::string("data.path"));
+    document().undo_stack().setClean();
+  }
+
   void what_is_saved_by_the_dialog_is_opened_by_the_dialog() {
     set_axis_size(document(), 0, 2);
     const QString path = folder_.filePath("mine");

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <latch>
 
+#include "engine/config/parse.h"
+#include "gui/planning/chosen_hosts.h"
 #include "tests/gui/made_plan.h"
 
 using namespace shardscope;
@@ -22,6 +24,23 @@ class PlannerTest : public QObject {
     QVERIFY(planner.plan()->config == config);
     QVERIFY(delivered.count() >= 1);
     QVERIFY(planner.is_current());
+  }
+
+  void plans_are_made_for_the_chosen_hosts() {
+    const RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
+    const auto ranks_on_hosts = [&](const std::string& hosts) {
+      choose_hosts(hosts);
+      return compiled_plans().plan(config, {}).profile.ranks_per_host;
+    };
+    QVERIFY(ranks_on_hosts("").empty());
+    QVERIFY((ranks_on_hosts("a:5,b") == std::vector<int>{5, 3}));
+    try {
+      ranks_on_hosts("a:5,b:2");
+      QFAIL("seven ranks for eight devices");
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors().front().place.path, std::string("hosts"));
+    }
+    choose_hosts("");
   }
 
   void a_newer_request_cancels_the_running_one() {

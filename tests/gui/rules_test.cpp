@@ -3,6 +3,7 @@
 #include <QStandardPaths>
 #include <QTableView>
 #include <QTest>
+#include <QTreeWidget>
 
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
@@ -194,6 +195,18 @@ class RulesTest : public QObject {
     QCOMPARE(to_string(lies->sharding, after->mesh), std::string("[data][][model]"));
     workspace().selection.select_array({});
     QVERIFY(!(*constrain)->isEnabled());
+  }
+
+  void a_problem_leads_to_its_line_whatever_the_name_is() {
+    RunConfig config = document().config();
+    config.sharding.constraints = {{"no such activation [0].size: x", {{{"data"}}}}};
+    document().reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(!workspace().planner.is_busy() && !workspace().planner.errors().empty(), patience);
+    auto* problems = window_->findChild<QTreeWidget*>("problems");
+    QVERIFY(problems->topLevelItemCount() > 0);
+    table()->setCurrentIndex(model()->index(rows() - 1, 0));
+    emit problems->itemActivated(problems->topLevelItem(0), 0);
+    QCOMPARE(table()->currentIndex(), model()->index(0, RulesModel::placement_column));
   }
 };
 

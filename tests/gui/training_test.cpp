@@ -19,6 +19,7 @@
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_picture.h"
+#include "gui/run/checkpoint_tab.h"
 #include "gui/run/run_comparison.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -101,6 +102,33 @@ class TrainingTest : public QObject {
   }
 
   void cleanup() { window_.reset(); }
+
+  void a_run_goes_on_from_the_checkpoint_that_is_selected() {
+    QTemporaryDir folder;
+    RunConfig config = small_config();
+    open(config);
+    auto* tab = window_->findChild<CheckpointTab*>();
+    auto* resume = tab->findChild<QPushButton*>("resume");
+    tab->findChild<QSpinBox*>("saveEvery")->setValue(3);
+    tab->set_folder(folder.path());
+    QVERIFY(!resume->isEnabled());
+    train_until(1);
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    auto* table = tab->findChild<QTableWidget*>("checkpoints");
+    QCOMPARE(table->rowCount(), 3);
+    QCOMPARE(table->item(0, 0)->text(), QString("8"));
+    QCOMPARE(table->item(2, 0)->text(), QString("3"));
+    QVERIFY(resume->isEnabled());
+    config.steps = 10;
+    config.mesh_axes = {{"data", 2}, {"model", 1}};
+    open(config);
+    resume->click();
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QVERIFY2(run().state() == RunControl::State::finished, qPrintable(run().state_text()));
+    QCOMPARE(run().record().steps.front().step, int64_t{8});
+    QCOMPARE(run().record().steps.size(), size_t{2});
+    QCOMPARE(table->item(0, 0)->text(), QString("10"));
+  }
 
   void a_regression_draws_its_loss_from_where_the_original_does_and_its_fit() {
     RunConfig config = load_preset("mintext_mlp");

@@ -76,7 +76,7 @@ class OpPlacementTest : public QObject {
     std::vector<Placement> placements = legal_placements(rule, mesh, {0, 1});
     std::vector<Placement> reversed = legal_placements(rule, mesh, {1, 0});
     placements.insert(placements.end(), reversed.begin(), reversed.end());
-    QVERIFY(placements.size() > 2);
+    QVERIFY(rule.factors.empty() || placements.size() > 2);
     for (const Placement& placement : placements) {
       check(c, rule, placement, mesh, result_types, operands, wholes);
       if (QTest::currentTestFailed()) return;

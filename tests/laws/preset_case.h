@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
-#include "engine/config/parse.h"
 
 namespace shardscope {
 
 inline RunConfig load_preset(const std::string& name, const std::vector<std::string>& overrides = {}) {
-  RunConfig config = load_run_config(std::string(SHARDSCOPE_SOURCE_DIR) + "/presets/" + name + ".json");
+  RunConfig config = load_run_file(std::string(SHARDSCOPE_SOURCE_DIR) + "/presets/" + name + ".json");
   return with_settings(config, overrides);
 }
 

@@ -49,6 +49,7 @@ inline std::vector<OpCase> small_op_cases() {
       {"unstack", {half({4, 8, 16, 3})}, StackAttributes{3, 3}, {}},
       {"next_token", {ids}, {}, {}},
       {"scale", {x}, ScaleAttributes{-2.5}, {}},
+      {"accumulate", {x}, ScaleAttributes{0.25}, {}},
       {"cast", {x}, CastAttributes{DType::bf16}, {}},
       {"cast", {half({4, 8, 16})}, CastAttributes{DType::f32}, {}},
       {"constant", {}, ConstantAttributes{1.5, x}, {}},
@@ -79,6 +80,11 @@ inline std::vector<OpCase> small_op_cases() {
       {"adam", {array({8, 16}), array({8, 16}), array({8, 16}), array({8, 16})}, AdamAttributes{}, {}},
       {"sgd", {array({8, 16}), array({8, 16}), array({8, 16})}, SgdAttributes{}, {}},
       {"adam", {features, features, features, features}, AdamAttributes{0.1, 0.9, 0.999, 1e-8, 0.2}, {}},
+      {"sum_of_squares", {x}, {}, {}},
+      {"sum_of_squares", {features}, {}, {}},
+      {"global_norm", {scalar, scalar, scalar}, {}, {}},
+      {"clip_by_global_norm", {x, scalar}, ClipAttributes{2}, {}},
+      {"clip_by_global_norm", {x, scalar}, ClipAttributes{5}, {}},
   };
   for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
     all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), x}, {}});
@@ -103,10 +109,12 @@ inline std::pair<double, double> operand_range(const std::string& op, size_t ope
   const bool squares = (op.starts_with("layer_norm") && op != "layer_norm_moments" &&
                         operand == (op.find("grad") != std::string::npos ? 3u : 2u)) ||
                        (op == "adam" && operand == 3) || (op == "rms_norm" && operand == 2) ||
-                       (op == "rms_norm_grad_input" && operand == 3) || (op == "rms_norm_grad_scale" && operand == 2);
+                       (op == "rms_norm_grad_input" && operand == 3) || op == "global_norm" ||
+                       (op == "rms_norm_grad_scale" && operand == 2);
   if (squares) return {8, 16};
   const bool exponentials = (op == "cross_entropy" && operand == 1) || (op == "cross_entropy_grad" && operand == 0);
-  if (exponentials || (op == "attention_grad" && operand == 4)) return {3, 4};
+  const bool norms = op == "clip_by_global_norm" && operand == 1;
+  if (exponentials || norms || (op == "attention_grad" && operand == 4)) return {3, 4};
   return {-1, 1};
 }
 

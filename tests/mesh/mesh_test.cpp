@@ -77,15 +77,20 @@ class MeshTest : public QObject {
     QVERIFY(mesh.group(0, {}) == std::vector<int>{0});
   }
 
+  void a_mesh_of_axes_without_end_is_one_error() {
+    const std::vector<MeshAxis> axes(50000, {"", 0});
+    QCOMPARE(errors_of([&] { Mesh{axes}; }).size(), size_t{1});
+  }
+
   void every_fault_of_the_axes_is_reported_at_its_place() {
     const std::vector<Error> errors = errors_of([] {
-      Mesh({{"data", 0}, {"data", 2}, {"", 2}, {"x", -3}, {std::string(101, 'y'), 0}});
+      Mesh({{"data", 0}, {"data", 2}, {"", 2}, {"x", -3}, {std::string(101, 'y'), 0}, {"a\nb", 2}});
     });
     std::vector<std::string> found;
     for (const Error& error : errors) found.push_back(error.code + " " + to_string(error.place));
     QVERIFY(found == (std::vector<std::string>{"axis_size mesh.axes[0].size", "duplicate_axis mesh.axes[1].name",
                                                "axis_name mesh.axes[2].name", "axis_size mesh.axes[3].size",
-                                               "axis_name mesh.axes[4].name"}));
+                                               "axis_name mesh.axes[4].name", "axis_name mesh.axes[5].name"}));
   }
 
   void too_many_axes_or_devices_are_refused_without_being_built() {

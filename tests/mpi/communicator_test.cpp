@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "engine/comm/mpi_communicator.h"
+#include "engine/comm/mpi_hosts_communicator.h"
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
+#include "engine/comm/peer_communicator.h"
 #include "tests/comm/collective_checks.h"
 
 // Started by a person or by ctest, this runs itself under mpirun; started by mpirun, it is a rank.
@@ -30,9 +32,24 @@ void check_world() {
   RankWorld world = make_world(*mpi, static_cast<int64_t>(arena_bytes));
   std::ifstream maps("/proc/self/maps");
   int shared = 0;
-  for (std::string line; std::getline(maps, line);) shared += line.find("/dev/shm/shardscope.") != std::string::npos;
+  for (std::string line; std::getline(maps, line);) shared += line.find("/memfd:shardscope.") != std::string::npos;
   require(mpi->size() == 1 || shared > 1, "ranks of one host share memory");
   check_all(*world.communicator, world.arena, 24);
+}
+
+// Ranks that act as if they were on the hosts of `layout`, a digit each. A group on one host sends nothing by MPI, and
+// ranks of one host share memory.
+void check_hosts(int rank, std::string_view layout) {
+  std::vector<int> hosts;
+  for (char digit : layout) hosts.push_back(digit - '0');
+  ::setenv(host_variable, std::to_string(hosts[static_cast<size_t>(rank)]).c_str(), 1);
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  RankWorld world = make_world(*mpi, static_cast<int64_t>(arena_bytes));
+  require(dynamic_cast<HostsCommunicator*>(world.communicator.get()) != nullptr, "several hosts");
+  check_all(*world.communicator, world.arena, 24, hosts);
+  std::unique_ptr<Communicator> here = world.communicator->split(hosts[static_cast<size_t>(rank)], rank);
+  require(dynamic_cast<PeerCommunicator*>(here.get()) != nullptr, "a group of one host shares memory alone");
+  check_random_cases(*here, world.arena, 8, 8);
 }
 
 // Rank 1 aborts while the others wait in several groups, or have yet to call; they say so.
@@ -45,6 +62,19 @@ void check_abort(int rank) {
     half->all_reduce({&part, 1});
     if (rank == 1) half->abort();
     for (;;) (rank == 2 ? mpi : half)->all_reduce({&part, 1});
+  } catch (const Failure& failure) {
+    require(failure.errors().front().code == "comm_aborted", failure.what());
+    require(std::string(failure.what()).find("rank 1 ended the run") != std::string::npos, failure.what());
+  }
+}
+
+void check_abort_on_hosts(int rank) {
+  ::setenv(host_variable, std::to_string(rank / 2).c_str(), 1);
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  RankWorld world = make_world(*mpi, 65536);
+  try {
+    if (rank == 1) world.communicator->abort();
+    for (;;) world.communicator->barrier();
   } catch (const Failure& failure) {
     require(failure.errors().front().code == "comm_aborted", failure.what());
     require(std::string(failure.what()).find("rank 1 ended the run") != std::string::npos, failure.what());
@@ -71,6 +101,8 @@ int run_rank(int argc, char** argv) {
     if (what == "messages") check_messages();
     if (what == "world") check_world();
     if (what == "abort") check_abort(runtime.rank());
+    if (what == "hosts") check_hosts(runtime.rank(), argv[2]);
+    if (what == "abort on hosts") check_abort_on_hosts(runtime.rank());
     if (what == "mismatch") check_mismatch(runtime.rank());
     if (what == "fail" && runtime.rank() == 1) throw Failure(Error{"test", "rank 1 cannot go on", {}, {}});
     if (what == "fail") make_mpi_communicator()->barrier();
@@ -98,6 +130,7 @@ class CommunicatorTest : public QObject {
     QTest::newRow("world, 4 ranks") << "world" << 4;
     QTest::newRow("world, 8 ranks") << "world" << 8;
     QTest::newRow("abort, 4 ranks") << "abort" << 4;
+    QTest::newRow("abort on hosts, 4 ranks") << "abort on hosts" << 4;
     QTest::newRow("mismatch, 2 ranks") << "mismatch" << 2;
   }
 
@@ -107,6 +140,19 @@ class CommunicatorTest : public QObject {
     auto [code, output] = mpirun(ranks, what);
     QVERIFY2(code == 0, output.constData());
     QCOMPARE(output.count(" passed\n"), ranks);
+  }
+
+  void ranks_of_several_hosts_keep_the_laws_data() {
+    QTest::addColumn<QString>("layout");
+    for (const char* layout : {"01", "0011", "0101", "0001", "0112", "00001111", "01201201"})
+      QTest::newRow(layout) << layout;
+  }
+
+  void ranks_of_several_hosts_keep_the_laws() {
+    QFETCH(QString, layout);
+    auto [code, output] = mpirun(layout.size(), "hosts", {layout});
+    QVERIFY2(code == 0, output.constData());
+    QCOMPARE(output.count(" passed\n"), layout.size());
   }
 
   void a_rank_that_gives_up_ends_all_with_its_exit_code() {
@@ -122,12 +168,13 @@ class CommunicatorTest : public QObject {
     QByteArray output;
   };
 
-  static Result mpirun(int ranks, const QString& what) {
+  static Result mpirun(qsizetype ranks, const QString& what, const QStringList& more = {}) {
     QProcess process;
     process.setProcessChannelMode(QProcess::MergedChannels);
-    process.start("mpirun", {"--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "--mca",
-                             "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp", "-n", QString::number(ranks),
-                             QCoreApplication::applicationFilePath(), what});
+    process.start("mpirun", QStringList{"--oversubscribe", "--bind-to", "none", "--allow-run-as-root", "--mca",
+                                        "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp", "-n",
+                                        QString::number(ranks), QCoreApplication::applicationFilePath(), what} +
+                                more);
     if (!process.waitForFinished(120'000)) return {-1, "mpirun does not end: " + process.readAll()};
     return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAll()};
   }

@@ -23,15 +23,42 @@ Family adam() {
   const AdamAttributes a{};
   [[maybe_unused]] const auto& [rate, b1, b2, eps, decay] = a;
   return {"adam",
-          {a, AdamAttributes{next(rate), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
+          {a, AdamAttributes{next(rate.value), b1, b2, eps}, AdamAttributes{rate, next(b1), b2, eps},
            AdamAttributes{rate, b1, next(b2), eps}, AdamAttributes{rate, b1, b2, next(eps)},
            AdamAttributes{rate, b1, b2, eps, decay + 1e-4}}};
+}
+
+Schedule with(Schedule schedule, void (*change)(Schedule&)) {
+  change(schedule);
+  return schedule;
+}
+
+Family schedules() {
+  Schedule s(0.01);
+  s.kind = Schedule::Kind::linear;
+  [[maybe_unused]] const auto& [kind, value, init, warmup, decay, end, alpha, exponent, steps, begin] = s;
+  Family family{"schedule", {SgdAttributes{s}}};
+  for (auto change : std::initializer_list<void (*)(Schedule&)>{
+           [](Schedule& o) { o.kind = Schedule::Kind::cosine_decay; }, [](Schedule& o) { o.value = next(o.value); },
+           [](Schedule& o) { o.init_value = 1e-300; }, [](Schedule& o) { o.warmup_steps = 1; },
+           [](Schedule& o) { o.decay_steps = 1; }, [](Schedule& o) { o.end_value = 1e-300; },
+           [](Schedule& o) { o.alpha = 1e-300; }, [](Schedule& o) { o.exponent = next(o.exponent); },
+           [](Schedule& o) { o.transition_steps = 1; }, [](Schedule& o) { o.transition_begin = 1; }}) {
+    family.variants.push_back(SgdAttributes{with(s, change)});
+  }
+  return family;
+}
+
+Family clip() {
+  const ClipAttributes a{};
+  [[maybe_unused]] const auto& [norm] = a;
+  return {"clip", {a, ClipAttributes{next(norm)}}};
 }
 
 Family sgd() {
   const SgdAttributes a{0.01, 0.9};
   [[maybe_unused]] const auto& [rate, momentum] = a;
-  return {"sgd", {a, SgdAttributes{next(rate), momentum}, SgdAttributes{rate, next(momentum)}}};
+  return {"sgd", {a, SgdAttributes{next(rate.value), momentum}, SgdAttributes{rate, next(momentum)}}};
 }
 
 std::vector<StepKey> step_keys() {
@@ -153,8 +180,8 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),           sgd(),        dropout(), attention(), cast(), constant(), initialise(),
-          embedding_grad(), layer_norm(), scale(),   equations(), stack()};
+  return {adam(),     sgd(),        schedules(),      clip(),       dropout(), attention(), cast(),
+          constant(), initialise(), embedding_grad(), layer_norm(), scale(),   equations(), stack()};
 }
 
 }  // namespace
@@ -185,7 +212,8 @@ class AttributesTest : public QObject {
       QVERIFY2(a.are<AdamAttributes>() || a.are<DropoutAttributes>() || a.are<AttentionAttributes>() ||
                    a.are<CastAttributes>() || a.are<ConstantAttributes>() || a.are<InitialiseAttributes>() ||
                    a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
-                   a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>(),
+                   a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
+                   a.are<ClipAttributes>(),
                one.op.c_str());
     }
   }

@@ -10,6 +10,7 @@
 #include "engine/ops/constant.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
+#include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
@@ -74,6 +75,8 @@ inline std::vector<OpCase> op_cases() {
           {"next_token", {tokens({12, 6})}, {}, {}},
           {"scale", {x}, ScaleAttributes{3}, {0}},
           {"scale", {scalar}, ScaleAttributes{3}, {0}},
+          {"accumulate", {x}, ScaleAttributes{0.25}, {}},
+          {"accumulate", {scalar}, ScaleAttributes{0.25}, {}},
           {"cast", {x}, CastAttributes{DType::bf16}, {0}},
           {"cast", {half(x.shape)}, CastAttributes{DType::f32}, {0}},
           {"constant", {}, ConstantAttributes{1, scalar}, {}},
@@ -112,7 +115,10 @@ inline std::vector<OpCase> op_cases() {
           {"squared_error", {x, x}, mean, {0}},
           {"squared_error_grad", {x, x, scalar}, mean, {}},
           {"adam", {x, x, x, x}, AdamAttributes{}, {}},
-          {"sgd", {x, x, x}, SgdAttributes{}, {}}};
+          {"sgd", {x, x, x}, SgdAttributes{}, {}},
+          {"sum_of_squares", {x}, {}, {}},
+          {"global_norm", {scalar, scalar}, {}, {}},
+          {"clip_by_global_norm", {x, scalar}, ClipAttributes{2}, {}}};
 }
 
 }  // namespace shardscope::test

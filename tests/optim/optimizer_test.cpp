@@ -1,12 +1,14 @@
 #include "engine/optim/optimizer.h"
 
 #include <QTest>
+#include <tuple>
 
 #include "engine/graph/autodiff.h"
 #include "engine/graph/op_definition.h"
 #include "engine/ops/adam.h"
 #include "engine/ops/constant.h"
 #include "engine/ops/equation.h"
+#include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
 
@@ -47,7 +49,18 @@ Trained trained() {
   return made;
 }
 
-const OptionList options{{"learning_rate", 0.5}, {"b1", 0.8}, {"b2", 0.9}, {"eps", 1e-3}};
+// With what is not given at its default.
+OptionList options_of(const char* optimizer, const OptionList& given) {
+  std::vector<Error> errors;
+  const OptionList options = resolve_options(find_optimizer(optimizer)->options, given, "optimizer", errors);
+  if (!errors.empty()) throw Failure(errors);
+  return options;
+}
+
+const OptionList given{{"learning_rate", 0.5}, {"b1", 0.8}, {"b2", 0.9}, {"eps", 1e-3}};
+const OptionList options = options_of("adam", given);
+
+const Op& maker_of(const Graph& graph, ValueId value) { return graph.ops[graph.values[value].producer]; }
 
 }  // namespace
 
@@ -119,8 +132,9 @@ class OptimizerTest : public QObject {
   }
 
   void adamw_is_adam_with_weight_decay() {
-    OptionList with_decay = options;
+    OptionList with_decay = given;
     with_decay.emplace_back("weight_decay", 0.25);
+    with_decay = options_of("adamw", with_decay);
     Trained made = trained(), plain = trained();
     find_optimizer("adamw")->append(made.graph, with_decay);
     find_optimizer("adam")->append(plain.graph, options);
@@ -128,6 +142,64 @@ class OptimizerTest : public QObject {
     for (StateId id : made.graph.trainable()) {
       const Op& update = made.graph.ops[made.graph.values[made.graph.states[id].after].producer];
       QVERIFY(update.attributes == Attributes(AdamAttributes{0.5, 0.8, 0.9, 1e-3, 0.25}));
+    }
+  }
+
+  void weight_decay_takes_from_the_parameters_whose_names_its_mask_matches() {
+    for (const auto& [mask, weight, bias] :
+         std::vector<std::tuple<std::string, double, double>>{{"**", 0.25, 0.25},
+                                                              {"**/kernel", 0.25, 0},
+                                                              {"params/*/bias", 0, 0.25},
+                                                              {" x/** , **/kernel,**/bias", 0.25, 0.25},
+                                                              {"", 0, 0},
+                                                              {"kernel", 0, 0}}) {
+      Trained made = trained();
+      OptionList masked = given;
+      masked.emplace_back("weight_decay", 0.25);
+      masked.emplace_back("decay_mask", mask);
+      find_optimizer("adamw")->append(made.graph, options_of("adamw", masked));
+      for (const auto& [state, decay] : {std::pair{made.weight, weight}, {made.bias, bias}}) {
+        const Op& update = maker_of(made.graph, made.graph.states[state].after);
+        QCOMPARE(update.attributes.as<AdamAttributes>().weight_decay, decay);
+      }
+    }
+  }
+
+  void a_pattern_of_the_mask_that_matches_no_parameter_is_told() {
+    const OptionList masked =
+        options_of("adamw", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel, **/scale")}});
+    const std::vector<Error> notes =
+        find_optimizer("adamw")->notes(masked, {"params/Dense_0/kernel", "params/Dense_0/bias"});
+    QCOMPARE(notes.size(), size_t{1});
+    QCOMPARE(notes[0].place.path, std::string("optimizer.decay_mask"));
+    QVERIFY(notes[0].message.find("'**/scale'") != std::string::npos);
+  }
+
+  // Sums of squares of all gradients make one norm, which every gradient is clipped by before its update.
+  void clipped_updates_take_gradients_that_share_one_norm() {
+    for (const char* optimizer : {"adam", "adamw", "sgd"}) {
+      Trained made = trained();
+      find_optimizer(optimizer)->append(made.graph,
+                                        options_of(optimizer, {{"learning_rate", 0.5}, {"clip_by_global_norm", 2.0}}));
+      const Graph& graph = made.graph;
+      verify(graph);
+      std::vector<ValueId> norms;
+      for (StateId id : graph.trainable()) {
+        const Op& clip = maker_of(graph, maker_of(graph, graph.states[id].after).inputs[1]);
+        QVERIFY(clip.definition == &op_definition("clip_by_global_norm"));
+        QCOMPARE(clip.attributes.as<ClipAttributes>().max_norm, 2.0);
+        QCOMPARE(clip.inputs[0], made.cotangents[graph.states[id].before]);
+        norms.push_back(clip.inputs[1]);
+      }
+      QCOMPARE(norms, std::vector<ValueId>(2, norms[0]));
+      const Op& norm = maker_of(graph, norms[0]);
+      QVERIFY(norm.definition == &op_definition("global_norm"));
+      QCOMPARE(norm.inputs.size(), size_t{2});
+      for (size_t i = 0; i < 2; ++i) {
+        const Op& squares = maker_of(graph, norm.inputs[i]);
+        QVERIFY(squares.definition == &op_definition("sum_of_squares") && squares.phase == Phase::update);
+        QCOMPARE(squares.inputs[0], graph.states[graph.trainable()[i]].gradient);
+      }
     }
   }
 };

@@ -79,6 +79,18 @@ class DeviceProfileTest : public QObject {
     }
   }
 
+  void a_host_shares_its_cores_among_its_own_ranks() {
+    DeviceProfile profile;
+    profile.cores = 8;
+    QCOMPARE(profile.threads_per_rank(8), 1);
+    profile.ranks_per_host = {4, 3, 1};
+    QCOMPARE(profile.ranks_on_host(8), 4);
+    QCOMPARE(profile.threads_per_rank(8), 2);
+    const std::vector<int> hosts = {0, 0, 0, 0, 1, 1, 1, 2};
+    for (int rank = 0; rank < 8; ++rank) QCOMPARE(profile.host_of(rank), hosts[static_cast<size_t>(rank)]);
+    QVERIFY(parse_profile(profile_text(profile), "text") == profile);
+  }
+
   void a_rate_that_no_machine_has_is_an_error() {
     QTemporaryDir folder;
     const std::filesystem::path path = folder.filePath("profile.json").toStdString();

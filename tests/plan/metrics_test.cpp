@@ -2,6 +2,7 @@
 
 #include <QTest>
 #include <cmath>
+#include <limits>
 
 using namespace shardscope;
 
@@ -53,6 +54,12 @@ class MetricsTest : public QObject {
     QCOMPARE(value_of(values, "z_loss"), 2.5);
     QVERIFY(std::isnan(value_of(values, "los")));
     QVERIFY(std::isnan(value_of({}, "loss")));
+  }
+
+  void only_what_is_evaluated_may_be_absent() {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    QVERIFY(is_absent({"val_loss", none}) && is_evaluated({"val_loss", none}));
+    QVERIFY(!is_absent({"val_loss", 1}) && !is_absent({"loss", none}) && !is_evaluated({"loss", 1}));
   }
 };
 

@@ -16,7 +16,7 @@ Results adam(const Call& call) {
   const Values nu = a.b2 * call.values(3) + (1 - a.b2) * gradient.square();
   const Values mu_hat = mu / (1 - std::pow(a.b1, t)), nu_hat = nu / (1 - std::pow(a.b2, t));
   const Values update = mu_hat / (nu_hat.sqrt() + a.eps) + a.weight_decay * parameter;
-  return {parameter - a.learning_rate * update, mu, nu};
+  return {parameter - a.learning_rate.at(call.step) * update, mu, nu};
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ Results constant(const Call& call) {
 }  // namespace
 
 std::vector<NamedReference> elementwise_references() {
-  return {{"gelu", gelu},   {"gelu_grad", gelu_grad}, {"relu", relu},        {"relu_grad", relu_grad},
-          {"scale", scale}, {"cast", cast},           {"constant", constant}};
+  return {{"gelu", gelu},   {"gelu_grad", gelu_grad}, {"relu", relu}, {"relu_grad", relu_grad},
+          {"scale", scale}, {"accumulate", scale},    {"cast", cast}, {"constant", constant}};
 }
 
 }  // namespace shardscope::reference

@@ -9,7 +9,7 @@ namespace {
 Results sgd(const Call& call) {
   const SgdAttributes& a = call.attributes.as<SgdAttributes>();
   const Values momentum = a.decay * call.values(2) + (1 - a.decay) * call.values(1);
-  return {call.values(0) - a.learning_rate * momentum, momentum};
+  return {call.values(0) - a.learning_rate.at(call.step) * momentum, momentum};
 }
 
 }  // namespace

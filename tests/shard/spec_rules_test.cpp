@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 #include "engine/config/parse.h"
 #include "engine/config/rename_axis.h"
 #include "tests/shard/spec_targets.h"

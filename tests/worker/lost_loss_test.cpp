@@ -71,7 +71,7 @@ class LostLossTest : public QObject {
       executor.run(Purpose::initialise, {});
       const float infinity = INFINITY;
       std::memcpy(executor.value(parameter.value).data(), &infinity, sizeof infinity);
-      const Failure failure = explain_lost_loss(plan, executor, *world.communicator, {3, true}, "loss is nan");
+      const Failure failure = explain_lost_loss(plan, executor, *world.communicator, {3, true}, {}, "loss is nan");
       const std::string said = fmt::format(
           "loss is nan in training step 3: '{}' is not finite since the update of step 2", join_path(parameter.path));
       QCOMPARE(failure.errors()[0].message, said);

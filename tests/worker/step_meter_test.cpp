@@ -34,9 +34,7 @@ void work(double milliseconds) {
   }
 }
 
-void sleep(double milliseconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
-}
+void rest(double milliseconds) { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds)); }
 
 }  // namespace
 
@@ -53,11 +51,11 @@ class StepMeterTest : public QObject {
       work(6);
       meter.end(0, 0, 0);
       meter.begin(1);
-      sleep(6);  // as a thread that is preempted: not running, and not for a peer
+      rest(6);  // as a thread that is preempted: not running, and not for a peer
       meter.end(1, 0, 0);
       meter.begin(2);
       const int64_t before = monotonic_ns();
-      sleep(6);
+      rest(6);
       const int64_t waited = monotonic_ns() - before;
       meter.end(2, waited, 0);
       RankMeasurement measured;
@@ -78,11 +76,11 @@ class StepMeterTest : public QObject {
     writer.set_plan(1, 3);
     StepMeter meter(plan, &writer);
     writer.begin_training_step(4);
-    meter.start();
     const int64_t before = monotonic_ns();
+    meter.start();
     for (int position = 0; position < 3; ++position) {
       meter.begin(position);
-      sleep(0.1);
+      rest(0.1);
       meter.end(position, 1000, 0);
     }
     writer.keep_trace(TraceChoice::latest);

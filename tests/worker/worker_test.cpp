@@ -255,6 +255,29 @@ class WorkerTest : public QObject {
     }
   }
 
+  void ranks_that_run_different_code_are_named_on_every_rank() {
+    auto communicators = make_thread_communicators(3);
+    std::vector<std::string> said(3);
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < 3; ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          check_code(rank == 1 ? "program 0b" : "program 0a", *communicators[rank]);
+        } catch (const Failure& failure) {
+          said[rank] = failure.errors().front().code + " " + failure.what();
+        }
+      });
+    }
+    threads.clear();
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::string& text = said[rank];
+      QVERIFY2(text.starts_with("code_mismatch rank " + std::to_string(rank)), text.c_str());
+      QVERIFY2(text.find("ranks 0 2 code ") != std::string::npos && text.find("rank 1 code ") != std::string::npos,
+               text.c_str());
+      QVERIFY2(text.ends_with(rank == 1 ? "program 0b)" : "program 0a)"), text.c_str());
+    }
+  }
+
   void a_number_of_ranks_that_does_not_fit_the_mesh_is_an_error_on_every_rank() {
     for (int ranks : {1, 3, 6}) {
       for (const Error& error : failures(ranks, [](int) { return gathering_plan(); })) {

@@ -119,7 +119,7 @@ QColor category_color(MemoryCategory category, const Theme& theme) {
 }
 
 QColor phase_color(Phase phase, const Theme& theme) {
-  constexpr std::array<double, 3> hues{225, 20, 140};
+  constexpr std::array<double, step_phases> hues{225, 20, 140, 60};
   return oklch(theme.dark ? 0.60 : 0.70, 0.08, hues[static_cast<int>(phase)]);
 }
 

@@ -21,6 +21,7 @@ AttentionShape::AttentionShape(const KernelArguments& arguments) {
   first_batch = query.offset[0];
   first_query = query.offset[1];
   first_head = query.offset[2];
+  all_batch = query.global_shape[0];
   all_queries = query.global_shape[1];
   all_heads = query.global_shape[2];
   key_heads = key.shape[2];

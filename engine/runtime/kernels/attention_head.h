@@ -14,7 +14,7 @@ namespace shardscope {
 struct AttentionShape {
   int64_t batch, queries, keys, heads, key_heads, head_size;  // of the part held here
   int64_t first_batch, first_query, first_head;               // where that part starts
-  int64_t all_heads, all_queries;                             // of the whole array
+  int64_t all_batch, all_heads, all_queries;                  // of the whole array
   bool causal;
   float scale;  // 1 / sqrt(head_size)
 
@@ -32,6 +32,7 @@ struct AttentionShape {
   }
   // Row-major index in the whole (batch, heads, queries, keys) array of this row's first key.
   uint64_t score_index(int64_t b, int64_t h, int64_t q) const;
+  int64_t all_scores() const { return all_batch * all_heads * all_queries * keys; }
 
   // (rows, d) x (keys, d)^T, (rows, keys) x (keys, d), (rows, keys)^T x (rows, d); heads are strided, scores dense.
   MatrixProductShape heads_to_scores(int64_t rows) const;

@@ -2,19 +2,19 @@
 
 #include <type_traits>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/kernel.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
 
 namespace shardscope {
 
-template <class Function, class T, class... Operands>
-SHARDSCOPE_KERNEL_CLONES void map_elements(Function function, int64_t begin, int64_t end, T* to,
-                                           const Operands*... from) {
+inline constexpr auto map_elements =
+    vector_versions([]<class Function, class T, class... Operands>(Function function, int64_t begin, int64_t end, T* to,
+                                                                   const Operands*... from) {
 #pragma omp simd
-  for (int64_t i = begin; i < end; ++i) store(function(load(from[i])...), to[i]);
-}
+      for (int64_t i = begin; i < end; ++i) store(function(load(from[i])...), to[i]);
+    });
 
 // to[i] = Function(from[i]), or of two operands Function(first[i], second[i]): in float, rounded once. A Function is a
 // small value with an operator() const that is always inlined, made from the KernelArguments where it wants them.

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/adam.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -24,7 +24,7 @@ struct State {
   float* nu;
 };
 
-SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
+constexpr auto update = vector_versions([](State s, Moment first, Moment second, Rate r, int64_t begin, int64_t end) {
 #pragma omp simd
   for (int64_t i = begin; i < end; ++i) {
     const float g = s.gradient[i];
@@ -35,7 +35,7 @@ SHARDSCOPE_KERNEL_CLONES void update(State s, Moment first, Moment second, Rate 
     const float step = (mu / first.correction) / (std::sqrt(nu / second.correction) + r.eps);
     s.parameter[i] -= r.rate * (step + r.decay * s.parameter[i]);
   }
-}
+});
 
 class AdamKernel : public Kernel {
  public:
@@ -44,21 +44,18 @@ class AdamKernel : public Kernel {
                arguments.outputs[2].f32()},
         count_(arguments.outputs[0].count()),
         threads_(arguments.threads),
-        b1_(arguments.attributes->as<AdamAttributes>().b1),
-        b2_(arguments.attributes->as<AdamAttributes>().b2),
-        rate_(rate(arguments.attributes->as<AdamAttributes>())) {}
+        attributes_(arguments.attributes->as<AdamAttributes>()) {}
 
   void run(const StepContext& context) override {
-    const Moment first = moment(b1_, context.step + 1), second = moment(b2_, context.step + 1);
+    const AdamAttributes& a = attributes_;
+    const Moment first = moment(a.b1, context.step + 1), second = moment(a.b2, context.step + 1);
+    const Rate rate{static_cast<float>(a.learning_rate.at(context.step)), static_cast<float>(a.eps),
+                    static_cast<float>(a.weight_decay)};
     parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate_, begin, end); });
+                 [&](int64_t begin, int64_t end, int) { update(state_, first, second, rate, begin, end); });
   }
 
  private:
-  static Rate rate(const AdamAttributes& a) {
-    return {static_cast<float>(a.learning_rate), static_cast<float>(a.eps), static_cast<float>(a.weight_decay)};
-  }
-
   // Optax takes 1 - decay in double and the power in float; 1 - b2 ^ t has few digits at first, so that shows.
   static Moment moment(double decay, int64_t t) {
     const float single = static_cast<float>(decay);
@@ -68,8 +65,7 @@ class AdamKernel : public Kernel {
   State state_;
   int64_t count_;
   int threads_;
-  double b1_, b2_;
-  Rate rate_;
+  AdamAttributes attributes_;
 };
 
 }  // namespace

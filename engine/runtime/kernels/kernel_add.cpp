@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/equation.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -10,17 +10,15 @@ namespace shardscope {
 
 namespace {
 
-template <class T>
-SHARDSCOPE_KERNEL_CLONES void add_row(const T* a, const T* b, T* y, int64_t count) {
+constexpr auto add_row = vector_versions([]<class T>(const T* a, const T* b, T* y, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) store(load(a[i]) + load(b[i]), y[i]);
-}
+});
 
-template <class T>
-SHARDSCOPE_KERNEL_CLONES void add_constant(const T* a, float b, T* y, int64_t count) {
+constexpr auto add_constant = vector_versions([]<class T>(const T* a, float b, T* y, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) store(load(a[i]) + b, y[i]);
-}
+});
 
 // Neighbouring dimensions that the second operand either has or lacks, as one.
 struct Group {

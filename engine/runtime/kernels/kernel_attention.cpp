@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -13,39 +13,40 @@ namespace shardscope {
 namespace {
 
 // Turns the first `limit` of `keys` scores into weights, the others into zeros; returns the log-sum-exp.
-SHARDSCOPE_KERNEL_CLONES float softmax(float* scores, const float* bias, float scale, int64_t limit, int64_t keys) {
-  const int64_t count = close_row(scores, limit, keys);
-  float top = -std::numeric_limits<float>::infinity();
+constexpr auto softmax =
+    vector_versions([](float* scores, const float* bias, float scale, int64_t limit, int64_t keys) -> float {
+      const int64_t count = close_row(scores, limit, keys);
+      float top = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : top)
-  for (int64_t k = 0; k < count; ++k) {
-    scores[k] = scores[k] * scale + bias[k];
-    top = scores[k] > top ? scores[k] : top;
-  }
-  float sum = 0;
+      for (int64_t k = 0; k < count; ++k) {
+        scores[k] = scores[k] * scale + bias[k];
+        top = scores[k] > top ? scores[k] : top;
+      }
+      float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t k = 0; k < count; ++k) {
-    scores[k] = vector_exp(scores[k] - top);
-    sum += scores[k];
-  }
-  const float share = 1.0f / sum;
+      for (int64_t k = 0; k < count; ++k) {
+        scores[k] = vector_exp(scores[k] - top);
+        sum += scores[k];
+      }
+      const float share = 1.0f / sum;
 #pragma omp simd
-  for (int64_t k = 0; k < count; ++k) scores[k] *= share;
+      for (int64_t k = 0; k < count; ++k) scores[k] *= share;
 #pragma omp simd
-  for (int64_t k = count; k < keys; ++k) scores[k] = 0;
-  return top + std::log(sum);
-}
+      for (int64_t k = count; k < keys; ++k) scores[k] = 0;
+      return top + std::log(sum);
+    });
 
-SHARDSCOPE_KERNEL_CLONES void drop(float* weights, const uint8_t* kept, float factor, int64_t keys) {
+constexpr auto drop = vector_versions([](float* weights, const uint8_t* kept, float factor, int64_t keys) {
 #pragma omp simd
   for (int64_t k = 0; k < keys; ++k) weights[k] = kept[k] ? weights[k] * factor : 0.0f;
-}
+});
 
 // (q, k, v [[, valid queries], valid keys]) -> (context, lse).
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const KernelArguments& arguments)
       : shape_(arguments),
-        dropout_(arguments.attributes->as<AttentionAttributes>().dropout),
+        dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
@@ -58,7 +59,7 @@ class AttentionKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    dropout_.start_step(context.step, context.training);
+    dropout_.start_step(context);
     parallel_for(threads_, shape_.batch * shape_.heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];
       for (int64_t i = begin; i < end; ++i) {

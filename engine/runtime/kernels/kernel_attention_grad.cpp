@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/attention.h"
 #include "engine/runtime/kernels/attention_head.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -12,50 +12,51 @@ namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void weights_from_scores(float* scores, const float* bias, float scale, float lse,
-                                                  int64_t limit, int64_t keys) {
-  const int64_t count = close_row(scores, limit, keys);
+constexpr auto weights_from_scores =
+    vector_versions([](float* scores, const float* bias, float scale, float lse, int64_t limit, int64_t keys) {
+      const int64_t count = close_row(scores, limit, keys);
 #pragma omp simd
-  for (int64_t k = 0; k < count; ++k) scores[k] = vector_exp(scores[k] * scale + bias[k] - lse);
+      for (int64_t k = 0; k < count; ++k) scores[k] = vector_exp(scores[k] * scale + bias[k] - lse);
 #pragma omp simd
-  for (int64_t k = count; k < keys; ++k) scores[k] = 0;
-}
+      for (int64_t k = count; k < keys; ++k) scores[k] = 0;
+    });
 
 // Stores the dropped-out weights, and marks those that were dropped by a minus sign.
-SHARDSCOPE_KERNEL_CLONES void drop(float* weights, const uint8_t* kept, float factor, int64_t keys, float* dropped) {
+constexpr auto drop =
+    vector_versions([](float* weights, const uint8_t* kept, float factor, int64_t keys, float* dropped) {
 #pragma omp simd
-  for (int64_t k = 0; k < keys; ++k) {
-    dropped[k] = kept[k] ? weights[k] * factor : 0.0f;
-    weights[k] = kept[k] ? weights[k] : -weights[k];
-  }
-}
+      for (int64_t k = 0; k < keys; ++k) {
+        dropped[k] = kept[k] ? weights[k] * factor : 0.0f;
+        weights[k] = kept[k] ? weights[k] : -weights[k];
+      }
+    });
 
-SHARDSCOPE_KERNEL_CLONES float dot(const float* a, const float* b, int64_t count) {
+constexpr auto dot = vector_versions([](const float* a, const float* b, int64_t count) -> float {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
   return sum;
-}
+});
 
 // d score = weight (keep / p d weight - sum over keys of weight d weight) / sqrt(d), of scores not yet scaled. With
 // `uniform` weights the scores are constants.
-SHARDSCOPE_KERNEL_CLONES void score_grad(float* weights, const float* dweights, float factor, float mean, float scale,
-                                         bool uniform, int64_t keys) {
-  const float outer = uniform ? 0.0f : scale;
+constexpr auto score_grad = vector_versions(
+    [](float* weights, const float* dweights, float factor, float mean, float scale, bool uniform, int64_t keys) {
+      const float outer = uniform ? 0.0f : scale;
 #pragma omp simd
-  for (int64_t k = 0; k < keys; ++k) {
-    const float scaled = factor * dweights[k];
-    const float kept = weights[k] > 0.0f ? scaled : 0.0f;
-    weights[k] = __builtin_fabsf(weights[k]) * (kept - mean) * outer;
-  }
-}
+      for (int64_t k = 0; k < keys; ++k) {
+        const float scaled = factor * dweights[k];
+        const float kept = weights[k] > 0.0f ? scaled : 0.0f;
+        weights[k] = __builtin_fabsf(weights[k]) * (kept - mean) * outer;
+      }
+    });
 
 // (q, k, v, context, lse, dcontext [[, valid queries], valid keys]) -> (dq, dk, dv).
 class AttentionGradKernel : public Kernel {
  public:
   explicit AttentionGradKernel(const KernelArguments& arguments)
       : shape_(arguments),
-        dropout_(arguments.attributes->as<AttentionAttributes>().dropout),
+        dropout_(arguments.attributes->as<AttentionAttributes>().dropout, shape_.all_scores()),
         query_(arguments.inputs[0].f32()),
         key_(arguments.inputs[1].f32()),
         value_(arguments.inputs[2].f32()),
@@ -72,7 +73,7 @@ class AttentionGradKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    dropout_.start_step(context.step, context.training);
+    dropout_.start_step(context);
     const int64_t served = shape_.heads / shape_.key_heads;
     parallel_for(threads_, shape_.batch * shape_.key_heads, 1, [&](int64_t begin, int64_t end, int thread) {
       Lane& lane = lanes_[thread];

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/logits_row.h"
@@ -12,19 +12,20 @@ namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void row_maxima(const float* x, int64_t rows, int64_t columns, float* maxima) {
+constexpr auto row_maxima = vector_versions([](const float* x, int64_t rows, int64_t columns, float* maxima) {
   for (int64_t row = 0; row < rows; ++row) maxima[row] = largest_of(x + row * columns, columns);
-}
+});
 
-SHARDSCOPE_KERNEL_CLONES void row_terms(const float* x, float top, int64_t columns, float& sum, int32_t& first) {
+constexpr auto row_terms = vector_versions([](const float* x, float top, int64_t columns, float& sum, int32_t& first) {
   sum = sum_of_exponentials(x, top, columns);
   first = first_index_of(x, top, columns);
-}
+});
 
-SHARDSCOPE_KERNEL_CLONES void scaled_exponentials(const float* x, float shift, float scale, int64_t count, float* y) {
+constexpr auto scaled_exponentials =
+    vector_versions([](const float* x, float shift, float scale, int64_t count, float* y) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - shift) * scale;
-}
+      for (int64_t i = 0; i < count; ++i) y[i] = vector_exp(x[i] - shift) * scale;
+    });
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/dropout_mask.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -11,20 +11,20 @@ namespace shardscope {
 
 namespace {
 
-template <class T>
-SHARDSCOPE_KERNEL_CLONES void keep(const T* x, const uint8_t* kept, float probability, int64_t count, T* y) {
+constexpr auto keep =
+    vector_versions([]<class T>(const T* x, const uint8_t* kept, float probability, int64_t count, T* y) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) {
-    const float scaled = load(x[i]) / probability;
-    store(kept[i] ? scaled : 0.0f, y[i]);
-  }
-}
+      for (int64_t i = 0; i < count; ++i) {
+        const float scaled = load(x[i]) / probability;
+        store(kept[i] ? scaled : 0.0f, y[i]);
+      }
+    });
 
 template <class T>
 class DropoutKernel : public Kernel {
  public:
   explicit DropoutKernel(const KernelArguments& arguments)
-      : mask_(arguments.attributes->as<DropoutAttributes>()),
+      : mask_(arguments.attributes->as<DropoutAttributes>(), element_count(arguments.inputs[0].global_shape)),
         view_(arguments.inputs[0]),
         x_(view_.template as<T>()),
         y_(arguments.outputs[0].template as<T>()),
@@ -37,7 +37,7 @@ class DropoutKernel : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    mask_.start_step(context.step, context.training);
+    mask_.start_step(context);
     parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
       if (!mask_.active()) {
         if (y_ != x_) std::copy(x_ + begin, x_ + end, y_ + begin);

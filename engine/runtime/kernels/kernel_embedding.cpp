@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/storage.h"
@@ -10,11 +10,10 @@ namespace shardscope {
 
 namespace {
 
-template <class T>
-SHARDSCOPE_KERNEL_CLONES void accumulate(const T* source, int64_t count, float* sum) {
+constexpr auto accumulate = vector_versions([]<class T>(const T* source, int64_t count, float* sum) {
 #pragma omp simd
   for (int64_t c = 0; c < count; ++c) sum[c] += load(source[c]);
-}
+});
 
 // Copies the table's rows; a token outside the rows held here gives zeros.
 template <class T>

@@ -10,11 +10,12 @@ namespace shardscope {
 
 struct NamedKernel {
   std::string_view op;
-  std::string_view types;  // as type_signature writes them
+  std::string_view types;  // as type_signature writes them; "f32...->f32": any number of operands of that type
   KernelFactory factory;
 };
 
 // Each kernel family (one file) gives its kernels; what they compute is told in engine/ops.
+std::vector<NamedKernel> accumulate_kernels();
 std::vector<NamedKernel> adam_kernels();
 std::vector<NamedKernel> add_kernels();
 std::vector<NamedKernel> attention_kernels();
@@ -26,6 +27,7 @@ std::vector<NamedKernel> dropout_kernels();
 std::vector<NamedKernel> einsum_kernels();
 std::vector<NamedKernel> embedding_kernels();
 std::vector<NamedKernel> gelu_kernels();
+std::vector<NamedKernel> global_norm_kernels();
 std::vector<NamedKernel> initialise_kernels();
 std::vector<NamedKernel> layer_norm_kernels();
 std::vector<NamedKernel> layer_norm_grad_kernels();

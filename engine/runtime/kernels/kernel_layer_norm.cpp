@@ -1,4 +1,4 @@
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/layer_norm_row.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -7,21 +7,22 @@ namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void moments(const float* x, int64_t rows, int64_t columns, float* sums, float* squares) {
-  for (int64_t row = 0; row < rows; ++row, x += columns) {
-    float sum = 0, square = 0;
+constexpr auto moments =
+    vector_versions([](const float* x, int64_t rows, int64_t columns, float* sums, float* squares) {
+      for (int64_t row = 0; row < rows; ++row, x += columns) {
+        float sum = 0, square = 0;
 #pragma omp simd reduction(+ : sum, square)
-    for (int64_t c = 0; c < columns; ++c) {
-      sum += x[c];
-      square += x[c] * x[c];
-    }
-    sums[row] = sum;
-    squares[row] = square;
-  }
-}
+        for (int64_t c = 0; c < columns; ++c) {
+          sum += x[c];
+          square += x[c] * x[c];
+        }
+        sums[row] = sum;
+        squares[row] = square;
+      }
+    });
 
-SHARDSCOPE_KERNEL_CLONES void normalise(const float* x, RowMoments moments, const float* scale, const float* bias,
-                                        int64_t begin, int64_t end, int64_t columns, float* y) {
+constexpr auto normalise = vector_versions([](const float* x, RowMoments moments, const float* scale, const float* bias,
+                                              int64_t begin, int64_t end, int64_t columns, float* y) {
   for (int64_t row = begin; row < end; ++row) {
     const RowNorm norm = moments.at(row);
     const float* from = x + row * columns;
@@ -29,7 +30,7 @@ SHARDSCOPE_KERNEL_CLONES void normalise(const float* x, RowMoments moments, cons
 #pragma omp simd
     for (int64_t c = 0; c < columns; ++c) to[c] = (from[c] - norm.mean) * norm.inverse * scale[c] + bias[c];
   }
-}
+});
 
 // x -> sums of x and of x^2 over the columns held here.
 class MomentsKernel : public Kernel {

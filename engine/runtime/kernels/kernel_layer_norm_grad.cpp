@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/column_sums.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/layer_norm_row.h"
@@ -10,73 +10,74 @@ namespace shardscope {
 
 namespace {
 
-SHARDSCOPE_KERNEL_CLONES void grad_moments(const float* dy, const float* x, RowMoments moments, const float* scale,
-                                           int64_t begin, int64_t end, int64_t columns, float* g1, float* g2) {
-  for (int64_t row = begin; row < end; ++row) {
-    const RowNorm norm = moments.at(row);
-    const float* from = x + row * columns;
-    const float* cotangent = dy + row * columns;
-    float plain = 0, weighted = 0;
+constexpr auto grad_moments =
+    vector_versions([](const float* dy, const float* x, RowMoments moments, const float* scale, int64_t begin,
+                       int64_t end, int64_t columns, float* g1, float* g2) {
+      for (int64_t row = begin; row < end; ++row) {
+        const RowNorm norm = moments.at(row);
+        const float* from = x + row * columns;
+        const float* cotangent = dy + row * columns;
+        float plain = 0, weighted = 0;
 #pragma omp simd reduction(+ : plain, weighted)
-    for (int64_t c = 0; c < columns; ++c) {
-      const float scaled = cotangent[c] * scale[c];
-      plain += scaled;
-      weighted += scaled * ((from[c] - norm.mean) * norm.inverse);
-    }
-    g1[row] = plain;
-    g2[row] = weighted;
-  }
-}
+        for (int64_t c = 0; c < columns; ++c) {
+          const float scaled = cotangent[c] * scale[c];
+          plain += scaled;
+          weighted += scaled * ((from[c] - norm.mean) * norm.inverse);
+        }
+        g1[row] = plain;
+        g2[row] = weighted;
+      }
+    });
 
-SHARDSCOPE_KERNEL_CLONES void grad_input(const float* dy, const float* x, RowMoments moments, const float* scale,
-                                         const float* g1, const float* g2, int64_t begin, int64_t end, int64_t columns,
-                                         float* dx) {
-  for (int64_t row = begin; row < end; ++row) {
-    const RowNorm norm = moments.at(row);
-    const float plain = g1[row] / moments.features, weighted = g2[row] / moments.features;
-    const float* from = x + row * columns;
-    const float* cotangent = dy + row * columns;
-    float* to = dx + row * columns;
+constexpr auto grad_input =
+    vector_versions([](const float* dy, const float* x, RowMoments moments, const float* scale, const float* g1,
+                       const float* g2, int64_t begin, int64_t end, int64_t columns, float* dx) {
+      for (int64_t row = begin; row < end; ++row) {
+        const RowNorm norm = moments.at(row);
+        const float plain = g1[row] / moments.features, weighted = g2[row] / moments.features;
+        const float* from = x + row * columns;
+        const float* cotangent = dy + row * columns;
+        float* to = dx + row * columns;
 #pragma omp simd
-    for (int64_t c = 0; c < columns; ++c) {
-      const float xhat = (from[c] - norm.mean) * norm.inverse;
-      to[c] = norm.inverse * (cotangent[c] * scale[c] - plain - xhat * weighted);
-    }
-  }
-}
+        for (int64_t c = 0; c < columns; ++c) {
+          const float xhat = (from[c] - norm.mean) * norm.inverse;
+          to[c] = norm.inverse * (cotangent[c] * scale[c] - plain - xhat * weighted);
+        }
+      }
+    });
 
 // Sums over the rows of dy xhat and dy, for at most columns_per_tile columns starting at `column`.
-SHARDSCOPE_KERNEL_CLONES void grad_parameters(const float* dy, const float* x, RowMoments moments, int64_t rows,
-                                              int64_t columns, int64_t column, int64_t width, float* dscale,
-                                              float* dbias) {
-  double scale_total[columns_per_tile], bias_total[columns_per_tile];
-  float scale_block[columns_per_tile], bias_block[columns_per_tile];
-  for (int64_t c = 0; c < width; ++c) scale_total[c] = bias_total[c] = 0;
-  for (int64_t first = 0; first < rows; first += rows_per_block) {
-    const int64_t last = std::min(rows, first + rows_per_block);
-    for (int64_t c = 0; c < width; ++c) scale_block[c] = bias_block[c] = 0;
-    for (int64_t row = first; row < last; ++row) {
-      const RowNorm norm = moments.at(row);
-      const float* from = x + row * columns + column;
-      const float* cotangent = dy + row * columns + column;
+constexpr auto grad_parameters =
+    vector_versions([](const float* dy, const float* x, RowMoments moments, int64_t rows, int64_t columns,
+                       int64_t column, int64_t width, float* dscale, float* dbias) {
+      double scale_total[columns_per_tile], bias_total[columns_per_tile];
+      float scale_block[columns_per_tile], bias_block[columns_per_tile];
+      for (int64_t c = 0; c < width; ++c) scale_total[c] = bias_total[c] = 0;
+      for (int64_t first = 0; first < rows; first += rows_per_block) {
+        const int64_t last = std::min(rows, first + rows_per_block);
+        for (int64_t c = 0; c < width; ++c) scale_block[c] = bias_block[c] = 0;
+        for (int64_t row = first; row < last; ++row) {
+          const RowNorm norm = moments.at(row);
+          const float* from = x + row * columns + column;
+          const float* cotangent = dy + row * columns + column;
+#pragma omp simd
+          for (int64_t c = 0; c < width; ++c) {
+            scale_block[c] += cotangent[c] * ((from[c] - norm.mean) * norm.inverse);
+            bias_block[c] += cotangent[c];
+          }
+        }
+#pragma omp simd
+        for (int64_t c = 0; c < width; ++c) {
+          scale_total[c] += scale_block[c];
+          bias_total[c] += bias_block[c];
+        }
+      }
 #pragma omp simd
       for (int64_t c = 0; c < width; ++c) {
-        scale_block[c] += cotangent[c] * ((from[c] - norm.mean) * norm.inverse);
-        bias_block[c] += cotangent[c];
+        dscale[column + c] = static_cast<float>(scale_total[c]);
+        dbias[column + c] = static_cast<float>(bias_total[c]);
       }
-    }
-#pragma omp simd
-    for (int64_t c = 0; c < width; ++c) {
-      scale_total[c] += scale_block[c];
-      bias_total[c] += bias_block[c];
-    }
-  }
-#pragma omp simd
-  for (int64_t c = 0; c < width; ++c) {
-    dscale[column + c] = static_cast<float>(scale_total[c]);
-    dbias[column + c] = static_cast<float>(bias_total[c]);
-  }
-}
+    });
 
 // (dy, x, sums, squares, scale) -> sums over the columns held here of dy scale and of dy scale xhat.
 class GradMomentsKernel : public Kernel {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/equation.h"
 #include "engine/runtime/kernels/column_sums.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -12,35 +12,34 @@ namespace shardscope {
 
 namespace {
 
-template <class T, class R>
-SHARDSCOPE_KERNEL_CLONES void sum_columns(const T* x, int64_t rows, int64_t stride, int64_t columns, R* y) {
-  double total[columns_per_tile];
-  float block[columns_per_tile];
-  for (int64_t c = 0; c < columns; ++c) total[c] = 0;
-  for (int64_t first = 0; first < rows; first += rows_per_block) {
-    const int64_t last = std::min(rows, first + rows_per_block);
-    for (int64_t c = 0; c < columns; ++c) block[c] = 0;
-    int64_t row = first;
-    for (; row + 4 <= last; row += 4) {
-      const T* a = x + row * stride;
-      const T *b = a + stride, *d = b + stride, *e = d + stride;
+constexpr auto sum_columns =
+    vector_versions([]<class T, class R>(const T* x, int64_t rows, int64_t stride, int64_t columns, R* y) {
+      double total[columns_per_tile];
+      float block[columns_per_tile];
+      for (int64_t c = 0; c < columns; ++c) total[c] = 0;
+      for (int64_t first = 0; first < rows; first += rows_per_block) {
+        const int64_t last = std::min(rows, first + rows_per_block);
+        for (int64_t c = 0; c < columns; ++c) block[c] = 0;
+        int64_t row = first;
+        for (; row + 4 <= last; row += 4) {
+          const T* a = x + row * stride;
+          const T *b = a + stride, *d = b + stride, *e = d + stride;
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) block[c] += (load(a[c]) + load(b[c])) + (load(d[c]) + load(e[c]));
-    }
-    for (; row < last; ++row) {
-      const T* a = x + row * stride;
+          for (int64_t c = 0; c < columns; ++c) block[c] += (load(a[c]) + load(b[c])) + (load(d[c]) + load(e[c]));
+        }
+        for (; row < last; ++row) {
+          const T* a = x + row * stride;
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) block[c] += load(a[c]);
-    }
+          for (int64_t c = 0; c < columns; ++c) block[c] += load(a[c]);
+        }
 #pragma omp simd
-    for (int64_t c = 0; c < columns; ++c) total[c] += block[c];
-  }
+        for (int64_t c = 0; c < columns; ++c) total[c] += block[c];
+      }
 #pragma omp simd
-  for (int64_t c = 0; c < columns; ++c) store(static_cast<float>(total[c]), y[c]);
-}
+      for (int64_t c = 0; c < columns; ++c) store(static_cast<float>(total[c]), y[c]);
+    });
 
-template <class T, class R>
-SHARDSCOPE_KERNEL_CLONES void sum_rows(const T* x, int64_t rows, int64_t columns, R* y) {
+constexpr auto sum_rows = vector_versions([]<class T, class R>(const T* x, int64_t rows, int64_t columns, R* y) {
   for (int64_t row = 0; row < rows; ++row, x += columns) {
     double total = 0;
     for (int64_t first = 0; first < columns; first += 1024) {
@@ -52,7 +51,7 @@ SHARDSCOPE_KERNEL_CLONES void sum_rows(const T* x, int64_t rows, int64_t columns
     }
     store(static_cast<float>(total), y[row]);
   }
-}
+});
 
 struct Dimension {
   int64_t size;

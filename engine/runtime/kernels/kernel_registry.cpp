@@ -16,12 +16,31 @@ using Registry = std::map<std::string_view, std::map<std::string_view, KernelFac
 const Registry& registry() {
   static const Registry all = [] {
     Registry map;
-    for (auto family :
-         {adam_kernels,      add_kernels,           attention_kernels,  attention_grad_kernels,  cast_kernels,
-          constant_kernels,  cross_entropy_kernels, dropout_kernels,    einsum_kernels,          embedding_kernels,
-          gelu_kernels,      initialise_kernels,    layer_norm_kernels, layer_norm_grad_kernels, next_token_kernels,
-          rearrange_kernels, reduce_sum_kernels,    relu_kernels,       rms_norm_kernels,        scale_kernels,
-          sgd_kernels,       squared_error_kernels, stack_kernels}) {
+    for (auto family : {accumulate_kernels,
+                        adam_kernels,
+                        add_kernels,
+                        attention_kernels,
+                        attention_grad_kernels,
+                        cast_kernels,
+                        constant_kernels,
+                        cross_entropy_kernels,
+                        dropout_kernels,
+                        einsum_kernels,
+                        embedding_kernels,
+                        gelu_kernels,
+                        global_norm_kernels,
+                        initialise_kernels,
+                        layer_norm_kernels,
+                        layer_norm_grad_kernels,
+                        next_token_kernels,
+                        rearrange_kernels,
+                        reduce_sum_kernels,
+                        relu_kernels,
+                        rms_norm_kernels,
+                        scale_kernels,
+                        sgd_kernels,
+                        squared_error_kernels,
+                        stack_kernels}) {
       for (const NamedKernel& kernel : family()) map[kernel.op].emplace(kernel.types, kernel.factory);
     }
     return map;
@@ -40,6 +59,16 @@ std::string joined(std::span<const DType> types) {
   std::string text;
   for (DType type : types) text += (text.empty() ? "" : ",") + std::string(name(type));
   return text;
+}
+
+// "f32,f32,f32->f32" -> "f32...->f32"; as it is where the operands are not alike.
+std::string of_any_number(std::string_view types) {
+  const std::string_view operands = types.substr(0, types.find("->"));
+  const std::string_view first = operands.substr(0, operands.find(','));
+  for (size_t at = 0; at < operands.size(); at += first.size() + 1) {
+    if (operands.substr(at, operands.find(',', at) - at) != first) return std::string(types);
+  }
+  return fmt::format("{}...{}", first, types.substr(operands.size()));
 }
 
 }  // namespace
@@ -63,7 +92,8 @@ KernelFactory kernel_factory(std::string_view op, std::string_view types) {
     throw Failure(
         Error{"no_kernel", "no kernel computes op '" + name + "'", at_name(name), name_hint(name, keys(registry()))});
   }
-  const auto found = kernels->second.find(types);
+  auto found = kernels->second.find(types);
+  if (found == kernels->second.end()) found = kernels->second.find(of_any_number(types));
   if (found != kernels->second.end()) return found->second;
   throw Failure(Error{"no_kernel_of_types", fmt::format("no kernel computes op '{}' for types {}", name, types),
                       at_name(name), fmt::format("there are: {}", fmt::join(keys(kernels->second), "; "))});

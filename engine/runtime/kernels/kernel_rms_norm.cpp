@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/runtime/kernels/column_sums.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -24,52 +24,52 @@ struct RowScale {
   [[gnu::always_inline]] float at(int64_t row) const { return 1.0f / std::sqrt(squares[row] / features + epsilon); }
 };
 
-SHARDSCOPE_KERNEL_CLONES void sum_squares(const float* x, int64_t rows, int64_t columns, float* squares) {
+constexpr auto sum_squares = vector_versions([](const float* x, int64_t rows, int64_t columns, float* squares) {
   for (int64_t row = 0; row < rows; ++row, x += columns) {
     float square = 0;
 #pragma omp simd reduction(+ : square)
     for (int64_t c = 0; c < columns; ++c) square += x[c] * x[c];
     squares[row] = square;
   }
-}
+});
 
-SHARDSCOPE_KERNEL_CLONES void sum_products(const float* dy, const float* x, const float* gamma, int64_t rows,
-                                           int64_t columns, float* products) {
-  for (int64_t row = 0; row < rows; ++row, x += columns, dy += columns) {
-    float product = 0;
+constexpr auto sum_products = vector_versions(
+    [](const float* dy, const float* x, const float* gamma, int64_t rows, int64_t columns, float* products) {
+      for (int64_t row = 0; row < rows; ++row, x += columns, dy += columns) {
+        float product = 0;
 #pragma omp simd reduction(+ : product)
-    for (int64_t c = 0; c < columns; ++c) product += dy[c] * gamma[c] * x[c];
-    products[row] = product;
-  }
-}
+        for (int64_t c = 0; c < columns; ++c) product += dy[c] * gamma[c] * x[c];
+        products[row] = product;
+      }
+    });
 
-SHARDSCOPE_KERNEL_CLONES void normalise(const float* x, const float* gamma, RowScale scale, int64_t begin, int64_t end,
-                                        int64_t columns, float* y) {
-  for (int64_t row = begin; row < end; ++row) {
-    const float r = scale.at(row);
-    const float* from = x + row * columns;
-    float* to = y + row * columns;
+constexpr auto normalise = vector_versions(
+    [](const float* x, const float* gamma, RowScale scale, int64_t begin, int64_t end, int64_t columns, float* y) {
+      for (int64_t row = begin; row < end; ++row) {
+        const float r = scale.at(row);
+        const float* from = x + row * columns;
+        float* to = y + row * columns;
 #pragma omp simd
-    for (int64_t c = 0; c < columns; ++c) to[c] = gamma[c] * from[c] * r;
-  }
-}
+        for (int64_t c = 0; c < columns; ++c) to[c] = gamma[c] * from[c] * r;
+      }
+    });
 
-SHARDSCOPE_KERNEL_CLONES void grad_input(const float* dy, const float* x, const float* gamma, RowScale scale,
-                                         const float* products, int64_t begin, int64_t end, int64_t columns,
-                                         float* dx) {
-  for (int64_t row = begin; row < end; ++row) {
-    const float r = scale.at(row), pull = r * r * r * products[row] / scale.features;
-    const float* from = x + row * columns;
-    const float* cotangent = dy + row * columns;
-    float* to = dx + row * columns;
+constexpr auto grad_input =
+    vector_versions([](const float* dy, const float* x, const float* gamma, RowScale scale, const float* products,
+                       int64_t begin, int64_t end, int64_t columns, float* dx) {
+      for (int64_t row = begin; row < end; ++row) {
+        const float r = scale.at(row), pull = r * r * r * products[row] / scale.features;
+        const float* from = x + row * columns;
+        const float* cotangent = dy + row * columns;
+        float* to = dx + row * columns;
 #pragma omp simd
-    for (int64_t c = 0; c < columns; ++c) to[c] = cotangent[c] * gamma[c] * r - from[c] * pull;
-  }
-}
+        for (int64_t c = 0; c < columns; ++c) to[c] = cotangent[c] * gamma[c] * r - from[c] * pull;
+      }
+    });
 
 // Sums over the rows of dy x r, for at most columns_per_tile columns starting at `column`.
-SHARDSCOPE_KERNEL_CLONES void grad_scale(const float* dy, const float* x, RowScale scale, int64_t rows, int64_t columns,
-                                         int64_t column, int64_t width, float* dgamma) {
+constexpr auto grad_scale = vector_versions([](const float* dy, const float* x, RowScale scale, int64_t rows,
+                                               int64_t columns, int64_t column, int64_t width, float* dgamma) {
   double total[columns_per_tile];
   float block[columns_per_tile];
   for (int64_t c = 0; c < width; ++c) total[c] = 0;
@@ -88,7 +88,7 @@ SHARDSCOPE_KERNEL_CLONES void grad_scale(const float* dy, const float* x, RowSca
   }
 #pragma omp simd
   for (int64_t c = 0; c < width; ++c) dgamma[column + c] = static_cast<float>(total[c]);
-}
+});
 
 // A kernel over rows of `columns` numbers, of which the operand `x` has as many as are held here.
 class RowKernel : public Kernel {

@@ -1,4 +1,4 @@
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/sgd.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -11,15 +11,15 @@ struct Rates {
   float learning_rate, decay, fresh;
 };
 
-SHARDSCOPE_KERNEL_CLONES void update(float* parameter, const float* gradient, float* momentum, Rates rates,
-                                     int64_t begin, int64_t end) {
+constexpr auto update = vector_versions(
+    [](float* parameter, const float* gradient, float* momentum, Rates rates, int64_t begin, int64_t end) {
 #pragma omp simd
-  for (int64_t i = begin; i < end; ++i) {
-    const float next = rates.decay * momentum[i] + rates.fresh * gradient[i];
-    momentum[i] = next;
-    parameter[i] -= rates.learning_rate * next;
-  }
-}
+      for (int64_t i = begin; i < end; ++i) {
+        const float next = rates.decay * momentum[i] + rates.fresh * gradient[i];
+        momentum[i] = next;
+        parameter[i] -= rates.learning_rate * next;
+      }
+    });
 
 class SgdKernel : public Kernel {
  public:
@@ -28,16 +28,14 @@ class SgdKernel : public Kernel {
         gradient_(arguments.inputs[1].f32()),
         momentum_(arguments.outputs[1].f32()),
         count_(arguments.outputs[0].count()),
-        threads_(arguments.threads) {
-    const SgdAttributes& attributes = arguments.attributes->as<SgdAttributes>();
-    rates_ = {static_cast<float>(attributes.learning_rate), static_cast<float>(attributes.decay),
-              static_cast<float>(1.0 - attributes.decay)};
-  }
+        threads_(arguments.threads),
+        attributes_(arguments.attributes->as<SgdAttributes>()) {}
 
-  void run(const StepContext&) override {
-    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
-      update(parameter_, gradient_, momentum_, rates_, begin, end);
-    });
+  void run(const StepContext& context) override {
+    const Rates rates{static_cast<float>(attributes_.learning_rate.at(context.step)),
+                      static_cast<float>(attributes_.decay), static_cast<float>(1.0 - attributes_.decay)};
+    parallel_for(threads_, count_, 1024,
+                 [&](int64_t begin, int64_t end, int) { update(parameter_, gradient_, momentum_, rates, begin, end); });
   }
 
  private:
@@ -46,7 +44,7 @@ class SgdKernel : public Kernel {
   float* momentum_;
   int64_t count_;
   int threads_;
-  Rates rates_{};
+  SgdAttributes attributes_;
 };
 
 }  // namespace

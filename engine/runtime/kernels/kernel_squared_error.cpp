@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "engine/base/vector_clones.h"
+#include "engine/base/vector_versions.h"
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/kernel_families.h"
 #include "engine/runtime/kernels/parallel.h"
@@ -11,17 +11,18 @@ namespace {
 
 constexpr int64_t block = 4096;  // elements that are summed in f32
 
-SHARDSCOPE_KERNEL_CLONES float sum_of_squares(const float* x, const float* y, int64_t count) {
+constexpr auto sum_of_squares = vector_versions([](const float* x, const float* y, int64_t count) -> float {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < count; ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
   return sum;
-}
+});
 
-SHARDSCOPE_KERNEL_CLONES void scaled_difference(const float* x, const float* y, float scale, int64_t count, float* dx) {
+constexpr auto scaled_difference =
+    vector_versions([](const float* x, const float* y, float scale, int64_t count, float* dx) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) dx[i] = (x[i] - y[i]) * scale;
-}
+      for (int64_t i = 0; i < count; ++i) dx[i] = (x[i] - y[i]) * scale;
+    });
 
 // (x, y) -> sum of (x - y)^2, times the attribute scale. The order of the sum is the same for any number of threads.
 class SquaredErrorKernel : public Kernel {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/base/instruction_set.h"
 #include "engine/runtime/kernels/eigen_gemm.h"
 #include "engine/runtime/kernels/serial_product.h"
 
@@ -19,8 +20,8 @@ int64_t bytes(const EigenBlocks& blocks) { return bytes(blocks.first_count()) + 
 
 EigenGemm* best_gemm() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v4")) return eigen_gemm_v4;
-  if (__builtin_cpu_supports("x86-64-v3")) return eigen_gemm_v3;
+  if (used_instruction_set() >= InstructionSet::v4) return eigen_gemm_v4;
+  if (used_instruction_set() >= InstructionSet::v3) return eigen_gemm_v3;
 #endif
   return eigen_gemm_baseline;
 }

@@ -7,6 +7,7 @@
 
 #include "engine/base/align.h"
 #include "engine/base/error.h"
+#include "engine/base/instruction_set.h"
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/serial_product.h"
 
@@ -193,6 +194,13 @@ bool has_onednn_bf16() {
   constexpr int needed = static_cast<int>(dnnl::cpu_isa::avx512_core_bf16);
   static const bool all = (static_cast<int>(dnnl::get_effective_cpu_isa()) & needed) == needed;
   return all;
+}
+
+void limit_onednn(InstructionSet most) {
+  const dnnl::cpu_isa sets[instruction_set_count] = {dnnl::cpu_isa::sse41, dnnl::cpu_isa::avx2,
+                                                     dnnl::cpu_isa::avx512_core, dnnl::cpu_isa::avx512_core_bf16,
+                                                     dnnl::cpu_isa::avx512_core_amx};
+  dnnl::set_max_cpu_isa(sets[static_cast<size_t>(most)]);
 }
 
 std::unique_ptr<SerialProduct> make_onednn_product(const MatrixProductShape& shape, bool packed,

@@ -5,6 +5,7 @@ namespace shardscope {
 
 bool has_onednn() { return false; }
 bool has_onednn_bf16() { return false; }
+void limit_onednn(InstructionSet) {}
 
 std::unique_ptr<SerialProduct> make_onednn_product(const MatrixProductShape&, bool, int64_t) {
   throw Failure(Error{"matrix_product", "this build has no oneDNN", "", "build with -DSHARDSCOPE_ONEDNN=ON"});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/base/instruction_set.h"
 #include "engine/runtime/kernels/matrix_product.h"
 
 namespace shardscope {
@@ -18,6 +19,8 @@ class SerialProduct {
 // Whether this build has oneDNN, and whether that has bf16 products of full speed on this processor.
 bool has_onednn();
 bool has_onednn_bf16();
+// Keeps oneDNN, too, to these instructions. Before any product is made, or it is without effect.
+void limit_onednn(InstructionSet most);
 
 // oneDNN's matmul. With `packed`, B is first packed, in slices of k, into oneDNN's own blocked format where that fits
 // the workspace. Throws Failure (code workspace) where nothing fits workspace_bytes.

@@ -1,4 +1,4 @@
-#include "engine/config/name_pattern.h"
+#include "engine/base/name_pattern.h"
 
 #include <algorithm>
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+
+namespace shardscope {
+
+// First thing in a main(). Opens /dev/null in the place of each of standard input, output and error that is closed, so
+// that no file or socket opened later takes its number and is then written to as if it were that. And files that this
+// process makes may be read and written by their owner, whatever the umask.
+void set_up_process();
+
+// One line to standard error, made printable(). Where it cannot be written nothing happens.
+void say(std::string_view line) noexcept;
+
+// A text of lines to standard output, likewise.
+void print_lines(std::string_view text) noexcept;
+// Writes what is still held; false when something could not be written since the last call, errno saying why.
+bool flush_lines() noexcept;
+
+}  // namespace shardscope

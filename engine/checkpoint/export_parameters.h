@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/checkpoint/safetensors.h"
+
+namespace shardscope {
+
+// How a checkpoint's parameters lie, whole and under their names, in one file.
+SafetensorsLayout exported_layout(const CheckpointIndex& index);
+// Writes them into a file that is there. Holds a few MiB at a time. Throws Failure damaged_checkpoint, unwritable_file.
+void export_parameters(CheckpointReader& checkpoint, const std::string& path);
+
+}  // namespace shardscope

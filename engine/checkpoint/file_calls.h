@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace shardscope {
+
+// The system calls by which checkpoints are written and removed. Each throws Failure (unwritable_checkpoint, with the
+// path and the system's reason).
+class FileCalls {
+ public:
+  // Asked before each call, by any thread, with the call's name ("write", "rename") and the path it works on: 0 lets it
+  // be made, an errno is its failure. For tests of every fault that can be.
+  using Before = std::function<int(std::string_view call, const std::string& path)>;
+
+  explicit FileCalls(Before before = {}) : before_(std::move(before)) {}
+
+  void make_folder(const std::string& path) const;  // one that is there stays
+  int create(const std::string& path) const;        // a descriptor; what was in the file is lost
+  void write(int descriptor, const std::string& path, int64_t offset, std::span<const std::byte> bytes) const;
+  void sync(int descriptor, const std::string& path) const;
+  void close(int descriptor, const std::string& path) const;
+  void sync_folder(const std::string& path) const;
+  void rename(const std::string& from, const std::string& to) const;
+  void remove_folder(const std::string& path) const;  // and the files in it
+
+ private:
+  void ask(std::string_view call, const std::string& path) const;
+
+  Before before_;
+};
+
+// A new file, of which nothing remains open.
+class NewFile {
+ public:
+  NewFile(const FileCalls& calls, std::string path)
+      : calls_(calls), path_(std::move(path)), descriptor_(calls.create(path_)) {}
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(int64_t offset, std::span<const std::byte> bytes) const {
+    calls_.write(descriptor_, path_, offset, bytes);
+  }
+  // It is on the disk now.
+  void finish();
+
+ private:
+  const FileCalls& calls_;
+  std::string path_;
+  int descriptor_;
+};
+
+}  // namespace shardscope

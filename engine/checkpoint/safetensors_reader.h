@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <span>
+#include <string>
+
+#include "engine/base/shape.h"
+
+namespace shardscope {
+
+// The arrays of a safetensors file that anybody has written. Throws Failure (unreadable_file, with the path and what is
+// wrong) where it is none, or holds a type that we do not have.
+class SafetensorsReader {
+ public:
+  struct Array {
+    TensorType type;
+    int64_t offset = 0;  // of its elements in the file
+  };
+
+  explicit SafetensorsReader(std::string path);
+
+  const std::map<std::string, Array>& arrays() const { return arrays_; }
+  // All its elements, row-major.
+  void read(const Array& array, std::span<std::byte> out);
+
+ private:
+  std::string path_;
+  std::ifstream file_;
+  std::map<std::string, Array> arrays_;
+};
+
+}  // namespace shardscope

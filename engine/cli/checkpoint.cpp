@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "engine/checkpoint/checkpoint_folder.h"
+#include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/checkpoint/export_parameters.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/output_file.h"
+#include "engine/cli/run_file_arguments.h"
+#include "engine/cli/text_table.h"
+#include "engine/compile/compile.h"
+#include "engine/worker/import_parameters.h"
+
+namespace shardscope {
+
+namespace {
+
+using Align = TextTable::Align;
+
+// The checkpoint that a path means: itself, or the newest of a folder.
+std::string checkpoint_at(const std::string& path) {
+  if (is_checkpoint(path)) return path;
+  const std::vector<FoundCheckpoint> found = list_checkpoints(path);
+  if (!found.empty()) return found.back().path;
+  throw Failure(Error{"no_checkpoint", "there is no checkpoint here", in_file(path),
+                      "the folder that --checkpoint named, or one of its step_... folders"});
+}
+
+void print_states(const CheckpointIndex& index) {
+  TextTable table({{"state"}, {"dtype"}, {"shape"}, {"size", Align::right}, {"pieces", Align::right}});
+  for (const CheckpointState& state : index.states) {
+    table.add_row({state.name, std::string(name(state.type.dtype)), to_string(state.type.shape),
+                   bytes_text(static_cast<double>(state.type.bytes())), std::to_string(state.pieces.size())});
+  }
+  fmt::print("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step), index.step,
+             index.model, index.mesh, bytes_text(static_cast<double>(index.bytes())), index.files.size(),
+             index.files.size() == 1 ? "" : "s", table.text());
+}
+
+// One line a checkpoint. Returns whether all are whole.
+bool print_folder(const std::vector<FoundCheckpoint>& found, bool verify) {
+  TextTable table({{"checkpoint"}, {"step", Align::right}, {"model"}, {"mesh"}, {"size", Align::right}, {"is"}});
+  bool all = true;
+  for (const FoundCheckpoint& checkpoint : found) {
+    const std::string name = step_folder_name(checkpoint.step);
+    try {
+      CheckpointReader reader(checkpoint.path);
+      if (verify) reader.verify();
+      const CheckpointIndex& index = reader.index();
+      table.add_row({name, std::to_string(index.step), index.model, index.mesh,
+                     bytes_text(static_cast<double>(index.bytes())), verify ? "whole" : "there"});
+    } catch (const Failure& failure) {
+      all = false;
+      table.add_row({name, std::to_string(checkpoint.step), "", "", "", std::string("damaged: ") + failure.what()});
+    }
+  }
+  fmt::print("{}", table.text());
+  return all;
+}
+
+int list(const std::string& path, bool verify) {
+  if (!is_checkpoint(path)) {
+    checkpoint_at(path);
+    return print_folder(list_checkpoints(path), verify) ? exit_ok : exit_failed_run;
+  }
+  CheckpointReader reader(path);
+  if (verify) reader.verify();
+  print_states(reader.index());
+  return exit_ok;
+}
+
+void add_list(CLI::App& command, CommandLine& line) {
+  struct Arguments {
+    std::string path;
+    bool verify = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* list_command = command.add_subcommand("list", "The checkpoints of a folder, or what is in one of them");
+  list_command->add_option("DIR", arguments->path, "folder of checkpoints, or DIR/step_...")->required();
+  list_command->add_flag("--verify", arguments->verify, "read every byte and compare it with its hash");
+  list_command->callback(
+      [&line, arguments] { line.action = [arguments] { return list(arguments->path, arguments->verify); }; });
+}
+
+void add_export(CLI::App& command, CommandLine& line) {
+  struct Arguments {
+    std::string path, out;
+    bool force = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* export_command = command.add_subcommand("export", "Write all parameters, whole, to one safetensors file");
+  export_command->add_option("DIR", arguments->path, "DIR/step_..., or a folder: its newest checkpoint")->required();
+  export_command->add_option("OUT", arguments->out, "new safetensors file")->required();
+  export_command->add_flag("--force", arguments->force, "lose what is in a file that exists");
+  export_command->callback([&line, arguments] {
+    line.action = [arguments] {
+      CheckpointReader reader(checkpoint_at(arguments->path));
+      const Existing existing = arguments->force ? Existing::overwrite : Existing::refuse;
+      WholeFile file(arguments->out, existing, {}, exported_layout(reader.index()).bytes());
+      export_parameters(reader, file.part());
+      file.keep();
+      fmt::print("{}: the parameters of step {}\n", arguments->out, reader.index().step);
+      return exit_ok;
+    };
+  });
+}
+
+void add_import(CLI::App& command, CommandLine& line) {
+  struct Arguments {
+    std::string path, parameters;
+    RunFileArguments run_file;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* import_command =
+      command.add_subcommand("import", "Make a checkpoint of step 0 of the parameters in a safetensors file");
+  import_command->add_option("DIR", arguments->path, "folder of checkpoints, which has none yet")->required();
+  import_command->add_option("PARAMETERS", arguments->parameters, "safetensors file, arrays named as export does")
+      ->required();
+  arguments->run_file.add_to(*import_command);
+  import_command->callback([&line, arguments] {
+    line.action = [arguments] {
+      const Plan plan = compile(arguments->run_file.load(), host_profile());
+      import_parameters(plan, arguments->parameters, arguments->path);
+      fmt::print("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size());
+      return exit_ok;
+    };
+  });
+}
+
+}  // namespace
+
+void add_checkpoint(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("checkpoint", "What is in checkpoints; parameters out of them and into them");
+  command->require_subcommand(1);
+  add_list(*command, line);
+  add_export(*command, line);
+  add_import(*command, line);
+}
+
+}  // namespace shardscope

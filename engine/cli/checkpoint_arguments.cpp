@@ -1,0 +1,59 @@
+#include "engine/cli/checkpoint_arguments.h"
+
+#include <filesystem>
+
+#include "engine/checkpoint/checkpoint_reader.h"
+
+namespace shardscope {
+
+namespace {
+
+std::string absolute(const std::string& path) { return path.empty() ? path : std::filesystem::absolute(path).string(); }
+
+}  // namespace
+
+void CheckpointArguments::add_to(CLI::App& command) {
+  auto* into =
+      command.add_option("--checkpoint", folder, "write checkpoints into this folder, one at the end at least")
+          ->type_name("DIR");
+  command.add_option("--save-every", save_every, "a checkpoint after every N steps")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->needs(into);
+  command.add_option("--keep", keep, "checkpoints that remain, the newest (3)")
+      ->type_name("K")
+      ->check(CLI::PositiveNumber)
+      ->needs(into);
+  command
+      .add_option("--on-checkpoint-error", on_error,
+                  "a checkpoint that cannot be written ends the run, or does not (stop)")
+      ->check(CLI::IsMember({"stop", "continue"}))
+      ->needs(into);
+  command.add_option("--resume", resume, "go on from the newest whole checkpoint of a folder, or from DIR/step_...")
+      ->type_name("DIR");
+}
+
+CheckpointOptions CheckpointArguments::options() const {
+  CheckpointOptions options;
+  options.folder = absolute(folder);
+  options.save_every = save_every;
+  options.keep = keep;
+  options.go_on_after_error = on_error == "continue";
+  options.resume = absolute(resume);
+  return options;
+}
+
+std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
+  std::vector<std::string> list;
+  if (!folder.empty()) {
+    list = {"--checkpoint", absolute(folder), "--keep", std::to_string(keep), "--on-checkpoint-error", on_error};
+    if (save_every > 0) list.insert(list.end(), {"--save-every", std::to_string(save_every)});
+  }
+  const bool own = again && !folder.empty() && !list_checkpoints(folder).empty();
+  if (own || !resume.empty()) list.insert(list.end(), {"--resume", absolute(own ? folder : resume)});
+  return list;
+}
+
+void CheckpointArguments::check(const Plan& plan) const { check_checkpoints(plan, options()); }
+
+}  // namespace shardscope

@@ -1,0 +1,88 @@
+#include "engine/cli/host_arguments.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr size_t most_file_bytes = 1 << 20;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(most_file_bytes, '\0');
+  if (!file || (file.read(text.data(), most_file_bytes), file.bad())) {
+    throw Failure(Error{"bad_hosts", std::string("cannot read: ") + std::strerror(errno), in_file(path), ""});
+  }
+  if (!file.eof()) throw Failure(Error{"bad_hosts", "too large for a list of hosts", in_file(path), ""});
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  return std::vector<std::string>(std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>());
+}
+
+}  // namespace
+
+void HostArguments::add_list_to(CLI::App& command) {
+  auto* named = command.add_option("--hosts", list, "hosts of the ranks, in order: h0:4,h1:4");
+  auto* from_file = command.add_option("--hostfile", file, "the same from a file, as mpirun reads it: h0 slots=4");
+  named->excludes(from_file);
+}
+
+void HostArguments::add_to(CLI::App& command) {
+  add_list_to(command);
+  command
+      .add_option("--launcher", launcher,
+                  "runs a command on a host, called as LAUNCHER HOST COMMAND; else ssh, or srun")
+      ->envname("SHARDSCOPE_LAUNCHER");
+  command.add_option("--interface", interface, "network of the run, by name or own address; else that to each host");
+}
+
+std::vector<HostRanks> HostArguments::hosts(int ranks) const {
+  std::vector<HostSlots> all;
+  if (!list.empty()) {
+    all = parse_host_list(list);
+  } else if (!file.empty()) {
+    all = parse_host_file(text_of(file), file);
+  } else if (const std::string nodes = environment("SLURM_JOB_NODELIST"); !nodes.empty()) {
+    all = parse_slurm_hosts(nodes, environment("SLURM_TASKS_PER_NODE"));
+    if (all.size() == 1) return {};
+  } else {
+    return {};
+  }
+  return lay_over_hosts(all, ranks);
+}
+
+std::optional<RunHostsOptions> HostArguments::options(int ranks, const std::string& program) const {
+  RunHostsOptions options;
+  options.hosts = hosts(ranks);
+  if (options.hosts.empty()) return std::nullopt;
+  options.launcher = words(launcher);
+  options.interface = interface;
+  options.program = program;
+  return options;
+}
+
+DeviceProfile HostArguments::with_hosts(DeviceProfile profile, const RunConfig& config) const {
+  int ranks = 1;
+  for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
+  profile.ranks_per_host = ranks_per_host(hosts(ranks));
+  return profile;
+}
+
+}  // namespace shardscope

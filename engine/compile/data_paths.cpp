@@ -1,0 +1,45 @@
+#include "engine/compile/data_paths.h"
+
+#include <algorithm>
+
+#include "engine/config/parse.h"
+#include "engine/data/data_kind.h"
+
+namespace shardscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+template <class Change>
+RunConfig with_paths(RunConfig config, Change change) {
+  const DataKind* kind = find_data_kind(config.data.name);
+  if (!kind) return config;
+  for (auto& [key, value] : config.data.options) {
+    const auto option = std::ranges::find(kind->options, key, &OptionDefinition::name);
+    auto* path = std::get_if<std::string>(&value);
+    if (option != kind->options.end() && option->is_path && path && !path->empty()) *path = change(fs::path(*path));
+  }
+  return config;
+}
+
+}  // namespace
+
+RunConfig with_absolute_paths(RunConfig config, const fs::path& folder) {
+  return with_paths(std::move(config), [&](const fs::path& path) {
+    return path.is_absolute() ? path.string() : (fs::absolute(folder) / path).lexically_normal().string();
+  });
+}
+
+RunConfig with_relative_paths(RunConfig config, const fs::path& folder) {
+  const fs::path base = fs::absolute(folder).lexically_normal();
+  return with_paths(std::move(config), [&](const fs::path& path) {
+    const fs::path relative = path.lexically_relative(base);
+    const bool below = path.is_absolute() && !relative.empty() && *relative.begin() != "..";
+    return below ? relative.string() : path.string();
+  });
+}
+
+RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }
+
+}  // namespace shardscope

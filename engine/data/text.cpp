@@ -1,0 +1,27 @@
+#include "engine/data/kinds.h"
+#include "engine/data/token_data.h"
+#include "engine/data/token_rows.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int width = 1;  // byte
+
+}  // namespace
+
+DataKind text_data() {
+  DataKind kind{"text", token_data_options(), token_inputs, [](const OptionList& options, const DataRequest& request) {
+                  return make_token_data(options, request, width, false);
+                }};
+  kind.check = check_token_options;
+  kind.make_validation = [](const OptionList& options, const DataRequest& request) {
+    return make_token_data(options, request, width, true);
+  };
+  kind.check_files = [](const OptionList& options, const DataRequest& request) {
+    return check_token_files(options, request, width);
+  };
+  return kind;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,167 @@
+#include "engine/data/token_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace shardscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Mapped {
+ public:
+  Mapped(const std::string& path, int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
+    if (bytes == 0) return;
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0) data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file, 0);
+    const int fault = errno;
+    if (file >= 0) ::close(file);
+    if (file < 0 || data_ == MAP_FAILED) {
+      throw Failure(Error{"unreadable_file", fmt::format("cannot read '{}': {}", path, std::strerror(fault)),
+                          "data.path", "check its permissions"});
+    }
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() {
+    if (bytes_ > 0) ::munmap(data_, bytes_);
+  }
+  const std::byte* data() const { return static_cast<const std::byte*>(data_); }
+
+ private:
+  size_t bytes_;
+  void* data_ = nullptr;
+};
+
+template <class Number>
+void widen(const std::byte* from, std::span<int64_t> out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    Number number;
+    std::memcpy(&number, from + i * sizeof number, sizeof number);
+    out[i] = number;
+  }
+}
+
+class MappedTokens : public TokenStore {
+ public:
+  explicit MappedTokens(const TokenFiles& files) : width_(files.width), size_(files.tokens) {
+    int64_t first = 0;
+    for (const TokenFiles::File& file : files.files) {
+      parts_.push_back({file, first, std::make_unique<Mapped>(file.path, file.tokens * width_)});
+      first += file.tokens;
+    }
+  }
+
+  int64_t size() const override { return size_; }
+
+  void read(int64_t first, std::span<int64_t> out) const override {
+    for (const Part* part = &part_of(first); !out.empty(); ++part) {
+      const int64_t inside = first - part->first;
+      const auto count = static_cast<size_t>(std::min(part->file.tokens - inside, std::ssize(out)));
+      const std::byte* from = part->map->data() + inside * width_;
+      const std::span<int64_t> to = out.first(count);
+      if (width_ == 1) widen<uint8_t>(from, to);
+      if (width_ == 2) widen<uint16_t>(from, to);
+      if (width_ == 4) widen<uint32_t>(from, to);
+      first += static_cast<int64_t>(count);
+      out = out.subspan(count);
+    }
+  }
+
+  std::string place_of(int64_t token) const override {
+    const Part& part = part_of(token);
+    const int64_t inside = token - part.first;
+    return fmt::format("token {} (byte {}) of '{}'", inside, inside * width_, part.file.path);
+  }
+
+ private:
+  struct Part {
+    TokenFiles::File file;
+    int64_t first;  // token
+    std::unique_ptr<Mapped> map;
+  };
+
+  const Part& part_of(int64_t token) const {
+    return *std::prev(std::ranges::upper_bound(parts_, token, {}, &Part::first));
+  }
+
+  int width_;
+  int64_t size_;
+  std::vector<Part> parts_;
+};
+
+std::string folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path().string() : "."; }
+
+std::string missing_hint(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code fault;
+  for (fs::directory_iterator at(folder_of(path), fault), end; !fault && at != end; at.increment(fault)) {
+    names.push_back(at->path().filename().string());
+  }
+  std::ranges::sort(names);
+  if (fault) return "there is no folder " + folder_of(path) + " either";
+  if (!near_names(path.filename().string(), names).empty()) return name_hint(path.filename().string(), names);
+  return "a path that is not absolute is looked for where the run file is";
+}
+
+std::vector<fs::path> files_below(const fs::path& folder, std::error_code& fault) {
+  std::vector<fs::path> files;
+  for (fs::recursive_directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
+    const bool hidden = at->path().filename().string().starts_with('.');
+    if (hidden && at->is_directory()) at.disable_recursion_pending();
+    if (!hidden && at->is_regular_file()) files.push_back(at->path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+TokenFiles find_token_files(const std::string& path, int width, const std::string& where) {
+  TokenFiles found;
+  found.width = width;
+  const auto fail = [&](std::string code, std::string message, std::string hint) {
+    found.errors.push_back({std::move(code), std::move(message), where, std::move(hint)});
+  };
+  std::error_code fault;
+  const bool folder = fs::is_directory(path, fault);
+  std::vector<fs::path> paths{path};
+  if (!fs::exists(path, fault)) {
+    fail("missing_file", fmt::format("there is no file or folder '{}'", path), missing_hint(path));
+    return found;
+  }
+  if (folder) paths = files_below(path, fault);
+  if (fault) {
+    fail("unreadable_file", fmt::format("cannot read '{}': {}", path, fault.message()), "check its permissions");
+  } else if (paths.empty()) {
+    fail("missing_file", fmt::format("the folder '{}' holds no file", path), "put the text there, or name a file");
+  }
+  for (const fs::path& file : paths) {
+    if (!found.errors.empty()) break;
+    const auto bytes = static_cast<int64_t>(fs::file_size(file, fault));
+    if (fault || ::access(file.c_str(), R_OK) != 0) {
+      const std::string cause = fault ? fault.message() : std::strerror(errno);
+      fail("unreadable_file", fmt::format("cannot read '{}': {}", file.string(), cause), "check its permissions");
+    } else if (bytes % width != 0) {
+      fail(
+          "file_size",
+          fmt::format("'{}' has {} bytes, which is no whole number of tokens of {} bytes", file.string(), bytes, width),
+          "another dtype, or the file is cut short");
+    }
+    found.files.push_back({file.string(), bytes / width});
+    found.tokens += bytes / width;
+  }
+  return found;
+}
+
+std::unique_ptr<TokenStore> open_token_files(const TokenFiles& files) { return std::make_unique<MappedTokens>(files); }
+
+}  // namespace shardscope

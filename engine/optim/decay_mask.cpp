@@ -1,0 +1,49 @@
+#include "engine/optim/decay_mask.h"
+
+#include <algorithm>
+
+namespace shardscope {
+
+OptionDefinition decay_mask_option() {
+  return {"decay_mask",
+          std::string("**"),
+          false,
+          0,
+          0,
+          "parameters that weight decay takes from: names or patterns, with commas"};
+}
+
+DecayMask::DecayMask(const OptionList& options) {
+  const std::string& list = string_option(options, "decay_mask");
+  for (size_t at = 0; at < list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    const size_t begin = list.find_first_not_of(' ', at), end = list.find_last_not_of(' ', comma - 1);
+    if (begin < comma) texts_.push_back(list.substr(begin, end + 1 - begin));
+    at = comma + 1;
+  }
+  for (size_t i = 0; i < texts_.size(); ++i) patterns_.add(texts_[i], static_cast<int>(i));
+}
+
+bool DecayMask::decays(const std::string& parameter) const {
+  std::vector<int> ids;
+  patterns_.match(parameter, ids);
+  return !ids.empty();
+}
+
+std::vector<Error> DecayMask::unmatched(const std::vector<std::string>& parameters) const {
+  std::vector<bool> matched(texts_.size());
+  for (const std::string& parameter : parameters) {
+    std::vector<int> ids;
+    patterns_.match(parameter, ids);
+    for (int id : ids) matched[static_cast<size_t>(id)] = true;
+  }
+  std::vector<Error> errors;
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    if (matched[i]) continue;
+    errors.push_back({"no_match", "'" + texts_[i] + "' matches no parameter", "optimizer.decay_mask",
+                      pattern_hint(texts_[i], parameters)});
+  }
+  return errors;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// On how many hosts of the plan's profile the devices of a group of this collective lie, at most; 1 where it crosses no
+// host.
+int hosts_of_group(const Plan& plan, const Step& step);
+
+// "4 + 4 devices on 2 hosts"; empty where the profile has one host.
+std::string hosts_text(const Plan& plan);
+
+}  // namespace shardscope

@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/vector_clones.h"
+#include "engine/ops/global_norm.h"
+#include "engine/runtime/kernels/kernel_families.h"
+#include "engine/runtime/kernels/parallel.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t block = 4096;  // elements that are summed in f32
+
+SHARDSCOPE_KERNEL_CLONES float squares(const float* x, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += x[i] * x[i];
+  return sum;
+}
+
+SHARDSCOPE_KERNEL_CLONES void rescale(const float* x, float norm, float to, int64_t count, float* out) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) out[i] = x[i] / norm * to;
+}
+
+// The order of the sum is the same for any number of threads.
+class SumOfSquaresKernel : public Kernel {
+ public:
+  explicit SumOfSquaresKernel(const KernelArguments& arguments)
+      : x_(arguments.inputs[0].f32()),
+        sum_(arguments.outputs[0].f32()),
+        count_(arguments.inputs[0].count()),
+        threads_(arguments.threads),
+        sums_(static_cast<size_t>((count_ + block - 1) / block)) {}
+
+  void run(const StepContext&) override {
+    parallel_for(threads_, static_cast<int64_t>(sums_.size()), 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) sums_[i] = squares(x_ + i * block, std::min(block, count_ - i * block));
+    });
+    double total = 0;
+    for (float sum : sums_) total += sum;
+    *sum_ = static_cast<float>(total);
+  }
+
+ private:
+  const float* x_;
+  float* sum_;
+  int64_t count_;
+  int threads_;
+  std::vector<float> sums_;
+};
+
+class GlobalNormKernel : public Kernel {
+ public:
+  explicit GlobalNormKernel(const KernelArguments& arguments) : norm_(arguments.outputs[0].f32()) {
+    for (const TensorView& view : arguments.inputs) sums_.push_back(view.f32());
+  }
+
+  void run(const StepContext&) override {
+    double total = 0;
+    for (const float* sum : sums_) total += *sum;
+    *norm_ = static_cast<float>(std::sqrt(total));
+  }
+
+ private:
+  std::vector<const float*> sums_;
+  float* norm_;
+};
+
+class ClipKernel : public Kernel {
+ public:
+  explicit ClipKernel(const KernelArguments& arguments)
+      : x_(arguments.inputs[0].f32()),
+        norm_(arguments.inputs[1].f32()),
+        out_(arguments.outputs[0].f32()),
+        count_(arguments.outputs[0].count()),
+        max_norm_(static_cast<float>(arguments.attributes->as<ClipAttributes>().max_norm)),
+        threads_(arguments.threads) {}
+
+  void run(const StepContext&) override {
+    const float norm = *norm_;
+    const bool as_it_is = norm < max_norm_;
+    if (as_it_is && x_ == out_) return;
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
+      if (as_it_is) {
+        std::copy(x_ + begin, x_ + end, out_ + begin);
+      } else {
+        rescale(x_ + begin, norm, max_norm_, end - begin, out_ + begin);
+      }
+    });
+  }
+
+ private:
+  const float* x_;
+  const float* norm_;
+  float* out_;
+  int64_t count_;
+  float max_norm_;
+  int threads_;
+};
+
+}  // namespace
+
+std::vector<NamedKernel> global_norm_kernels() {
+  return {{"sum_of_squares", "f32->f32", construct<SumOfSquaresKernel>},
+          {"global_norm", "f32...->f32", construct<GlobalNormKernel>},
+          {"clip_by_global_norm", "f32,f32->f32", construct<ClipKernel>}};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shardscope {
+
+// What the starter of a run needs to know of its networks. Addresses are IPv4, as numbers.
+
+// Is `host` (USER@NAME) a name of the machine that this process runs on, by which no launcher is needed?
+bool is_this_host(const std::string& host);
+
+// The address of this machine that `host` sees: of the interface by which the kernel reaches it. `interface`, where it
+// is not empty, says which instead: its name, or an address. Throws Failure (bad_hosts).
+std::string own_address_towards(const std::string& host, const std::string& interface);
+
+// The network of an own address, "10.99.0.0/24".
+std::string network_of(const std::string& own_address);
+
+// What must be called so that `host` runs `command` in a shell: here a shell, elsewhere `launcher`. An empty launcher
+// is Slurm's inside of an allocation, and else ssh.
+std::vector<std::string> launch_command(const std::vector<std::string>& launcher, const std::string& host,
+                                        const std::vector<std::string>& command);
+
+// As a shell reads it back.
+std::string shell_quoted(const std::vector<std::string>& command);
+
+}  // namespace shardscope

@@ -1,0 +1,392 @@
+#include "engine/session/run_hosts.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/session/host_network.h"
+#include "engine/session/processes.h"
+#include "engine/session/telemetry.h"
+
+namespace shardscope {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t most_strangers = 64;
+constexpr int64_t stranger_ns = 5'000'000'000;  // to prove who it is
+constexpr int64_t ask_interval_ns = 100'000'000;
+constexpr int64_t launcher_ns = 4'000'000'000;
+constexpr int poll_ms = 20;
+constexpr std::string_view name_prefix =
+    "run-host-";  // resolves nowhere, so that mpirun takes none for its own machine
+
+[[noreturn]] void refuse(const std::string& what, const std::string& where) {
+  throw Failure(Error{"host_socket", what, where, ""});
+}
+
+std::string mpirun_name(size_t host) { return fmt::format("{}{}", name_prefix, host); }
+
+std::optional<size_t> host_of_mpirun_name(const std::string& name, size_t hosts) {
+  if (!name.starts_with(name_prefix)) return {};
+  size_t host = 0;
+  const char* end = name.data() + name.size();
+  if (std::from_chars(name.data() + name_prefix.size(), end, host).ptr != end || host >= hosts) return {};
+  return host;
+}
+
+int exit_code_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1; }
+
+// Which rank failed first is asked across hosts, whose clocks differ; all else in a report is compared within it.
+void shift_failures(HostReport& report, int64_t offset_ns) {
+  for (RankReport& rank : report.ranks) {
+    if (rank.sight.entry.failed_ns != 0) rank.sight.entry.failed_ns += offset_ns;
+    if (rank.sight.status && rank.sight.status->failed_ns != 0) rank.sight.status->failed_ns += offset_ns;
+  }
+}
+
+}  // namespace
+
+RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory, const Files& files)
+    : options_(std::move(options)), shell_(session_directory + "/shell") {
+  json named = json::object();
+  for (const auto& [name, text] : files) named[name] = text;
+  setup_files_ = named.dump();
+  now_ns_ = started_ns_ = clock_.tick(monotonic_ns());
+  hosts_.resize(options_.hosts.size());
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    hosts_[i].place = options_.hosts[i];
+    hosts_[i].secret = new_host_secret();
+    launch(hosts_[i], static_cast<uint32_t>(i),
+           listen_at(own_address_towards(hosts_[i].place.name, options_.interface)));
+  }
+}
+
+RunHosts::~RunHosts() {
+  end(0);
+  for (const Listener& listener : listeners_) ::close(listener.socket);
+}
+
+const RunHosts::Listener& RunHosts::listen_at(const std::string& address) {
+  for (const Listener& listener : listeners_) {
+    if (listener.address == address) return listener;
+  }
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  ::inet_pton(AF_INET, address.c_str(), &own.sin_addr);
+  socklen_t length = sizeof own;
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0 ||
+      ::listen(socket, 128) != 0 || ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) {
+    const std::string reason = std::strerror(errno);
+    if (socket >= 0) ::close(socket);
+    refuse("cannot listen: " + reason, address);
+  }
+  return listeners_.emplace_back(Listener{address, socket, ntohs(own.sin_port)});
+}
+
+void RunHosts::launch(Host& host, uint32_t number, const Listener& listener) {
+  const std::vector<std::string> agent = {options_.program, "host-agent",
+                                          "--connect",      fmt::format("{}:{}", listener.address, listener.port),
+                                          "--host",         std::to_string(number)};
+  host.launcher = std::make_unique<ChildProcess>(launch_command(options_.launcher, host.place.name, agent),
+                                                 ChildProcess::Environment{}, "", host.secret + "\n");
+}
+
+void RunHosts::add_poll_entries(std::vector<pollfd>& entries) const {
+  for (const Listener& listener : listeners_) entries.push_back({listener.socket, POLLIN, 0});
+  for (const Stranger& stranger : strangers_) {
+    entries.push_back({stranger.link.socket(), stranger.link.poll_events(), 0});
+  }
+  for (const Host& host : hosts_) {
+    if (host.link) entries.push_back({host.link->socket(), host.link->poll_events(), 0});
+  }
+  shell_.add_poll_entries(entries);
+}
+
+RunHosts::News RunHosts::serve() {
+  News news;
+  now_ns_ = clock_.tick(monotonic_ns());
+  accept_strangers();
+  hear_strangers();
+  take_shell_requests();
+  for (Host& host : hosts_) {
+    read_launcher(host, news);
+    hear(host, news);
+    ask(host);
+  }
+  check_deadlines(news);
+  return news;
+}
+
+void RunHosts::accept_strangers() {
+  for (const Listener& listener : listeners_) {
+    while (strangers_.size() < most_strangers) {
+      const int socket = ::accept4(listener.socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (socket < 0) break;
+      const int on = 1;
+      ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      auto secret_of = [this](uint32_t host) {
+        return host < hosts_.size() && !hosts_[host].link ? hosts_[host].secret : std::string();
+      };
+      strangers_.push_back({HostLink::of_starter(socket, secret_of), now_ns_});
+    }
+  }
+}
+
+void RunHosts::hear_strangers() {
+  for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
+    bool drop = now_ns_ - stranger->since_ns > stranger_ns;
+    try {
+      stranger->link.write();
+      stranger->link.read();
+      if (stranger->link.is_trusted()) {
+        welcome(std::move(stranger->link));
+        drop = true;
+      }
+    } catch (const Failure&) {
+      drop = true;
+    }
+    stranger = drop ? strangers_.erase(stranger) : std::next(stranger);
+  }
+}
+
+void RunHosts::welcome(HostLink link) {
+  Host& host = hosts_[link.host()];
+  if (host.link) return;
+  host.link = std::move(link);
+  host.asked_ns = now_ns_;
+  std::vector<int> ranks(static_cast<size_t>(host.place.ranks));
+  std::iota(ranks.begin(), ranks.end(), host.place.first_rank);
+  host.link->send(HostFrameKind::setup, json{{"ranks", ranks},
+                                             {"world_size", world_size()},
+                                             {"rank_bytes", options_.rank_bytes},
+                                             {"silence_ns", options_.silence_ns},
+                                             {"files", json::parse(setup_files_)}}
+                                            .dump());
+}
+
+void RunHosts::hear(Host& host, News& news) {
+  if (!host.link) return;
+  try {
+    host.link->write();
+    host.link->read();
+    while (auto frame = host.link->take()) {
+      host.asked_ns.reset();
+      heed(host, *frame, news);
+    }
+  } catch (const std::exception& error) {
+    host.link.reset();
+    if (!host.ended) lose(host, fmt::format("its agent {}", error.what()), news);
+  }
+}
+
+void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
+  switch (frame.kind) {
+    case HostFrameKind::ready: return take_in(host, json::parse(frame.payload), news);
+    case HostFrameKind::report: {
+      HostReport report = decode_host_report(frame.payload);
+      host.offset_ns = std::min(host.offset_ns, monotonic_ns() - report.now_ns);
+      host.ask_at_once = report.more;
+      shift_failures(report, host.offset_ns);
+      const int first = host.place.first_rank, end = first + host.place.ranks;
+      const bool is_own = std::ranges::all_of(
+          report.ranks, [&](const RankReport& rank) { return rank.rank >= first && rank.rank < end; });
+      if (!is_own) return lose(host, "its agent reports ranks of another host", news);
+      news.reports.push_back(std::move(report));
+      return;
+    }
+    case HostFrameKind::output:
+      news.lines.push_back({-1, fmt::format("{}: {}", host.place.name, frame.payload)});
+      return;
+    case HostFrameKind::exited: return take_exit(host, json::parse(frame.payload).at("status"), news);
+    case HostFrameKind::ended:
+      for (const json& text : json::parse(frame.payload).at("left")) {
+        news.left.push_back(fmt::format("host {}: {}", host.place.name, text.get<std::string>()));
+      }
+      host.ended = true;
+      return;
+    case HostFrameKind::failure: return lose(host, "its agent: " + frame.payload, news);
+    default: return;
+  }
+}
+
+void RunHosts::read_launcher(Host& host, News& news) {
+  std::array<char, 4096> bytes;
+  for (ssize_t got; (got = ::read(host.launcher->output(), bytes.data(), bytes.size())) > 0;) {
+    try {
+      host.launcher_lines.feed({bytes.data(), static_cast<size_t>(got)});
+    } catch (const Failure&) {
+    }
+    while (auto line = host.launcher_lines.next_line()) {
+      news.lines.push_back({-1, fmt::format("{}: {}", host.place.name, *line)});
+      host.last_words = *line;
+    }
+  }
+  const auto status = host.launcher->wait_status();
+  if (!status || host.link || host.ended) return;
+  const bool well = WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+  if (well && !host.ready) return;  // a launcher may leave the agent alone
+  lose(host, fmt::format("its agent could not be started, or has ended{}", said(host)), news);
+}
+
+std::string RunHosts::said(const Host& host) const { return host.last_words.empty() ? "" : ": " + host.last_words; }
+
+// One question at a time, so that a host is never told to say more than is heard.
+void RunHosts::ask(Host& host) {
+  if (!host.link || host.asked_ns || (!host.ask_at_once && now_ns_ - host.last_asked_ns < ask_interval_ns)) return;
+  host.asked_ns = host.last_asked_ns = now_ns_;
+  host.ask_at_once = false;
+  try {
+    host.link->send(HostFrameKind::ping);
+    host.link->write();
+  } catch (const Failure&) {  // that it is lost is noticed where it is heard
+  }
+}
+
+void RunHosts::take_exit(Host& host, int wait_status, News& news) {
+  host.runs = false;
+  if (WIFSIGNALED(wait_status)) {
+    lose(host, "Open MPI's daemon was killed by " + signal_name(WTERMSIG(wait_status)), news);
+  }
+  shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())), exit_code_of(wait_status));
+}
+
+void RunHosts::take_in(Host& host, const json& machine, News& news) {
+  host.ready = true;
+  host.agent = {machine.at("pid"), machine.at("start_time")};
+  const int last = host.place.first_rank + host.place.ranks - 1;
+  news.lines.push_back(
+      {LogMessage::supervisor,
+       fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name, host.place.first_rank, last,
+                   machine.at("cores").get<int>(), machine.at("memory_bytes").get<double>() / (1 << 30),
+                   machine.at("instruction_set").get<std::string>())});
+}
+
+void RunHosts::tell(HostFrameKind kind) {
+  for (Host& host : hosts_) {
+    if (!host.link) continue;
+    try {
+      host.link->send(kind);
+      host.link->write();
+    } catch (const Failure&) {  // that it is lost is noticed where it is heard
+    }
+  }
+}
+
+void RunHosts::take_shell_requests() {
+  for (const ShellServer::Request& request : shell_.serve()) {
+    const auto number = host_of_mpirun_name(request.host, hosts_.size());
+    if (!number || !hosts_[*number].link) shell_.answer(request.host, 1);
+    else launch_ranks(hosts_[*number], request.command);
+  }
+}
+
+void RunHosts::launch_ranks(Host& host, const std::string& command) {
+  host.runs = true;
+  try {
+    host.link->send(HostFrameKind::launch, json{{"command", command}}.dump());
+  } catch (const Failure&) {  // as in ask()
+  }
+}
+
+void RunHosts::check_deadlines(News& news) {
+  for (Host& host : hosts_) {
+    if (host.ended) continue;
+    if (host.link && host.asked_ns && now_ns_ - *host.asked_ns > options_.silence_ns) {
+      host.silent = true;
+      lose(host, fmt::format("does not answer (for {} s)", options_.silence_ns / 1'000'000'000), news);
+    } else if (!host.ready && now_ns_ - started_ns_ > options_.start_ns) {
+      lose(host, fmt::format("its agent has not come within {} s{}", options_.start_ns / 1'000'000'000, said(host)),
+           news);
+    }
+  }
+}
+
+void RunHosts::lose(Host& host, const std::string& how, News& news) {
+  if (std::exchange(failed_, true)) return;
+  news.failure = fmt::format("host {} (ranks {} to {}): {}", host.place.name, host.place.first_rank,
+                             host.place.first_rank + host.place.ranks - 1, how);
+}
+
+int RunHosts::world_size() const {
+  return std::accumulate(hosts_.begin(), hosts_.end(), 0,
+                         [](int sum, const Host& host) { return sum + host.place.ranks; });
+}
+
+bool RunHosts::has_running() const { return std::ranges::any_of(hosts_, &Host::runs); }
+
+bool RunHosts::is_ready() const { return std::ranges::all_of(hosts_, &Host::ready); }
+
+MpirunHosts RunHosts::mpirun_hosts() const {
+  MpirunHosts hosts;
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    hosts.list += fmt::format("{}{}:{}", i == 0 ? "" : ",", mpirun_name(i), hosts_[i].place.ranks);
+  }
+  std::set<std::string> networks;
+  for (const Listener& listener : listeners_) {
+    if (listeners_.size() == 1 || !listener.address.starts_with("127.")) networks.insert(network_of(listener.address));
+  }
+  for (const std::string& network : networks) hosts.networks += (hosts.networks.empty() ? "" : ",") + network;
+  hosts.shell = options_.program + " remote-shell";
+  hosts.shell_socket = shell_.path();
+  return hosts;
+}
+
+RunHosts::News RunHosts::end(int64_t patience_ns) {
+  News news;
+  failed_ = true;
+  tell(HostFrameKind::end);
+  const int64_t deadline = monotonic_ns() + patience_ns;
+  auto await = [&](const auto& is_awaited) {
+    while (std::ranges::any_of(hosts_, is_awaited) && monotonic_ns() < deadline) {
+      std::vector<pollfd> entries;
+      add_poll_entries(entries);
+      ::poll(entries.data(), entries.size(), poll_ms);
+      for (Host& host : hosts_) hear(host, news);
+    }
+  };
+  await([](const Host& host) { return host.link && !host.ended && !host.silent; });
+  await([](Host& host) { return host.ended && !host.launcher->wait_status(); });
+  for (Host& host : hosts_) {
+    if (!host.ended && host.agent.pid != 0 && patience_ns > 0) end_by_launcher(host, news);
+    host.ended = true;
+    host.link.reset();
+  }
+  return news;
+}
+
+// An agent that does not answer may be stopped on a host that can be reached all the same.
+void RunHosts::end_by_launcher(const Host& host, News& news) {
+  const std::vector<std::string> command = {options_.program, "host-agent", "--end",
+                                            fmt::format("{}:{}", host.agent.pid, host.agent.start_time)};
+  ChildProcess launcher(launch_command(options_.launcher, host.place.name, command), {});
+  std::optional<int> status;
+  for (const int64_t start = monotonic_ns(); !status && monotonic_ns() - start < launcher_ns;) {
+    ::poll(nullptr, 0, poll_ms);
+    status = launcher.wait_status();
+  }
+  if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
+  news.left.push_back(
+      fmt::format("host {} cannot be reached: what still runs there ends by itself {} s after it last "
+                  "heard of this run",
+                  host.place.name, options_.silence_ns / 1'000'000'000));
+}
+
+}  // namespace shardscope

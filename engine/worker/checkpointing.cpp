@@ -1,0 +1,296 @@
+#include "engine/worker/checkpointing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/config/write.h"
+#include "engine/worker/stored_states.h"
+
+namespace shardscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Of a rank that waits for its own writing, until it looks after the others.
+constexpr std::chrono::milliseconds patience{200};
+
+bool same_folder(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return fs::equivalent(a, b, none);
+}
+
+Failure with_hint(const Failure& failure, const std::string& hint) {
+  std::vector<Error> errors = failure.errors();
+  for (Error& error : errors) error.hint = hint;
+  return Failure(std::move(errors));
+}
+
+bool is_of_another_model(const Failure& failure) { return failure.errors().front().code == "other_model"; }
+
+// What `resume` may mean, by step. Throws no_checkpoint.
+std::vector<FoundCheckpoint> candidates(const std::string& resume) {
+  std::vector<FoundCheckpoint> found =
+      is_checkpoint(resume) ? std::vector{FoundCheckpoint{0, resume}} : list_checkpoints(resume);
+  if (!found.empty()) return found;
+  throw Failure(Error{"no_checkpoint", "there is no checkpoint here", in_file(resume),
+                      "the folder that --checkpoint named, or one of its step_... folders"});
+}
+
+void require_training(const Plan& plan) {
+  if (plan.trains()) return;
+  throw Failure(Error{"bad_argument", "the run file names no optimizer: nothing changes that could be kept",
+                      at_argument("--checkpoint"), "leave it out"});
+}
+
+void require_same_model(const Plan& plan, const std::vector<StoredState>& states, const CheckpointReader& reader) {
+  const std::vector<Error> errors =
+      differences(reader.index(), reader.path(), plan.config.model.name, states, plan.trains());
+  if (!errors.empty()) throw Failure(errors);
+}
+
+}  // namespace
+
+void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
+  if (!options.resume.empty()) {
+    std::vector<FoundCheckpoint> found = candidates(options.resume);
+    for (; !found.empty(); found.pop_back()) {
+      try {
+        require_same_model(plan, stored_states(plan), CheckpointReader(found.back().path));
+        break;
+      } catch (const Failure& failure) {
+        if (is_of_another_model(failure)) throw;
+        if (found.size() > 1) continue;
+        throw with_hint(failure, hint_for_damaged(found.back().path));
+      }
+    }
+  }
+  if (options.folder.empty()) return;
+  require_training(plan);
+  const FileCalls calls;
+  CheckpointFolder folder(options.folder, calls);
+  if (options.resume.empty()) folder.go_on_from(std::nullopt, {});
+}
+
+Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communicator& world,
+                             const CheckpointOptions& options)
+    : plan_(plan),
+      executor_(executor),
+      world_(world),
+      options_(options),
+      calls_(options.before_call),
+      exchange_(world),
+      states_(stored_states(plan)),
+      values_(stored_values(plan)) {}
+
+Checkpointing::~Checkpointing() { stop_.request_stop(); }
+
+// The lowest rank that has an error throws it; the others wait for that.
+void Checkpointing::throw_together(const std::optional<Failure>& error) {
+  const std::vector<int64_t> failed = exchange_.gather(int64_t{error.has_value()});
+  const auto lowest = std::ranges::find(failed, 1) - failed.begin();
+  if (lowest == world_.size()) return;
+  if (lowest == world_.rank()) throw *error;
+  world_.barrier();
+}
+
+int64_t Checkpointing::load(const std::string& path) const {
+  CheckpointReader reader(path);
+  require_same_model(plan_, states_, reader);
+  const auto by_name = reader.index().by_name();
+  std::vector<CheckpointReader::Request> requests;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const StoredState& state = states_[i];
+    requests.push_back({by_name.at(state.name), shard_box(state.sharding, plan_.mesh, state.type.shape, world_.rank()),
+                        executor_.value(values_[i])});
+  }
+  reader.read(requests);
+  return reader.index().step;
+}
+
+std::optional<int64_t> Checkpointing::restore() {
+  if (options_.resume.empty()) return std::nullopt;
+  const bool one = is_checkpoint(options_.resume);
+  std::vector<FoundCheckpoint> found;  // by rank 0, which chooses
+  std::optional<Failure> error;
+  if (world_.rank() == 0) {
+    try {
+      found = candidates(options_.resume);
+    } catch (const Failure& failure) {
+      error = failure;
+    }
+  }
+  throw_together(error);
+  for (;;) {
+    const int64_t next = exchange_.gather(found.empty() ? int64_t{-1} : found.back().step).front();
+    if (next < 0) throw_together(error);  // of the oldest of them
+    const std::string path = one ? options_.resume : options_.resume + "/" + step_folder_name(next);
+    int64_t step = 0;
+    error.reset();
+    try {
+      step = load(path);
+    } catch (const Failure& failure) {
+      error = failure;
+    }
+    const std::vector<int64_t> failed = exchange_.gather(int64_t{error.has_value()});
+    const auto lowest = std::ranges::find(failed, 1) - failed.begin();
+    if (lowest == world_.size()) {
+      if (same_folder(folder_of(path), options_.folder)) resumed_ = step;
+      if (world_.rank() == 0) options_.say(fmt::format("going on from {}", path));
+      return plan_.trains() ? step : 0;
+    }
+    const bool tells = lowest == world_.rank();
+    const bool final = one || (error && is_of_another_model(*error));
+    if (tells && one && !is_of_another_model(*error)) error = with_hint(*error, hint_for_damaged(path));
+    if (exchange_.gather(int64_t{final})[static_cast<size_t>(lowest)]) throw_together(error);
+    if (tells) options_.say(fmt::format("{} is left out: {}", step_folder_name(next), error->what()));
+    damaged_.push_back(next);
+    if (!found.empty()) found.pop_back();
+  }
+}
+
+void Checkpointing::begin(int64_t done) {
+  if (options_.folder.empty()) return;
+  std::optional<Failure> error;
+  try {
+    require_training(plan_);
+    if (world_.rank() == 0) {
+      folder_ = std::make_unique<CheckpointFolder>(options_.folder, calls_);
+      folder_->go_on_from(resumed_, damaged_);
+    }
+  } catch (const Failure& failure) {
+    error = failure;
+  }
+  throw_together(error);
+  kept_ = done;
+  index_ = lay_out_checkpoint(states_, plan_.mesh);
+  index_.model = plan_.config.model.name;
+  index_.mesh = mesh_text(plan_.mesh);
+  index_.run_file = write_run_config(plan_.config);
+  const auto own = std::ranges::find(index_.files, world_.rank(), &CheckpointFile::rank);
+  if (own == index_.files.end()) return;
+  own_file_ = &*own;
+  image_.resize(static_cast<size_t>(own->bytes));
+  const std::string header = file_layout(index_, static_cast<int>(own - index_.files.begin())).header();
+  std::memcpy(image_.data(), header.data(), header.size());
+}
+
+void Checkpointing::after_step(int64_t done) {
+  advance(false);
+  if (options_.folder.empty() || options_.save_every == 0 || done % options_.save_every != 0) return;
+  finish();
+  start(done);
+}
+
+void Checkpointing::end(int64_t done) {
+  finish();
+  if (options_.folder.empty() || done == kept_) return;
+  start(done);
+  finish();
+}
+
+void Checkpointing::start(int64_t done) {
+  index_.step = done;
+  stage_ = Stage::writing;
+  if (!own_file_) return;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    for (const CheckpointPiece& piece : index_.states[i].pieces) {
+      if (index_.files[piece.file].rank != world_.rank()) continue;
+      const std::span<const std::byte> value = executor_.value(values_[i]);
+      std::memcpy(image_.data() + piece.offset, value.data(), value.size());
+    }
+  }
+  task_ = std::async(std::launch::async, [this, part = part_folder(options_.folder, done)] {
+    own_file_->blocks = write_checkpoint_file(calls_, part, own_file_->name, image_, stop_.get_token());
+  });
+}
+
+void Checkpointing::finish() {
+  while (stage_ != Stage::idle) advance(true);
+}
+
+// One exchange: when every rank's part of this stage is done, the next begins.
+void Checkpointing::advance(bool wait) {
+  if (stage_ == Stage::idle) return;
+  struct Line {
+    int64_t busy = 0, failed = 0, kept = 0;
+  } own;
+  if (task_.valid()) {
+    own.busy = task_.wait_for(wait ? patience : std::chrono::milliseconds(0)) != std::future_status::ready;
+    if (!own.busy) take_error();
+  }
+  own.failed = error_.has_value();
+  own.kept = folder_ && !own.busy && folder_->holds(index_.step);
+  bool busy = false, failed = false;
+  for (const Line& line : exchange_.gather(own)) {
+    busy |= line.busy != 0;
+    failed |= line.failed != 0;
+    if (line.kept != 0) kept_ = index_.step;
+  }
+  if (busy) return;
+  if (failed) return give_up();
+  if (stage_ == Stage::completing) {
+    stage_ = Stage::idle;
+    return;
+  }
+  collect_hashes();
+  stage_ = Stage::completing;
+  if (!folder_) return;
+  task_ = std::async(std::launch::async, [this] { folder_->complete(index_, options_.keep); });
+}
+
+void Checkpointing::take_error() {
+  try {
+    task_.get();
+  } catch (const Failure& failure) {
+    error_ = failure;
+  } catch (const std::exception& error) {
+    error_ = Failure(Error{"unwritable_checkpoint", error.what(), in_file(options_.folder), ""});
+  }
+}
+
+void Checkpointing::collect_hashes() {
+  using Hashes = std::array<uint64_t, RankExchange::line_bytes / sizeof(uint64_t)>;
+  const auto blocks_of = [](const CheckpointFile& file) {
+    return static_cast<size_t>((file.bytes + checkpoint_block_bytes - 1) / checkpoint_block_bytes);
+  };
+  size_t most = 0;
+  for (CheckpointFile& file : index_.files) {
+    most = std::max(most, blocks_of(file));
+    file.blocks.resize(blocks_of(file));
+  }
+  Hashes own{};
+  for (size_t first = 0; first < most; first += own.size()) {
+    for (size_t i = 0; own_file_ && i < own.size() && first + i < own_file_->blocks.size(); ++i) {
+      own[i] = own_file_->blocks[first + i];
+    }
+    const std::vector<Hashes> all = exchange_.gather(own);
+    for (CheckpointFile& file : index_.files) {
+      for (size_t i = 0; i < own.size() && first + i < file.blocks.size(); ++i) {
+        file.blocks[first + i] = all[static_cast<size_t>(file.rank)][i];
+      }
+    }
+  }
+}
+
+void Checkpointing::give_up() {
+  stage_ = Stage::idle;
+  if (folder_) {
+    try {
+      folder_->abandon(index_.step);
+    } catch (const Failure&) {  // the next run removes it
+    }
+  }
+  const std::optional<Failure> error = std::exchange(error_, std::nullopt);
+  if (!options_.go_on_after_error) return throw_together(error);
+  if (error) options_.say(fmt::format("{}: {}; training goes on", step_folder_name(index_.step), error->what()));
+  world_.barrier();  // what was removed can be begun again
+}
+
+}  // namespace shardscope

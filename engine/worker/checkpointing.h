@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/checkpoint_folder.h"
+#include "engine/checkpoint/checkpoint_layout.h"
+#include "engine/comm/communicator.h"
+#include "engine/plan/plan.h"
+#include "engine/runtime/executor.h"
+#include "engine/worker/rank_exchange.h"
+
+namespace shardscope {
+
+struct CheckpointOptions {
+  std::string folder;      // into which checkpoints are written; empty: none
+  int64_t save_every = 0;  // training steps; 0: one at the end alone
+  int keep = 3;            // that remain, the newest
+  // What a checkpoint that cannot be written means: true, the run goes on without it; false, it ends with that error,
+  // since what it learns from there on would be lost with it.
+  bool go_on_after_error = false;
+  // A checkpoint (DIR/step_000120), or a folder of them: the newest whole one. Empty: training begins at step 0.
+  std::string resume;
+  // To a person, on any rank: what was damaged, what could not be written.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+  FileCalls::Before before_call;
+};
+
+// What can be known of the options before any rank is started: throws Failure as restore() and begin() below, but of
+// damage that shows in an index or in the length of a file alone.
+void check_checkpoints(const Plan& plan, const CheckpointOptions& options);
+
+// Writes a run's checkpoints while it trains, and restores it from one: the part of one rank. The step waits until the
+// rank's own part is copied; a thread writes it, and when all ranks have written rank 0's completes the checkpoint. One
+// that is due while the last is still being written waits for that.
+//
+// All calls are collective over `world`, and do nothing where the options ask for nothing. They throw Failure on one
+// rank that has the error; the others learn of it when that one aborts.
+class Checkpointing {
+ public:
+  Checkpointing(const Plan& plan, const Executor& executor, Communicator& world, const CheckpointOptions& options);
+  ~Checkpointing();
+  Checkpointing(const Checkpointing&) = delete;
+  Checkpointing& operator=(const Checkpointing&) = delete;
+
+  // Fills all states from the checkpoint that the options name and returns the step with which training goes on;
+  // nothing where they name none. Throws no_checkpoint, damaged_checkpoint, unreadable_checkpoint, other_model.
+  std::optional<int64_t> restore();
+  // Before the first step, `done` being done: what cannot be written is known then. Throws unwritable_checkpoint,
+  // checkpoint_in_use, checkpoint_exists.
+  void begin(int64_t done);
+  void after_step(int64_t done);
+  // After the last step: the state in which the run ends is kept, and what was begun is complete or given up.
+  void end(int64_t done);
+
+ private:
+  enum class Stage : uint8_t { idle, writing, completing };
+
+  int64_t load(const std::string& path) const;  // the step
+  void start(int64_t done);
+  void advance(bool wait);
+  void finish();
+  void collect_hashes();
+  void give_up();
+  void take_error();
+  void throw_together(const std::optional<Failure>& error);
+
+  const Plan& plan_;
+  const Executor& executor_;
+  Communicator& world_;
+  const CheckpointOptions& options_;
+  const FileCalls calls_;
+  RankExchange exchange_;
+  const std::vector<StoredState> states_;
+  const std::vector<int> values_;   // program values that store them
+  std::optional<int64_t> resumed_;  // the step of the checkpoint in `folder` with which the run began
+  std::vector<int64_t> damaged_;    // steps of those that were left out for it
+
+  CheckpointIndex index_;
+  std::unique_ptr<CheckpointFolder> folder_;  // on rank 0
+  CheckpointFile* own_file_ = nullptr;        // in the index; null where this rank has nothing to write
+  std::vector<std::byte> image_;              // of that file
+  int64_t kept_ = 0;                          // the step of the last complete checkpoint, or with which the run began
+  Stage stage_ = Stage::idle;
+  std::optional<Failure> error_;  // of the checkpoint in the making
+  std::stop_source stop_;
+  std::future<void> task_;  // goes first: it uses the rest
+};
+
+}  // namespace shardscope

@@ -1,0 +1,148 @@
+#include "gui/run/checkpoint_tab.h"
+
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <limits>
+
+#include "engine/checkpoint/checkpoint_reader.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+enum Column { step_column, mesh_column, size_column, state_column, columns };
+
+QSpinBox* make_number(const QString& name, int least, int value, const QString& tip) {
+  auto* box = new QSpinBox;
+  box->setObjectName(name);
+  box->setRange(least, std::numeric_limits<int>::max());
+  box->setValue(value);
+  box->setToolTip(tip);
+  guard_field(box);
+  return box;
+}
+
+}  // namespace
+
+CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
+    : QWidget(parent),
+      run_(run),
+      folder_(new QLineEdit(this)),
+      every_(make_number("saveEvery", 0, 100, tr("A checkpoint after so many steps; each run keeps its end, too."))),
+      keep_(make_number("keepCheckpoints", 1, 3, tr("So many checkpoints remain, the newest."))),
+      table_(new QTableWidget(0, columns, this)),
+      resume_(new QPushButton(tr("Resume"), this)) {
+  folder_->setObjectName("checkpointFolder");
+  folder_->setPlaceholderText(tr("No checkpoints are written"));
+  folder_->setToolTip(tr("The folder of this run's checkpoints. Training that begins needs one without any."));
+  every_->setSpecialValueText(tr("at the end"));
+  every_->setSuffix(tr(" steps"));
+  resume_->setObjectName("resume");
+  resume_->setToolTip(tr("Goes on with the plan that is shown, on its mesh, from the selected checkpoint."));
+  auto* choose = new QPushButton(tr("Choose\u2026"), this);
+  choose->setToolTip(tr("Chooses the folder of checkpoints."));
+
+  table_->setObjectName("checkpoints");
+  table_->setHorizontalHeaderLabels({tr("Step"), tr("Written on"), tr("Size"), tr("State")});
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(23);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->horizontalHeader()->setSectionResizeMode(state_column, QHeaderView::Stretch);
+  table_->setColumnWidth(mesh_column, 180);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(8, 6, 8, 4);
+  bar->addWidget(new QLabel(tr("Folder"), this));
+  bar->addWidget(folder_, 1);
+  bar->addWidget(choose);
+  bar->addWidget(new QLabel(tr("Save every"), this));
+  bar->addWidget(every_);
+  bar->addWidget(new QLabel(tr("Keep"), this));
+  bar->addWidget(keep_);
+  bar->addWidget(resume_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(bar);
+  layout->addWidget(table_, 1);
+
+  connect(choose, &QPushButton::clicked, this, &CheckpointTab::choose_folder);
+  connect(folder_, &QLineEdit::editingFinished, this, &CheckpointTab::take_settings);
+  connect(every_, &QSpinBox::valueChanged, this, &CheckpointTab::take_settings);
+  connect(keep_, &QSpinBox::valueChanged, this, &CheckpointTab::take_settings);
+  connect(table_, &QTableWidget::itemSelectionChanged, this, &CheckpointTab::show_selected);
+  connect(resume_, &QPushButton::clicked, this, [this] { emit resumeWanted(selected()); });
+  connect(&run_, &RunControl::stateChanged, this, &CheckpointTab::refresh);
+  connect(&run_, &RunControl::received, this, &CheckpointTab::refresh);
+  take_settings();
+}
+
+void CheckpointTab::set_folder(const QString& folder) {
+  folder_->setText(folder);
+  take_settings();
+}
+
+void CheckpointTab::choose_folder() {
+  const QString chosen = QFileDialog::getExistingDirectory(this, tr("Folder of checkpoints"), folder_->text());
+  if (!chosen.isEmpty()) set_folder(chosen);
+}
+
+void CheckpointTab::take_settings() {
+  run_.set_checkpoints({folder_->text(), every_->value(), keep_->value()});
+  refresh();
+}
+
+// A checkpoint does not change once it has its name.
+void CheckpointTab::refresh() {
+  std::vector<FoundCheckpoint> found;
+  try {
+    if (!folder_->text().isEmpty()) found = list_checkpoints(folder_->text().toStdString());
+    mark_invalid(folder_, false);
+  } catch (const Failure&) {
+    mark_invalid(folder_, true);
+  }
+  std::ranges::reverse(found);
+  if (found != shown_) {
+    shown_ = std::move(found);
+    table_->setRowCount(static_cast<int>(shown_.size()));
+    for (int row = 0; row < table_->rowCount(); ++row) show_row(row, shown_[static_cast<size_t>(row)]);
+    if (!shown_.empty()) table_->selectRow(0);
+  }
+  show_selected();
+}
+
+void CheckpointTab::show_row(int row, const FoundCheckpoint& checkpoint) {
+  QStringList cells{QString::number(checkpoint.step)};
+  try {
+    const CheckpointIndex index = CheckpointReader(checkpoint.path).index();
+    cells << qt(index.mesh) << qt(bytes_text(static_cast<double>(index.bytes()))) << qt(index.model);
+  } catch (const Failure& failure) {
+    cells << QString() << QString() << tr("damaged: %1").arg(qt(failure.what()));
+  }
+  for (int column = 0; column < columns; ++column) {
+    auto* item = new QTableWidgetItem(cells[column]);
+    item->setToolTip(cells[column]);
+    table_->setItem(row, column, item);
+  }
+}
+
+QString CheckpointTab::selected() const {
+  const int row = table_->currentRow();
+  return row < 0 || row >= static_cast<int>(shown_.size()) ? QString() : qt(shown_[static_cast<size_t>(row)].path);
+}
+
+void CheckpointTab::show_selected() { resume_->setEnabled(!selected().isEmpty() && !run_.is_active()); }
+
+}  // namespace shardscope

@@ -1,0 +1,141 @@
+#include <signal.h>
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "tests/cli/program.h"
+
+using namespace shardscope;
+
+namespace {
+
+// A model that trains in no time, on two ranks.
+const QStringList small = {
+    preset("parallax_decoder"), "--set", "mesh.data=2",      "--set", "mesh.model=1",       "--set",
+    "data.batch_size=4",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
+    "model.vocab_size=64",      "--set", "model.num_heads=4"};
+
+QStringList losses(const QString& output) { return output.split('\n').filter("Epoch "); }
+
+QStringList names_in(const QString& path) {
+  return QDir(path).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
+}
+
+QByteArray bytes_of(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+void flip_last_bit(const QString& path) {
+  QByteArray bytes = bytes_of(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(bytes);
+}
+
+ProgramResult train(const QStringList& more) { return shardrun(QStringList{"train"} + small + more); }
+
+}  // namespace
+
+class CheckpointTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_run_in_two_parts_prints_and_ends_as_the_run_in_one() {
+    QTemporaryDir folder;
+    const QString whole = folder.filePath("whole"), parts = folder.filePath("parts"), saved = folder.filePath("saved");
+    const ProgramResult one = train({"--steps", "6", "--parameters", whole});
+    const ProgramResult first = train({"--steps", "3", "--checkpoint", saved, "--save-every", "2"});
+    QVERIFY2(first.code == 0, qPrintable(first.errors));
+    QCOMPARE(names_in(saved), (QStringList{"step_000002", "step_000003"}));
+    const ProgramResult second =
+        train({"--steps", "6", "--resume", saved, "--checkpoint", saved, "--keep", "1", "--parameters", parts});
+    QVERIFY2(second.code == 0, qPrintable(second.errors));
+    QVERIFY2(second.errors.contains("going on from " + saved + "/step_000003"), qPrintable(second.errors));
+    QCOMPARE(losses(first.output) + losses(second.output), losses(one.output));
+    QVERIFY(!bytes_of(whole).isEmpty() && bytes_of(parts) == bytes_of(whole));
+    QCOMPARE(names_in(saved), QStringList{"step_000006"});
+    const QString exported = folder.filePath("exported");
+    QCOMPARE(shardrun({"checkpoint", "export", saved, exported}).code, 0);
+    QVERIFY(bytes_of(exported) == bytes_of(whole));
+    QCOMPARE(shardrun({"checkpoint", "export", saved, exported}).code, exit_bad_input);
+  }
+
+  void an_ended_run_keeps_where_it_is() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved});
+    QByteArray output;
+    while (!output.contains("Epoch ") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, 128 + SIGTERM);
+    QCOMPARE(names_in(saved).size(), 1);
+    QCOMPARE(shardrun({"checkpoint", "list", saved, "--verify"}).code, 0);
+  }
+
+  void what_is_inside_is_listed_whole_and_damaged() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QCOMPARE(train({"--steps", "2", "--checkpoint", saved, "--save-every", "1"}).code, 0);
+    const ProgramResult list = shardrun({"checkpoint", "list", saved, "--verify"});
+    QCOMPARE(list.code, 0);
+    QVERIFY(QRegularExpression("step_000002 +2 +decoder_only_transformer +data 2 x model 1 +\\S+ \\w+ +whole")
+                .match(list.output)
+                .hasMatch());
+    const ProgramResult inside = shardrun({"checkpoint", "list", saved + "/step_000002"});
+    QVERIFY(
+        QRegularExpression("params/Embed_0/embedding +f32 +\\(64, 32\\) +\\S+ KiB +2").match(inside.output).hasMatch());
+    QVERIFY2(inside.output.contains("optimizer/mu/params/Embed_0/embedding"), qPrintable(inside.output));
+    flip_last_bit(saved + "/step_000002/rank_00001.safetensors");
+    const ProgramResult damaged = shardrun({"checkpoint", "list", saved, "--verify"});
+    QCOMPARE(damaged.code, exit_failed_run);
+    QVERIFY(damaged.output.contains("damaged: " + saved + "/step_000002/rank_00001.safetensors: block 1 of 1"));
+    const ProgramResult refused = train({"--steps", "3", "--resume", saved + "/step_000002"});
+    QCOMPARE(refused.code, exit_failed_run);
+    QVERIFY2(refused.errors.contains("resume from " + saved + "/step_000001, the newest whole one"),
+             qPrintable(refused.errors));
+    QVERIFY(losses(refused.output).isEmpty());
+  }
+
+  void what_cannot_be_is_said_before_ranks_are_started() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    const auto refusal = [](const QStringList& more) {
+      const ProgramResult result = train(more);
+      return result.code == exit_bad_input ? result.errors : "code " + QString::number(result.code);
+    };
+    QVERIFY(refusal({"--resume", saved}).startsWith(saved + ": there is no checkpoint here"));
+    QVERIFY(refusal({"--checkpoint", "/proc/nowhere"}).startsWith("/proc/nowhere: cannot write"));
+    QVERIFY(refusal({"--save-every", "2"}).contains("--checkpoint"));
+    QVERIFY(refusal({"--save-every", "0", "--checkpoint", saved}).contains("--save-every"));
+    QCOMPARE(train({"--steps", "1", "--checkpoint", saved}).code, 0);
+    QVERIFY(refusal({"--checkpoint", saved}).contains("--resume " + saved + " goes on from them"));
+    QVERIFY(refusal({"--resume", saved, "--set", "model.embed_dim=64"})
+                .contains("embedding' is (64, 32) here, and (64, 64)"));
+  }
+
+  void exported_parameters_begin_another_run() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved"), parameters = folder.filePath("parameters"),
+                  imported = folder.filePath("imported"), again = folder.filePath("again");
+    QCOMPARE(train({"--steps", "2", "--checkpoint", saved}).code, 0);
+    QCOMPARE(shardrun({"checkpoint", "export", saved, parameters}).code, 0);
+    const ProgramResult result = shardrun(QStringList{"checkpoint", "import", imported, parameters} + small);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QCOMPARE(names_in(imported), QStringList{"step_000000"});
+    QCOMPARE(shardrun({"checkpoint", "export", imported, again}).code, 0);
+    QVERIFY(bytes_of(again) == bytes_of(parameters));
+    const ProgramResult begun = train({"--steps", "1", "--resume", imported});
+    QCOMPARE(begun.code, 0);
+    QCOMPARE(losses(begun.output).size(), 1);
+  }
+};
+
+int main(int argc, char** argv) { return main_of<CheckpointTest>(argc, argv); }
+#include "checkpoint_test.moc"

@@ -1,0 +1,147 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <csignal>
+
+#include "tests/cli/program.h"
+
+using namespace shardscope;
+
+namespace {
+
+struct Streams {
+  std::function<void()> prepare;  // in the child, before it becomes shardrun
+
+  ProgramResult run(const QStringList& arguments) const {
+    QProcess process;
+    process.setChildProcessModifier(prepare);
+    process.start(QCoreApplication::applicationFilePath(), arguments);
+    ProgramResult result = finish(process);
+    if (process.exitStatus() == QProcess::CrashExit) result.code = exit_by_signal + process.exitCode();
+    return result;
+  }
+};
+
+void open_as(int descriptor, const char* path) {
+  const int file = ::open(path, O_WRONLY);
+  ::dup2(file, descriptor);
+  ::close(file);
+}
+
+void break_pipe(int descriptor) {
+  int ends[2];
+  if (::pipe(ends) != 0) return;
+  ::dup2(ends[1], descriptor);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+QString file_of(const QTemporaryDir& folder, QString text, const QString& from, const QString& to) {
+  const QString path = folder.filePath("run.json");
+  QFile file(path);
+  if (file.open(QIODevice::WriteOnly)) file.write(text.replace(from, to).toUtf8());
+  return path;
+}
+
+QString decoder_text() {
+  QFile file(preset("parallax_decoder"));
+  return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+bool has_control_characters(const QString& text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](QChar c) { return c != '\n' && c.category() == QChar::Other_Control; });
+}
+
+}  // namespace
+
+class StreamsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void a_reader_that_has_seen_enough_ends_the_program_as_it_ends_others();
+  void output_that_cannot_be_written_is_an_error_with_its_reason();
+  void an_error_that_nobody_can_read_is_still_exit_code_2();
+  void a_closed_standard_stream_is_no_place_for_other_files();
+  void a_name_from_a_file_gives_the_terminal_no_orders();
+};
+
+void StreamsTest::a_reader_that_has_seen_enough_ends_the_program_as_it_ends_others() {
+  for (const QStringList& what : {QStringList{"plan"}, QStringList{"plan", "--json"}, QStringList{"plan", "--steps"}}) {
+    const ProgramResult result = Streams{[] { break_pipe(1); }}.run(what + QStringList{preset("parallax_decoder")});
+    QCOMPARE(result.errors, QString());
+    QCOMPARE(result.code, exit_by_signal + SIGPIPE);
+  }
+  const ProgramResult ignoring = Streams{[] {
+                                   break_pipe(1);
+                                   ::signal(SIGPIPE, SIG_IGN);
+                                 }}.run({"plan", preset("parallax_decoder")});
+  QCOMPARE(ignoring.errors, QString("standard output: cannot write: Broken pipe\n"));
+  QCOMPARE(ignoring.code, 1);
+}
+
+void StreamsTest::output_that_cannot_be_written_is_an_error_with_its_reason() {
+  for (const QStringList& what : {QStringList{"plan", preset("parallax_decoder")}, QStringList{"plan", "--help"},
+                                  QStringList{"show", "--mesh", "data=2", "--spec", "[]", "--shape", "4"}}) {
+    const ProgramResult result = Streams{[] { open_as(1, "/dev/full"); }}.run(what);
+    QCOMPARE(result.errors, QString("standard output: cannot write: No space left on device\n"));
+    QCOMPARE(result.code, 1);
+  }
+}
+
+void StreamsTest::an_error_that_nobody_can_read_is_still_exit_code_2() {
+  const std::vector<std::function<void()>> ways = {[] { open_as(2, "/dev/full"); }, [] { ::close(2); },
+                                                   [] {
+                                                     break_pipe(2);
+                                                     ::signal(SIGPIPE, SIG_IGN);
+                                                   }};
+  for (const auto& prepare : ways) {
+    for (const QStringList& wrong : {QStringList{"plan", "no_such.json"}, QStringList{"plan", "--jsn"},
+                                     QStringList{"train", preset("parallax_decoder"), "--jsonl", "/no/such/dir"}}) {
+      QCOMPARE(Streams{prepare}.run(wrong).code, 2);
+    }
+  }
+}
+
+void StreamsTest::a_closed_standard_stream_is_no_place_for_other_files() {
+  QTemporaryDir folder;
+  const QString lines = folder.filePath("lines");
+  const ProgramResult result =
+      Streams{[] {
+        for (int stream : {0, 1, 2}) ::close(stream);
+      }}.run({"train", preset("parallax_decoder"), "--steps", "2", "--set", "mesh.data=1", "--jsonl", lines});
+  QCOMPARE(result.code, 0);
+  QFile file(lines);
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QList<QByteArray> written = file.readAll().trimmed().split('\n');
+  QCOMPARE(written.size(), 2);
+  for (const QByteArray& line : written) QVERIFY2(line.startsWith("{\"step\":") && line.endsWith('}'), line.data());
+  QCOMPARE(Streams{[] { ::close(1); }}.run({"plan", preset("parallax_decoder")}).code, 0);
+}
+
+void StreamsTest::a_name_from_a_file_gives_the_terminal_no_orders() {
+  QTemporaryDir folder;
+  const QString evil = R"(\u001b]0;title\u0007\u009b31m\nrm\r)";
+  const QString axis = file_of(folder, decoder_text(), "\"data\", \"size\"", "\"" + evil + "\", \"size\"");
+  const ProgramResult refused = shardrun({"plan", axis});
+  QCOMPARE(refused.code, 2);
+  QVERIFY2(!has_control_characters(refused.errors) && refused.errors.contains("\\u001b]0;"),
+           qPrintable(refused.errors));
+  const QString constraint =
+      file_of(folder, decoder_text(), "\"sharding\": {",
+              "\"sharding\": {\"constraints\": {\"" + evil + "*\": [\"data\"]}, \"rules\": [{\"names\": \"" + evil +
+                  "*\", \"spec\": []}, {\"axes\": {\"" + evil + "\": \"data\"}}], ");
+  for (const QStringList& how : {QStringList{}, QStringList{"--json"}, QStringList{"--steps"}}) {
+    const ProgramResult result = shardrun(QStringList{"plan", constraint} + how);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QVERIFY2(!has_control_characters(result.output + result.errors), qPrintable(result.output));
+  }
+  const ProgramResult warned = shardrun({"validate", constraint});
+  QVERIFY2(warned.errors.contains("\\u001b") && !has_control_characters(warned.errors), qPrintable(warned.errors));
+}
+
+int main(int argc, char** argv) { return main_of<StreamsTest>(argc, argv); }
+#include "streams_test.moc"

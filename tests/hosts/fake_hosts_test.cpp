@@ -1,0 +1,201 @@
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <QJsonArray>
+#include <QMap>
+#include <QRegularExpression>
+#include <QSet>
+#include <algorithm>
+#include <csignal>
+#include <functional>
+
+#include "engine/session/processes.h"
+#include "tests/hosts/fake_hosts.h"
+#include "tests/hosts/trained.h"
+
+using namespace shardscope;
+
+namespace {
+
+bool eventually(const std::function<bool()>& condition) {
+  return QTest::qWaitFor([&] { return condition(); }, 60'000);
+}
+
+}  // namespace
+
+// Runs on several hosts, without any: agents over loopback, each with a session directory and shared memory of its own.
+class FakeHostsTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void several_hosts_train_as_one_and_leave_nothing_data() {
+    QTest::addColumn<QString>("list");
+    QTest::newRow("two") << "a:4,b:4";
+    QTest::newRow("unequal") << "a:5,b:3";
+    QTest::newRow("three") << "a:4,b:2,c:2";
+  }
+
+  void several_hosts_train_as_one_and_leave_nothing() {
+    QFETCH(QString, list);
+    const FakeHosts hosts;
+    QTemporaryDir folder;
+    const QString one = folder.filePath("one"), several = folder.filePath("several");
+    const QStringList train = QStringList{"train"} + small_model() + QStringList{"--steps", "5", "--jsonl"};
+    ProgramResult alone = shardrun(train + QStringList{one});
+    QVERIFY2(alone.code == 0, qPrintable(alone.errors));
+    ProgramResult result = shardrun(train + QStringList{several} + hosts.options(list));
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QVERIFY2(are_near(losses(several), losses(one)), qPrintable(result.output));
+    QCOMPARE(losses(several).size(), 5);
+    QCOMPARE(hosts.left(), QStringList());
+    QVERIFY(result.errors.contains("host b: ranks "));
+  }
+
+  void a_lost_rank_or_agent_on_another_host_is_named_and_nothing_is_left_data() {
+    QTest::addColumn<QString>("victim");
+    QTest::addColumn<int>("signal");
+    QTest::addColumn<QString>("words");
+    QTest::newRow("rank killed") << "rank" << SIGKILL << "rank \\d was killed by SIGKILL";
+    QTest::newRow("rank stopped") << "rank" << SIGSTOP << "rank \\d .*SIGSTOP";
+    QTest::newRow("daemon killed") << "orted" << SIGKILL
+                                   << "host b \\(ranks 4 to 7\\): Open MPI's daemon was killed by SIGKILL";
+    QTest::newRow("agent killed") << "agent" << SIGKILL << "host b \\(ranks 4 to 7\\): its agent";
+    QTest::newRow("agent stopped") << "agent" << SIGSTOP << "host b \\(ranks 4 to 7\\): does not answer \\(for 3 s\\)";
+  }
+
+  void a_lost_rank_or_agent_on_another_host_is_named_and_nothing_is_left() {
+    QFETCH(QString, victim);
+    QFETCH(int, signal);
+    QFETCH(QString, words);
+    const FakeHosts hosts;
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small_model() + QStringList{"--steps", "100000000", "--deadline", "host=3"} +
+                      hosts.options("a:4,b:4"));
+    QByteArray output;
+    while (!output.contains("Epoch 3") && process.waitForReadyRead(60'000)) output += process.readAllStandardOutput();
+    QVERIFY2(output.contains("Epoch 3"), process.readAllStandardError().constData());
+    const QList<int> agents = agents_of(process);
+    QCOMPARE(agents.size(), 2);
+    const int agent = agents.last();
+    int target = agent;
+    if (victim != "agent") {
+      const QList<int> below = descendants_named(agent, victim == "rank" ? " rank" : "orted");
+      QVERIFY(!below.isEmpty());
+      target = below.first();
+    }
+    std::vector<ProcessId> all = descendants(static_cast<int>(process.processId()));
+    ::kill(target, signal);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, 1);
+    QVERIFY2(QRegularExpression(words).match(result.errors).hasMatch(), qPrintable(result.errors));
+    if (target == agent && signal == SIGSTOP) ::kill(agent, SIGCONT);  // it then finds that the starter has gone
+    QVERIFY(eventually([&] { return std::ranges::none_of(all, [](const ProcessId& one) { return is_alive(one); }); }));
+    if (!(victim == "agent" && signal == SIGKILL)) QVERIFY(eventually([&] { return hosts.left().isEmpty(); }));
+  }
+
+  void strangers_at_the_port_change_nothing() {
+    const FakeHosts hosts;
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small_model() + QStringList{"--steps", "200"} + hosts.options("a:4,b:4"));
+    QVERIFY(process.waitForStarted());
+    QVERIFY(eventually([&] { return agents_of(process).size() == 2; }));
+    const int port = port_of(agents_of(process).first());
+    QVERIFY(port > 0);
+    std::vector<int> strangers;
+    for (int i = 0; i < 100; ++i) {
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(static_cast<uint16_t>(port));
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
+      if (::connect(stranger, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && i % 2 == 0) {
+        const QByteArray noise(1 + 997 * i, static_cast<char>(i));
+        ::send(stranger, noise.constData(), static_cast<size_t>(noise.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+      strangers.push_back(stranger);
+    }
+    const ProgramResult result = finish(process);
+    for (int stranger : strangers) ::close(stranger);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+  }
+
+  void a_host_that_cannot_be_reached_is_named() {
+    ProgramResult result = shardrun(QStringList{"train"} + small_model() +
+                                    QStringList{"--hosts", "a:4,b:4", "--interface", "lo", "--launcher", "false"});
+    QCOMPARE(result.code, 1);
+    QVERIFY2(result.errors.contains("its agent could not be started, or has ended"), qPrintable(result.errors));
+    result = shardrun(QStringList{"train"} + small_model() + QStringList{"--hosts", "nowhere.invalid:8"});
+    QVERIFY2(result.errors.contains("host 'nowhere.invalid' is not known"), qPrintable(result.errors));
+    result = shardrun(QStringList{"train"} + small_model() + QStringList{"--hosts", "a:4,b:3"});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("they take 7 ranks, the mesh has 8 devices"), qPrintable(result.errors));
+  }
+
+  void a_plan_says_which_collectives_cross_hosts() {
+    const QStringList plan = QStringList{"plan"} + small_model() + QStringList{"--json"};
+    auto hosts_by_axes = [](const ProgramResult& result) {
+      QMap<QString, QSet<int>> found;
+      for (const QJsonValue& one : QJsonDocument::fromJson(result.output.toUtf8()).object()["collectives"].toArray()) {
+        QStringList axes;
+        for (const QJsonValue& axis : one["axes"].toArray()) axes += axis.toString();
+        found[axes.join(",")] += one["group_hosts"].toInt();
+      }
+      return found;
+    };
+    const auto one = hosts_by_axes(shardrun(plan)),
+               two = hosts_by_axes(shardrun(plan + QStringList{"--hosts", "a:4,b:4"}));
+    QVERIFY(one.contains("data") && one.contains("model"));
+    QCOMPARE(one["data"], QSet<int>{1});
+    QCOMPARE(two["data"], QSet<int>{2});
+    QCOMPARE(two["model"], QSet<int>{1});
+  }
+
+  void an_interrupt_ends_all_hosts() {
+    const FakeHosts hosts;
+    QProcess process;
+    process.start(
+        QCoreApplication::applicationFilePath(),
+        QStringList{"train"} + small_model() + QStringList{"--steps", "100000000"} + hosts.options("a:4,b:4"));
+    QByteArray output;
+    while (!output.contains("Epoch 3") && process.waitForReadyRead(60'000)) output += process.readAllStandardOutput();
+    std::vector<ProcessId> all = descendants(static_cast<int>(process.processId()));
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, 130);
+    QVERIFY2(result.errors.contains("interrupted after"), qPrintable(result.errors));
+    QVERIFY(std::ranges::none_of(all, [](const ProcessId& one) { return is_alive(one); }));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
+ private:
+  static QString command_of(int pid) {
+    QFile file(QString("/proc/%1/cmdline").arg(pid));
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll().replace('\0', ' ')) : QString();
+  }
+  // In the order of their hosts.
+  static QList<int> agents_of(const QProcess& process) {
+    QMap<QString, int> found;
+    for (const ProcessId& one : descendants(static_cast<int>(process.processId()))) {
+      const QString command = command_of(one.pid);
+      if (command.contains(" host-agent ") && !command.startsWith("sh ") && !command.contains("/launcher "))
+        found[command.section("--host ", 1)] = one.pid;
+    }
+    return found.values();
+  }
+  static QList<int> descendants_named(int pid, const QString& word) {
+    QList<int> found;
+    for (const ProcessId& one : descendants(pid)) {
+      if (command_of(one.pid).contains(word) && !command_of(one.pid).startsWith("/bin/sh")) found += one.pid;
+    }
+    return found;
+  }
+  static int port_of(int agent) {
+    return command_of(agent).section("--connect ", 1).section(' ', 0, 0).section(':', 1).toInt();
+  }
+};
+
+int main(int argc, char** argv) { return main_of<FakeHostsTest>(argc, argv); }
+
+#include "fake_hosts_test.moc"

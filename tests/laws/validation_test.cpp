@@ -1,0 +1,88 @@
+#include <QtTest>
+#include <cmath>
+
+#include "tests/compile/system_preset.h"
+#include "tests/laws/training_agreement.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int64_t steps = 6;
+
+RunConfig small_run(std::vector<std::string> more, const std::vector<int64_t>& mesh = {1, 1}) {
+  const auto preset = std::ranges::find(system_presets(), "tiny_text", &SystemPreset::name);
+  std::vector<std::string> settings = preset->small;
+  std::ranges::move(more, std::back_inserter(settings));
+  return system_run("tiny_text", settings, mesh);
+}
+
+ThreadTraining trained(const RunConfig& config) { return train_in_threads(compile(config, DeviceProfile{}), steps); }
+
+double metric(const ThreadTraining& training, size_t step, const char* name) {
+  return value_of(training.steps[step].metrics, name);
+}
+
+}  // namespace
+
+class ValidationTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void evaluating_between_steps_changes_no_bit_of_them() {
+    for (const std::vector<int64_t>& mesh : {std::vector<int64_t>{1, 1}, {2, 2}}) {
+      const ThreadTraining without = trained(small_run({"data.evaluate_every=0"}, mesh));
+      const ThreadTraining with = trained(small_run({"data.evaluate_every=1", "data.evaluate_batches=3"}, mesh));
+      QVERIFY(with.parameters == without.parameters);
+      QVERIFY(with.optimizer == without.optimizer);
+      for (size_t step = 0; step < steps; ++step) QCOMPARE(metric(with, step, "loss"), metric(without, step, "loss"));
+    }
+  }
+
+  void only_every_nth_step_is_followed_by_an_evaluation() {
+    const ThreadTraining training = trained(small_run({"data.evaluate_every=3"}));
+    for (size_t step = 0; step < steps; ++step) {
+      for (const char* name : {"val_loss", "val_accuracy"}) {
+        QCOMPARE(std::isfinite(metric(training, step, name)), step % 3 == 2);
+      }
+    }
+    QVERIFY(metric(training, 5, "val_loss") != metric(training, 2, "val_loss"));
+    const ThreadTraining never = trained(small_run({"data.evaluate_every=0"}));
+    QCOMPARE(never.steps[0].metrics.size() + 2, training.steps[0].metrics.size());
+  }
+
+  // Nothing is learned here: one evaluation of two batches is the mean of theirs, of which the first alone is known.
+  void an_evaluation_is_the_mean_over_its_batches() {
+    const auto evaluated = [](const char* batches) {
+      return metric(trained(small_run({"data.evaluate_every=1", std::string("data.evaluate_batches=") + batches,
+                                       "optimizer.learning_rate=0.0", "optimizer.end_value=0.0"})),
+                    0, "val_loss");
+    };
+    const double one = evaluated("1"), two = evaluated("2"), four = evaluated("4");
+    QVERIFY(one != two && two != four);
+    for (double loss : {one, two, four}) QVERIFY(std::abs(loss - std::log(256.0)) < 1.5);
+  }
+
+  void every_mesh_evaluates_alike() {
+    const std::vector<std::string> often{"data.evaluate_every=2"};
+    const ThreadTraining alone = trained(small_run(often));
+    for (const std::vector<int64_t>& mesh : {std::vector<int64_t>{2, 1}, {2, 2}, {1, 4}, {8, 1}}) {
+      const ThreadTraining parallel = trained(small_run(often, mesh));
+      for (size_t step : {1, 3, 5}) {
+        const double expected = metric(alone, step, "val_loss");
+        QVERIFY(std::abs(metric(parallel, step, "val_loss") - expected) <= 2e-5 * expected);
+      }
+    }
+  }
+
+  void training_on_text_learns_what_is_kept_back_too() {
+    RunConfig config = small_run({"data.evaluate_every=30", "optimizer.warmup_steps=5", "deterministic=true"});
+    const ThreadTraining training = train_in_threads(compile(config, DeviceProfile{}), 60);
+    QVERIFY(metric(training, 59, "val_loss") < metric(training, 29, "val_loss"));
+    QVERIFY(metric(training, 29, "val_loss") < metric(training, 0, "loss") - 0.5);
+  }
+};
+
+QTEST_APPLESS_MAIN(ValidationTest)
+#include "validation_test.moc"

@@ -1,0 +1,154 @@
+#include <QtTest>
+#include <map>
+
+#include "tests/compile/system_preset.h"
+#include "tests/laws/training_agreement.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+constexpr int64_t steps = 3;
+
+const SystemPreset& preset_named(const std::string& name) {
+  return *std::ranges::find(system_presets(), name, &SystemPreset::name);
+}
+
+Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode, int64_t stage,
+             int64_t microbatches = 1, const std::string& axis = "") {
+  RunConfig config = system_run(preset.name, preset.small, mesh);
+  config.sharding.mode = mode;
+  config.sharding.zero = {stage, axis};
+  config.schedule.microbatches = microbatches;
+  return compile(config, DeviceProfile{});
+}
+
+const ThreadTraining& alone(const SystemPreset& preset) {
+  static std::map<std::string, ThreadTraining> cache;
+  auto [entry, added] = cache.try_emplace(preset.name);
+  const std::vector<int64_t> one(static_cast<size_t>(preset.mesh_axes), 1);
+  if (added) entry->second = train_in_threads(plan_of(preset, one, LayoutMode::as_written, 0), steps);
+  return entry->second;
+}
+
+bool is_key_bias(const std::string& name, size_t index, size_t count) {
+  if (name.ends_with("/key/bias")) return true;
+  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
+}
+
+int64_t bytes(const Plan& plan, MemoryCategory category) { return plan.totals.memory[static_cast<size_t>(category)]; }
+
+int64_t stored(const Plan& plan, MemoryCategory category) {
+  int64_t sum = 0;
+  for (const Buffer& buffer : plan.arena.buffers)
+    sum += buffer.persistent && buffer.category == category ? buffer.bytes : 0;
+  return sum;
+}
+
+}  // namespace
+
+class ZeroTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void every_stage_trains_as_one_device_data() {
+    QTest::addColumn<int>("index");
+    QTest::addColumn<QList<qint64>>("sizes");
+    QTest::addColumn<int>("stage");
+    QTest::addColumn<int>("microbatches");
+    QTest::addColumn<bool>("as_written");
+    size_t turn = 0;
+    for (size_t i = 0; i < system_presets().size(); ++i) {
+      const SystemPreset& preset = system_presets()[i];
+      for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
+        if (mesh[0] == 1) continue;
+        ++turn;
+        const int stage = 1 + static_cast<int>(turn % 3), microbatches = turn % 2 == 0 ? 1 : 2;
+        RunConfig config = system_run(preset.name, preset.small, mesh);
+        config.sharding.zero = {stage, ""};
+        config.schedule.microbatches = microbatches;
+        if (!validate(config).empty()) continue;
+        const LayoutMode mode = turn % 4 < 2 ? LayoutMode::as_written : LayoutMode::cheapest;
+        QTest::newRow((text_of(preset.name, mesh, mode) + " stage " + std::to_string(stage) + " in " +
+                       std::to_string(microbatches))
+                          .c_str())
+            << static_cast<int>(i) << QList<qint64>(mesh.begin(), mesh.end()) << stage << microbatches
+            << (mode == LayoutMode::as_written);
+      }
+    }
+  }
+  void every_stage_trains_as_one_device() {
+    QFETCH(int, index);
+    QFETCH(QList<qint64>, sizes);
+    QFETCH(int, stage);
+    QFETCH(int, microbatches);
+    QFETCH(bool, as_written);
+    const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
+    const LayoutMode mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
+    const Plan plan = plan_of(preset, {sizes.begin(), sizes.end()}, mode, stage, microbatches);
+    const ThreadTraining training = train_in_threads(plan, steps);
+    compare_with_serial(training, alone(preset), 1e-3, is_key_bias);
+    for (const RankUse& rank : training.ranks) {
+      QCOMPARE(rank.arena_bytes, plan.arena.bytes);
+      QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
+      QCOMPARE(rank.parameter_bytes, stored(plan, MemoryCategory::parameters));
+      QCOMPARE(rank.optimizer_bytes, stored(plan, MemoryCategory::optimizer));
+    }
+  }
+
+  // Rajbhandari et al., section 7: stages 1 and 2 move what data parallelism does, stage 3 half as much again.
+  void stages_move_the_bytes_that_the_paper_counts() {
+    const SystemPreset preset{"tiny_lm_dp", {}, 1};  // at its own size: more tokens than rows of kernels
+    for (int64_t devices : {2, 4, 8}) {
+      const auto wire = [&](int64_t stage) {
+        return plan_of(preset, {devices}, LayoutMode::as_written, stage).totals.wire_bytes_per_device;
+      };
+      QVERIFY(std::abs(wire(1) / wire(0) - 1) < 0.01);
+      QVERIFY(std::abs(wire(2) / wire(0) - 1) < 0.01);
+      QVERIFY2(std::abs(wire(3) / wire(0) - 1.5) < 0.02, qPrintable(QString::number(wire(3) / wire(0))));
+    }
+  }
+
+  // With k microbatches stage 2 scatters, and stage 3 gathers and scatters, for each of them.
+  void stages_2_and_3_pay_for_each_microbatch() {
+    const SystemPreset preset{"tiny_lm_dp", {}, 1};  // at its own size: more tokens than rows of kernels
+    const auto wire = [&](int64_t stage, int64_t microbatches) {
+      return plan_of(preset, {4}, LayoutMode::as_written, stage, microbatches).totals.wire_bytes_per_device;
+    };
+    const double once = wire(0, 1) / 2;  // an all-gather, or a reduce-scatter, of all parameters
+    for (int64_t k : {2, 4}) {
+      const auto times = static_cast<double>(k);
+      QVERIFY(std::abs(wire(1, k) / once - 2) < 0.02);
+      QVERIFY(std::abs(wire(2, k) / once - (times + 1)) < 0.05 * times);
+      QVERIFY2(std::abs(wire(3, k) / once - 3 * times) < 0.05 * times, qPrintable(QString::number(wire(3, k) / once)));
+    }
+  }
+
+  void each_stage_splits_what_it_names() {
+    const SystemPreset& preset = preset_named("tiny_lm_dp");
+    const auto plan = [&](int64_t stage) { return plan_of(preset, {8}, LayoutMode::as_written, stage, 2); };
+    const Plan none = plan(0);
+    for (int64_t stage : {1, 2, 3}) {
+      const Plan made = plan(stage);
+      const auto share = [&](MemoryCategory category) {
+        return static_cast<double>(bytes(made, category)) / static_cast<double>(bytes(none, category));
+      };
+      QVERIFY(std::abs(share(MemoryCategory::optimizer) - 1.0 / 8) < 0.03);
+      QCOMPARE(share(MemoryCategory::gradients) < 0.3, stage >= 2);
+      QCOMPARE(share(MemoryCategory::parameters) < 0.2, stage >= 3);
+    }
+  }
+
+  void an_axis_that_is_not_there_is_a_located_error() {
+    RunConfig config = system_run("tiny_lm_dp", preset_named("tiny_lm_dp").small, {2});
+    config.sharding.zero = {1, "dta"};
+    const std::vector<Error> errors = validate(config);
+    QCOMPARE(errors.size(), size_t{1});
+    QCOMPARE(to_string(errors[0].place), std::string("sharding.zero.axis"));
+    QVERIFY(errors[0].hint.find("data") != std::string::npos);
+  }
+};
+
+QTEST_APPLESS_MAIN(ZeroTest)
+#include "zero_test.moc"

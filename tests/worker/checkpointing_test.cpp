@@ -1,0 +1,274 @@
+#include "engine/worker/checkpointing.h"
+
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+
+#include "engine/worker/import_parameters.h"
+#include "engine/worker/thread_training.h"
+#include "tests/checkpoint/made_checkpoint.h"
+#include "tests/compile/system_preset.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+const SystemPreset& small_preset() {
+  return *std::ranges::find(system_presets(), "tensor_parallel_mlp", &SystemPreset::name);
+}
+
+Plan small_plan(int64_t ranks = 2, const std::vector<std::string>& settings = {}) {
+  std::vector<std::string> all = small_preset().small;
+  all.insert(all.end(), settings.begin(), settings.end());
+  return compile(system_run(small_preset().name, all, {ranks}), DeviceProfile{});
+}
+
+struct Run {
+  QTemporaryDir folder{scratch()};
+  CheckpointOptions options;
+  std::mutex mutex;
+  std::vector<std::string> said;
+
+  Run() {
+    options.folder = path();
+    options.save_every = 1;
+    options.keep = 2;
+    options.say = [this](const std::string& text) {
+      const std::lock_guard lock(mutex);
+      said.push_back(text);
+    };
+  }
+  std::string path() const { return folder.path().toStdString(); }
+  std::string step(int64_t number) const { return path() + "/" + step_folder_name(number); }
+  QStringList names() const {
+    return QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot);
+  }
+  ThreadTraining train(const Plan& plan, int64_t steps) const {
+    return train_in_threads(plan, steps, {}, {}, {}, options);
+  }
+  Error train_error(const Plan& plan, int64_t steps) const {
+    return error_of([&] { train(plan, steps); });
+  }
+  bool was_said(const std::string& text) const {
+    return std::ranges::any_of(said, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
+};
+
+void flip_last_bit(const std::string& path) {
+  std::string text = text_of(path);
+  text.back() = static_cast<char>(text.back() ^ 1);
+  put_text(path, text);
+}
+
+}  // namespace
+
+class CheckpointingTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void the_newest_checkpoints_remain_and_the_end_is_kept_too() {
+    Run run;
+    run.train(small_plan(), 4);
+    QCOMPARE(run.names(), (QStringList{"step_000003", "step_000004"}));
+    Run other;
+    other.options.save_every = 3;
+    other.train(small_plan(), 5);
+    QCOMPARE(other.names(), (QStringList{"step_000003", "step_000005"}));
+    Run at_the_end;
+    at_the_end.options.save_every = 0;
+    at_the_end.train(small_plan(), 2);
+    QCOMPARE(at_the_end.names(), (QStringList{"step_000002"}));
+    const CheckpointIndex index = CheckpointReader(at_the_end.step(2)).index();
+    QCOMPARE(index.model, std::string("tensor_parallel_mlp"));
+    QCOMPARE(index.step, int64_t{2});
+    QCOMPARE(index.mesh, std::string("Y 2"));
+  }
+
+  void a_run_that_is_stopped_keeps_where_it_ends() {
+    Run run;
+    run.options.save_every = 1000;
+    std::stop_source stop;
+    const ThreadTraining training = train_in_threads(
+        small_plan(), 1000, stop.get_token(), [&](const StepReport&) { stop.request_stop(); }, {}, run.options);
+    const auto done = static_cast<int64_t>(training.steps.size());
+    QVERIFY(done < 1000);
+    QCOMPARE(run.names(), QStringList{QString::fromStdString(step_folder_name(done))});
+  }
+
+  void a_run_at_its_last_step_has_nothing_left_to_do() {
+    Run run;
+    run.train(small_plan(), 2);
+    run.options.resume = run.path();
+    QVERIFY(run.train(small_plan(), 2).steps.empty());
+    QCOMPARE(run.names(), (QStringList{"step_000001", "step_000002"}));
+    QVERIFY(run.was_said("going on from"));
+  }
+
+  void every_call_that_fails_ends_the_run_with_its_place_or_lets_it_go_on() {
+    const Plan plan = small_plan();
+    for (bool go_on : {false, true}) {
+      for (int fatal = 1;; ++fatal) {
+        Run run;
+        run.options.go_on_after_error = go_on;
+        run.options.keep = 1;
+        std::atomic<int> number = 0;
+        std::string at;
+        run.options.before_call = [&](std::string_view, const std::string& path) {
+          if (++number != fatal) return 0;
+          at = path;
+          return ENOSPC;
+        };
+        const Error error = run.train_error(plan, 2);
+        if (at.empty()) break;
+        for (const FoundCheckpoint& found : list_checkpoints(run.path())) CheckpointReader(found.path).verify();
+        if (go_on) {
+          QCOMPARE(error.code, std::string());
+          QVERIFY(run.was_said(at) && run.was_said("No space left on device"));
+          QCOMPARE(list_checkpoints(run.path()).back().step, int64_t{2});
+        } else {
+          QCOMPARE(error.code, std::string("unwritable_checkpoint"));
+          QCOMPARE(error.place.file, at);
+        }
+        QVERIFY2(run.names().filter(".part").isEmpty(), qPrintable(run.names().join(' ')));
+        // The next run leaves nothing behind.
+        run.options.before_call = {};
+        if (!list_checkpoints(run.path()).empty()) run.options.resume = run.path();
+        run.train(plan, 3);
+        QCOMPARE(run.names(), QStringList{"step_000003"});
+      }
+    }
+  }
+
+  void a_full_disk_is_said_and_costs_no_checkpoint_that_was_whole() {
+    if (::geteuid() != 0) QSKIP("mounting a small file system needs root");
+    QTemporaryDir place;
+    const std::string disk = place.path().toStdString();
+    if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0)
+      QSKIP("a small file system cannot be mounted here");
+    Run run;
+    run.options.folder = disk;
+    run.options.keep = 100;
+    const Error stopped = run.train_error(small_plan(), 100);
+    const std::vector<FoundCheckpoint> found = list_checkpoints(disk);
+    std::vector<std::string> wrong;
+    for (const FoundCheckpoint& one : found) {
+      const Error error = error_of([&] { CheckpointReader(one.path).verify(); });
+      if (!error.code.empty()) wrong.push_back(one.path);
+    }
+    ::umount(disk.c_str());
+    QCOMPARE(stopped.code, std::string("unwritable_checkpoint"));
+    QVERIFY(stopped.place.file.starts_with(disk));
+    QVERIFY(stopped.message.find("No space left on device") != std::string::npos);
+    QVERIFY(!found.empty() && wrong.empty());
+  }
+
+  void a_folder_that_cannot_be_written_is_known_before_the_first_step() {
+    Run run;
+    run.options.folder = "/proc/nowhere";
+    bool stepped = false;
+    const Error error = error_of([&] {
+      train_in_threads(
+          small_plan(), 1, {}, [&](const StepReport&) { stepped = true; }, {}, run.options);
+    });
+    QCOMPARE(error.code, std::string("unwritable_checkpoint"));
+    QCOMPARE(error.place.file, std::string("/proc/nowhere"));
+    QVERIFY(!stepped);
+    QCOMPARE(error_of([&] { check_checkpoints(small_plan(), run.options); }), error);
+  }
+
+  void a_second_run_does_not_write_over_the_first() {
+    Run run;
+    run.train(small_plan(), 2);
+    const Error error = run.train_error(small_plan(), 2);
+    QCOMPARE(error.code, std::string("checkpoint_exists"));
+    QCOMPARE(error_of([&] { check_checkpoints(small_plan(), run.options); }), error);
+    run.options.resume = run.step(1);
+    QCOMPARE(run.train_error(small_plan(), 2).place.file, run.step(2));
+    QCOMPARE(run.names(), (QStringList{"step_000001", "step_000002"}));
+  }
+
+  void a_damaged_checkpoint_is_named_and_the_last_whole_one_offered() {
+    Run run;
+    run.train(small_plan(), 2);
+    const std::string file = run.step(2) + "/rank_00001.safetensors", whole = text_of(file);
+    flip_last_bit(file);
+    run.options.resume = run.step(2);
+    const Error error = run.train_error(small_plan(), 3);
+    QCOMPARE(error.code, std::string("damaged_checkpoint"));
+    QCOMPARE(error.place.file, file);
+    QVERIFY(error.message.find("block 1 of 1 (the header, params/") != std::string::npos);
+    QVERIFY(error.hint.find(run.step(1)) != std::string::npos);
+    // What shows without reading everything is known before ranks are started.
+    put_text(file, whole.substr(1));
+    const Error early = error_of([&] { check_checkpoints(small_plan(), run.options); });
+    QCOMPARE(early.place.file, file);
+    QVERIFY(early.hint.find(run.step(1)) != std::string::npos);
+  }
+
+  void a_folder_gives_its_newest_whole_checkpoint_and_says_what_is_wrong_with_newer_ones() {
+    Run run;
+    run.options.keep = 3;
+    run.train(small_plan(), 3);
+    const ThreadTraining uninterrupted = train_in_threads(small_plan(), 4);
+    flip_last_bit(run.step(3) + "/rank_00000.safetensors");
+    std::filesystem::remove(run.step(2) + "/index.json");
+    run.options.resume = run.path();
+    const ThreadTraining rest = run.train(small_plan(), 4);
+    QCOMPARE(rest.steps.size(), size_t{3});
+    QVERIFY(rest.parameters == uninterrupted.parameters);
+    QVERIFY(run.was_said("step_000003 is left out: " + run.step(3) + "/rank_00000.safetensors: block 1"));
+    QVERIFY(run.was_said("step_000002 is left out: " + run.step(2) + "/index.json: the index is missing"));
+    QCOMPARE(run.names(),
+             (QStringList{"step_000002", "step_000002.damaged", "step_000003", "step_000003.damaged", "step_000004"}));
+    for (int64_t step : {2, 3, 4}) flip_last_bit(run.step(step) + "/rank_00000.safetensors");
+    QCOMPARE(run.train_error(small_plan(), 5).place.file, run.step(2) + "/rank_00000.safetensors");
+  }
+
+  void a_checkpoint_of_another_model_says_what_differs() {
+    Run run;
+    run.train(small_plan(), 1);
+    CheckpointOptions options;
+    options.resume = run.path();
+    for (const std::string setting : {"model.d_ff=64", "optimizer.name=sgd", "model.name=mintext_mlp"}) {
+      const Plan other = setting.starts_with("model.name")
+                             ? compile(system_run("mintext_mlp", {}, {1, 1}), DeviceProfile{})
+                             : small_plan(1, {setting});
+      const Error error = error_of([&] { train_in_threads(other, 2, {}, {}, {}, options); });
+      QCOMPARE(error.code, std::string("other_model"));
+      QCOMPARE(error.place.file, run.step(1));
+      QCOMPARE(error_of([&] { check_checkpoints(other, options); }), error);
+    }
+    options.resume = run.path() + "/nothing";
+    QCOMPARE(error_of([&] { train_in_threads(small_plan(), 2, {}, {}, {}, options); }).code,
+             std::string("no_checkpoint"));
+  }
+
+  void imported_parameters_begin_a_run() {
+    Run run;
+    const Plan plan = small_plan();
+    const std::string file = run.path() + "/parameters";
+    put_text(file, "");
+    const ThreadTraining trained = train_in_threads(plan, 2, {}, {}, file);
+    const std::string folder = run.path() + "/imported";
+    import_parameters(plan, file, folder);
+    CheckpointOptions options;
+    options.resume = folder;
+    const ThreadTraining begun = train_in_threads(small_plan(4), 0, {}, {}, {}, options);
+    QVERIFY(begun.parameters == trained.parameters);
+    QVERIFY(begun.optimizer == train_in_threads(plan, 0).optimizer);
+    QCOMPARE(error_of([&] { import_parameters(plan, file, folder); }).code, std::string("checkpoint_exists"));
+    QCOMPARE(error_of([&] { import_parameters(small_plan(1, {"model.d_ff=64"}), file, folder + "2"); }).code,
+             std::string("other_model"));
+    QVERIFY(!std::filesystem::exists(folder + "2"));
+  }
+};
+
+QTEST_APPLESS_MAIN(CheckpointingTest)
+#include "checkpointing_test.moc"
