@@ -21,6 +21,7 @@ struct Expected {
   std::string said;     // regular expression for standard error, %r being the victim's number; empty: nothing asked
   std::set<int> codes;  // exit codes that are right
   double seconds = 5;   // until it has said so, or has ended where it need not say anything
+  double settled = 1;   // seconds after the end by which nothing is left
   bool leaves_files = false;  // until the next start: nothing but a kernel outlives the starter
 };
 

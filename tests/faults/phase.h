@@ -5,7 +5,7 @@
 
 namespace shardscope::faults {
 
-// How far a run is, as seen from outside: by its processes, and by the telemetry of one of its ranks.
+// How far a run is, as seen from outside: by its processes, and by what one of its ranks says of itself.
 enum class Phase {
   launching,   // the starter has no mpirun yet
   starting,    // mpirun has not made the rank's process yet

@@ -84,17 +84,18 @@ Run::Run(Start start, int victim, std::vector<bool> exchanges)
   const int pid = static_cast<int>(process_.processId());
   const auto info = see_process(pid);
   starter_ = info ? info->id : ProcessId{pid, 0};
-  for (const std::string& folder : {start_.temporary(), std::string("/dev/shm"), std::string("/tmp")}) {
-    if (folder != start_.temporary() && shared_memory_.empty()) continue;
-    if (folder == "/tmp" && !own_slash_tmp_) continue;
+  std::vector<std::string> folders = start_.temporaries();
+  if (!shared_memory_.empty()) folders.push_back("/dev/shm");
+  if (own_slash_tmp_) folders.push_back("/tmp");
+  for (const std::string& folder : folders) {
     const int opened = ::open(seen(folder).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (opened >= 0) folders_.emplace_back(folder, opened);
   }
 }
 
 void Run::prepare_folders() {
-  fs::create_directories(start_.temporary());
-  if (can_mount()) {
+  for (const std::string& folder : start_.temporaries()) fs::create_directories(folder);
+  if (can_mount() && start_.host_folders.empty()) {
     shared_memory_ = "/dev/shm/shardscope-trial-" + fs::path(start_.folder).filename().string();
     fs::create_directories(shared_memory_);
     fs::create_directories(start_.folder + "/slash_tmp");
@@ -159,7 +160,7 @@ std::string Run::seen(const std::string& path) const { return fmt::format("/proc
 
 std::string Run::session_directory() const {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(seen(start_.temporary()), error)) {
+  for (const auto& entry : fs::directory_iterator(seen(start_.temporary_of_rank(victim_)), error)) {
     if (entry.path().filename().string().starts_with("shardscope-run-")) return entry.path();
   }
   return "";
@@ -194,35 +195,48 @@ std::optional<int> Run::rank(int number) {
   return process && lives(*process) ? std::optional(process->pid) : std::nullopt;
 }
 
-const TelemetryReader* Run::telemetry() {
-  if (telemetry_) return &*telemetry_;
-  const std::string session = session_directory();
-  if (session.empty()) return nullptr;
-  try {
-    telemetry_ = TelemetryReader::open(session, victim_);
-  } catch (const Failure&) {
-    return nullptr;
-  }
-  return telemetry_ ? &*telemetry_ : nullptr;
-}
-
 Phase Run::phase() {
   if (ended()) return Phase::ended;
-  if (const TelemetryReader* reader = telemetry()) {
-    const RankStatus status = reader->status();
-    if (status.state == RankState::finished) return Phase::finishing;
-    if (status.state == RankState::failed) return Phase::ended;
-    if (status.state == RankState::running) {
-      const auto step = static_cast<size_t>(status.plan_step);
-      return status.plan_step >= 0 && step < exchanges_.size() && exchanges_[step] ? Phase::exchanging
-                                                                                   : Phase::computing;
+  if (!board_) open_board();
+  if (board_) {
+    const RankEntry entry = board_->read(victim_);
+    if (entry.failed_ns != 0) return Phase::ended;
+    switch (entry.phase) {
+      case RankPhase::launching: break;
+      case RankPhase::starting:
+      case RankPhase::connecting: return Phase::joining;
+      case RankPhase::planning:
+      case RankPhase::agreeing: return Phase::planning;
+      case RankPhase::allocating: return Phase::allocating;
+      case RankPhase::initialising: return Phase::initialising;
+      case RankPhase::training: return phase_of_step();
+      case RankPhase::finishing: return Phase::finishing;
     }
-    return status.plan_hash == 0 ? Phase::planning : Phase::initialising;
   }
-  if (ranks_[static_cast<size_t>(victim_)]) return Phase::joining;
   find_processes();
   if (ranks_[static_cast<size_t>(victim_)]) return Phase::joining;
   return mpirun_ ? Phase::starting : Phase::launching;
+}
+
+void Run::open_board() {
+  const std::string session = session_directory();
+  if (session.empty()) return;
+  try {
+    board_ = RankBoard::open(session);
+  } catch (const Failure&) {
+    return;  // it is being made
+  }
+}
+
+Phase Run::phase_of_step() {
+  try {
+    if (!telemetry_) telemetry_ = TelemetryReader::open(session_directory(), victim_);
+  } catch (const Failure&) {
+    return Phase::computing;
+  }
+  const int position = telemetry_ ? telemetry_->status().plan_step : -1;
+  const auto step = static_cast<size_t>(position);
+  return position >= 0 && step < exchanges_.size() && exchanges_[step] ? Phase::exchanging : Phase::computing;
 }
 
 bool Run::reach(Phase aim) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/session/rank_board.h"
 #include "engine/session/telemetry.h"
 #include "tests/faults/marked_processes.h"
 #include "tests/faults/phase.h"
@@ -50,7 +51,7 @@ class Run {
 
   // A path as the run sees it, for this process to open while the run is there.
   std::string seen(const std::string& path) const;
-  std::string session_directory() const;  // as seen from here; empty before there is one
+  std::string session_directory() const;  // of the victim's host, as seen from here; empty before there is one
   std::vector<ProcessId> alive() { return processes_.alive(); }
   std::vector<ProcessId> ever() const { return processes_.ever(); }
   // Names in its TMPDIR and in its /dev/shm and /tmp (where these are its own), and its control groups.
@@ -69,7 +70,8 @@ class Run {
   void launch(QProcess& process, const std::vector<std::string>& command);
   void hear();
   void find_processes();
-  const TelemetryReader* telemetry();
+  void open_board();
+  Phase phase_of_step();
 
   Start start_;
   int victim_;
@@ -81,6 +83,7 @@ class Run {
   ProcessId starter_;
   std::optional<ProcessId> mpirun_;
   std::vector<std::optional<ProcessId>> ranks_;
+  std::optional<RankBoard> board_;
   std::optional<TelemetryReader> telemetry_;
   int64_t looked_ns_ = 0;
   int64_t ended_ns_ = 0;

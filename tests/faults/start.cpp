@@ -24,6 +24,15 @@ std::vector<std::string> Start::command() const {
   return list;
 }
 
+std::vector<std::string> Start::temporaries() const {
+  return host_folders.empty() ? std::vector<std::string>{folder + "/tmp"} : host_folders;
+}
+
+std::string Start::temporary_of_rank(int rank) const {
+  const std::vector<std::string> all = temporaries();
+  return all[static_cast<size_t>(rank) * all.size() / static_cast<size_t>(ranks)];
+}
+
 bool can_mount() {
   static const bool can = [] {
     const pid_t child = ::fork();

@@ -20,7 +20,7 @@ struct Start {
   static constexpr int64_t endless = 100'000'000;
 
   std::string program;              // shardrun
-  std::string folder;               // of the trial; TMPDIR is folder/tmp
+  std::string folder;               // of the trial; TMPDIR is folder/tmp, where no hosts are named
   std::vector<std::string> before;  // a command that becomes the program: prlimit --nofile=32
   int ranks = 2;
   int64_t steps = endless;
@@ -28,12 +28,17 @@ struct Start {
   std::vector<std::string> arguments;  // further ones of train
   std::map<std::string, std::string> environment;
   std::vector<Mount> mounts;
+  std::vector<std::string>
+      host_folders;            // TMPDIR of each host, which takes an even share of the ranks; empty: one host
   std::string output, errors;  // files for standard output and error; empty: the test reads them
   bool close_output = false, close_errors = false;
   bool own_terminal = false;  // `output` is a terminal, which shall be the program's
   std::optional<unsigned> umask;
 
-  std::string temporary() const { return folder + "/tmp"; }
+  // TMPDIR, of the starter and of each host.
+  std::vector<std::string> temporaries() const;
+  std::string temporary_of_rank(int rank) const;
+  std::string temporary() const { return temporaries().front(); }
   std::string jsonl() const { return folder + "/steps.jsonl"; }
   std::vector<std::string> run_file_arguments() const;  // FILE --set ...
   std::vector<std::string> command() const;

@@ -15,9 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t hang_ms = 30'000;    // after that a run hangs
-constexpr int64_t settle_ms = 1'000;   // for what the kernel is still tidying up
-constexpr int64_t orphans_ms = 5'000;  // for ranks whose starter was killed
+constexpr int64_t hang_ms = 30'000;  // after that a run hangs
 constexpr int attempts = 5;
 
 struct Folder {
@@ -90,7 +88,7 @@ void judge(Trial& trial, Run& run, const Fault& fault, int64_t fault_ns) {
 
 void count_leftovers(Trial& trial, Run& run, const Expected& expected) {
   std::vector<ProcessId> processes;
-  const int64_t deadline = monotonic_ns() + (expected.leaves_files ? orphans_ms : settle_ms) * 1'000'000;
+  const int64_t deadline = monotonic_ns() + static_cast<int64_t>(expected.settled * 1e9);
   do {
     processes = run.alive();
     if (!processes.empty()) ::usleep(20'000);

@@ -16,7 +16,9 @@ int64_t whole_lines(const Run& run) {
   int64_t count = 0;
   for (QByteArray line = file.readLine(); !line.isEmpty(); line = file.readLine(), ++count) {
     const QJsonObject step = QJsonDocument::fromJson(line).object();
-    if (!line.endsWith('\n') || step["step"].toInteger(-1) != count) {
+    if (step.contains("restart")) {
+      count = step["from_step"].toInteger() - 1;
+    } else if (!line.endsWith('\n') || step["step"].toInteger(-1) != count) {
       throw Complaint(fmt::format("line {} of its steps is '{}'", count + 1, line.left(60).toStdString()));
     }
   }

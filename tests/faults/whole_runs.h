@@ -6,7 +6,7 @@ namespace shardscope::faults {
 
 // For faults that a run is to survive: it has an end, and writes its steps into a file.
 void ask_for_all_steps(Start& start, int64_t steps);
-// Throws Complaint unless that file holds each step once, in order.
+// Throws Complaint unless that file holds each step once, in order, from the last restart on where there was one.
 void check_all_steps(const Run& run);
 // Throws Complaint unless it has trained to the end, or says on standard error what is in the way.
 void check_all_steps_or(const Run& run, const std::string& said);

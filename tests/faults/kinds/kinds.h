@@ -13,6 +13,8 @@ std::vector<Fault> signals_to_mpirun();
 std::vector<Fault> stopped_mpirun();
 std::vector<Fault> fake_mpirun();
 std::vector<Fault> signals_to_the_starter();
+std::vector<Fault> lost_hosts();
+std::vector<Fault> restarts();
 std::vector<Fault> pauses();
 std::vector<Fault> closed_terminals();
 std::vector<Fault> limits();

@@ -12,6 +12,7 @@ std::vector<Fault> signals_to_the_starter() {
     fault.phases = phases;
     fault.expected = {"", {128 + signal}};
     fault.expected.leaves_files = signal != SIGINT && signal != SIGTERM && signal != SIGHUP;
+    fault.expected.settled = fault.expected.leaves_files ? 5 : 1;
     fault.inject = [signal](Run& run, Random&) { send(run.starter(), signal); };
     faults.push_back(fault);
   }

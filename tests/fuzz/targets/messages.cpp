@@ -55,11 +55,12 @@ std::vector<std::string> some_messages() {
   snapshot.ranks = {{1, RankState::running, 4711}};
   snapshot.log = {{-1, "mpirun: \"quoted\""}};
   snapshot.failure = FailureMessage{1, "SIGKILL", "relu", "rank 1 was killed"};
+  snapshot.restarts = {{1, 0, *snapshot.failure}};
   std::vector<std::string> lines;
   for (const Message& message :
        {Message(HelloMessage{"{\"seed\": 0}", 0x5ca1ab1e, 2, {{"relu", Phase::forward}}, {"loss", "accuracy"}}),
         Message(snapshot), Message(step), Message(trace), Message(StepsMessage{3, 9, {step}}),
-        Message(snapshot.ranks[0]), Message(snapshot.log[0]), Message(*snapshot.failure),
+        Message(snapshot.ranks[0]), Message(snapshot.log[0]), Message(*snapshot.failure), Message(snapshot.restarts[0]),
         Message(FinishedMessage{RunEnd::stopped, 12})}) {
     lines.push_back(to_json_line(message));
     lines.back().pop_back();

@@ -11,5 +11,6 @@ Target specs();
 Target profiles();
 Target messages();
 Target requests();
+Target host_reports();
 
 }  // namespace shardscope::fuzz

@@ -1,0 +1,53 @@
+#include "engine/base/error.h"
+#include "engine/session/host_report.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/program_call.h"
+#include "tests/fuzz/targets/targets.h"
+
+namespace shardscope::fuzz {
+
+namespace {
+
+std::vector<std::string> some_reports() {
+  RankReport starting;
+  starting.sight.process = starting.sight.entry.process = {4711, 1234567};
+  starting.sight.process_state = 'S';
+  starting.sight.entry.phase = RankPhase::connecting;
+  RankReport training = starting;
+  training.rank = 1;
+  training.sight.status = RankStatus{};
+  training.sight.status->training_step = 17;
+  training.steps.resize(3);
+  training.traces.resize(2);
+  RankReport failed = training;
+  failed.rank = 2;
+  failed.sight.entry.failed_ns = 5;
+  failed.sight.entry.error = "cannot open: Too many open files";
+  return {encode({1, false, {}}), encode({2, true, {starting}}), encode({3, false, {starting, training, failed}})};
+}
+
+}  // namespace
+
+// What a host tells the starter of a run, of its ranks.
+Target host_reports() {
+  Target target;
+  target.name = "reports";
+  target.corpus = some_reports();
+  target.mutate = [](const std::string& input, Random& random) {
+    std::string bytes = input;
+    for (size_t count = random.size(6); count > 0; --count) mutate(bytes, random);
+    return bytes;
+  };
+  target.run = [](const std::string& input) {
+    try {
+      const HostReport report = decode_host_report(input);
+      return Answer{false, encode(decode_host_report(encode(report))) == encode(report) ? "" : "reads it otherwise"};
+    } catch (const Failure& failure) {
+      const bool expected = failure.errors().front().code == "bad_report";
+      return Answer{true, expected ? fault_of_shown_text(failure.what()) : failure.what()};
+    }
+  };
+  return target;
+}
+
+}  // namespace shardscope::fuzz
