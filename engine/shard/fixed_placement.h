@@ -9,7 +9,8 @@ namespace shardscope {
 
 // The placement of an op that leaves no choice. A state is made where it lies. An update, which overwrites its
 // operands, works where that of them lies that is split most (of equals the first): results of others are brought back
-// to where those lie. What adds up over microbatches does so where it is pinned, if it is. Nothing for any other op. `pins` are those of the graph's values.
+// to where those lie. What adds up over microbatches does so where it is pinned, if it is. Nothing for any other op.
+// `pins` are those of the graph's values.
 //
 // Example: a parameter that is whole on all devices, its moments split over data (ZeRO stage 1): each device updates
 // its part, and the new parameter is gathered.

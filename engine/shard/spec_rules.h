@@ -60,8 +60,8 @@ struct ResolvedSpecs {
 //   array
 //      that nothing speaks of is replicated; activations and gradients stay unpinned.
 //   5. `zero`: optimizer state, gradients and parameters, as its stage says, lie as they otherwise would (a gradient as
-//      its parameter), and the dimension whose parts are largest is split once more, over the axis of `zero`; where none
-//      divides, or the array uses the axis already, it stays. State and gradients that a rule speaks of stay, too.
+//      its parameter), and the dimension whose parts are largest is split once more, over the axis of `zero`; where
+//      none divides, or the array uses the axis already, it stays. State and gradients that a rule speaks of stay, too.
 //
 // Example: rules [{"axes": {"mlp": "model"}}, {"largest": "data"}], kernel (embed 512, mlp 2048): mlp by the first,
 // embed by the second: ["data", "model"].

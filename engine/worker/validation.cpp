@@ -25,8 +25,9 @@ Validation::Validation(const Plan& plan, int device, Executor& executor, Telemet
   for (const Metric& metric : plan.metrics) {
     if (metric.source == MetricSource::evaluation) values_.push_back(metric.value);
   }
-  inputs_ = std::make_unique<InputFiller>(plan, device, executor,
-                                          make_validation_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches)));
+  inputs_ = std::make_unique<InputFiller>(
+      plan, device, executor,
+      make_validation_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches)));
   if (telemetry) heartbeat_ = std::make_unique<Heartbeat>(*telemetry);
 }
 

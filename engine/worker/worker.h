@@ -21,11 +21,11 @@ namespace shardscope {
 // The surroundings of a training; all may be absent.
 struct TrainHooks {
   TelemetryWriter* telemetry = nullptr;
-  const Control* control = nullptr;                 // rank 0 looks; all ranks stop after the same step
-  std::stop_token stop;                             // the same, within one process
-  bool keep_going = false;                          // also after a loss that is not finite
-  std::function<void(RankPhase)> on_phase;          // when it begins: initialising, training, finishing
-  std::string parameter_file;                       // into which the parameters are written at the end; empty: none
+  const Control* control = nullptr;         // rank 0 looks; all ranks stop after the same step
+  std::stop_token stop;                     // the same, within one process
+  bool keep_going = false;                  // also after a loss that is not finite
+  std::function<void(RankPhase)> on_phase;  // when it begins: initialising, training, finishing
+  std::string parameter_file;               // into which the parameters are written at the end; empty: none
   CheckpointOptions checkpoints;
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };
