@@ -37,7 +37,7 @@ double seconds_a_step(const Plan& plan, int64_t steps, const std::string& folder
   options.save_every = 1;
   options.keep = 1;
   std::vector<Clock::time_point> ends;
-  const auto note = [&](const StepReport&) { ends.push_back(Clock::now()); };
+  const auto note = [&](const StepMessage&) { ends.push_back(Clock::now()); };
   train_in_threads(plan, steps, {}, note, {}, options);
   if (!folder.empty()) std::filesystem::remove_all(folder);
   return std::chrono::duration<double>(ends.back() - ends.front()).count() / static_cast<double>(steps - 1);

@@ -49,9 +49,21 @@ std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
     list = {"--checkpoint", absolute(folder), "--keep", std::to_string(keep), "--on-checkpoint-error", on_error};
     if (save_every > 0) list.insert(list.end(), {"--save-every", std::to_string(save_every)});
   }
-  const bool own = again && !folder.empty() && !list_checkpoints(folder).empty();
-  if (own || !resume.empty()) list.insert(list.end(), {"--resume", absolute(own ? folder : resume)});
+  if (const std::string path = resumed_path(again); !path.empty()) list.insert(list.end(), {"--resume", path});
   return list;
+}
+
+std::string CheckpointArguments::resumed_path(bool again) const {
+  const bool own = again && !folder.empty() && !list_checkpoints(folder).empty();
+  return absolute(own ? folder : resume);
+}
+
+int64_t CheckpointArguments::restart_step() const {
+  const std::string path = resumed_path(true);
+  if (path.empty()) return 0;
+  if (is_checkpoint(path)) return CheckpointReader(path).index().step;
+  const std::vector<FoundCheckpoint> found = list_checkpoints(path);
+  return found.empty() ? 0 : found.back().step;
 }
 
 void CheckpointArguments::check(const Plan& plan) const { check_checkpoints(plan, options()); }

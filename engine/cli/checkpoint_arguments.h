@@ -17,11 +17,16 @@ struct CheckpointArguments {
 
   void add_to(CLI::App& command);
   CheckpointOptions options() const;
-  // As the command line of a rank. `again`: of a run that is started once more after its ranks have died; it goes on
-  // from the newest checkpoint that it has written itself, if it has any.
-  std::vector<std::string> rank_arguments(bool again = false) const;
+  // As the command line of a rank. `again`: of ranks that are started once more after the first have died; they go on
+  // from the newest checkpoint that those have written, if there is any.
+  std::vector<std::string> rank_arguments(bool again) const;
+  // The step with which these begin.
+  int64_t restart_step() const;
   // What can be known before ranks are started. Throws Failure as Checkpointing::restore() and begin().
   void check(const Plan& plan) const;
+
+ private:
+  std::string resumed_path(bool again) const;
 };
 
 }  // namespace shardscope

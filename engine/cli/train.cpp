@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/cli/checkpoint_arguments.h"
@@ -56,11 +57,11 @@ struct TrainArguments {
     if (!jsonl.empty()) not_these.push_back(jsonl);
     return {plan, trained, force ? Existing::overwrite : Existing::refuse, std::move(not_these)};
   }
-  std::vector<std::string> rank_arguments() const {
+  std::vector<std::string> rank_arguments(bool again) const {
     std::vector<std::string> list;
     if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
     if (keep_going) list.push_back("--keep-going");
-    for (const std::string& argument : checkpoints.rank_arguments()) list.push_back(argument);
+    for (const std::string& argument : checkpoints.rank_arguments(again)) list.push_back(argument);
     return list;
   }
 
@@ -154,12 +155,15 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
     options.hosts->silence_ns = options.limits.host_ns;
-    options.hosts->command = [program, more = arguments.rank_arguments(), ranks = options.ranks](
-                                 const MpirunHosts& hosts) { return mpirun_command(program, hosts, ranks, more); };
+    options.hosts->command = [program, &arguments, ranks = options.ranks,
+                              again = false](const MpirunHosts& hosts) mutable {
+      return mpirun_command(program, hosts, ranks, arguments.rank_arguments(std::exchange(again, true)));
+    };
   }
-  options.command = [program, more = arguments.rank_arguments(), ranks = options.ranks](const std::string& session) {
-    return mpirun_command(program, session, ranks, more);
+  options.command = [program, &arguments, ranks = options.ranks, again = false](const std::string& session) mutable {
+    return mpirun_command(program, session, ranks, arguments.rank_arguments(std::exchange(again, true)));
   };
+  options.restart_step = [&arguments] { return arguments.checkpoints.restart_step(); };
   return options;
 }
 

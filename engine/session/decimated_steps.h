@@ -14,7 +14,7 @@ namespace shardscope {
 // of the time or of any metric in it, or one that is no number. So no peak is lost, and what is shown was measured.
 class DecimatedSteps {
  public:
-  static constexpr size_t most_buckets = 512;
+  static constexpr size_t most_buckets = 256;
 
   // In any order; a step that is told again replaces what was told of it.
   void add(const StepMessage& step);

@@ -16,8 +16,8 @@ namespace shardscope {
 // steps on disk.
 class RunHistory {
  public:
-  static constexpr size_t recent_steps = 100;
-  static constexpr size_t steps_an_answer = 100;
+  static constexpr size_t recent_steps = 50;
+  static constexpr size_t steps_an_answer = 50;
   static constexpr size_t log_lines = 1000;
   static constexpr size_t log_bytes = 256 << 10;  // of all lines
   static constexpr size_t line_bytes = 4096;      // of one; what is longer is cut

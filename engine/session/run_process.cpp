@@ -248,7 +248,8 @@ void RunProcess::take_failure(FailureMessage failure) {
   over_ = true;
   const bool is_wanted = !interrupted_ns_ && !stop_asked_;
   if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) {
-    publish(RestartMessage{++restarts_, 0, std::move(failure)});
+    const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
+    publish(RestartMessage{++restarts_, from_step, std::move(failure)});
     return;
   }
   if (restarts_ > 0) failure.message += fmt::format(" (after {} restart{})", restarts_, restarts_ == 1 ? "" : "s");

@@ -38,6 +38,7 @@ struct RunOptions {
   std::function<std::vector<std::string>(const std::string& session_directory)> command;
   std::optional<RunHostsOptions> hosts;  // the ranks' hosts, by whose `command` they are started then
   WatchdogLimits limits;
+  std::function<int64_t()> restart_step;  // with which ranks that are started again begin; empty: 0
   int max_restarts = 0;                   // how often the ranks are started again after one was lost
   int64_t exit_grace_ns = 2'000'000'000;  // between SIGTERM to the starter and SIGKILL to all, and then for their end
 };

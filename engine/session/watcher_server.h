@@ -24,7 +24,7 @@ class WatcherServer {
 
   // `greeting` gives the lines for a watcher that has just connected; they do not count in `most_unsent`. Throws
   // Failure (code session_socket) when the path is too long, in use or cannot be made.
-  WatcherServer(std::string path, std::function<std::string()> greeting, size_t most_unsent = size_t{2} << 20);
+  WatcherServer(std::string path, std::function<std::string()> greeting, size_t most_unsent = size_t{1} << 20);
   ~WatcherServer();
   WatcherServer(const WatcherServer&) = delete;
   WatcherServer& operator=(const WatcherServer&) = delete;

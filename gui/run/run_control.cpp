@@ -105,13 +105,9 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-<<<<<<< HEAD
-  QStringList arguments{"train", file, "--profile", profile, "--socket", socket_path_};
+  QStringList arguments{"train", file, "--socket", socket_path_, "--profile", profile};
   if (!plan_->profile.ranks_per_host.empty()) arguments << "--hosts" << QString::fromStdString(chosen_hosts());
   if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
-=======
-  QStringList arguments{"train", file, "--socket", socket_path_, "--profile", profile};
->>>>>>> supervision
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
   process_.start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/session/processes.h"
 #include "tests/cli/program.h"
 
 using namespace shardscope;
@@ -76,6 +77,31 @@ class CheckpointTest : public QObject {
     const ProgramResult result = finish(process);
     QCOMPARE(result.code, 128 + SIGTERM);
     QCOMPARE(names_in(saved).size(), 1);
+    QCOMPARE(shardrun({"checkpoint", "list", saved, "--verify"}).code, 0);
+  }
+
+  void a_run_that_has_lost_a_rank_goes_on_from_its_last_checkpoint() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QProcess process;
+    process.start(
+        QCoreApplication::applicationFilePath(),
+        QStringList{"train"} + small +
+            QStringList{"--steps", "100000000", "--checkpoint", saved, "--save-every", "2", "--max-restarts", "1"});
+    QByteArray output;
+    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
+    QByteArray errors;
+    const auto has_gone_on = [&] {
+      output += process.readAllStandardOutput();
+      return (errors += process.readAllStandardError()).contains("going on from " + saved.toUtf8() + "/step_0");
+    };
+    QVERIFY(QTest::qWaitFor(has_gone_on, 300'000));
+    ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, 128 + SIGTERM);
+    QVERIFY2(QRegularExpression("starting again from step [1-9]").match(errors).hasMatch(), errors.constData());
+    QCOMPARE((output + result.output.toUtf8()).count("Epoch 0:"), 1);
     QCOMPARE(shardrun({"checkpoint", "list", saved, "--verify"}).code, 0);
   }
 

@@ -119,10 +119,10 @@ class CheckpointTest : public QObject {
     for (int64_t begun : {2, 3}) {
       const ThreadTraining rest = train_with(plan, 6, from(path + "/" + step_folder_name(begun)));
       QCOMPARE(rest.steps.size(), static_cast<size_t>(6 - begun));
-      for (const StepReport& report : rest.steps) {
-        const StepReport& same = whole.steps[static_cast<size_t>(report.record.step)];
-        QCOMPARE(report.record.step, same.record.step);
-        QVERIFY(report.record.metrics == same.record.metrics);
+      for (const StepMessage& step : rest.steps) {
+        const StepMessage& same = whole.steps[static_cast<size_t>(step.step)];
+        QCOMPARE(step.step, same.step);
+        QVERIFY(step.metrics == same.metrics);
       }
       QVERIFY(same_bits(rest.parameters, whole.parameters));
       QVERIFY(same_bits(rest.optimizer, whole.optimizer));
@@ -143,7 +143,7 @@ class CheckpointTest : public QObject {
       train_with(plan_of(preset, meshes_of(preset.mesh_axes).back()), 3, options);
       ThreadTraining end = train_with(one, 4, from(path));
       QCOMPARE(end.steps.size(), size_t{1});
-      QCOMPARE(end.steps[0].record.step, int64_t{3});
+      QCOMPARE(end.steps[0].step, int64_t{3});
       end.steps = {alone.steps[0], alone.steps[1], alone.steps[2], end.steps[0]};
       const auto is_key_bias = [](const std::string& path, size_t, size_t) { return path.ends_with("/key/bias"); };
       compare_with_serial(end, alone, 1e-3, is_key_bias);

@@ -91,7 +91,7 @@ class MicrobatchesTest : public QObject {
       const auto losses = [&](std::vector<int64_t> mesh, int64_t microbatches) {
         const RunConfig config = in_microbatches(dropped, mesh, LayoutMode::cheapest, microbatches);
         std::vector<double> found;
-        for (const StepReport& step : train_in_threads(compile(config, DeviceProfile{}), steps).steps)
+        for (const StepMessage& step : train_in_threads(compile(config, DeviceProfile{}), steps).steps)
           found.push_back(value_of(step.metrics, "loss"));
         return found;
       };

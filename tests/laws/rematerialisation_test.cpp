@@ -108,7 +108,7 @@ class RematerialisationTest : public QObject {
         const auto losses = [&](const ScheduleConfig& schedule) {
           const RunConfig config = config_of(preset, alone, LayoutMode::as_written, schedule);
           std::vector<double> found;
-          for (const StepReport& step : train_in_threads(compile(config, DeviceProfile{}), steps).steps) {
+          for (const StepMessage& step : train_in_threads(compile(config, DeviceProfile{}), steps).steps) {
             found.push_back(value_of(step.metrics, "loss"));
           }
           return found;

@@ -259,11 +259,11 @@ class SoakTest : public QObject {
         endless.push_back(start([&] { return never_read(socket); }));
       }
       if (next == gate()) ending.push_back(start([&] { return come_late(socket, keys + ".1"); }));
-      if (next == step_count() / 4) {
+      if (next == step_count() / 2) {
         settled_bytes = resident_bytes();
         settled_descriptors = open_descriptors();
       }
-      if (next > step_count() / 4 && next % (step_count() / 20) == 0) {
+      if (next > step_count() / 2 && next % (step_count() / 20) == 0) {
         most_bytes = std::max(most_bytes, resident_bytes());
         most_descriptors = std::max(most_descriptors, open_descriptors());
       }
@@ -276,7 +276,7 @@ class SoakTest : public QObject {
     QVERIFY(outcome.end == RunEnd::finished);
     QCOMPARE(next, step_count());
     QCOMPARE(outcome.steps, step_count());
-    qInfo("%lld steps of %d ranks in %.1f s; resident %.1f MiB after a quarter, at most %.1f MiB later",
+    qInfo("%lld steps of %d ranks in %.1f s; resident %.1f MiB after half, at most %.1f MiB later",
           static_cast<long long>(step_count()), ranks, seconds, static_cast<double>(settled_bytes) / 1048576,
           static_cast<double>(most_bytes) / 1048576);
     QVERIFY(most_bytes - settled_bytes < flat_bytes);

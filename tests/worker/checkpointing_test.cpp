@@ -96,7 +96,7 @@ class CheckpointingTest : public QObject {
     run.options.save_every = 1000;
     std::stop_source stop;
     const ThreadTraining training = train_in_threads(
-        small_plan(), 1000, stop.get_token(), [&](const StepReport&) { stop.request_stop(); }, {}, run.options);
+        small_plan(), 1000, stop.get_token(), [&](const StepMessage&) { stop.request_stop(); }, {}, run.options);
     const auto done = static_cast<int64_t>(training.steps.size());
     QVERIFY(done < 1000);
     QCOMPARE(run.names(), QStringList{QString::fromStdString(step_folder_name(done))});
@@ -175,7 +175,7 @@ class CheckpointingTest : public QObject {
     bool stepped = false;
     const Error error = error_of([&] {
       train_in_threads(
-          small_plan(), 1, {}, [&](const StepReport&) { stepped = true; }, {}, run.options);
+          small_plan(), 1, {}, [&](const StepMessage&) { stepped = true; }, {}, run.options);
     });
     QCOMPARE(error.code, std::string("unwritable_checkpoint"));
     QCOMPARE(error.place.file, std::string("/proc/nowhere"));
