@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ void put(std::FILE* file, const std::string& text) {
 }  // namespace
 
 void set_up_process() {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is an error of write()
   ::umask(::umask(S_IRWXG | S_IRWXO) & (S_IRWXG | S_IRWXO));
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;

@@ -1,10 +1,12 @@
 #include "engine/session/run_cgroup.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
@@ -16,6 +18,7 @@ namespace shardscope {
 namespace {
 
 constexpr const char* prefix = "shardscope-run-";
+constexpr int patience_ms = 500;
 
 void kill_all(const std::string& folder) {
   const int file = ::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
@@ -58,7 +61,11 @@ RunCgroup::RunCgroup() {
 }
 
 RunCgroup::~RunCgroup() {
-  if (!folder_.empty()) ::rmdir(folder_.c_str());
+  if (folder_.empty()) return;
+  // Processes that have ended keep their group until the kernel has buried them.
+  for (int waited_ms = 0; ::rmdir(folder_.c_str()) != 0 && errno == EBUSY && waited_ms < patience_ms; ++waited_ms) {
+    ::poll(nullptr, 0, 1);
+  }
 }
 
 void RunCgroup::kill() const {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -26,7 +27,9 @@ constexpr int64_t flush_ns = 1'000'000'000;
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
-  if (!file.flush()) throw Failure(Error{"session_file", "cannot write", in_file(path), ""});
+  if (!file.flush()) {
+    throw Failure(Error{"session_file", std::string("cannot write: ") + std::strerror(errno), in_file(path), ""});
+  }
 }
 
 // Of an earlier start of the ranks.

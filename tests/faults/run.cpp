@@ -50,6 +50,7 @@ std::vector<std::string> groups_of(int starter) {
 // Between fork and exec: only calls that are safe there.
 void become(const Start& start) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);  // whoever started the test ignores some
   if (start.own_terminal) {
     ::setsid();
     ::ioctl(STDOUT_FILENO, TIOCSCTTY, 0);

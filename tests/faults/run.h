@@ -48,6 +48,9 @@ class Run {
   // When standard error held this for the first time (CLOCK_MONOTONIC).
   std::optional<int64_t> first_said(const std::string& pattern) const;
   int64_t ended_ns() const { return ended_ns_; }
+  // From when a fault counts that takes time to bring about; 0: from the call of inject().
+  void begin_fault() { fault_ns_ = monotonic_ns(); }
+  int64_t fault_ns() const { return fault_ns_; }
 
   // A path as the run sees it, for this process to open while the run is there.
   std::string seen(const std::string& path) const;
@@ -86,7 +89,7 @@ class Run {
   std::optional<RankBoard> board_;
   std::optional<TelemetryReader> telemetry_;
   int64_t looked_ns_ = 0;
-  int64_t ended_ns_ = 0;
+  int64_t ended_ns_ = 0, fault_ns_ = 0;
   std::string output_, errors_;
   std::vector<Heard> heard_;
   std::vector<std::pair<std::string, int>> folders_;  // kept open, so that mounts outlive the run

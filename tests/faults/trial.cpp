@@ -133,7 +133,7 @@ Trial try_once(const TrialRequest& request, const std::string& program) {
   }
   run.go_on(hang_ms);
   if (run.ended()) {
-    judge(trial, run, fault, fault_ns);
+    judge(trial, run, fault, run.fault_ns() ? run.fault_ns() : fault_ns);
     count_leftovers(trial, run, fault.expected);
   } else {
     trial.errors = run.errors();

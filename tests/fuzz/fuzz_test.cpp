@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <QTemporaryDir>
 #include <QtTest>
 #include <filesystem>
 #include <fstream>
@@ -102,6 +103,8 @@ class FuzzTest : public QObject {
 };
 
 int main(int argc, char** argv) {
+  const QTemporaryDir scratch;  // of the inputs that are files
+  std::filesystem::current_path(scratch.path().toStdString());
   if (argc > 1 && std::string(argv[1]).starts_with("--inputs")) return long_form(argc, argv);
   FuzzTest test;
   return QTest::qExec(&test, argc, argv);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 
 #include "engine/cli/command_line.h"
@@ -72,13 +71,8 @@ Answer call_program(const std::vector<std::string>& arguments, const std::string
 }
 
 std::string file_with(const std::string& text, const std::string& name) {
-  static const std::string folder = [] {
-    std::string path = (std::filesystem::temp_directory_path() / "shardscope-fuzz-XXXXXX").string();
-    return std::string(::mkdtemp(path.data()) ? path : "");
-  }();
-  const std::string path = folder + "/" + name;
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
+  std::ofstream(name, std::ios::binary) << text;
+  return name;
 }
 
 }  // namespace shardscope::fuzz

@@ -11,7 +11,7 @@ namespace shardscope::fuzz {
 // judges how it ends: well, or with exit code 2 and errors that say `place`, in clean lines of sensible length.
 Answer call_program(const std::vector<std::string>& arguments, const std::string& place);
 
-// A file of this process's own with that text, written over by the next call.
+// A file in the working folder with that text, written over by the next call.
 std::string file_with(const std::string& text, const std::string& name);
 
 // What is wrong with what is shown to a person: control characters, bytes that are no UTF-8. Empty: nothing.

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
 #include <sys/resource.h>
+
+#include <filesystem>
 
 #include "tests/faults/kinds/kinds.h"
 #include "tests/faults/whole_runs.h"
@@ -13,7 +16,9 @@ std::vector<Fault> exhausted_descriptors() {
   fault.expected = {"", {0}, 60};
   fault.prepare = [](Start& start, Random&) { ask_for_all_steps(start, 3000); };
   fault.inject = [](Run& run, Random&) {
-    const rlimit none = {4, 4};
+    rlim_t lowest_free = 0;
+    while (std::filesystem::is_symlink(fmt::format("/proc/{}/fd/{}", run.starter(), lowest_free))) ++lowest_free;
+    const rlimit none = {lowest_free, lowest_free};
     if (::prlimit(run.starter(), RLIMIT_NOFILE, &none, nullptr) != 0) throw Missed{};
   };
   fault.check = check_all_steps;

@@ -62,7 +62,8 @@ std::vector<Fault> exhausted_memory() {
     prefer_to_end(hog.pid(), -999);
     (*group)->add(hog.pid());
     ::kill(hog.pid(), SIGCONT);
-    run.go_on_until([&] { return !run.rank(); }, 15'000);
+    if (!run.go_on_until([&] { return !run.rank(); }, 30'000)) throw Missed{};
+    run.begin_fault();
   };
   return {fault};
 }

@@ -5,7 +5,7 @@ namespace shardscope::faults {
 std::vector<Fault> signals_to_a_rank() {
   std::vector<Fault> faults;
   for (int signal : {SIGKILL, SIGSEGV, SIGABRT, SIGTERM, SIGINT, SIGBUS, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2,
-                     SIGFPE, SIGILL, SIGALRM, SIGXFSZ, SIGXCPU, SIGSYS, SIGTRAP}) {
+                     SIGFPE, SIGILL, SIGALRM, SIGXCPU, SIGSYS, SIGTRAP}) {
     Fault fault;
     fault.name = signal_name(signal) + " to a rank";
     fault.phases = from_joining;
