@@ -49,8 +49,8 @@ class TrainingLinesTest : public QObject {
       QCOMPARE(
           json["ranks"][1].dump(),
           std::string(R"({"rank":1,"arena_bytes":101,"heap_bytes":201,"outside_bytes":251,"wire_bytes_sent":301.0,)"
-                      R"("parameter_bytes":401,"optimizer_bytes":501,"busy_ms":[1.0,2.0,3.0],)"
-                      R"("cpu_ms":[1.0,1.0,1.0],"wait_ms":[4.0,5.0,6.0]})"));
+                      R"("parameter_bytes":401,"optimizer_bytes":501,"busy_ms":[1.0,2.0,3.0,0.0],)"
+                      R"("cpu_ms":[1.0,1.0,1.0,0.0],"wait_ms":[4.0,5.0,6.0,0.0]})"));
     }
   }
 
@@ -69,8 +69,8 @@ class TrainingLinesTest : public QObject {
 
   void an_evaluation_is_told_where_there_was_one() {
     const double none = std::numeric_limits<double>::quiet_NaN();
-    const StepMessage with = to_message(report_of({{"loss", 1}, {"val_loss", 2}, {"learning_rate", 3e-5}}));
-    const StepMessage without = to_message(report_of({{"loss", 1}, {"val_loss", none}, {"learning_rate", 3e-5}}));
+    const StepMessage with = step_of({{"loss", 1}, {"val_loss", 2}, {"learning_rate", 3e-5}});
+    const StepMessage without = step_of({{"loss", 1}, {"val_loss", none}, {"learning_rate", 3e-5}});
     QCOMPARE(epoch_line(with), std::string("Epoch 3: Loss = 1.0000, Val loss = 2.0000, Learning rate = 3e-05\n"));
     QCOMPARE(epoch_line(without), std::string("Epoch 3: Loss = 1.0000, Learning rate = 3e-05\n"));
     QVERIFY(json_line(with).find("\"val_loss\":2.0") != std::string::npos);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/data_paths.h"
+
 namespace shardscope::test {
 
 inline const std::vector<std::string> preset_names{"parallax_decoder", "parallax_decoder_2"};

@@ -125,8 +125,8 @@ class TrainingTest : public QObject {
     resume->click();
     QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
     QVERIFY2(run().state() == RunControl::State::finished, qPrintable(run().state_text()));
-    QCOMPARE(run().record().steps.front().step, int64_t{8});
-    QCOMPARE(run().record().steps.size(), size_t{2});
+    QCOMPARE(run().record().steps().front().step, int64_t{8});
+    QCOMPARE(run().record().steps().size(), size_t{2});
     QCOMPARE(table->item(0, 0)->text(), QString("10"));
   }
 

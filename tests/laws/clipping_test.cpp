@@ -74,7 +74,7 @@ class ClippingTest : public QObject {
     const ThreadTraining training = train_in_threads(plan, steps);
     compare_with_serial(training, serial(), 1e-3,
                         [](const std::string& name, size_t, size_t) { return name.ends_with("/key/bias"); });
-    for (const RankUse& rank : training.ranks) {
+    for (const RankMeasurement& rank : training.ranks) {
       QCOMPARE(rank.arena_bytes, plan.arena.bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
     }

@@ -62,7 +62,7 @@ std::vector<float> losses(const Plan& plan, const std::vector<Purpose>& purposes
       std::vector<Line> arena(static_cast<size_t>(round_up(plan.arena.bytes) / line_bytes));
       Executor executor(plan, device, arena.data()->bytes, *communicators[device]);
       executor.run(Purpose::initialise, {});
-      InputFiller(plan, device, executor).fill(0);
+      InputFiller(plan, device, executor).fill(0, 0);
       int64_t step = 0;
       for (Purpose purpose : purposes) {
         const bool training = purpose == Purpose::train_step;

@@ -89,7 +89,7 @@ class ZeroTest : public QObject {
     const Plan plan = plan_of(preset, {sizes.begin(), sizes.end()}, mode, stage, microbatches);
     const ThreadTraining training = train_in_threads(plan, steps);
     compare_with_serial(training, alone(preset), 1e-3, is_key_bias);
-    for (const RankUse& rank : training.ranks) {
+    for (const RankMeasurement& rank : training.ranks) {
       QCOMPARE(rank.arena_bytes, plan.arena.bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
       QCOMPARE(rank.parameter_bytes, stored(plan, MemoryCategory::parameters));
