@@ -27,12 +27,13 @@ RunConfig with_paths(RunConfig config, Change change) {
 
 RunConfig with_absolute_paths(RunConfig config, const fs::path& folder) {
   return with_paths(std::move(config), [&](const fs::path& path) {
-    return path.is_absolute() ? path.string() : (fs::absolute(folder) / path).lexically_normal().string();
+    const fs::path base = folder.empty() ? fs::current_path() : fs::absolute(folder);
+    return path.is_absolute() ? path.string() : (base / path).lexically_normal().string();
   });
 }
 
 RunConfig with_relative_paths(RunConfig config, const fs::path& folder) {
-  const fs::path base = fs::absolute(folder).lexically_normal();
+  const fs::path base = (folder.empty() ? fs::current_path() : fs::absolute(folder)).lexically_normal();
   return with_paths(std::move(config), [&](const fs::path& path) {
     const fs::path relative = path.lexically_relative(base);
     const bool below = path.is_absolute() && !relative.empty() && *relative.begin() != "..";

@@ -39,6 +39,7 @@ constexpr int poll_ms = 50;
 constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
 constexpr int64_t ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
+constexpr int64_t route_ns = 6'000'000'000;
 
 using nlohmann::json;
 
@@ -46,25 +47,37 @@ std::atomic<bool> told_to_end = false;
 
 [[noreturn]] void fail(const std::string& what) { throw Failure(Error{"host_agent", what, {}, ""}); }
 
+// 0, or an errno; the socket is closed where there is one.
+int try_connect(int socket, const sockaddr_in& address, int64_t wait_ns) {
+  int error = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  if (error == EINPROGRESS) {
+    pollfd entry{socket, POLLOUT, 0};
+    socklen_t length = sizeof error;
+    if (::poll(&entry, 1, static_cast<int>(wait_ns / 1'000'000)) == 0) error = ETIMEDOUT;
+    else ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+  }
+  if (error != 0) ::close(socket);
+  return error;
+}
+
+// A link that has just come up may have no route yet: it is tried again for a while.
 int connect_to(const HostAgentOptions& options) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(options.port));
   if (::inet_pton(AF_INET, options.address.c_str(), &address.sin_addr) != 1) fail("no address: " + options.address);
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket < 0) fail(std::string("cannot make a socket: ") + std::strerror(errno));
-  int error = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
-  if (error == EINPROGRESS) {
-    pollfd entry{socket, POLLOUT, 0};
-    socklen_t length = sizeof error;
-    if (::poll(&entry, 1, static_cast<int>(options.connect_ns / 1'000'000)) == 0) error = ETIMEDOUT;
-    else ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+  const int64_t deadline = monotonic_ns() + options.connect_ns, routed = monotonic_ns() + route_ns;
+  for (;;) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket < 0) fail(std::string("cannot make a socket: ") + std::strerror(errno));
+    const int64_t left = deadline - monotonic_ns();
+    const int error = try_connect(socket, address, std::max<int64_t>(left, 0));
+    if (error == 0) return socket;
+    if ((error != EHOSTUNREACH && error != ENETUNREACH) || monotonic_ns() > std::min(routed, deadline)) {
+      fail(fmt::format("cannot reach the starter at {}:{}: {}", options.address, options.port, std::strerror(error)));
+    }
+    ::poll(nullptr, 0, 200);
   }
-  if (error != 0) {
-    ::close(socket);
-    fail(fmt::format("cannot reach the starter at {}:{}: {}", options.address, options.port, std::strerror(error)));
-  }
-  return socket;
 }
 
 // The system itself asks the starter's for signs of life, so that a starter that is merely stopped is not taken for

@@ -37,7 +37,9 @@ struct ExitReport {
   std::optional<int> signal;
   std::optional<int> exit_code;
 
-  bool names_culprit() const { return rank && (signal || exit_code); }
+  // Of ranks whose daemon is gone mpirun says 205, which is about the daemon.
+  static constexpr int lost_daemon = 205;
+  bool names_culprit() const { return rank && (signal || (exit_code && exit_code != lost_daemon)); }
 };
 
 // Adds what an untagged line says: "... process rank 2 with PID 0 on node x exited on signal 9 (Killed)." or

@@ -152,7 +152,7 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   const int root = earliest(run.ranks, is_root_cause, [&](int i) { return run.ranks[i].entry.failed_ns; });
   if (root >= 0) return own_error(run, root);
 
-  bool known = report.rank && *report.rank < static_cast<int>(run.ranks.size());
+  const bool known = report.names_culprit() && *report.rank < static_cast<int>(run.ranks.size());
   if (known && report.signal) return killed(run, *report.rank, *report.signal);
   if (known && report.exit_code > 128) return killed(run, *report.rank, *report.exit_code - 128);
   if (known && report.exit_code && !has_failed(run.ranks[*report.rank])) {

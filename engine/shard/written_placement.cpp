@@ -190,7 +190,10 @@ class WrittenRule {
     const Op& op = graph_.ops[id];
     const FactorRule& rule = graph_.rule(id);
     std::optional<Placement> fixed = fixed_placement(graph_, mesh_, rule, id, layouts_.pins);
-    if (!fixed) fixed = accumulation(id);
+    if (op.definition->accumulates()) {
+      if (!fixed) fixed = accumulation(id);
+      if (fixed->partial == 0) leave_as_made(op.inputs[0], id);
+    }
     result_.placements.push_back(fixed ? *fixed : answer(id));
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId value = op.outputs[i];
@@ -233,6 +236,13 @@ class WrittenRule {
       if (kept.partial) return kept;
     }
     return aim ? placement_at(rule, rule.results[0], *aim, mesh_) : placement_at(rule, rule.operands[0], made, mesh_);
+  }
+
+  // A value that one op alone reads is brought from where it is made to where that op takes it, and nowhere else.
+  void leave_as_made(ValueId value, OpId reader) {
+    if (layouts_.pins[value] || only_reader_[value] != reader || made_[value] < 0) return;
+    result_.lies[value].reset();
+    lies_[value] = made_[value];
   }
 
   const Placement& answer(OpId id) {

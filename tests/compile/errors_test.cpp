@@ -107,7 +107,7 @@ class ErrorsTest : public QObject {
     config.data.name = "normal";
     QVERIFY(faults_of(config) == (Faults{{"data_kind", "data.kind"}}));
     QCOMPARE(validate(config).at(0).hint,
-             std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros"));
+             std::string("kinds that fit: synthetic_lm, random_rolled, numpy_batches, zeros, text, tokens"));
     config.data.name = "random_rolled";
     QVERIFY(faults_of(config).empty());
   }

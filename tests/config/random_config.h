@@ -22,7 +22,9 @@ class RandomConfigs {
     const int axes = below(4);
     int64_t devices = 1;
     for (int i = 0; i < axes; ++i) {
-      config.mesh_axes.push_back({name() + std::to_string(i), 1 + below(4)});
+      std::string axis = name();
+      if (axis == "\n") axis = "n";  // a mesh axis has a name that can be shown
+      config.mesh_axes.push_back({axis + std::to_string(i), 1 + below(4)});
       devices *= config.mesh_axes.back().size;
     }
     if (below(2)) {

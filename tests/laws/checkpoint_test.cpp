@@ -110,7 +110,7 @@ class CheckpointTest : public QObject {
     QFETCH(int, index);
     const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
     const Plan plan = plan_of(preset, split_mesh(preset));
-    QCOMPARE(plan.config.deterministic, preset.name != "nnx_gpt2");  // that one drops
+    QCOMPARE(plan.config.deterministic, preset.name != "nnx_gpt2" && preset.name != "tiny_text");  // these drop
     QTemporaryDir folder;
     const std::string path = folder.path().toStdString();
     const ThreadTraining whole = train_in_threads(plan, 6);

@@ -106,7 +106,8 @@ class ZeroTest : public QObject {
       };
       QVERIFY(std::abs(wire(1) / wire(0) - 1) < 0.01);
       QVERIFY(std::abs(wire(2) / wire(0) - 1) < 0.01);
-      QVERIFY2(std::abs(wire(3) / wire(0) - 1.5) < 0.02, qPrintable(QString::number(wire(3) / wire(0))));
+      // Small arrays are not worth gathering where the batch has fewer rows.
+      QVERIFY2(std::abs(wire(3) / wire(0) - 1.5) < 0.03, qPrintable(QString::number(wire(3) / wire(0))));
     }
   }
 

