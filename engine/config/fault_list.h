@@ -31,7 +31,7 @@ class FaultList {
   size_t count() const { return errors_.size(); }
 
  private:
-  const std::string& file_name_;
+  std::string file_name_;
   std::vector<Error>& errors_;
 };
 

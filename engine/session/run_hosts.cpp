@@ -262,10 +262,11 @@ void RunHosts::ask(Host& host) {
 
 void RunHosts::take_exit(Host& host, int wait_status, News& news) {
   host.runs = false;
-  if (WIFSIGNALED(wait_status)) {
-    lose(host, "Open MPI's daemon was killed by " + signal_name(WTERMSIG(wait_status)), news);
-  }
-  shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())), exit_code_of(wait_status));
+  // A shell that started it tells of a signal by its exit code.
+  const int code = exit_code_of(wait_status);
+  const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : code > 128 && code <= 192 ? code - 128 : 0;
+  if (signal > 0) lose(host, "Open MPI's daemon was killed by " + signal_name(signal), news);
+  shell_.answer(mpirun_name(static_cast<size_t>(&host - hosts_.data())), code);
 }
 
 void RunHosts::take_in(Host& host, const json& machine, News& news) {

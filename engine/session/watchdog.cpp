@@ -154,7 +154,8 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
 
   const bool known = report.names_culprit() && *report.rank < static_cast<int>(run.ranks.size());
   if (known && report.signal) return killed(run, *report.rank, *report.signal);
-  if (known && report.exit_code > 128) return killed(run, *report.rank, *report.exit_code - 128);
+  if (known && report.exit_code > 128 && report.exit_code <= 192)
+    return killed(run, *report.rank, *report.exit_code - 128);
   if (known && report.exit_code && !has_failed(run.ranks[*report.rank])) {
     return lost(run, *report.rank, fmt::format("exited with code {}", *report.exit_code));
   }
@@ -168,8 +169,9 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   }
   // An mpirun that was asked to end ends its ranks, and names none.
   const int code = run.wait_status ? WEXITSTATUS(*run.wait_status) : 0;
-  if (first_gone >= 0 && (code == 0 || code > 128)) {
-    return code > 128 ? killed(run, first_gone, code - 128) : lost(run, first_gone, "died");
+  const bool by_signal = code > 128 && code <= 192;
+  if (first_gone >= 0 && (code == 0 || by_signal || code == ExitReport::lost_daemon)) {
+    return by_signal ? killed(run, first_gone, code - 128) : lost(run, first_gone, "died");
   }
   return {-1, "", "", fmt::format("mpirun ended with exit code {} before every rank had finished", code)};
 }

@@ -1,5 +1,6 @@
 #include <QTemporaryDir>
 #include <QtTest>
+#include <bit>
 #include <cstring>
 #include <map>
 
@@ -58,6 +59,14 @@ std::vector<int64_t> split_mesh(const SystemPreset& preset) {
 }  // namespace
 
 // Law 6.
+// Metrics that are not evaluated in every step are no numbers, which are not equal to themselves.
+std::string metrics_of(const StepMessage& step) {
+  std::string text;
+  for (const MetricValue& metric : step.metrics)
+    text += metric.name + " " + std::to_string(std::bit_cast<uint64_t>(metric.value)) + "\n";
+  return text;
+}
+
 class CheckpointTest : public QObject {
   Q_OBJECT
 
@@ -122,7 +131,7 @@ class CheckpointTest : public QObject {
       for (const StepMessage& step : rest.steps) {
         const StepMessage& same = whole.steps[static_cast<size_t>(step.step)];
         QCOMPARE(step.step, same.step);
-        QVERIFY(step.metrics == same.metrics);
+        QCOMPARE(metrics_of(step), metrics_of(same));
       }
       QVERIFY(same_bits(rest.parameters, whole.parameters));
       QVERIFY(same_bits(rest.optimizer, whole.optimizer));
