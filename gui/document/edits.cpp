@@ -143,6 +143,12 @@ void set_microbatches(Document& document, int64_t microbatches) {
   document.edit(std::move(config), Document::tr("microbatches = %1").arg(microbatches), "schedule.microbatches");
 }
 
+void set_rematerialisation(Document& document, const std::string& policy) {
+  RunConfig config = document.config();
+  config.schedule.rematerialise = policy;
+  document.edit(std::move(config), Document::tr("rematerialise = %1").arg(qt(policy)), "schedule.rematerialise");
+}
+
 void set_zero(Document& document, ZeroConfig zero) {
   RunConfig config = document.config();
   const QString text = zero.stage == 0 ? Document::tr("no ZeRO") : Document::tr("ZeRO stage %1").arg(zero.stage);

@@ -33,6 +33,7 @@ QString place_of(const ArrayRef& array);
 void set_mode(Document& document, LayoutMode mode);
 void set_steps(Document& document, int64_t steps);
 void set_microbatches(Document& document, int64_t microbatches);
+void set_rematerialisation(Document& document, const std::string& policy);
 void set_zero(Document& document, ZeroConfig zero);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);

@@ -117,6 +117,7 @@ void SettingsPanel::rebuild() {
           [this](double value) { set_microbatches(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
             tr("Equal parts of the batch that run one after the other; the update runs once."));
+  add_rematerialisation(config.schedule.rematerialise);
   add_zero(config.sharding.zero, config.mesh_axes);
   auto* seed = spin_box(config.seed, body_, 0);
   connect(seed, &QDoubleSpinBox::valueChanged, this,
@@ -139,6 +140,27 @@ void SettingsPanel::rebuild() {
   area->setWidget(body_);
   if (!focused.isEmpty()) focus_place(focused);
   show_errors();
+}
+
+void SettingsPanel::add_rematerialisation(const std::string& policy) {
+  auto* box = new QComboBox(body_);
+  box->setEditable(true);
+  box->addItems({"none", "full", "attention", "mlp"});
+  box->setInsertPolicy(QComboBox::NoInsert);
+  const auto edit = [this, box] { set_rematerialisation(workspace_.document, box->currentText().toStdString()); };
+  connect(box, &QComboBox::activated, this, edit);
+  connect(box->lineEdit(), &QLineEdit::editingFinished, this, edit);
+  add_field(
+      tr("Rematerialise"), "schedule.rematerialise", box,
+      tr("Forward results that backward makes again instead of keeping them: of whole layers, of a part of each, or "
+         "of ops by a pattern of their names."));
+  show_rematerialisation(policy);
+}
+
+void SettingsPanel::show_rematerialisation(const std::string& policy) {
+  auto* box = qobject_cast<QComboBox*>(fields_["schedule.rematerialise"]);
+  const QSignalBlocker block(box);
+  if (box->currentText() != qt(policy)) box->setCurrentText(qt(policy));
 }
 
 void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes) {
@@ -250,6 +272,7 @@ void SettingsPanel::show_config() {
   const RunConfig& config = workspace_.document.config();
   show_value(fields_["steps"], config.steps);
   show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
+  show_rematerialisation(config.schedule.rematerialise);
   show_zero(config.sharding.zero);
   show_value(fields_["seed"], config.seed);
   show_value(fields_["deterministic"], config.deterministic);

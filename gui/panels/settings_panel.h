@@ -26,6 +26,8 @@ class SettingsPanel : public QWidget {
   void show_errors();
   void take_hosts(const QString& list);
   void rebuild();
+  void add_rematerialisation(const std::string& policy);
+  void show_rematerialisation(const std::string& policy);
   void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
   void show_zero(const ZeroConfig& zero);
   void add_title(const QString& title);

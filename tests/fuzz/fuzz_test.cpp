@@ -96,8 +96,7 @@ class FuzzTest : public QObject {
     Campaign campaign;
     campaign.inputs = 1500;
     campaign.seconds = 60;
-    TargetResult result = run_campaign(all_targets()[static_cast<size_t>(index)], campaign);
-    std::erase_if(result.findings, [](const Finding& finding) { return finding.what.starts_with("shows the "); });
+    const TargetResult result = run_campaign(all_targets()[static_cast<size_t>(index)], campaign);
     QVERIFY2(result.findings.empty(), result.findings.empty() ? "" : text_of(result.findings[0]).c_str());
   }
 };
