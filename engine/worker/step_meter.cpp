@@ -29,6 +29,13 @@ void StepMeter::start() {
   time_.end_ns = monotonic_ns();
 }
 
+void StepMeter::pause() { enter(phase_); }
+
+void StepMeter::go_on() {
+  cpu_mark_ns_ = thread_cpu_ns();
+  time_.end_ns = monotonic_ns();
+}
+
 void StepMeter::enter(size_t phase) {
   const int64_t now = thread_cpu_ns();
   cpu_ns_[phase_] += now - cpu_mark_ns_;
@@ -38,7 +45,7 @@ void StepMeter::enter(size_t phase) {
 
 void StepMeter::begin(int position) {
   if (phases_[position] != phase_) enter(phases_[position]);
-  time_.arrive_ns = time_.end_ns;  // of the plan step before: nothing is done between them
+  time_.arrive_ns = time_.end_ns;  // of the plan step before: nothing is done between them but in a pause
   if (telemetry_) telemetry_->begin_plan_step(position, time_.arrive_ns);
 }
 

@@ -19,6 +19,9 @@ class StepMeter : public ExecutionObserver {
   StepMeter(const Plan& plan, TelemetryWriter* telemetry);
 
   void start();  // of a training step's plan steps
+  // Around what is done between two plan steps and belongs to none: making the inputs of a microbatch.
+  void pause();
+  void go_on();
   void begin(int position) override;
   void end(int position, int64_t waited_ns, int64_t bytes) override;
   // Writes busy_ms, cpu_ms and wait_ms since start().

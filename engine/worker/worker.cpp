@@ -88,9 +88,11 @@ class Training {
     std::chrono::duration<double, std::milli> making_inputs{};
     RunHooks run;
     run.begin_microbatch = [&](int microbatch) {
+      meter_.pause();
       const auto begin = std::chrono::steady_clock::now();
       inputs_.fill(step, microbatch);
       making_inputs += std::chrono::steady_clock::now() - begin;
+      meter_.go_on();
     };
     run.go_on = [this](const Task& task) { return hooks_.keep_going || task.phase != Phase::update || !lost_metric(); };
     meter_.start();

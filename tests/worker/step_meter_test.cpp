@@ -42,6 +42,30 @@ class StepMeterTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void what_is_done_in_a_pause_counts_for_nothing() {
+    const Plan plan = three_phases();
+    StepMeter meter(plan, nullptr);
+    const int64_t begun = monotonic_ns();
+    meter.start();
+    meter.begin(0);
+    work(2);
+    meter.end(0, 0, 0);
+    meter.pause();
+    const int64_t paused = monotonic_ns();
+    work(6);
+    const int64_t pause_ns = monotonic_ns() - paused;
+    meter.go_on();
+    meter.begin(1);
+    work(2);
+    meter.end(1, 0, 0);
+    const int64_t all_ns = monotonic_ns() - begun;
+    RankMeasurement measured;
+    meter.read(measured);
+    const double busy = measured.busy_ms[0] + measured.busy_ms[1];
+    QVERIFY(busy >= 4 && busy <= static_cast<double>(all_ns - pause_ns) * 1e-6);
+    QVERIFY(measured.cpu_ms[0] + measured.cpu_ms[1] <= busy);
+  }
+
   void work_being_kept_from_it_and_waiting_are_told_apart() {
     const Plan plan = three_phases();
     StepMeter meter(plan, nullptr);
