@@ -124,7 +124,7 @@ std::string phase_text(const Plan& plan, Phase phase) {
       for (int value : step.outputs) gathered[value] = {forward_number + 1, &step};
     }
     forward_number += step.phase == Phase::forward;
-    if ((step.phase == Phase::recompute ? Phase::backward : step.phase) != phase) continue;
+    if (task_phase(step.phase) != phase) continue;
     for (int value : step.inputs) {
       const auto shared = gathered.find(value);
       if (phase == Phase::forward || shared == gathered.end()) continue;

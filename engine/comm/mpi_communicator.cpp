@@ -8,6 +8,7 @@
 #include "engine/comm/block_copy.h"
 #include "engine/comm/collective_communicator.h"
 #include "engine/comm/mpi_link.h"
+#include "engine/comm/split_group.h"
 
 namespace shardscope {
 
@@ -44,22 +45,10 @@ class MpiCommunicator final : public CollectiveCommunicator {
   void abort() noexcept override { link_->abort(); }
 
   std::unique_ptr<Communicator> split(int color, int key) override {
-    struct Choice {
-      int32_t color, key, next_tag;
-    };
-    std::vector<Choice> choices(world_ranks_.size());
-    Choice own{color, key, link_->next_tag()};
+    std::vector<SplitChoice> choices(world_ranks_.size());
+    const SplitChoice own{color, key, link_->next_tag()};
     exchange(&own, choices.data(), sizeof(own));
-
-    std::vector<int> members;
-    int tag = 0;
-    for (int i = 0; i < size(); ++i) {
-      const Choice& choice = choices[static_cast<size_t>(i)];
-      if (choice.color != color) continue;
-      members.push_back(i);
-      tag = std::max(tag, choice.next_tag);
-    }
-    std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<size_t>(i)].key; });
+    const auto [members, tag] = split_group(choices, color);
     link_->take_tags_below(tag + 1);
     std::vector<int> ranks;
     for (int i : members) ranks.push_back(world_ranks_[static_cast<size_t>(i)]);

@@ -6,6 +6,7 @@
 
 #include "engine/comm/block_copy.h"
 #include "engine/comm/peer_communicator.h"
+#include "engine/comm/split_group.h"
 
 namespace shardscope {
 
@@ -81,21 +82,10 @@ void HostsCommunicator::abort() noexcept {
 }
 
 std::unique_ptr<Communicator> HostsCommunicator::split(int color, int key) {
-  struct Choice {
-    int32_t color, key, next_tag;
-  };
-  std::vector<Choice> choices(world_ranks_.size());
-  Choice own{color, key, world_->link->next_tag()};
+  std::vector<SplitChoice> choices(world_ranks_.size());
+  const SplitChoice own{color, key, world_->link->next_tag()};
   exchange(&own, choices.data(), sizeof(own));
-  std::vector<int> members;
-  int tag = 0;
-  for (int i = 0; i < size(); ++i) {
-    const Choice& choice = choices[static_cast<size_t>(i)];
-    if (choice.color != color) continue;
-    members.push_back(i);
-    tag = std::max(tag, choice.next_tag);
-  }
-  std::ranges::stable_sort(members, {}, [&](int i) { return choices[static_cast<size_t>(i)].key; });
+  const auto [members, tag] = split_group(choices, color);
   world_->link->take_tags_below(tag + 1);
 
   std::vector<int> of_this_host;

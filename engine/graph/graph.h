@@ -27,6 +27,8 @@ inline constexpr int32_t no_id = -1;
 enum class Phase : uint8_t { forward, backward, update, recompute, initialise };
 inline constexpr int step_phases = 4;
 std::string_view name(Phase phase);
+// The phase of the task in which ops of a phase run: what is recomputed is part of backward.
+constexpr Phase task_phase(Phase phase) { return phase == Phase::recompute ? Phase::backward : phase; }
 
 // Where in a network an op is, as its model says: for rematerialisation and pipeline stages.
 enum class LayerPart : uint8_t { other, attention, mlp };

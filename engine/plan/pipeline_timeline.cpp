@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 namespace shardscope {
 
 namespace {
 
-struct Place {
+// Of an item in the order.
+struct Turn {
   int device = 0;
   int index = 0;
 };
@@ -30,7 +30,7 @@ class Playing {
     for (int d = 0; d < devices(); ++d) {
       timeline_.devices.emplace_back(order[static_cast<size_t>(d)].size());
       for (int i = 0; i < static_cast<int>(order[static_cast<size_t>(d)].size()); ++i) {
-        places_[item_at({d, i})] = {d, i};
+        turns_[item_at({d, i})] = {d, i};
       }
     }
   }
@@ -56,12 +56,12 @@ class Playing {
 
  private:
   int devices() const { return static_cast<int>(order_.size()); }
-  const WorkItem& work_at(Place place) const {
-    return order_[static_cast<size_t>(place.device)][static_cast<size_t>(place.index)];
+  const WorkItem& work_at(Turn turn) const {
+    return order_[static_cast<size_t>(turn.device)][static_cast<size_t>(turn.index)];
   }
-  Item item_at(Place place) const {
-    const WorkItem& work = work_at(place);
-    return {work.work, work.microbatch, work.chunk * devices() + place.device};
+  Item item_at(Turn turn) const {
+    const WorkItem& work = work_at(turn);
+    return {work.work, work.microbatch, work.chunk * devices() + turn.device};
   }
 
   // What has to be done before, of another device or of this one.
@@ -69,7 +69,7 @@ class Playing {
     std::vector<Item> list;
     const auto add = [&](Work work, int stretch) {
       const Item needed{work, item.microbatch, stretch};
-      if (places_.contains(needed)) list.push_back(needed);
+      if (turns_.contains(needed)) list.push_back(needed);
     };
     switch (item.work) {
       case Work::forward: add(Work::forward, item.stretch - 1); break;
@@ -83,18 +83,18 @@ class Playing {
     return list;
   }
 
-  bool is_done(Place place) const { return place.index < next_[static_cast<size_t>(place.device)]; }
+  bool is_done(Turn turn) const { return turn.index < next_[static_cast<size_t>(turn.device)]; }
 
   bool begin_next(int device) {
     const auto d = static_cast<size_t>(device);
-    const Place here{device, next_[d]};
+    const Turn here{device, next_[d]};
     if (here.index == static_cast<int>(order_[d].size())) return false;
     double start = free_[d];
     for (const Item& needed : needs(item_at(here))) {
-      const Place place = places_.at(needed);
-      if (!is_done(place)) return false;
-      double arrives = timeline_.devices[static_cast<size_t>(place.device)][static_cast<size_t>(place.index)].end;
-      if (place.device != device) arrives += costs_.transfer(place.device, work_at(place));
+      const Turn turn = turns_.at(needed);
+      if (!is_done(turn)) return false;
+      double arrives = timeline_.devices[static_cast<size_t>(turn.device)][static_cast<size_t>(turn.index)].end;
+      if (turn.device != device) arrives += costs_.transfer(turn.device, work_at(turn));
       start = std::max(start, arrives);
     }
     const double end = start + costs_.work(device, work_at(here));
@@ -104,22 +104,22 @@ class Playing {
     return true;
   }
 
-  std::string text(Place place) const {
-    const WorkItem& work = work_at(place);
-    std::string text = fmt::format("{} of microbatch {} on stage {}", name(work.work), work.microbatch, place.device);
+  std::string text(Turn turn) const {
+    const WorkItem& work = work_at(turn);
+    std::string text = fmt::format("{} of microbatch {} on stage {}", name(work.work), work.microbatch, turn.device);
     return work.chunk == 0 ? text : text + fmt::format(", chunk {}", work.chunk);
   }
 
   // From a device that cannot go on along what it waits for, until a device comes again.
   Failure cycle(int device) const {
-    std::vector<Place> path;
+    std::vector<Turn> path;
     std::vector<int> seen(order_.size(), -1);
     while (seen[static_cast<size_t>(device)] < 0) {
-      const Place waiting{device, next_[static_cast<size_t>(device)]};
+      const Turn waiting{device, next_[static_cast<size_t>(device)]};
       seen[static_cast<size_t>(device)] = static_cast<int>(path.size());
       path.push_back(waiting);
       for (const Item& needed : needs(item_at(waiting))) {
-        if (!is_done(places_.at(needed))) device = places_.at(needed).device;
+        if (!is_done(turns_.at(needed))) device = turns_.at(needed).device;
       }
     }
     std::string ring;
@@ -132,7 +132,7 @@ class Playing {
 
   const PipelineOrder& order_;
   const PipelineCosts& costs_;
-  std::map<Item, Place> places_;
+  std::map<Item, Turn> turns_;
   std::vector<int> next_;
   std::vector<double> free_;
   PipelineTimeline timeline_;

@@ -61,9 +61,8 @@ int unfolded(const Sequence& sequence, int position) {
 std::vector<RepeatedStep> distinct_steps(const Sequence& sequence) {
   const auto [length, count] = repetition(sequence);
   std::vector<RepeatedStep> steps;
-  for (int position = 0; position < folded_length(sequence); ++position) {
-    steps.push_back({unfolded(sequence, position), position < length ? count : 1});
-  }
+  for (int position = 0; position < length; ++position) steps.push_back({position, count});
+  for (int position = count * length; position < sequence.length; ++position) steps.push_back({position, 1});
   return steps;
 }
 

@@ -44,8 +44,7 @@ class Lowering {
     }
     std::map<Phase, std::vector<OpId>> phases;
     for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
-      const Phase phase = graph_.ops[op].phase;
-      phases[phase == Phase::recompute ? Phase::backward : phase].push_back(op);
+      phases[task_phase(graph_.ops[op].phase)].push_back(op);
       if (graph_.ops[op].phase == Phase::update) list_uses(op);
     }
     for (const auto& [phase, ops] : phases) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "tests/base/child_status.h"
 #include "tests/checkpoint/made_checkpoint.h"
 
 using namespace shardscope;
@@ -46,22 +47,6 @@ struct Saves {
     }
   }
 };
-
-// In a process of its own; returns how it ended.
-int status_of(const std::function<void()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    try {
-      body();
-    } catch (const std::exception&) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,13 @@ inline const std::vector<SystemPreset>& system_presets() {
        3},
   };
   return presets;
+}
+
+inline const SystemPreset& system_preset(const std::string& name) {
+  for (const SystemPreset& preset : system_presets()) {
+    if (preset.name == name) return preset;
+  }
+  throw std::out_of_range("no system preset is called " + name);
 }
 
 // Three machines with little in common.

@@ -141,7 +141,7 @@ class CheckpointTest : public QObject {
   // Law 1, across meshes: what one mesh has begun another ends.
   void a_run_that_changes_its_mesh_trains_as_one_device() {
     for (const char* name : {"tiny_lm_fsdp", "mintext_mlp"}) {
-      const SystemPreset& preset = *std::ranges::find(system_presets(), name, &SystemPreset::name);
+      const SystemPreset& preset = system_preset(name);
       const Plan one = plan_of(preset, meshes_of(preset.mesh_axes).front());
       const ThreadTraining alone = train_in_threads(one, 4);
       QTemporaryDir folder;

@@ -30,10 +30,6 @@ Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh) {
   return compile(system_run(preset.name, preset.small, mesh), DeviceProfile{});
 }
 
-const SystemPreset& preset_of(const std::string& name) {
-  return *std::ranges::find(system_presets(), name, &SystemPreset::name);
-}
-
 }  // namespace
 
 // The file into which the ranks gather the parameters.
@@ -43,7 +39,7 @@ class GatheredParametersTest : public QObject {
  private slots:
   void first_values_make_the_same_file_on_every_mesh() {
     for (const char* name : {"tiny_lm_fsdp", "nnx_gpt2", "mintext_mlp", "workshop_sequence"}) {
-      const SystemPreset& preset = preset_of(name);
+      const SystemPreset& preset = system_preset(name);
       std::string first;
       for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
         const Gathered gathered = gather(plan_of(preset, mesh), 0);
@@ -56,7 +52,7 @@ class GatheredParametersTest : public QObject {
 
   void the_file_holds_every_parameter_as_it_is_after_the_last_step() {
     for (const char* name : {"tiny_lm_dp", "tiny_lm_fsdp", "mintext_transformer"}) {
-      const SystemPreset& preset = preset_of(name);
+      const SystemPreset& preset = system_preset(name);
       const std::vector<int64_t> mesh = meshes_of(preset.mesh_axes).back();
       const Plan plan = plan_of(preset, mesh);
       const Gathered gathered = gather(plan, 2);
@@ -76,7 +72,7 @@ class GatheredParametersTest : public QObject {
   // Law 1, of the file.
   void a_trained_file_is_that_of_one_device() {
     for (const char* name : {"tiny_lm_dp", "tiny_lm_fsdp"}) {
-      const SystemPreset& preset = preset_of(name);
+      const SystemPreset& preset = system_preset(name);
       const Plan plan = plan_of(preset, {1});
       const std::string alone = gather(plan, 3).file, together = gather(plan_of(preset, {8}), 3).file;
       const SafetensorsLayout layout = parameter_layout(plan);
@@ -91,7 +87,7 @@ class GatheredParametersTest : public QObject {
   }
 
   void a_place_that_cannot_be_written_is_known_before_the_first_step() {
-    const Plan plan = plan_of(preset_of("tiny_lm_fsdp"), {2});
+    const Plan plan = plan_of(system_preset("tiny_lm_fsdp"), {2});
     bool stepped = false;
     try {
       train_in_threads(

@@ -1,30 +1,11 @@
 #include <QtTest>
-#include <map>
 
-#include "tests/compile/system_preset.h"
-#include "tests/laws/training_agreement.h"
+#include "tests/laws/serial_training.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
 
 namespace {
-
-constexpr int64_t steps = 3;
-
-const ThreadTraining& whole(const SystemPreset& preset) {
-  static std::map<std::string, ThreadTraining> cache;
-  auto [entry, added] = cache.try_emplace(preset.name);
-  if (added) {
-    const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
-    entry->second = train_in_threads(compile(system_run(preset.name, preset.small, alone), DeviceProfile{}), steps);
-  }
-  return entry->second;
-}
-
-bool is_key_bias(const std::string& name, size_t index, size_t count) {
-  if (name.ends_with("/key/bias")) return true;
-  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
-}
 
 RunConfig in_microbatches(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode,
                           int64_t microbatches) {
@@ -77,42 +58,34 @@ class MicrobatchesTest : public QObject {
     QFETCH(int, index);
     const auto [preset, mesh, mode, microbatches] = cases()[static_cast<size_t>(index)];
     const Plan plan = compile(in_microbatches(*preset, mesh, mode, microbatches), DeviceProfile{});
-    const ThreadTraining training = train_in_threads(plan, steps);
-    compare_with_serial(training, whole(*preset), 1e-3, is_key_bias);
+    const ThreadTraining training = train_in_threads(plan, serial_steps);
+    compare_with_serial(training, serial_training(*preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
   }
 
   void dropout_is_that_of_the_whole_batch() {
     const std::vector<std::string> dropout{"deterministic=false", "model.dropout_rate=0.5"};
-    for (const SystemPreset& preset : system_presets()) {
-      if (preset.name != "nnx_gpt2") continue;
-      SystemPreset dropped = preset;
-      dropped.small.insert(dropped.small.end(), dropout.begin(), dropout.end());
-      const auto losses = [&](std::vector<int64_t> mesh, int64_t microbatches) {
-        const RunConfig config = in_microbatches(dropped, mesh, LayoutMode::cheapest, microbatches);
-        std::vector<double> found;
-        for (const StepMessage& step : train_in_threads(compile(config, DeviceProfile{}), steps).steps)
-          found.push_back(value_of(step.metrics, "loss"));
-        return found;
-      };
-      const std::vector<double> expected = losses({1, 1}, 1);
-      for (int64_t microbatches : {2, 4}) {
-        const std::vector<double> found = losses({2, 2}, microbatches);
-        for (size_t s = 0; s < expected.size(); ++s) QVERIFY(std::abs(found[s] - expected[s]) < 1e-5 * expected[s]);
-      }
+    SystemPreset dropped = system_preset("nnx_gpt2");
+    dropped.small.insert(dropped.small.end(), dropout.begin(), dropout.end());
+    const auto losses = [&](std::vector<int64_t> mesh, int64_t microbatches) {
+      const RunConfig config = in_microbatches(dropped, mesh, LayoutMode::cheapest, microbatches);
+      return losses_of(train_in_threads(compile(config, DeviceProfile{}), serial_steps));
+    };
+    const std::vector<double> expected = losses({1, 1}, 1);
+    for (int64_t microbatches : {2, 4}) {
+      const std::vector<double> found = losses({2, 2}, microbatches);
+      for (size_t s = 0; s < expected.size(); ++s) QVERIFY(std::abs(found[s] - expected[s]) < 1e-5 * expected[s]);
     }
   }
 
   // A gradient that is a partial sum over the data axis is reduced once a step, not once a microbatch.
   void gradients_of_replicated_parameters_are_reduced_once_a_step() {
-    for (const SystemPreset& preset : system_presets()) {
-      if (preset.name != "tiny_lm_dp") continue;
-      const auto wire = [&](int64_t microbatches) {
-        return compile(in_microbatches(preset, {2}, LayoutMode::as_written, microbatches), DeviceProfile{})
-            .totals.wire_bytes_per_device;
-      };
-      QCOMPARE(wire(4), wire(1));
-    }
+    const SystemPreset& preset = system_preset("tiny_lm_dp");
+    const auto wire = [&](int64_t microbatches) {
+      return compile(in_microbatches(preset, {2}, LayoutMode::as_written, microbatches), DeviceProfile{})
+          .totals.wire_bytes_per_device;
+    };
+    QCOMPARE(wire(4), wire(1));
   }
 
   void cheapest_is_never_dearer_than_as_written() {
@@ -128,14 +101,12 @@ class MicrobatchesTest : public QObject {
   }
 
   void activations_take_the_room_of_one_microbatch() {
-    for (const SystemPreset& preset : system_presets()) {
-      if (preset.name != "tiny_lm_dp") continue;
-      const auto activations = [&](int64_t microbatches) {
-        const Plan plan = compile(in_microbatches(preset, {1}, LayoutMode::as_written, microbatches), DeviceProfile{});
-        return plan.totals.memory[static_cast<size_t>(MemoryCategory::activations)];
-      };
-      QVERIFY(activations(8) < activations(1) / 4);
-    }
+    const SystemPreset& preset = system_preset("tiny_lm_dp");
+    const auto activations = [&](int64_t microbatches) {
+      const Plan plan = compile(in_microbatches(preset, {1}, LayoutMode::as_written, microbatches), DeviceProfile{});
+      return plan.totals.memory[static_cast<size_t>(MemoryCategory::activations)];
+    };
+    QVERIFY(activations(8) < activations(1) / 4);
   }
 
   void microbatches_that_do_not_divide_the_batch_are_a_located_error() {

@@ -12,15 +12,11 @@ namespace {
 
 constexpr int64_t steps = 5;
 
-const SystemPreset& preset_named(const std::string& name) {
-  return *std::ranges::find(system_presets(), name, &SystemPreset::name);
-}
-
 const std::vector<SystemPreset>& presets() {
   static const std::vector<SystemPreset> list{
-      preset_named("tiny_lm_fsdp"),
-      preset_named("nnx_gpt2"),
-      preset_named("mintext_transformer"),
+      system_preset("tiny_lm_fsdp"),
+      system_preset("nnx_gpt2"),
+      system_preset("mintext_transformer"),
       {"parallax_decoder",
        {"model.vocab_size=32", "model.seq_len=8", "model.embed_dim=32", "model.num_heads=8", "data.batch_size=16"}}};
   return list;

@@ -1,15 +1,11 @@
 #include <QtTest>
-#include <map>
 
-#include "tests/compile/system_preset.h"
-#include "tests/laws/training_agreement.h"
+#include "tests/laws/serial_training.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
 
 namespace {
-
-constexpr int64_t steps = 3;
 
 RunConfig config_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode,
                     const ScheduleConfig& schedule) {
@@ -17,22 +13,6 @@ RunConfig config_of(const SystemPreset& preset, const std::vector<int64_t>& mesh
   config.sharding.mode = mode;
   config.schedule = schedule;
   return config;
-}
-
-const ThreadTraining& kept(const SystemPreset& preset) {
-  static std::map<std::string, ThreadTraining> cache;
-  auto [entry, added] = cache.try_emplace(preset.name);
-  if (added) {
-    const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
-    entry->second =
-        train_in_threads(compile(config_of(preset, alone, LayoutMode::as_written, {}), DeviceProfile{}), steps);
-  }
-  return entry->second;
-}
-
-bool is_key_bias(const std::string& name, size_t index, size_t count) {
-  if (name.ends_with("/key/bias")) return true;
-  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
 }
 
 struct Case {
@@ -55,10 +35,6 @@ std::vector<Case> cases() {
     }
   }
   return list;
-}
-
-const SystemPreset& preset_named(const std::string& name) {
-  return *std::ranges::find(system_presets(), name, &SystemPreset::name);
 }
 
 Plan deep(const ScheduleConfig& schedule) {
@@ -92,26 +68,22 @@ class RematerialisationTest : public QObject {
     QFETCH(int, index);
     const auto [preset, mesh, mode, schedule] = cases()[static_cast<size_t>(index)];
     const Plan plan = compile(config_of(*preset, mesh, mode, schedule), DeviceProfile{});
-    const ThreadTraining training = train_in_threads(plan, steps);
-    compare_with_serial(training, kept(*preset), 1e-3, is_key_bias);
+    const ThreadTraining training = train_in_threads(plan, serial_steps);
+    compare_with_serial(training, serial_training(*preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
   }
 
   void on_one_device_losses_are_bit_for_bit_those_of_what_is_kept() {
     for (const char* policy : {"full", "attention", "mlp"}) {
       for (const char* name : {"tiny_lm_dp", "nnx_gpt2", "mintext_transformer"}) {
-        SystemPreset preset = preset_named(name);
+        SystemPreset preset = system_preset(name);
         if (preset.name == "nnx_gpt2") {
           preset.small.insert(preset.small.end(), {"deterministic=false", "model.dropout_rate=0.3"});
         }
         const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
         const auto losses = [&](const ScheduleConfig& schedule) {
           const RunConfig config = config_of(preset, alone, LayoutMode::as_written, schedule);
-          std::vector<double> found;
-          for (const StepMessage& step : train_in_threads(compile(config, DeviceProfile{}), steps).steps) {
-            found.push_back(value_of(step.metrics, "loss"));
-          }
-          return found;
+          return losses_of(train_in_threads(compile(config, DeviceProfile{}), serial_steps));
         };
         QCOMPARE(losses({1, policy, 1}), losses({}));
       }
@@ -130,7 +102,7 @@ class RematerialisationTest : public QObject {
 
   void a_policy_that_means_nothing_of_the_model_is_a_located_error() {
     const auto error = [](const std::string& name, const std::string& policy) {
-      const SystemPreset& preset = preset_named(name);
+      const SystemPreset& preset = system_preset(name);
       const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
       const std::vector<Error> errors =
           validate(config_of(preset, alone, LayoutMode::as_written, ScheduleConfig{1, policy, 1}));

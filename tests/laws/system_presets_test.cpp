@@ -1,33 +1,9 @@
 #include <QtTest>
-#include <map>
 
-#include "tests/compile/system_preset.h"
-#include "tests/laws/training_agreement.h"
+#include "tests/laws/serial_training.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
-
-namespace {
-
-constexpr int64_t steps = 3;
-
-const ThreadTraining& serial(const SystemPreset& preset) {
-  static std::map<std::string, ThreadTraining> cache;
-  auto [entry, added] = cache.try_emplace(preset.name);
-  if (added) {
-    const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
-    entry->second = train_in_threads(compile(system_run(preset.name, preset.small, alone), DeviceProfile{}), steps);
-  }
-  return entry->second;
-}
-
-// The keys' part of a fused (3, heads, size) bias is its second third.
-bool is_key_bias(const std::string& name, size_t index, size_t count) {
-  if (name.ends_with("/key/bias")) return true;
-  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
-}
-
-}  // namespace
 
 class SystemPresetsTest : public QObject {
   Q_OBJECT
@@ -55,8 +31,8 @@ class SystemPresetsTest : public QObject {
     RunConfig config = system_run(preset.name, preset.small, {sizes.begin(), sizes.end()});
     config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
     const Plan plan = compile(config, DeviceProfile{});
-    const ThreadTraining training = train_in_threads(plan, steps);
-    compare_with_serial(training, serial(preset), 1e-3, is_key_bias);
+    const ThreadTraining training = train_in_threads(plan, serial_steps);
+    compare_with_serial(training, serial_training(preset), 1e-3, is_key_bias);
     compare_with_prediction(training, plan);
   }
 };

@@ -12,8 +12,7 @@ namespace {
 constexpr int64_t steps = 6;
 
 RunConfig small_run(std::vector<std::string> more, const std::vector<int64_t>& mesh = {1, 1}) {
-  const auto preset = std::ranges::find(system_presets(), "tiny_text", &SystemPreset::name);
-  std::vector<std::string> settings = preset->small;
+  std::vector<std::string> settings = system_preset("tiny_text").small;
   std::ranges::move(more, std::back_inserter(settings));
   return system_run("tiny_text", settings, mesh);
 }

@@ -1,19 +1,11 @@
 #include <QtTest>
-#include <map>
 
-#include "tests/compile/system_preset.h"
-#include "tests/laws/training_agreement.h"
+#include "tests/laws/serial_training.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
 
 namespace {
-
-constexpr int64_t steps = 3;
-
-const SystemPreset& preset_named(const std::string& name) {
-  return *std::ranges::find(system_presets(), name, &SystemPreset::name);
-}
 
 Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode, int64_t stage,
              int64_t microbatches = 1, const std::string& axis = "") {
@@ -22,19 +14,6 @@ Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, Layou
   config.sharding.zero = {stage, axis};
   config.schedule.microbatches = microbatches;
   return compile(config, DeviceProfile{});
-}
-
-const ThreadTraining& alone(const SystemPreset& preset) {
-  static std::map<std::string, ThreadTraining> cache;
-  auto [entry, added] = cache.try_emplace(preset.name);
-  const std::vector<int64_t> one(static_cast<size_t>(preset.mesh_axes), 1);
-  if (added) entry->second = train_in_threads(plan_of(preset, one, LayoutMode::as_written, 0), steps);
-  return entry->second;
-}
-
-bool is_key_bias(const std::string& name, size_t index, size_t count) {
-  if (name.ends_with("/key/bias")) return true;
-  return name.ends_with("qkv_proj/bias") && index / (count / 3) == 1;
 }
 
 int64_t bytes(const Plan& plan, MemoryCategory category) { return plan.totals.memory[static_cast<size_t>(category)]; }
@@ -87,8 +66,8 @@ class ZeroTest : public QObject {
     const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
     const LayoutMode mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
     const Plan plan = plan_of(preset, {sizes.begin(), sizes.end()}, mode, stage, microbatches);
-    const ThreadTraining training = train_in_threads(plan, steps);
-    compare_with_serial(training, alone(preset), 1e-3, is_key_bias);
+    const ThreadTraining training = train_in_threads(plan, serial_steps);
+    compare_with_serial(training, serial_training(preset), 1e-3, is_key_bias);
     for (const RankMeasurement& rank : training.ranks) {
       QCOMPARE(rank.arena_bytes, plan.arena.bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
@@ -127,7 +106,7 @@ class ZeroTest : public QObject {
   }
 
   void each_stage_splits_what_it_names() {
-    const SystemPreset& preset = preset_named("tiny_lm_dp");
+    const SystemPreset& preset = system_preset("tiny_lm_dp");
     const auto plan = [&](int64_t stage) { return plan_of(preset, {8}, LayoutMode::as_written, stage, 2); };
     const Plan none = plan(0);
     for (int64_t stage : {1, 2, 3}) {
@@ -142,7 +121,7 @@ class ZeroTest : public QObject {
   }
 
   void an_axis_that_is_not_there_is_a_located_error() {
-    RunConfig config = system_run("tiny_lm_dp", preset_named("tiny_lm_dp").small, {2});
+    RunConfig config = system_run("tiny_lm_dp", system_preset("tiny_lm_dp").small, {2});
     config.sharding.zero = {1, "dta"};
     const std::vector<Error> errors = validate(config);
     QCOMPARE(errors.size(), size_t{1});

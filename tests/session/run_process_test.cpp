@@ -17,6 +17,7 @@
 
 #include "engine/base/error.h"
 #include "tests/session/fake_rank.h"
+#include "tests/session/socket_client.h"
 
 using namespace shardscope;
 namespace fs = std::filesystem;
@@ -74,18 +75,9 @@ std::vector<int> processes_with(const std::string& text) {
   return found;
 }
 
-class Watcher {
+class Watcher : public SocketClient {
  public:
-  explicit Watcher(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Watcher() { ::close(socket_); }
-  Watcher(const Watcher&) = delete;
-  bool connected() const { return connected_; }
-  void send(const std::string& text) { ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  using SocketClient::SocketClient;
 
   // All that the other side has sent until it closed the connection.
   std::vector<Message> receive_all() {
@@ -98,10 +90,6 @@ class Watcher {
     }
     return messages;
   }
-
- private:
-  int socket_;
-  bool connected_ = false;
 };
 
 struct Recorded {

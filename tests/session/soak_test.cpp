@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/session/run_process.h"
 #include "tests/session/fake_rank.h"
+#include "tests/session/socket_client.h"
 
 // Many steps, with a watcher that reads all, one that reads slowly, one that never reads and one that comes late, each
 // a process of its own. SHARDSCOPE_SOAK=100000 makes it long.
@@ -46,21 +46,14 @@ int open_descriptors() {
   return static_cast<int>(std::distance(begin(all), end(all)));
 }
 
-class Connection {
+class Connection : public SocketClient {
  public:
-  explicit Connection(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    open_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Connection() { ::close(socket_); }
-  Connection(const Connection&) = delete;
+  explicit Connection(const std::string& path) : SocketClient(path), open_(connected()) {}
 
   bool is_open() const { return open_; }
   void send(const Request& request) {
     const std::string line = to_json_line(request);
-    open_ = open_ && ::send(socket_, line.data(), line.size(), MSG_NOSIGNAL) == std::ssize(line);
+    open_ = open_ && SocketClient::send(line) == std::ssize(line);
   }
   // Nothing when the other side has closed it.
   std::optional<Message> next() {
@@ -77,7 +70,6 @@ class Connection {
   ssize_t read_some(size_t bytes) { return ::recv(socket_, bytes_.data(), std::min(bytes, bytes_.size()), 0); }
 
  private:
-  int socket_;
   bool open_ = false;
   MessageDecoder decoder_;
   std::vector<char> bytes_ = std::vector<char>(1 << 16);

@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <QTemporaryDir>
@@ -12,27 +11,17 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "tests/session/socket_client.h"
 
 using namespace shardscope;
 
 namespace {
 
-class Watcher {
+class Watcher : public SocketClient {
  public:
-  explicit Watcher(const std::string& path)
-      : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Watcher() { ::close(socket_); }
-  Watcher(const Watcher&) = delete;
+  explicit Watcher(const std::string& path) : SocketClient(path, SOCK_NONBLOCK) {}
 
-  bool connected() const { return connected_; }
-  void send(const std::string& text) {
-    QCOMPARE(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
-  }
+  void send(const std::string& text) { QCOMPARE(SocketClient::send(text), std::ssize(text)); }
   // What has come so far.
   std::string receive() {
     std::string text;
@@ -45,10 +34,6 @@ class Watcher {
     char byte;
     return ::recv(socket_, &byte, 1, MSG_PEEK) == 0;
   }
-
- private:
-  int socket_;
-  bool connected_ = false;
 };
 
 constexpr size_t bound = 100000;

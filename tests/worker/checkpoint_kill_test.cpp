@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "engine/worker/thread_training.h"
+#include "tests/base/child_status.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/compile/system_preset.h"
 
@@ -41,8 +42,7 @@ struct Death {
 int run(const Plan& plan, const std::string& folder, int64_t until, int keep, bool resume, Death death = {}) {
   shared().calls = 0;
   shared().whole = 0;
-  const pid_t child = ::fork();
-  if (child == 0) {
+  return status_of([&] {
     CheckpointOptions options;
     options.folder = folder;
     options.save_every = 1;
@@ -59,16 +59,8 @@ int run(const Plan& plan, const std::string& folder, int64_t until, int keep, bo
       else if (renamed && call != "fsync") shared().whole = list_checkpoints(folder).back().step;
       return 0;
     };
-    try {
-      train_in_threads(plan, until, {}, {}, {}, options);
-    } catch (const std::exception&) {
-      ::_exit(1);
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
+    train_in_threads(plan, until, {}, {}, {}, options);
+  });
 }
 
 }  // namespace
@@ -86,7 +78,7 @@ class CheckpointKillTest : public QObject {
   void a_run_killed_before_any_system_call_of_saving_loses_no_checkpoint_and_leaves_nothing() {
     QFETCH(int, alone_ms);
     QFETCH(int, every);
-    const SystemPreset& preset = *std::ranges::find(system_presets(), "mintext_mlp", &SystemPreset::name);
+    const SystemPreset& preset = system_preset("mintext_mlp");
     const Plan plan = compile(system_run(preset.name, preset.small, {1, 2}), DeviceProfile{});
     QTemporaryDir reference(scratch());
     QCOMPARE(run(plan, reference.path().toStdString(), steps + 1, 100, false), 0);

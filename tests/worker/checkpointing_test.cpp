@@ -20,9 +20,7 @@ using namespace shardscope::test;
 
 namespace {
 
-const SystemPreset& small_preset() {
-  return *std::ranges::find(system_presets(), "tensor_parallel_mlp", &SystemPreset::name);
-}
+const SystemPreset& small_preset() { return system_preset("tensor_parallel_mlp"); }
 
 Plan small_plan(int64_t ranks = 2, const std::vector<std::string>& settings = {}) {
   std::vector<std::string> all = small_preset().small;

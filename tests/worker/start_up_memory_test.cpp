@@ -8,6 +8,7 @@
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/thread_training.h"
+#include "tests/base/child_status.h"
 #include "tests/comm/forked_ranks.h"
 #include "tests/compile/system_preset.h"
 
@@ -98,18 +99,14 @@ class StartUpMemoryTest : public QObject {
     const Plan plan = large_plan();
     CheckpointOptions options;
     options.resume = folder.path().toStdString();
-    const pid_t child = ::fork();  // what it holds is not counted
-    if (child == 0) {
+    const int status = status_of([&] {  // what it holds is not counted
       RunConfig config = plan.config;
       config.mesh_axes[0].size = 2;
       CheckpointOptions saving;
       saving.folder = options.resume;
       saving.save_every = 1;
       train_in_threads(compile(config, DeviceProfile{}), 1, {}, {}, {}, saving);
-      ::_exit(0);
-    }
-    int status = 1;
-    ::waitpid(child, &status, 0);
+    });
     QCOMPARE(status, 0);
     check_start_up(plan, options);
   }

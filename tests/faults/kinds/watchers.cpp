@@ -1,39 +1,25 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <list>
 
 #include "tests/faults/kinds/kinds.h"
 #include "tests/faults/whole_runs.h"
+#include "tests/session/socket_client.h"
 
 namespace shardscope::faults {
 
 namespace {
 
-class Watcher {
+class Watcher : public SocketClient {
  public:
-  explicit Watcher(const Run& run) : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = run.session_directory() + "/socket";
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    connected_ = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  }
-  ~Watcher() { ::close(socket_); }
-  Watcher(const Watcher&) = delete;
-  bool connected() const { return connected_; }
-  void say(const std::string& text) const { ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  explicit Watcher(const Run& run) : SocketClient(run.session_directory() + "/socket", SOCK_NONBLOCK) {}
   void read_a_byte() const {
     char byte;
     [[maybe_unused]] const ssize_t got = ::recv(socket_, &byte, 1, 0);
   }
-
- private:
-  int socket_;
-  bool connected_ = false;
 };
 
 Fault watched(const std::string& name, std::function<void(Run&, Random&)> watch) {
@@ -92,8 +78,8 @@ std::vector<Fault> watchers() {
                       const Watcher watcher(run);
                       std::string text(1 + random() % 60'000, '\0');
                       for (char& byte : text) byte = static_cast<char>(random());
-                      watcher.say(random() % 2 ? text : R"({"request":{"stop":1},"stop":)" + text);
-                      if (random() % 3 == 0) watcher.say("\n" + std::string(1000, '[') + "\n");
+                      watcher.send(random() % 2 ? text : R"({"request":{"stop":1},"stop":)" + text);
+                      if (random() % 3 == 0) watcher.send("\n" + std::string(1000, '[') + "\n");
                       return false;
                     },
                     to_the_end);
