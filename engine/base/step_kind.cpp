@@ -6,6 +6,8 @@ std::string_view name(StepKind kind) {
   switch (kind) {
     case StepKind::compute: return "compute";
     case StepKind::slice: return "slice";
+    case StepKind::send: return "send";
+    case StepKind::receive: return "receive";
     case StepKind::barrier: return "barrier";
     case StepKind::all_gather: return "all-gather";
     case StepKind::all_reduce: return "all-reduce";

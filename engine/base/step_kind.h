@@ -6,10 +6,13 @@
 namespace shardscope {
 
 // What a device can do with arrays: compute; `slice`, which is local: it keeps its part of what it already holds; or
-// take part in a collective. `barrier` moves nothing and is no step of a plan.
+// send to, or receive from, the device of another stage at its place; take part in a collective. `barrier` moves nothing
+// and is no step of a plan.
 enum class StepKind : uint8_t {
   compute,
   slice,
+  send,
+  receive,
   barrier,
   all_gather,
   all_reduce,
@@ -19,6 +22,7 @@ enum class StepKind : uint8_t {
 };
 // "all-gather"
 std::string_view name(StepKind kind);
+inline bool is_transfer(StepKind kind) { return kind == StepKind::send || kind == StepKind::receive; }
 inline bool is_collective(StepKind kind) { return kind >= StepKind::barrier; }
 
 }  // namespace shardscope

@@ -14,6 +14,9 @@
 #include "engine/optim/optimizer.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
+#include "engine/plan/pipeline_timeline.h"
+#include "engine/plan/schedules/schedule.h"
+#include "engine/plan/stages.h"
 #include "models/registry.h"
 
 namespace shardscope {
@@ -25,7 +28,7 @@ std::vector<Metric> metrics(const RunConfig& config, const Graph& graph, const L
   for (Metric& metric : list) {
     const bool evaluated = metric.source == MetricSource::evaluation;
     if (metric.source != MetricSource::schedule) {
-      metric.value = lowered.outputs.at(evaluated ? metric.name.substr(metric.name.find('_') + 1) : metric.name);
+      metric.values = lowered.outputs.at(evaluated ? metric.name.substr(metric.name.find('_') + 1) : metric.name);
     }
   }
   return list;
@@ -52,10 +55,63 @@ std::vector<bool> parameter_values(const Graph& graph) {
   return values;
 }
 
-std::vector<int> stored_inputs(const Graph& graph, const Lowered& lowered) {
-  std::vector<int> values;
-  for (const auto& [name, value] : graph.inputs) values.push_back(lowered.versions[value].front());
+std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& lowered) {
+  const Program& program = lowered.program;
+  std::vector<std::vector<int>> values(static_cast<size_t>(program.stages));
+  for (const auto& [name, value] : graph.inputs) {
+    for (std::vector<int>& of_stage : values) of_stage.push_back(-1);
+    for (int version : lowered.versions[value]) {
+      const ProgramValue& lies = program.values[version];
+      if (is_source(lies, graph)) values[static_cast<size_t>(lies.stage)].back() = version;
+    }
+  }
   return values;
+}
+
+// Without a name ZeRO's axis is the first that can split arrays.
+ShardingConfig sharding_of(const RunConfig& config, const Mesh& mesh) {
+  ShardingConfig sharding = config.sharding;
+  if (!sharding.zero.axis.empty()) return sharding;
+  for (const MeshAxis& axis : mesh.axes()) {
+    if (axis.name == config.pipeline.axis) continue;
+    sharding.zero.axis = axis.name;
+    break;
+  }
+  return sharding;
+}
+
+StagedOps staged_ops(const RunConfig& config, const Mesh& mesh, const Graph& graph, const std::vector<int>& layers) {
+  StagedOps staged;
+  staged.shape = pipeline_shape(config, mesh);
+  if (staged.empty()) return staged;
+  const PipelineSchedule& schedule = *find_schedule(config.pipeline.schedule);
+  staged.stretch = stretches_of_ops(graph, layers);
+  for (int stretch : stretches_of_states(graph, staged.stretch)) {
+    staged.state_stage.push_back(stretch % staged.shape.stages);
+  }
+  if (schedule.splits_backward) staged.weight_gradient = weight_gradient_ops(graph);
+  staged.order = schedule.order(staged.shape);
+  return staged;
+}
+
+PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const StagedOps& staged,
+                           const std::vector<int>& layers, const LaidOut& laid_out) {
+  PipelinePlan pipeline;
+  pipeline.shape = staged.shape;
+  pipeline.layers = layers;
+  const Program& program = laid_out.lowered.program;
+  for (int stage = 0; stage < program.stages; ++stage) {
+    pipeline.totals.push_back(total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.step_seconds, stage));
+  }
+  if (staged.empty()) return pipeline;
+  pipeline.axis = pipeline_axis(config.pipeline, mesh);
+  pipeline.order = staged.order;
+  pipeline.in_flight = microbatches_in_flight(staged.order);
+  pipeline.timeline = laid_out.timeline;
+  const auto equal = [](int, const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
+  const auto nothing = [](int, const WorkItem&) { return 0.0; };
+  pipeline.equal_bubble = play(staged.order, {equal, nothing}).bubble;
+  return pipeline;
 }
 
 std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
@@ -84,15 +140,20 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const int ranks = plan.mesh.device_count();
   const int threads = profile.threads_per_rank(ranks);
   const CostRates rates = cost_rates(profile, ranks);
+  // Arrays are split over the devices of a stage.
+  const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
+  const ShardingConfig sharding = sharding_of(config, plan.mesh);
+  const StagedOps staged = staged_ops(config, plan.mesh, graph, training.layers);
 
   const ResolvedPins resolved =
-      pass("resolve", [&] { return pin_specs(config.sharding, graph, plan.mesh, training.cotangents); });
+      pass("resolve", [&] { return pin_specs(sharding, graph, mesh, training.cotangents); });
   const Pins& pins = resolved.pins;
   PlacedAsWritten written =
-      pass("propagate", [&] { return place_as_written(pins, graph, plan.mesh, training.cotangents, stop); });
-  LayoutProblem problem{graph, plan.mesh, pins.layouts, rates, std::move(written.placements)};
+      pass("propagate", [&] { return place_as_written(pins, graph, mesh, training.cotangents, stop); });
+  LayoutProblem problem{graph, mesh, pins.layouts, rates, std::move(written.placements)};
   if (config.sharding.zero.stage == 3) problem.regather = parameter_values(graph);
   problem.microbatches = config.schedule.microbatches;
+  problem.staged = staged;
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
     LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);
@@ -101,24 +162,26 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   });
   Lowered& lowered = laid_out.lowered;
   pass("verify", [&] {
-    verify(lowered.program, graph, plan.mesh);
+    verify(lowered.program, graph, mesh);
+    prove_no_cycle(lowered.program, graph, mesh);
     return true;
   });
   pass("verify memory", [&] {
-    verify_memory(laid_out.arena);
+    for (const ArenaLayout& arena : laid_out.arenas) verify_memory(arena);
     return true;
   });
-  plan.arena = std::move(laid_out.arena);
+  plan.pipeline = pipeline_plan(config, plan.mesh, staged, training.layers, laid_out);
+  plan.totals = total(plan.pipeline.totals, laid_out.seconds);
+  plan.arenas = std::move(laid_out.arenas);
   plan.step_seconds = std::move(laid_out.step_seconds);
   plan.parameters =
-      pass("parameters", [&] { return describe_parameters(graph, plan.mesh, resolved.states, pins.origins, lowered); });
+      pass("parameters", [&] { return describe_parameters(graph, mesh, resolved.states, pins.origins, lowered); });
   plan.layouts = pass("layouts", [&] {
     return describe_layouts(problem, as_written ? written.origins : pins.origins, mode, laid_out);
   });
   plan.input_values = stored_inputs(graph, lowered);
   plan.metrics = metrics(config, graph, lowered);
   plan.program = std::move(lowered.program);
-  plan.totals = total(plan.program, plan.arena, plan.step_seconds);
   plan.spec_lines = resolved.spec_lines;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/plan/cost_model.h"
 #include "engine/plan/host_memory.h"
 #include "engine/plan/memory_plan.h"
@@ -74,18 +76,28 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
   return layouts;
 }
 
-PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds) {
+PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds, int stage) {
   PlanTotals totals;
   const MemoryPeak peak = memory_peak(arena);
   totals.memory = peak.categories;
   totals.live_lower_bound = peak.live_bytes;
   totals.memory_total = arena.bytes;
-  for (const Step& step : program.main_steps()) {
+  for (const Step& step : program.main_steps(stage)) {
     totals.wire_bytes_per_device += step.wire_bytes;
     totals.flops_per_device += step.flops;
   }
-  totals.seconds_per_step = main_seconds(program, seconds);
+  totals.seconds_per_step = main_seconds(program, seconds, stage);
   return totals;
+}
+
+PlanTotals total(const std::vector<PlanTotals>& stages, double seconds) {
+  PlanTotals all = std::ranges::max(stages, {}, &PlanTotals::memory_total);
+  for (const PlanTotals& stage : stages) {
+    all.wire_bytes_per_device = std::max(all.wire_bytes_per_device, stage.wire_bytes_per_device);
+    all.flops_per_device = std::max(all.flops_per_device, stage.flops_per_device);
+  }
+  all.seconds_per_step = seconds;
+  return all;
 }
 
 std::string bf16_products(const Plan& plan) {
@@ -93,8 +105,8 @@ std::string bf16_products(const Plan& plan) {
     if (step.kind != StepKind::compute || !plan.graph->ops[step.op].definition->is_matrix_product()) return false;
     return !step.inputs.empty() && plan.program.values[step.inputs[0]].dtype == DType::bf16;
   };
-  for (const Step& step : plan.steps()) {
-    if (!is_bf16_product(step)) continue;
+  for (const Task& task : plan.program.tasks) {
+    if (std::ranges::none_of(task.steps, is_bf16_product)) continue;
     return plan.profile.bf16_products.empty() ? "not measured; 'shardrun calibrate' tells" : plan.profile.bf16_products;
   }
   return {};

@@ -20,7 +20,9 @@ std::vector<ParameterPlan> describe_parameters(const Graph& graph, const Mesh& m
 std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const std::vector<Origin>& origins,
                                           LayoutMode mode, const LaidOut& laid_out);
 
-PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds);
+PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds, int stage);
+// The largest of each, and the time that the plan takes.
+PlanTotals total(const std::vector<PlanTotals>& stages, double seconds);
 
 // How matrix products of bf16 operands are computed on the profile's machine; empty where the plan has none.
 std::string bf16_products(const Plan& plan);

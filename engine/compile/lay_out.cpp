@@ -1,6 +1,8 @@
 #include "engine/compile/lay_out.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
@@ -15,18 +17,30 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   result.as_written = as_written;
   if (result.choice.empty()) return result;
   result.lowered = lower(problem, result.choice);
-  result.arena = plan_memory(result.lowered.program, problem.graph, threads);
-  result.step_seconds = predict_seconds(result.lowered.program, problem.graph, problem.rates);
-  result.seconds = main_seconds(result.lowered.program, result.step_seconds);
+  const Program& program = result.lowered.program;
+  for (int stage = 0; stage < program.stages; ++stage) {
+    result.arenas.push_back(plan_memory(program, problem.graph, threads, stage));
+  }
+  result.step_seconds = predict_seconds(program, problem.graph, problem.rates);
+  if (program.stages == 1) {
+    result.seconds = main_seconds(program, result.step_seconds);
+  } else {
+    const Purpose purpose = program.main().purpose;
+    result.timeline = play_stages(program, problem.graph, problem.mesh, purpose, result.step_seconds);
+    result.seconds = result.timeline.seconds;
+  }
   return result;
 }
 
 }  // namespace
 
+int64_t LaidOut::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
+
 LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
   LayoutProblem fixed{problem.graph, problem.mesh, problem.start.lies, problem.rates};
   fixed.bucket_bytes = problem.bucket_bytes;
   fixed.microbatches = problem.microbatches;
+  fixed.staged = problem.staged;
   LayoutChoice choice = fixed_choice(problem.start.placements, problem.graph.values.size());
   if (!problem.regather.empty()) choice.regather = problem.regather;
   return lay_out(fixed, std::move(choice), true, threads);
@@ -36,9 +50,13 @@ LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token sto
   constexpr int attempts = 3;
   constexpr double estimate_slack = 1.5;
   const double limit = static_cast<double>(problem.memory_limit_bytes);
+  // The search sees all stages as one device.
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  const int stages = problem.staged.shape.stages;
+  problem.memory_limit_bytes = problem.memory_limit_bytes > most / stages ? most : problem.memory_limit_bytes * stages;
   LaidOut best = lay_out(problem, choose_layouts(problem, stop), false, threads);
   if (best.choice.empty()) return best;
-  auto over = [&](const LaidOut& made) { return static_cast<double>(made.arena.bytes) - limit; };
+  auto over = [&](const LaidOut& made) { return static_cast<double>(made.arena_bytes()) - limit; };
   auto keep_better = [&](LaidOut next) {
     const bool fits = over(next) <= 0, fitted = over(best) <= 0;
     if (fits != fitted ? fits : next.seconds < best.seconds) best = std::move(next);

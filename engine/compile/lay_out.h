@@ -2,6 +2,7 @@
 
 #include <stop_token>
 
+#include "engine/plan/stage_timeline.h"
 #include "engine/program/arena_layout.h"
 #include "engine/shard/layout_choice.h"
 #include "engine/shard/lowering.h"
@@ -12,10 +13,13 @@ namespace shardscope {
 struct LaidOut {
   LayoutChoice choice;
   Lowered lowered;
-  ArenaLayout arena;
+  std::vector<ArenaLayout> arenas;  // per stage
   StepTable<double> step_seconds;
   double seconds = 0;       // of the main sequence
+  StageTimeline timeline;   // of several stages
   bool as_written = false;  // the placements of written_placements()
+
+  int64_t arena_bytes() const;  // of the largest
 };
 
 // Mode as_written: `problem.start` decides. `threads` run on each rank.

@@ -19,13 +19,13 @@ std::vector<std::string> metric_outputs(const Graph& graph) {
 std::vector<Metric> step_metrics(const RunConfig& config, const Graph& graph) {
   const std::vector<std::string> names = metric_outputs(graph);
   std::vector<Metric> metrics;
-  for (const std::string& name : names) metrics.push_back({name});
+  for (const std::string& name : names) metrics.push_back({name, {}});
   if (!trains(config)) return metrics;
   if (evaluation(config.data).every > 0) {
-    for (const std::string& name : names) metrics.push_back({"val_" + name, -1, MetricSource::evaluation});
+    for (const std::string& name : names) metrics.push_back({"val_" + name, {}, MetricSource::evaluation});
   }
   if (scheduled_rate(config).kind != Schedule::Kind::constant) {
-    metrics.push_back({"learning_rate", -1, MetricSource::schedule});
+    metrics.push_back({"learning_rate", {}, MetricSource::schedule});
   }
   return metrics;
 }

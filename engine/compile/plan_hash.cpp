@@ -9,7 +9,7 @@ namespace shardscope {
 namespace {
 
 // That of equal plans made by planners whose steps mean something else. The code itself is compared by check_ranks().
-constexpr std::string_view planner_version = "3";
+constexpr std::string_view planner_version = "4";
 
 template <class T>
 void add_all(Hasher& hasher, const std::vector<T>& values) {
@@ -38,7 +38,7 @@ void add_ops(Hasher& hasher, const Graph& graph) {
 }
 
 void add_step(Hasher& hasher, const Step& step) {
-  hasher.add(step.kind).add(step.op).add(step.payload_bytes).add(step.reduction).add(step.dtype);
+  hasher.add(step.kind).add(step.channel).add(step.op).add(step.payload_bytes).add(step.reduction).add(step.dtype);
   add_all(hasher, step.inputs);
   add_all(hasher, step.outputs);
   add_axes(hasher, step.axes);
@@ -56,7 +56,7 @@ uint64_t plan_hash(const Plan& plan) {
   hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
   add_ops(hasher, *plan.graph);
   for (const ProgramValue& value : plan.program.values) {
-    hasher.add(value.graph_value).add(value.dtype);
+    hasher.add(value.graph_value).add(value.stage).add(value.dtype);
     add_sharding(hasher, value.sharding);
   }
   for (const Task& task : plan.program.tasks) {
@@ -64,12 +64,14 @@ uint64_t plan_hash(const Plan& plan) {
     for (const Step& step : task.steps) add_step(hasher, step);
   }
   for (const Sequence& sequence : plan.program.sequences) {
-    hasher.add(sequence.purpose).add(sequence.runs.size());
+    hasher.add(sequence.purpose).add(sequence.stage).add(sequence.runs.size());
     for (const TaskRun& run : sequence.runs) hasher.add(run.task).add(run.microbatch);
   }
-  hasher.add(plan.arena.bytes);
-  for (const Buffer& buffer : plan.arena.buffers) hasher.add(buffer.offset).add(buffer.bytes);
-  add_all(hasher, plan.arena.buffer_of);
+  for (const ArenaLayout& arena : plan.arenas) {
+    hasher.add(arena.bytes);
+    for (const Buffer& buffer : arena.buffers) hasher.add(buffer.offset).add(buffer.bytes).add(buffer.slots);
+    add_all(hasher, arena.buffer_of);
+  }
   return hasher.digest();
 }
 

@@ -18,6 +18,7 @@
 #include "engine/optim/learning_rate.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/metrics.h"
+#include "engine/plan/stages.h"
 #include "models/registry.h"
 
 namespace shardscope {
@@ -87,13 +88,44 @@ void accumulate_metrics(Graph& graph, int64_t microbatches) {
   }
 }
 
-void accumulate_gradients(Graph& graph, int64_t microbatches) {
+// The op that adds up what several stages give to a gradient, or no_id.
+OpId sum_over_stages(const Graph& graph, const State& state, const std::vector<int>& stretches) {
+  if (state.gradient == no_id) return no_id;
+  const OpId id = graph.values[state.gradient].producer;
+  const Op& op = graph.ops[id];
+  if (op.definition != &op_definition("add") || op.phase != Phase::backward) return no_id;
+  const auto stretch = [&](ValueId value) { return stretches[static_cast<size_t>(graph.values[value].producer)]; };
+  return stretch(op.inputs[0]) == stretch(op.inputs[1]) ? no_id : id;
+}
+
+// Gradients add up over the microbatches; those that stages give to one parameter do so apart, and then cross once.
+void accumulate_gradients(Graph& graph, int64_t microbatches, const std::vector<int>& layers) {
+  const bool pipelined = layers.size() > 1;
+  const std::vector<int> stretches = pipelined ? stretches_of_ops(graph, layers) : std::vector<int>();
+  std::vector<OpId> last;  // of the backward phase: sums over stages
   for (StateId id : graph.trainable()) {
-    const ValueId gradient = graph.states[id].gradient;
-    if (gradient == no_id) continue;
-    const std::string name = graph.name(graph.states[id]) + "/accumulate";
-    graph.states[id].gradient = accumulate(graph, gradient, name, Phase::backward, microbatches);
+    const State state = graph.states[id];
+    if (state.gradient == no_id) continue;
+    const std::string name = graph.name(state) + "/accumulate";
+    const OpId sum = pipelined ? sum_over_stages(graph, state, stretches) : no_id;
+    if (sum == no_id) {
+      graph.states[id].gradient = accumulate(graph, state.gradient, name, Phase::backward, microbatches);
+      continue;
+    }
+    for (size_t i = 0; i < graph.ops[sum].inputs.size(); ++i) {
+      const ValueId given = accumulate(graph, graph.ops[sum].inputs[i], name, Phase::backward, microbatches);
+      graph.ops[sum].inputs[i] = given;
+    }
+    graph.ops[sum].phase = Phase::update;
+    last.push_back(sum);
   }
+  if (last.empty()) return;
+  std::vector<OpId> order;
+  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+    if (std::ranges::find(last, op) == last.end()) order.push_back(op);
+  }
+  order.insert(order.end(), last.begin(), last.end());
+  graph.reorder(order);
 }
 
 // True where a section's options are what the file says; a key that nobody knows changes none of them.
@@ -172,6 +204,7 @@ ForwardGraph build_forward(const RunConfig& config) {
   check_sizes(*result.graph, errors);
   append(errors, check_metric_names(metric_names(step_metrics(config, *result.graph))));
   if (trains(config)) append(errors, check_rematerialisation(*result.graph, config.schedule));
+  if (result.mesh) append(errors, check_pipeline(config, *result.mesh, *result.graph));
   if (!result.batch_known) return result;
   const DataRequest request = data_request(*result.graph, config.schedule.microbatches);
   append(errors, check_data(*kind, request));
@@ -228,11 +261,14 @@ SpecTargets spec_targets(const Graph& graph) {
 }
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {
-  TrainingGraph training{std::move(forward), {}};
+  TrainingGraph training{std::move(forward), {}, {}};
   Graph& graph = training.graph;
+  const Mesh mesh(config.mesh_axes, config.mesh_devices);
+  training.layers = layers_of_stretches(config, mesh, graph);
+  const bool pipelined = training.layers.size() > 1;
   const int64_t microbatches = config.schedule.microbatches;
   const ValueId loss = trains(config) ? graph.outputs.at("loss") : no_id;
-  if (microbatches > 1) accumulate_metrics(graph, microbatches);
+  if (microbatches > 1 || pipelined) accumulate_metrics(graph, microbatches);
   training.cotangents.assign(graph.values.size(), no_id);
   if (!trains(config)) return training;
   // The loss scale: where differentiation starts.
@@ -240,7 +276,7 @@ TrainingGraph build_training(const RunConfig& config, Graph forward) {
                                   ConstantAttributes{1, graph.type(loss)});
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
-  if (microbatches > 1) accumulate_gradients(graph, microbatches);
+  if (microbatches > 1 || pipelined) accumulate_gradients(graph, microbatches, training.layers);
   rematerialise(graph, recomputed_ops(graph, config.schedule));
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);

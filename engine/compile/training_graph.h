@@ -45,6 +45,7 @@ std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph);
 struct TrainingGraph {
   Graph graph;
   std::vector<ValueId> cotangents;  // per forward value; no_id where it has none
+  std::vector<int> layers;          // of each stretch of a pipeline
 };
 TrainingGraph build_training(const RunConfig& config, Graph forward);
 

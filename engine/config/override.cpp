@@ -59,6 +59,7 @@ JsonNode settable_document(const RunConfig& config) {
   if (!zero.find("stage")) zero.add("stage", JsonNode::of(int64_t{0}));
   if (!zero.find("axis")) zero.add("axis", JsonNode::of(std::string()));
   if (!document.find("schedule")) document.add("schedule", to_node(config.schedule));
+  if (!document.find("pipeline")) document.add("pipeline", to_node(config.pipeline));
   return document;
 }
 

@@ -67,6 +67,16 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
+// A mesh axis whose devices are stages: each holds a stretch of the network's layers, or several, and microbatches pass
+// through them. Empty axis: none.
+struct PipelineConfig {
+  std::string axis;
+  std::string schedule = "1f1b";  // "gpipe", "1f1b", "interleaved", "zero_bubble"
+  int64_t chunks = 1;             // stretches of layers of each stage
+  std::vector<int64_t> layers;    // of each stretch in the network's order; empty: such that all take equally long
+  bool operator==(const PipelineConfig&) const = default;
+};
+
 // One run, as its file says it: plain values, no defaults left open. See resources/run_file.schema.json.
 struct RunConfig {
   NamedOptions model;
@@ -76,6 +86,7 @@ struct RunConfig {
   NamedOptions data;       // name = the file's "kind"; options batch_size, seed
   NamedOptions optimizer;  // its name empty: none, the run is forward alone
   ScheduleConfig schedule;
+  PipelineConfig pipeline;
   int64_t seed = 0;
   int64_t steps = 10;
   bool deterministic = true;

@@ -16,12 +16,14 @@ namespace shardscope {
 RunConfig read_run_document(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors);
 
 // The document that says `config`, every key present but for those that say nothing: an empty
-// device order, no constraints, rules, memory limit or optimizer, a schedule of one microbatch, ZeRO of stage 0. Throws
+// device order, no constraints, rules, memory limit or optimizer, a schedule of one microbatch, no pipeline,
+// ZeRO of stage 0. Throws
 // Failure where two parameters have the same path, one is a prefix of another, or a path is empty.
 JsonNode to_run_document(const RunConfig& config);
 
 JsonNode to_node(const PartitionSpec& spec);
 JsonNode to_node(const ScheduleConfig& schedule);
+JsonNode to_node(const PipelineConfig& pipeline);
 
 // Line of the value at `path`, or of the innermost value around it that the document has.
 int line_of(const JsonNode& document, const std::string& path);

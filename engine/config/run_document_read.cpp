@@ -34,6 +34,7 @@ class RunDocumentReader {
     read_options("data", config.data);
     read_options("optimizer", config.optimizer);
     read_schedule(config.schedule);
+    read_pipeline(config.pipeline);
     constexpr int64_t most = std::numeric_limits<int64_t>::max();
     if (auto seed = member_integer(document_, "", "seed", 0, most)) config.seed = *seed;
     if (auto steps = member_integer(document_, "", "steps", 1, most)) config.steps = *steps;
@@ -196,6 +197,26 @@ class RunDocumentReader {
     if (policy && faults_.expect(*policy, "schedule.rematerialise", Kind::string, "a policy",
                                  "\"none\", \"full\", \"attention\", \"mlp\", or a pattern such as \"**/gelu\"")) {
       schedule.rematerialise = policy->text;
+    }
+  }
+
+  void read_pipeline(PipelineConfig& pipeline) {
+    const JsonNode* node = document_.find("pipeline");
+    if (!node || !faults_.expect(*node, "pipeline", Kind::object, "an object", "such as {\"axis\": \"pipeline\"}")) return;
+    faults_.check_keys(*node, "pipeline", run_file::pipeline());
+    const JsonNode* axis = node->find("axis");
+    if (axis && faults_.expect(*axis, "pipeline.axis", Kind::string, "a mesh axis")) pipeline.axis = axis->text;
+    const JsonNode* schedule = node->find("schedule");
+    if (schedule && faults_.expect(*schedule, "pipeline.schedule", Kind::string, "a schedule", "such as \"1f1b\"")) {
+      pipeline.schedule = schedule->text;
+    }
+    constexpr int64_t most = 4096;
+    pipeline.chunks = member_integer(*node, "pipeline", "chunks", 1, most).value_or(1);
+    const JsonNode* layers = node->find("layers");
+    if (!layers || !faults_.expect(*layers, "pipeline.layers", Kind::array, "numbers of layers", "such as [2, 2]")) return;
+    for (size_t i = 0; i < layers->items.size(); ++i) {
+      const std::string place = element_place("pipeline.layers", i);
+      pipeline.layers.push_back(faults_.integer(layers->items[i], place, 1, most).value_or(1));
     }
   }
 

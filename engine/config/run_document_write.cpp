@@ -115,6 +115,16 @@ JsonNode to_node(const ScheduleConfig& schedule) {
   return node;
 }
 
+JsonNode to_node(const PipelineConfig& pipeline) {
+  JsonNode node = JsonNode::object();
+  node.add("axis", JsonNode::of(pipeline.axis));
+  node.add("schedule", JsonNode::of(pipeline.schedule));
+  node.add("chunks", JsonNode::of(pipeline.chunks));
+  JsonNode& layers = node.add("layers", JsonNode::array());
+  for (int64_t count : pipeline.layers) layers.items.push_back(JsonNode::of(count));
+  return node;
+}
+
 JsonNode to_node(const PartitionSpec& spec) {
   JsonNode node = JsonNode::array();
   for (const std::vector<std::string>& axes : spec.dims) node.items.push_back(axes_node(axes));
@@ -129,6 +139,7 @@ JsonNode to_run_document(const RunConfig& config) {
   node.add("data", to_node(config.data, "data"));
   if (!config.optimizer.name.empty()) node.add("optimizer", to_node(config.optimizer, "optimizer"));
   if (config.schedule != ScheduleConfig{}) node.add("schedule", to_node(config.schedule));
+  if (config.pipeline != PipelineConfig{}) node.add("pipeline", to_node(config.pipeline));
   node.add("seed", JsonNode::of(config.seed));
   node.add("steps", JsonNode::of(config.steps));
   node.add("deterministic", JsonNode::of(config.deterministic));

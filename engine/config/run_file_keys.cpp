@@ -10,6 +10,7 @@ const Keys& root() {
       {"data", true, R"({"kind": "synthetic_lm", ...})"},
       {"optimizer", false, R"({"name": "adam", ...})"},
       {"schedule", false, R"({"microbatches": 4})"},
+      {"pipeline", false, R"({"axis": "pipeline", "schedule": "1f1b"})"},
       {"seed", true, "0"},
       {"steps", true, "10"},
       {"deterministic", false, "true"},
@@ -53,6 +54,12 @@ const Keys& zero() {
 const Keys& schedule() {
   static const Keys keys = {
       {"microbatches", false, "4"}, {"rematerialise", false, R"("full")"}, {"rematerialised_layers", false, "2"}};
+  return keys;
+}
+
+const Keys& pipeline() {
+  static const Keys keys = {
+      {"axis", true, R"("pipeline")"}, {"schedule", false, R"("1f1b")"}, {"chunks", false, "2"}, {"layers", false, "[2, 2]"}};
   return keys;
 }
 

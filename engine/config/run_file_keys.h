@@ -22,6 +22,7 @@ const Keys& mesh_axis();
 const Keys& sharding();
 const Keys& zero();
 const Keys& schedule();
+const Keys& pipeline();
 // A line of sharding.rules, by what it has: "spec", "axes" or "largest".
 const Keys& rule_by_name();
 const Keys& rule_by_axes();

@@ -21,6 +21,8 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks) {
 
 double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates) {
   if (is_collective(step.kind)) return collective_seconds(rates, step.wire_bytes);
+  if (step.kind == StepKind::send) return local_seconds(rates, {step.bytes_touched, 0, DType::f32});
+  if (step.kind == StepKind::receive) return collective_seconds(rates, static_cast<double>(step.payload_bytes));
   const bool product = step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product();
   const int typical = step.inputs.empty() ? step.outputs[0] : step.inputs[0];
   return local_seconds(rates, {step.bytes_touched, product ? step.flops : 0, program.values[typical].dtype});
@@ -36,9 +38,9 @@ StepTable<double> predict_seconds(const Program& program, const Graph& graph, co
   return seconds;
 }
 
-double main_seconds(const Program& program, const StepTable<double>& seconds) {
+double main_seconds(const Program& program, const StepTable<double>& seconds, int stage) {
   double total = 0;
-  for (const TaskRun& run : program.main().runs) {
+  for (const TaskRun& run : program.main(stage).runs) {
     for (double step : seconds.tasks[run.task]) total += step;
   }
   return total;

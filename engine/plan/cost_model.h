@@ -12,7 +12,7 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks);
 // What a step is expected to take, by the prices of the layout search (layout_cost.h).
 double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates);
 StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates);
-// Of one run of the main sequence.
-double main_seconds(const Program& program, const StepTable<double>& seconds);
+// Of the steps of one run of the main sequence.
+double main_seconds(const Program& program, const StepTable<double>& seconds, int stage = 0);
 
 }  // namespace shardscope

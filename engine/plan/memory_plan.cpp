@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/packing.h"
+#include "engine/plan/value_lives.h"
 
 namespace shardscope {
 
@@ -15,15 +16,16 @@ namespace {
 
 class BufferAssignment {
  public:
-  BufferAssignment(const Program& program, const Graph& graph, int threads)
-      : program_(program), graph_(graph), threads_(threads) {
-    for (const TaskRun& run : program.main().runs) {
-      if (run.microbatch == 0) runs_.push_back({run.task, 0, folded(program.main(), run.first)});
-    }
-    arena_.length = folded_length(program.main());
+  BufferAssignment(const Program& program, const Graph& graph, int threads, int stage)
+      : program_(program),
+        graph_(graph),
+        threads_(threads),
+        stage_(stage),
+        main_(program.main(stage)),
+        lives_(value_lives(program, graph, stage)) {
+    arena_.length = folded_length(main_);
     arena_.buffer_of.assign(program.values.size(), -1);
     for (const Task& task : program.tasks) arena_.workspace.tasks.emplace_back(task.steps.size(), -1);
-    find_last_uses();
     find_stored();
     gradient_.resize(graph.values.size());
     for (const State& state : graph.states) {
@@ -33,13 +35,17 @@ class BufferAssignment {
 
   ArenaLayout run() {
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      if (is_source(program_.values[v], graph_)) allocate_source(static_cast<int>(v));
+      const ProgramValue& value = program_.values[v];
+      if (value.stage == stage_ && is_source(value, graph_)) allocate_source(static_cast<int>(v));
     }
-    for (const TaskRun& run : runs_) {
+    int begun = -1;  // folded
+    for (const TaskRun& run : main_.runs) {
+      if (run.folded_first <= begun) continue;
+      begun = run.folded_first;
       const std::vector<Step>& steps = program_.tasks[run.task].steps;
       for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
-        place_results(steps[s], run.first + s);
-        add_workspace(steps[s], {run.task, s}, run.first + s);
+        place_results(steps[s], begun + s);
+        add_workspace(steps[s], {run.task, s}, begun + s);
       }
     }
     place_initial_values();
@@ -47,24 +53,6 @@ class BufferAssignment {
   }
 
  private:
-  void find_last_uses() {
-    last_use_.assign(program_.values.size(), -1);
-    for (const TaskRun& run : runs_) {
-      const std::vector<Step>& steps = program_.tasks[run.task].steps;
-      for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
-        for (int value : steps[s].inputs) last_use_[value] = run.first + s;
-        for (int value : steps[s].outputs) last_use_[value] = run.first + s;
-      }
-    }
-    for (const TaskRun& run : runs_) {
-      const Task& task = program_.tasks[run.task];
-      const int end = run.first + static_cast<int>(task.steps.size());
-      for (int value : task.outputs) {
-        if (last_use_[value] < end) last_use_[value] = arena_.length - 1;
-      }
-    }
-  }
-
   void allocate_source(int id) {
     const Value& value = graph_.values[program_.values[id].graph_value];
     MemoryCategory category = MemoryCategory::activations;
@@ -73,8 +61,11 @@ class BufferAssignment {
       category = trainable ? MemoryCategory::parameters : MemoryCategory::optimizer;
     }
     arena_.buffer_of[id] = static_cast<int>(arena_.buffers.size());
-    arena_.buffers.push_back({id, category, program_.values[id].bytes(), 0, 0, arena_.length - 1, true});
+    const int slots = lives_[id].slots;
+    arena_.buffers.push_back({id, category, slotted(program_.values[id].bytes(), slots), 0, 0, arena_.length - 1, true, slots});
   }
+
+  static int64_t slotted(int64_t bytes, int slots) { return slots == 1 ? bytes : slots * round_up(bytes); }
 
   void place_results(const Step& step, int position) {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
@@ -83,7 +74,7 @@ class BufferAssignment {
       buffer = stored_buffer(result, step);
       if (buffer < 0) buffer = reusable_buffer(step, i, position);
       if (buffer >= 0) {
-        arena_.buffers[buffer].last = std::max(arena_.buffers[buffer].last, last_use_[result]);
+        arena_.buffers[buffer].last = std::max(arena_.buffers[buffer].last, lives_[result].last);
         continue;
       }
       const ProgramValue& value = program_.values[result];
@@ -91,18 +82,15 @@ class BufferAssignment {
                                 : step.kind == StepKind::compute ? MemoryCategory::activations
                                                                  : MemoryCategory::collectives;
       buffer = static_cast<int>(arena_.buffers.size());
-      const int first = accumulates(step) ? 0 : position;
-      arena_.buffers.push_back({result, category, value.bytes(), 0, first, last_use_[result], false});
+      const ValueLife& life = lives_[result];
+      const int64_t bytes = slotted(value.bytes(), life.slots);
+      arena_.buffers.push_back({result, category, bytes, 0, life.first, life.last, false, life.slots});
     }
-  }
-
-  bool accumulates(const Step& step) const {
-    return step.kind == StepKind::compute && graph_.ops[step.op].definition->accumulates();
   }
 
   // What initialisation makes lies where the state is stored.
   void place_initial_values() {
-    for (const TaskRun& run : program_.find(Purpose::initialise)->runs) {
+    for (const TaskRun& run : program_.find(Purpose::initialise, stage_)->runs) {
       for (const Step& step : program_.tasks[run.task].steps) {
         for (int output : step.outputs) {
           const ValueId initial = program_.values[output].graph_value;
@@ -148,7 +136,8 @@ class BufferAssignment {
     } else if (step.kind == StepKind::all_reduce) {
       operand = static_cast<int>(i);
     }
-    if (operand < 0) return -1;
+    const ValueLife& life = lives_[step.outputs[i]];
+    if (operand < 0 || life.slots > 1 || life.first < position) return -1;
     const int shared = arena_.buffer_of[step.inputs[operand]];
     const Buffer& buffer = arena_.buffers[shared];
     bool free =
@@ -161,6 +150,12 @@ class BufferAssignment {
   }
 
   void add_workspace(const Step& step, StepId id, int position) {
+    if (step.kind == StepKind::send) {
+      const int64_t bytes = message_layout(program_, step).bytes;
+      arena_.workspace[id] = static_cast<int>(arena_.buffers.size());
+      arena_.buffers.push_back(
+          {step.inputs[0], MemoryCategory::collectives, bytes, 0, 0, arena_.length - 1, false});
+    }
     if (step.kind != StepKind::compute) return;
     const Op& op = graph_.ops[step.op];
     local_types(program_.values, step.inputs, operands_);
@@ -174,9 +169,10 @@ class BufferAssignment {
   const Program& program_;
   const Graph& graph_;
   int threads_;
-  std::vector<TaskRun> runs_;  // of the main sequence, folded
+  int stage_;
+  const Sequence& main_;
+  std::vector<ValueLife> lives_;  // per program value
   ArenaLayout arena_;
-  std::vector<int> last_use_;  // per program value, as a position
   std::vector<bool> gradient_;
   std::vector<int> stored_initially_, stored_before_;  // per graph value: a program value, or -1
   std::vector<TensorType> operands_, results_;         // of the step at hand, on one device
@@ -184,8 +180,8 @@ class BufferAssignment {
 
 }  // namespace
 
-ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads) {
-  ArenaLayout arena = BufferAssignment(program, graph, threads).run();
+ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads, int stage) {
+  ArenaLayout arena = BufferAssignment(program, graph, threads, stage).run();
   arena.bytes = pack(arena.buffers, arena.length);
   return arena;
 }

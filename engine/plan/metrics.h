@@ -19,7 +19,7 @@ enum class MetricSource : uint8_t { step, evaluation, schedule };
 // A named scalar of a step: loss, accuracy, val_loss, learning_rate, ...
 struct Metric {
   std::string name;
-  int value = -1;  // program value: scalar f32, replicated; none of the schedule
+  std::vector<int> values;  // program values, one of each stage: scalar f32, replicated; none of the schedule
   MetricSource source = MetricSource::step;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/plan/plan.h"
 
+#include <algorithm>
+
 #include "engine/program/program_text.h"
 
 namespace shardscope {
@@ -12,6 +14,10 @@ double PlanTotals::fragmentation() const {
 std::string Plan::step_name(const Step& step) const { return ProgramText{program, *graph, mesh}.step(step); }
 std::string Plan::cause(const Step& step) const { return ProgramText{program, *graph, mesh}.cause(step); }
 std::string Plan::value_name(int id) const { return ProgramText{program, *graph, mesh}.value(id); }
-std::string Plan::buffer_name(const Buffer& buffer) const { return ProgramText{program, *graph, mesh}.buffer(buffer); }
+std::string Plan::buffer_name(const Buffer& buffer, int stage) const {
+  return ProgramText{program, *graph, mesh}.buffer(buffer, stage);
+}
+
+int64_t Plan::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
 
 }  // namespace shardscope

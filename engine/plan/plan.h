@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "engine/mesh/sharding.h"
 #include "engine/plan/device_profile.h"
 #include "engine/plan/metrics.h"
+#include "engine/plan/stage_timeline.h"
 #include "engine/program/arena_layout.h"
+#include "engine/program/pipeline_order.h"
 #include "engine/program/program.h"
 #include "engine/shard/spec_rules.h"
 
@@ -55,7 +58,7 @@ struct PassTime {
   double milliseconds = 0;
 };
 
-// Of one run of the main sequence.
+// Of one run of the main sequence, on the devices of a stage; or of all stages: the largest of each.
 struct PlanTotals {
   std::array<int64_t, memory_category_count> memory{};  // bytes per device at the peak, by category
   int64_t memory_total = 0;                             // bytes of the arena
@@ -68,6 +71,18 @@ struct PlanTotals {
   double fragmentation() const;
 };
 
+// How the network is cut into stages, and when each does what; without a pipeline one stage and nothing else.
+struct PipelinePlan {
+  std::optional<AxisIndex> axis;  // of the mesh; a device's coordinate along it is its stage
+  PipelineShape shape;
+  std::vector<int> layers;         // of each stretch
+  PipelineOrder order;             // what the stages do
+  std::vector<int> in_flight;      // per stage: microbatches (of a chunk each) whose activations it holds at a time
+  std::vector<PlanTotals> totals;  // per stage, also without a pipeline; seconds are those in which it works
+  StageTimeline timeline;          // predicted
+  double equal_bubble = 0;         // were all work of all stages equally long, and nothing else
+};
+
 // What compile() gives: everything that is shown and everything that is executed.
 struct Plan {
   RunConfig config;
@@ -75,13 +90,15 @@ struct Plan {
   Mesh mesh;
   std::shared_ptr<const Graph> graph;
   Program program;
-  ArenaLayout arena;
+  PipelinePlan pipeline;
+  std::vector<ArenaLayout> arenas = std::vector<ArenaLayout>(1);  // per stage
   StepTable<double> step_seconds;       // predicted
   std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
   std::string bf16_products;            // how the profile's machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
-  std::vector<int> input_values;     // program values of graph inputs, in the order of Graph::inputs
+  // Per stage, in the order of Graph::inputs: their program values, -1 where the stage does not use them.
+  std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
   std::vector<Metric> metrics;       // loss first
   PlanTotals totals;
   std::vector<Error> warnings;
@@ -91,14 +108,22 @@ struct Plan {
 
   // The steps of a training step (without optimizer: of an evaluation) by position: what a person sees as "step 12",
   // in the views, the trace and messages.
-  SequenceSteps steps() const { return program.main_steps(); }
+  SequenceSteps steps(int stage = 0) const { return program.main_steps(stage); }
   bool trains() const { return program.find(Purpose::train_step); }
-  double seconds(int position) const { return step_seconds[steps().id(position)]; }
+  double seconds(int position, int stage = 0) const { return step_seconds[steps(stage).id(position)]; }
+  int stage_of(int device) const {
+    return pipeline.axis ? static_cast<int>(mesh.coordinate(device, *pipeline.axis)) : 0;
+  }
+  const ArenaLayout& arena_of(int device) const { return arenas[static_cast<size_t>(stage_of(device))]; }
+  int64_t arena_bytes() const;  // of the largest
   std::string step_name(const Step& step) const;
   std::string cause(const Step& step) const;  // of a reshard, one line an array; else empty
   std::string value_name(int program_value) const;
-  std::string buffer_name(const Buffer& buffer) const;
-  const Buffer& buffer(int program_value) const { return arena.buffers.at(arena.buffer_of.at(program_value)); }
+  std::string buffer_name(const Buffer& buffer, int stage = 0) const;
+  const Buffer& buffer(int program_value) const {
+    const ArenaLayout& arena = arenas[static_cast<size_t>(program.values.at(program_value).stage)];
+    return arena.buffers.at(arena.buffer_of.at(program_value));
+  }
 };
 
 }  // namespace shardscope

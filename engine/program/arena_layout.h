@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/program/step.h"
+#include "engine/program/program.h"
 
 namespace shardscope {
 
@@ -13,8 +13,9 @@ inline constexpr int memory_category_count = 6;
 std::string_view name(MemoryCategory category);
 
 // A region of every rank's arena: [offset, offset + bytes), in use from position `first` to position `last` of the
-// program's main sequence, folded (see sequence.h), inclusive. Persistent buffers (parameters, optimizer state, inputs)
-// span all of it.
+// main sequence of its stage, folded (see sequence.h), inclusive. Persistent buffers (parameters, optimizer state,
+// inputs) span all of it. What is kept while other microbatches run lies in slots, equal parts of the buffer: those of
+// microbatch m in slot m modulo `slots`.
 struct Buffer {
   int value = -1;  // the program value that lies in it first; -1: workspace of the step at `first`
   MemoryCategory category = MemoryCategory::activations;
@@ -23,15 +24,25 @@ struct Buffer {
   int first = 0;
   int last = 0;
   bool persistent = false;
+  int slots = 1;
+
+  int64_t slot_offset(int microbatch) const { return offset + microbatch % slots * (bytes / slots); }
 };
 
-// Where everything lies, on every rank, in all sequences of a program.
+// Where everything lies, on every rank of a stage, in all sequences of a program.
 struct ArenaLayout {
   std::vector<Buffer> buffers;
-  std::vector<int> buffer_of;  // per program value; values may share a buffer (in-place results)
-  StepTable<int> workspace;    // per step: its buffer, or -1
+  std::vector<int> buffer_of;  // per program value; values may share a buffer (in-place results); -1: of another stage
+  StepTable<int> workspace;    // per step: its buffer, or -1; of a send what it sends, until that was taken
   int64_t bytes = 0;           // of the arena
   int length = 0;              // positions that lifetimes speak of
 };
+
+// Where the arrays of a message lie in the buffer of its send, in the order of the step's inputs.
+struct MessageLayout {
+  std::vector<int64_t> offsets;
+  int64_t bytes = 0;
+};
+MessageLayout message_layout(const Program& program, const Step& send);
 
 }  // namespace shardscope

@@ -20,8 +20,9 @@ class Verification {
   void run() const {
     for (size_t v = 0; v < program_.values.size(); ++v) layout(static_cast<int>(v));
     for (const Task& task : program_.tasks) {
-      for (const Step& step : task.steps) group(step), partial_sums(step);
+      for (const Step& step : task.steps) group(step), stage(task, step), partial_sums(step);
     }
+    channels();
     for (const Sequence& sequence : program_.sequences) order(sequence);
   }
 
@@ -45,6 +46,40 @@ class Verification {
     }
   }
 
+  void stage(const Task& task, const Step& step) const {
+    for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
+      for (int value : *values) {
+        if (program_.values[value].stage != task.stage) {
+          fail(fmt::format("{} is not on its stage {}", text_.value(value), task.stage), text_.step(step));
+        }
+      }
+    }
+  }
+
+  void channels() const {
+    std::vector<const Step*> sends(program_.channels.size()), receives(program_.channels.size());
+    for (const Task& task : program_.tasks) {
+      for (const Step& step : task.steps) {
+        if (!is_transfer(step.kind)) continue;
+        const bool sends_it = step.kind == StepKind::send;
+        const StageChannel& channel = program_.channels.at(step.channel);
+        if ((sends_it ? channel.from : channel.to) != task.stage) fail("its channel ends elsewhere", text_.step(step));
+        const Step*& end = (sends_it ? sends : receives)[step.channel];
+        if (end) fail("its channel has two such ends", text_.step(step));
+        end = &step;
+      }
+    }
+    for (size_t i = 0; i < sends.size(); ++i) {
+      const auto like = [&](int a, int b) {
+        const ProgramValue &from = program_.values[a], &to = program_.values[b];
+        return from.graph_value == to.graph_value && from.sharding == to.sharding;
+      };
+      if (!sends[i] || !receives[i] || !std::ranges::equal(sends[i]->inputs, receives[i]->outputs, like)) {
+        fail("what is sent is not what is received", fmt::format("channel {}", i));
+      }
+    }
+  }
+
   void partial_sums(const Step& step) const {
     if (step.kind != StepKind::compute) return;
     uint8_t partial = step.inputs.empty() ? 0 : program_.values[step.inputs[0]].sharding.partial;
@@ -65,7 +100,7 @@ class Verification {
     std::vector<bool> defined(program_.values.size());
     for (size_t v = 0; v < defined.size(); ++v) {
       const ProgramValue& value = program_.values[v];
-      defined[v] = is_source(value, graph_) && value.sharding.partial == 0;
+      defined[v] = is_source(value, graph_) && value.sharding.partial == 0 && value.stage == sequence.stage;
     }
     for (const TaskRun& run : sequence.runs) {
       const Task& task = program_.tasks[run.task];
@@ -96,14 +131,15 @@ class Verification {
 
 }  // namespace
 
-const Sequence* Program::find(Purpose purpose) const {
-  const auto found = std::ranges::find(sequences, purpose, &Sequence::purpose);
+const Sequence* Program::find(Purpose purpose, int stage) const {
+  const auto serves = [&](const Sequence& one) { return one.purpose == purpose && one.stage == stage; };
+  const auto found = std::ranges::find_if(sequences, serves);
   return found == sequences.end() ? nullptr : &*found;
 }
 
-const Sequence& Program::main() const {
-  const Sequence* training = find(Purpose::train_step);
-  const Sequence* sequence = training ? training : find(Purpose::evaluate);
+const Sequence& Program::main(int stage) const {
+  const Sequence* training = find(Purpose::train_step, stage);
+  const Sequence* sequence = training ? training : find(Purpose::evaluate, stage);
   if (!sequence) throw Failure(Error{"invalid_program", "it neither trains nor evaluates", "", ""});
   return *sequence;
 }

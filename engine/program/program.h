@@ -8,29 +8,37 @@
 
 namespace shardscope {
 
-// What every device does: tasks, and for each purpose the sequence in which they run.
+// From each device of a stage to the device at its place in another. Messages are those of one send step, in order.
+struct StageChannel {
+  int from = 0, to = 0;  // stages
+  int64_t bytes = 0;     // of a message
+};
+
+// What every device does: tasks, and for each purpose the sequence in which they run; for each stage of a pipeline.
 struct Program {
+  int stages = 1;
   std::vector<ProgramValue> values;
   // Groups of ranks that collectives run over, major axis first: made by every rank before anything else, in this
   // order.
   std::vector<AxisList> groups;
+  std::vector<StageChannel> channels;  // likewise
   std::vector<Task> tasks;
   std::vector<Sequence> sequences;
 
   // Null where the program does not serve the purpose.
-  const Sequence* find(Purpose purpose) const;
+  const Sequence* find(Purpose purpose, int stage = 0) const;
   // A training step; or evaluating, where the program does not train. Throws Failure when it has neither.
-  const Sequence& main() const;
+  const Sequence& main(int stage = 0) const;
   SequenceSteps steps(const Sequence& sequence) const { return {tasks, sequence}; }
-  SequenceSteps main_steps() const { return steps(main()); }
+  SequenceSteps main_steps(int stage = 0) const { return steps(main(stage)); }
 };
 
 // There before any task runs: a parameter, a state, an input, as it is stored.
 bool is_source(const ProgramValue& value, const Graph& graph);
 
 // Throws Failure where a sequence uses a value before it is made, local shapes disagree with shardings, a collective's
-// group is not listed, a task's inputs or outputs are not those that it names, or a partial sum reaches an op that is
-// not linear in it.
+// group is not listed, a task's inputs or outputs are not those that it names, a step uses what another stage holds, the
+// ends of a channel disagree, or a partial sum reaches an op that is not linear in it.
 void verify(const Program& program, const Graph& graph, const Mesh& mesh);
 
 }  // namespace shardscope

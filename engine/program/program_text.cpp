@@ -14,10 +14,16 @@ std::string ProgramText::step(const Step& step) const {
   if (step.kind == StepKind::compute) return step.op == no_id ? std::string(name(step.kind)) : graph.ops[step.op].name;
   std::string axes;
   for (AxisIndex axis : step.axes) axes += (axes.empty() ? "" : ",") + mesh.axes()[axis].name;
-  std::string what = fmt::format("{} arrays", step.inputs.size());
-  if (step.inputs.size() == 1) {
-    ValueId array = program.values[step.inputs[0]].graph_value;
-    what = array == no_id ? value(step.inputs[0]) : graph.values[array].name;
+  const std::vector<int>& arrays = step.kind == StepKind::receive ? step.outputs : step.inputs;
+  std::string what = fmt::format("{} arrays", arrays.size());
+  if (arrays.size() == 1) {
+    ValueId array = program.values[arrays[0]].graph_value;
+    what = array == no_id ? value(arrays[0]) : graph.values[array].name;
+  }
+  if (is_transfer(step.kind)) {
+    const StageChannel& channel = program.channels[step.channel];
+    const bool sends = step.kind == StepKind::send;
+    return fmt::format("{} stage {} of {}", sends ? "send to" : "receive from", sends ? channel.to : channel.from, what);
   }
   return fmt::format("{} over {} of {}", name(step.kind), axes, what);
 }
@@ -35,9 +41,9 @@ std::string ProgramText::cause(const Step& step) const {
   return text;
 }
 
-std::string ProgramText::buffer(const Buffer& buffer) const {
+std::string ProgramText::buffer(const Buffer& buffer, int stage) const {
   if (buffer.value >= 0) return value(buffer.value);
-  return "workspace of " + step(program.main_steps()[unfolded(program.main(), buffer.first)]);
+  return "workspace of " + step(program.main_steps(stage)[unfolded(program.main(stage), buffer.first)]);
 }
 
 }  // namespace shardscope

@@ -15,12 +15,13 @@ struct ProgramText {
 
   // "params/Dense_0/kernel"; a reshard with its layout, "params/Dense_0/kernel [data][]".
   std::string value(int id) const;
-  // The op's name; of a reshard "all-gather over data,model of params/Dense_0/kernel", "... of 5 arrays".
+  // The op's name; of a reshard "all-gather over data,model of params/Dense_0/kernel", "... of 5 arrays";
+  // "send to stage 1 of Block_1/add".
   std::string step(const Step& step) const;
   // Of a reshard one line an array: which op uses what as which layout, and which layout it had. Else empty.
   std::string cause(const Step& step) const;
   // The value that lies in it first, or "workspace of" its step.
-  std::string buffer(const Buffer& buffer) const;
+  std::string buffer(const Buffer& buffer, int stage = 0) const;
 };
 
 }  // namespace shardscope

@@ -12,7 +12,8 @@ namespace shardscope {
 // reshards.
 struct ProgramValue {
   ValueId graph_value = no_id;
-  bool moved = false;  // made by a reshard
+  bool moved = false;  // made by a reshard, or received
+  int stage = 0;       // whose devices hold it
   DType dtype = DType::f32;
   Shape shape;  // global
   Sharding sharding;

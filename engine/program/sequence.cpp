@@ -9,60 +9,74 @@ std::string_view name(Purpose purpose) {
   return names[static_cast<int>(purpose)];
 }
 
-Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks) {
-  Sequence sequence{purpose, std::move(runs), 0};
+Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage) {
+  Sequence sequence{purpose, std::move(runs), 0, stage};
+  std::erase_if(sequence.runs, [&](const TaskRun& run) { return tasks[run.task].steps.empty(); });
+  std::vector<int> folded_first(tasks.size(), -1);
+  int folded_length = 0;
   for (TaskRun& run : sequence.runs) {
+    const int steps = static_cast<int>(tasks[run.task].steps.size());
+    int& folded = folded_first[run.task];
+    if (folded < 0) folded = folded_length, folded_length += steps;
     run.first = sequence.length;
-    sequence.length += static_cast<int>(tasks[run.task].steps.size());
+    run.folded_first = folded;
+    sequence.length += steps;
   }
   return sequence;
 }
 
-StepId step_at(const Sequence& sequence, int position) {
-  const auto after = std::ranges::upper_bound(sequence.runs, position, {}, &TaskRun::first);
-  const TaskRun& run = *std::prev(after);
-  return {run.task, position - run.first};
-}
-
 namespace {
 
-// Steps of one microbatch, and how many microbatches there are.
-struct Repetition {
-  int length = 0;
-  int count = 1;
-};
-
-Repetition repetition(const Sequence& sequence) {
-  Repetition all{sequence.length, 1};
+// The first run of each task, in order.
+std::vector<TaskRun> first_runs(const Sequence& sequence) {
+  std::vector<TaskRun> firsts;
   for (const TaskRun& run : sequence.runs) {
-    if (run.microbatch == 1) all.length = std::min(all.length, run.first);
-    all.count = std::max(all.count, run.microbatch + 1);
+    if (firsts.empty() || run.folded_first > firsts.back().folded_first) firsts.push_back(run);
   }
-  return all;
+  return firsts;
 }
 
 }  // namespace
 
+const TaskRun& run_at(const Sequence& sequence, int position) {
+  const auto after = std::ranges::upper_bound(sequence.runs, position, {}, &TaskRun::first);
+  return *std::prev(after);
+}
+
+StepId step_at(const Sequence& sequence, int position) {
+  const TaskRun& run = run_at(sequence, position);
+  return {run.task, position - run.first};
+}
+
 int folded_length(const Sequence& sequence) {
-  const auto [length, count] = repetition(sequence);
-  return sequence.length - (count - 1) * length;
+  int length = 0;
+  for (const TaskRun& run : sequence.runs) length = std::max(length, run.folded_first);
+  const auto last = std::ranges::find(sequence.runs, length, &TaskRun::folded_first);
+  if (last == sequence.runs.end()) return 0;
+  const auto next = std::next(last);
+  return length + (next == sequence.runs.end() ? sequence.length : next->first) - last->first;
 }
 
 int folded(const Sequence& sequence, int position) {
-  const auto [length, count] = repetition(sequence);
-  return position < count * length ? position % length : position - (count - 1) * length;
+  const TaskRun& run = run_at(sequence, position);
+  return run.folded_first + position - run.first;
 }
 
 int unfolded(const Sequence& sequence, int position) {
-  const auto [length, count] = repetition(sequence);
-  return position < length ? position : position + (count - 1) * length;
+  const std::vector<TaskRun> firsts = first_runs(sequence);
+  const TaskRun& run = *std::prev(std::ranges::upper_bound(firsts, position, {}, &TaskRun::folded_first));
+  return run.first + position - run.folded_first;
 }
 
 std::vector<RepeatedStep> distinct_steps(const Sequence& sequence) {
-  const auto [length, count] = repetition(sequence);
   std::vector<RepeatedStep> steps;
-  for (int position = 0; position < length; ++position) steps.push_back({position, count});
-  for (int position = count * length; position < sequence.length; ++position) steps.push_back({position, 1});
+  for (const TaskRun& first : first_runs(sequence)) {
+    const auto runs_it = [&](const TaskRun& run) { return run.task == first.task; };
+    const int count = static_cast<int>(std::ranges::count_if(sequence.runs, runs_it));
+    const auto next = std::ranges::upper_bound(sequence.runs, first.first, {}, &TaskRun::first);
+    const int end = next == sequence.runs.end() ? sequence.length : next->first;
+    for (int position = first.first; position < end; ++position) steps.push_back({position, count});
+  }
   return steps;
 }
 

@@ -16,7 +16,8 @@ std::string_view name(Purpose purpose);
 struct TaskRun {
   int task = -1;
   int microbatch = 0;
-  int first = 0;  // position of the task's first step
+  int first = 0;         // position of the task's first step
+  int folded_first = 0;  // and in the folded sequence
 };
 
 // What runs when, for one purpose. The steps of all runs have positions 0 .. length - 1: a place in the trace, on the
@@ -27,23 +28,26 @@ struct Sequence {
   Purpose purpose = Purpose::train_step;
   std::vector<TaskRun> runs;
   int length = 0;
+  int stage = 0;  // of the pipeline: whose devices run it
 };
 
-// Positions follow from the tasks' numbers of steps.
-Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks);
+// Positions follow from the tasks' numbers of steps; runs of tasks without steps are left out.
+Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage = 0);
 
 StepId step_at(const Sequence& sequence, int position);
+// The run that a position is in.
+const TaskRun& run_at(const Sequence& sequence, int position);
 // Where a task's step is, when the task runs for that microbatch.
 std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch = 0);
 
-// Where all microbatches run one after the other and alike, what lies where is the same in each: a sequence with the
-// first microbatch alone, the folded one, tells it all.
+// What a task does is alike in all microbatches: a sequence with the first run of each task alone, the folded one, tells
+// it all.
 //
 // Example: forward of 5 steps and backward of 8 for each of 3 microbatches, update of 2: 41 positions, folded 15;
 // backward's step 3 of microbatch 1, position 21, is 8 in the folded sequence, and update's step 0, position 39, is 13.
 int folded_length(const Sequence& sequence);
 int folded(const Sequence& sequence, int position);
-int unfolded(const Sequence& sequence, int position);  // in the first microbatch
+int unfolded(const Sequence& sequence, int position);  // in the first run of its task
 
 // Each step of the sequence once: where it is first, and how often the sequence runs it.
 struct RepeatedStep {

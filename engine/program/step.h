@@ -31,7 +31,7 @@ struct Step {
   Phase phase = Phase::forward;
   OpId op = no_id;           // graph op: the one computed, or the one that wants the reshard
   std::vector<int> inputs;   // program values
-  std::vector<int> outputs;  // a reshard, also of a bucket, has inputs[i] -> outputs[i]
+  std::vector<int> outputs;  // a reshard, also of a bucket, has inputs[i] -> outputs[i]; send has none
   double flops = 0;          // per device
   double bytes_touched = 0;  // per device, of memory
 
@@ -44,6 +44,9 @@ struct Step {
   std::vector<MovedArray> moved;         // per input
   int64_t payload_bytes = 0;             // n: the full size (all-gather: result, reduce-scatter: operand)
   double wire_bytes = 0;
+
+  // Send and receive: which of the program's channels. Inputs of the one become outputs of the other, in order.
+  int channel = -1;
 };
 
 // A step's name in a plan, whatever the sequence that runs it.

@@ -14,6 +14,7 @@ struct Task {
   std::vector<Step> steps;
   std::vector<int> inputs;   // program values that it reads and does not make, ascending
   std::vector<int> outputs;  // that it makes and other tasks read, or that stay when the sequence is over, ascending
+  int stage = 0;             // of the pipeline: whose devices run it
 };
 
 }  // namespace shardscope

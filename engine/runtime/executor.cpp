@@ -202,8 +202,8 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id) {
     arguments.attributes = &op.attributes;
     for (int input : step.inputs) arguments.inputs.push_back(view(input));
     for (int output : step.outputs) arguments.outputs.push_back(view(output));
-    if (const int buffer = plan_.arena.workspace[id]; buffer >= 0) {
-      const Buffer& workspace = plan_.arena.buffers.at(buffer);
+    if (const int buffer = plan_.arenas[0].workspace[id]; buffer >= 0) {
+      const Buffer& workspace = plan_.arenas[0].buffers.at(buffer);
       arguments.workspace = arena_ + workspace.offset;
       arguments.workspace_bytes = workspace.bytes;
     }

@@ -27,7 +27,7 @@ struct RunHooks {
 // the program's groups, in their order (rank in a group = Mesh::group_index).
 class Executor {
  public:
-  // `arena` holds plan.arena.bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the step
+  // `arena` holds plan.arenas[0].bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the step
   // when a kernel is missing or the plan cannot be executed as it stands.
   Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer = nullptr);
   ~Executor();

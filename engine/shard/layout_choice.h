@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/graph/op_definition.h"
+#include "engine/program/pipeline_order.h"
 #include "engine/shard/layout_cost.h"
 #include "engine/shard/placement.h"
 #include "engine/shard/written_placement.h"
@@ -26,6 +27,8 @@ struct LayoutProblem {
   std::vector<bool> regather = {};
   // Of a step: forward and backward run so often, the update once.
   int64_t microbatches = 1;
+  // Where the mesh is that of a stage, which stage does what.
+  StagedOps staged = {};
   // What a device may hold, in bytes. Where no choice is found that keeps it, there is no limit to keep.
   int64_t memory_limit_bytes = std::numeric_limits<int64_t>::max();
 };

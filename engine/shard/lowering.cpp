@@ -6,7 +6,7 @@
 #include <map>
 
 #include "engine/mesh/reshard.h"
-#include "engine/shard/staged_steps.h"
+#include "engine/shard/open_tasks.h"
 
 namespace shardscope {
 
@@ -20,6 +20,7 @@ struct Making {
   int task = -1;  // -1: a source
   Section section = Section::main;
   size_t stages = 0;
+  bool received = false;
 };
 
 class Lowering {
@@ -30,7 +31,8 @@ class Lowering {
         mesh_(problem.mesh),
         choices_(choices),
         bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
-        costs_(problem.mesh) {
+        costs_(problem.mesh),
+        tasks_({problem.staged.shape.stages, problem.staged.shape.chunks, static_cast<int>(problem.microbatches)}) {
     lowered_.defined.assign(graph_.values.size(), -1);
     lowered_.program.values.reserve(graph_.values.size() + graph_.values.size() / 2);
     making_.reserve(graph_.values.size() + graph_.values.size() / 2);
@@ -39,22 +41,22 @@ class Lowering {
   }
 
   Lowered run() {
-    for (size_t v = 0; v < graph_.values.size(); ++v) {
-      if (graph_.values[v].kind != ValueKind::result) define(static_cast<ValueId>(v), *problem_.pins[v]);
-    }
+    lowered_.program.stages = problem_.staged.shape.stages;
+    for (size_t v = 0; v < graph_.values.size(); ++v) define_source(static_cast<ValueId>(v));
     std::map<Phase, std::vector<OpId>> phases;
     for (OpId op = 0; op < static_cast<OpId>(graph_.ops.size()); ++op) {
       phases[task_phase(graph_.ops[op].phase)].push_back(op);
       if (graph_.ops[op].phase == Phase::update) list_uses(op);
     }
     for (const auto& [phase, ops] : phases) {
-      lower_task(phase, ops);
+      lower_phase(phase, ops);
       const bool ends_microbatch = phase == (phases.contains(Phase::backward) ? Phase::backward : Phase::forward);
-      if (microbatched() && ends_microbatch) lower_metrics();
+      if (apart_from_update() && ends_microbatch) lower_metrics();
     }
+    lowered_.program.tasks = tasks_.close();
+    lowered_.program.sequences = tasks_.sequences(lowered_.program.tasks, problem_.staged.order);
     name_ends();
     list_groups();
-    list_sequences();
     return std::move(lowered_);
   }
 
@@ -64,46 +66,77 @@ class Lowering {
     int operand;
   };
 
-  bool microbatched() const { return problem_.microbatches > 1; }
+  bool pipelined() const { return !problem_.staged.empty(); }
+  // Whether forward and backward may run several times before the update.
+  bool apart_from_update() const { return problem_.microbatches > 1 || pipelined(); }
+
+  // States are there on the stage that stores them, inputs on any that uses them.
+  void define_source(ValueId value) {
+    const Value& source = graph_.values[value];
+    if (source.kind == ValueKind::result || (pipelined() && source.kind == ValueKind::input)) return;
+    if (pipelined()) stage_ = problem_.staged.state_stage[static_cast<size_t>(source.state)];
+    define(value, *problem_.pins[value]);
+  }
 
   void list_uses(OpId op) {
     const std::vector<ValueId>& inputs = graph_.ops[op].inputs;
     for (size_t i = 0; i < inputs.size(); ++i) updates_of_[inputs[i]].push_back({op, static_cast<int>(i)});
   }
 
-  void lower_task(Phase phase, const std::vector<OpId>& ops) {
-    task_ = static_cast<int>(lowered_.program.tasks.size());
-    phase_ = phase;
-    main_.reserve(ops.size() + ops.size() / 2);
-    for (OpId op : ops) {
-      lower_op(op);
-      if (phase == Phase::backward && !microbatched()) lay_for_update(op);
+  // Goes to a task, made if there is none.
+  void enter(const TaskKey& key) {
+    task_ = tasks_.open(key);
+    phase_ = tasks_[task_].phase;
+    stage_ = key.stage;
+  }
+  OpenTasks::OpenTask& task() { return tasks_[task_]; }
+
+  TaskKey key_of(OpId op) const {
+    const StagedOps& staged = problem_.staged;
+    const Phase phase = task_phase(graph_.ops[op].phase);
+    const int stage = pipelined() ? staged.stage(op) : 0, chunk = pipelined() ? staged.chunk(op) : 0;
+    switch (phase) {
+      case Phase::update: return {TaskPart::update, stage};
+      case Phase::initialise: return {TaskPart::initialise, stage};
+      case Phase::forward: return {TaskPart::forward, stage, chunk};
+      default: break;
     }
-    before_op_.append_to(main_);
-    if (phase == Phase::forward && !microbatched()) finish_scalars();
-    append_task(std::string(name(phase)));
+    const bool weights = !staged.weight_gradient.empty() && staged.weight_gradient[static_cast<size_t>(op)];
+    return {weights ? TaskPart::backward_weight : TaskPart::backward, stage, chunk};
+  }
+
+  void lower_phase(Phase phase, const std::vector<OpId>& ops) {
+    for (OpId op : ops) {
+      if (pipelined() && problem_.staged.stretch[static_cast<size_t>(op)] == StagedOps::anywhere) continue;
+      enter(key_of(op));
+      task().main.reserve(ops.size() + ops.size() / 2);
+      if (pipelined()) bring_operands(op);
+      lower_op(op);
+      if (phase == Phase::backward && !apart_from_update()) lay_for_update(op);
+    }
+    if (phase == Phase::forward && !apart_from_update()) finish_scalars();
   }
 
   // What adds up over the microbatches is whole once all have run.
   void lower_metrics() {
-    metrics_task_ = task_ = static_cast<int>(lowered_.program.tasks.size());
-    phase_ = Phase::forward;
-    finish_scalars();
-    append_task("metrics");
-  }
-
-  void append_task(std::string name) {
-    std::vector<Step> opening;
-    opening_.append_to(opening);
-    main_.insert(main_.begin(), std::make_move_iterator(opening.begin()), std::make_move_iterator(opening.end()));
-    closing_.append_to(main_);
-    lowered_.program.tasks.push_back({std::move(name), phase_, std::move(main_), {}, {}});
-    main_.clear();
+    if (!pipelined()) {
+      enter({TaskPart::metrics});
+      return finish_scalars();
+    }
+    for (int stage = 0; stage < problem_.staged.shape.stages; ++stage) {
+      enter({TaskPart::metrics, stage});
+      finish_scalars();
+      task().closing.append_to(task().main);
+    }
+    for (int stage = 0; stage < problem_.staged.shape.stages; ++stage) {
+      enter({TaskPart::metrics, stage});
+      receive_scalars();
+    }
   }
 
   int define(ValueId value, const Sharding& sharding) {
     int id = add_value(value, sharding, false);
-    lowered_.defined[value] = id;
+    if (lowered_.defined[value] < 0) lowered_.defined[value] = id;
     return id;
   }
 
@@ -111,8 +144,8 @@ class Lowering {
     const TensorType& type = graph_.type(value);
     int id = static_cast<int>(lowered_.program.values.size());
     lowered_.program.values.push_back(
-        {value, moved, type.dtype, type.shape, sharding, local_shape(sharding, mesh_, type.shape)});
-    making_.push_back({task_, Section::main, 0});
+        {value, moved, stage_, type.dtype, type.shape, sharding, local_shape(sharding, mesh_, type.shape)});
+    making_.push_back({task_, Section::main, 0, false});
     lowered_.versions[value].push_back(id);
     return id;
   }
@@ -127,12 +160,13 @@ class Lowering {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       inputs.push_back(version(op.inputs[i], operand_sharding(rule, placement, static_cast<int>(i)), id));
     }
-    before_op_.append_to(main_);
+    task().before_op.append_to(task().main);
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i))));
     }
-    main_.push_back(compute_step(id, std::move(inputs), std::move(outputs)));
-    for (ValueId output : op.outputs) pin(output, id);
+    const std::vector<int> made = outputs;
+    task().main.push_back(compute_step(id, std::move(inputs), std::move(outputs)));
+    for (size_t i = 0; i < op.outputs.size(); ++i) pin(op.outputs[i], made[i], id);
   }
 
   Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) {
@@ -153,12 +187,13 @@ class Lowering {
   }
 
   // What the user (or propagation) wants where the value is defined replaces what the op gave.
-  void pin(ValueId value, OpId op) {
+  void pin(ValueId value, int made, OpId op) {
     const std::optional<Sharding>& wanted = problem_.pins[value];
-    if (!wanted || lowered_.program.values[lowered_.defined[value]].sharding == *wanted) return;
-    int pinned = reshard(value, lowered_.defined[value], *wanted, op, Section::main);
-    lowered_.versions[value] = {pinned};
-    lowered_.defined[value] = pinned;
+    if (!wanted || lowered_.program.values[made].sharding == *wanted) return;
+    const int pinned = reshard(value, made, *wanted, op, Section::main);
+    std::vector<int>& versions = lowered_.versions[value];
+    std::erase_if(versions, [&](int id) { return id >= made && id != pinned; });
+    if (lowered_.defined[value] == made) lowered_.defined[value] = pinned;
   }
 
   void lay_for_update(OpId op) {
@@ -175,10 +210,106 @@ class Lowering {
   void finish_scalars() {
     for (const auto& [name, value] : graph_.outputs) {
       if (!graph_.type(value).shape.empty()) continue;
+      const int defined = lowered_.defined[value];
+      if (lowered_.program.values[defined].stage != stage_) continue;
       OpId producer = graph_.values[value].producer;
-      lowered_.outputs[name] =
-          reshard(value, lowered_.defined[value], Sharding::replicated(0), producer, Section::closing);
+      const int whole = reshard(value, defined, Sharding::replicated(0), producer, Section::closing);
+      lowered_.outputs[name].assign(static_cast<size_t>(lowered_.program.stages), whole);
     }
+  }
+
+  void receive_scalars() {
+    std::map<int, std::vector<int>> there;
+    std::map<int, std::string> names;
+    for (const auto& [name, wholes] : lowered_.outputs) {
+      const int whole = wholes[static_cast<size_t>(lowered_.program.values[wholes.front()].stage)];
+      if (lowered_.program.values[whole].stage == stage_) continue;
+      there[lowered_.program.values[whole].stage].push_back(whole);
+      names[whole] = name;
+    }
+    for (const auto& [stage, wholes] : there) {
+      const std::vector<int> here = transfer(wholes, tasks_.open({TaskPart::metrics, stage}), task_);
+      for (size_t i = 0; i < here.size(); ++i) {
+        lowered_.outputs[names[wholes[i]]][static_cast<size_t>(stage_)] = here[i];
+      }
+    }
+  }
+
+  bool is_here(ValueId value) const {
+    return std::ranges::any_of(lowered_.versions[value],
+                               [&](int id) { return lowered_.program.values[id].stage == stage_; });
+  }
+
+  // Operands that other stages hold: those of one stage come together.
+  void bring_operands(OpId op) {
+    std::map<int, std::vector<int>> sent;  // by the task that sends
+    for (ValueId input : graph_.ops[op].inputs) {
+      if (is_here(input)) continue;
+      const Value& value = graph_.values[input];
+      if (value.kind == ValueKind::input) {
+        make_source(input);
+      } else if (value.kind == ValueKind::state) {
+        receive_state(input);
+      } else if (problem_.staged.stretch[static_cast<size_t>(value.producer)] == StagedOps::anywhere) {
+        lower_op(value.producer);
+      } else {
+        const int home = lowered_.defined[input];
+        std::vector<int>& values = sent[sending_task(home)];
+        if (std::ranges::find(values, home) == values.end()) values.push_back(home);
+      }
+    }
+    for (const auto& [from, values] : sent) transfer(values, from, task_);
+  }
+
+  void make_source(ValueId input) {
+    const int task = std::exchange(task_, -1);
+    define(input, *problem_.pins[input]);
+    task_ = task;
+  }
+
+  // Once a step, for all tasks of this stage.
+  void receive_state(ValueId state) {
+    const int home = lowered_.defined[state];
+    transfer({home}, tasks_.open({TaskPart::begin, lowered_.program.values[home].stage}),
+             tasks_.open({TaskPart::begin, stage_}));
+  }
+
+  // What adds up over microbatches leaves its stage when all have run.
+  int sending_task(int value) {
+    const int made = making_[value].task;
+    const TaskKey key = tasks_[made].key;
+    if (!is_repeated(key.part) || is_repeated(task().key.part)) return made;
+    return tasks_.open({TaskPart::metrics, key.stage});
+  }
+
+  // Values of one stage, sent in one message; as the caller's stage has them.
+  std::vector<int> transfer(const std::vector<int>& values, int from, int to) {
+    Program& program = lowered_.program;
+    Step send, receive;
+    send.kind = StepKind::send;
+    receive.kind = StepKind::receive;
+    send.phase = tasks_[from].phase;
+    receive.phase = tasks_[to].phase;
+    send.channel = receive.channel = static_cast<int>(program.channels.size());
+    const int here = std::exchange(task_, to);
+    for (int value : values) {
+      const ProgramValue home = program.values[value];
+      const int made = add_value(home.graph_value, home.sharding, true);
+      making_[made].received = true;
+      send.inputs.push_back(value);
+      receive.outputs.push_back(made);
+      send.payload_bytes += home.bytes();
+    }
+    task_ = here;
+    send.op = receive.op = graph_.values[program.values[values.front()].graph_value].producer;
+    receive.payload_bytes = send.payload_bytes;
+    send.wire_bytes = static_cast<double>(send.payload_bytes);
+    send.bytes_touched = receive.bytes_touched = 2.0 * static_cast<double>(send.payload_bytes);
+    program.channels.push_back({tasks_[from].key.stage, tasks_[to].key.stage, send.payload_bytes});
+    const std::vector<int> received = receive.outputs;
+    tasks_.insert_behind(from, values, std::move(send));
+    tasks_[to].main.push_back(std::move(receive));
+    return received;
   }
 
   // The program value of `value` that lies as `target`, made now if it does not exist.
@@ -194,14 +325,36 @@ class Lowering {
     const int type = costs_.type_id(graph_.type(value));
     const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
     if (takes_scalars_alone(graph_, user)) return reshard(value, source, target, user, Section::before_op);
-    bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_;
-    return reshard(value, source, target, user, with_others ? Section::opening : Section::main);
+    const bool once = pipelined() && is_kept_state(value) && is_repeated(task().key.part);
+    if (!once) return reshard(value, source, target, user, section_of(value, source));
+    const int here = task_;
+    enter({TaskPart::begin, stage_});
+    const int made = reshard(value, source, target, user, section_of(value, source));
+    task_ = here;
+    phase_ = task().phase;
+    return made;
   }
 
-  // Whether the version, made earlier, is still there in this task.
-  bool is_kept(ValueId value, int version) const {
-    bool made_here = making_[version].task == task_ || version == lowered_.defined[value];
-    return made_here || choices_.regather.empty() || !choices_.regather[value];
+  // With other small arrays in front of the task, where nothing of the task itself is needed for it.
+  Section section_of(ValueId value, int source) const {
+    const Making& made = making_[source];
+    const bool made_behind = made.task == task_ && made.section == Section::main;
+    const bool with_others = bucketed_[value] && making_[lowered_.defined[value]].task != task_ && !made_behind;
+    return with_others ? Section::opening : Section::main;
+  }
+
+  bool is_kept_state(ValueId value) const {
+    return graph_.values[value].kind == ValueKind::state && (choices_.regather.empty() || !choices_.regather[value]);
+  }
+
+  // Whether the version, made earlier, is still there in this task, on this stage. Nothing waits for backward of
+  // weights.
+  bool is_kept(ValueId value, int version) {
+    const Making& made = making_[version];
+    if (lowered_.program.values[version].stage != stage_) return false;
+    if (made.task == task_ || version == lowered_.defined[value] || made.received) return true;
+    if (made.task >= 0 && tasks_[made.task].key.part == TaskPart::backward_weight) return false;
+    return choices_.regather.empty() || !choices_.regather[value];
   }
 
   int reshard(ValueId value, int source, const Sharding& target, OpId user, Section section) {
@@ -215,20 +368,20 @@ class Lowering {
       int made = add_value(value, part.result, true);
       Step step = reshard_step(part, source, made, {user, first, last});
       if (section == Section::main) {
-        main_.push_back(std::move(step));
+        task().main.push_back(std::move(step));
       } else {
         staged(section).add(stage, std::move(step));
       }
       if (part.kind != StepKind::slice) ++stage;
-      making_[made] = {task_, section, stage};
+      making_[made] = {task_, section, stage, false};
       source = made;
     }
     return source;
   }
 
   StagedSteps& staged(Section section) {
-    if (section == Section::before_op) return before_op_;
-    return section == Section::opening ? opening_ : closing_;
+    if (section == Section::before_op) return task().before_op;
+    return section == Section::opening ? task().opening : task().closing;
   }
 
   Step reshard_step(const ReshardStep& part, int source, int made, const Cause& cause) const {
@@ -272,7 +425,9 @@ class Lowering {
       std::ranges::sort(task.inputs);
       task.inputs.erase(std::unique(task.inputs.begin(), task.inputs.end()), task.inputs.end());
     }
-    for (const auto& [name, value] : lowered_.outputs) wanted[value] = true;
+    for (const auto& [name, values] : lowered_.outputs) {
+      for (int value : values) wanted[value] = true;
+    }
     for (const State& state : graph_.states) {
       wanted[lowered_.defined[state.initial]] = true;
       if (state.after != no_id) wanted[lowered_.defined[state.after]] = true;
@@ -292,31 +447,6 @@ class Lowering {
     }
   }
 
-  void list_sequences() {
-    Program& program = lowered_.program;
-    const auto runs_of = [&](std::initializer_list<Phase> repeated, std::initializer_list<Phase> once) {
-      std::vector<TaskRun> runs;
-      const auto add = [&](std::initializer_list<Phase> phases, int microbatch) {
-        for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
-          const bool wanted = std::ranges::find(phases, program.tasks[t].phase) != phases.end();
-          if (wanted && t != metrics_task_) runs.push_back({t, microbatch});
-        }
-      };
-      for (int microbatch = 0; microbatch < problem_.microbatches; ++microbatch) add(repeated, microbatch);
-      if (metrics_task_ >= 0 && repeated.size() > 0) runs.push_back({metrics_task_, 0});
-      add(once, 0);
-      return runs;
-    };
-    const auto add = [&](Purpose purpose, std::vector<TaskRun> runs) {
-      program.sequences.push_back(make_sequence(purpose, std::move(runs), program.tasks));
-    };
-    add(Purpose::initialise, runs_of({}, {Phase::initialise}));
-    const bool trains = std::ranges::any_of(
-        program.tasks, [](const Task& task) { return task.phase == Phase::backward || task.phase == Phase::update; });
-    if (trains) add(Purpose::train_step, runs_of({Phase::forward, Phase::backward}, {Phase::update}));
-    add(Purpose::evaluate, runs_of({Phase::forward}, {}));
-  }
-
   const LayoutProblem& problem_;
   const Graph& graph_;
   const Mesh& mesh_;
@@ -326,12 +456,11 @@ class Lowering {
   Lowered lowered_;
   std::vector<Making> making_;                // per program value
   std::vector<std::vector<Use>> updates_of_;  // per graph value: the update's operands
-  int metrics_task_ = -1;                     // where there are several microbatches
+  OpenTasks tasks_;
   // Of the task that is being lowered:
-  int task_ = -1;
+  int task_ = -1;  // none while sources are defined
   Phase phase_ = Phase::forward;
-  StagedSteps opening_, closing_, before_op_;
-  std::vector<Step> main_;
+  int stage_ = 0;
   std::vector<TensorType> operands_, results_;  // of the step at hand, on one device
   std::vector<int> candidates_, layouts_;       // versions of the value at hand
 };

@@ -218,7 +218,7 @@ std::string ranks_that_differ(Communicator& world, const char* what, uint64_t nu
 
 }  // namespace
 
-int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arena.bytes) + margin_bytes; }
+int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arenas[0].bytes) + margin_bytes; }
 
 void check_code(const std::string& code, Communicator& world) {
   const std::string differing = ranks_that_differ(world, "code", hash_bytes(code));

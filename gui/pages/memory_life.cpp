@@ -39,8 +39,8 @@ void MemoryLife::take_plan() {
   const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
   if (plan_ != plan) {
     plan_ = plan;
-    window_ = plan_ ? whole_life(plan_->arena) : MemoryWindow();
-    live_ = plan_ ? live_bytes(plan_->arena) : std::vector<CategoryBytes>();
+    window_ = plan_ ? whole_life(plan_->arenas[0]) : MemoryWindow();
+    live_ = plan_ ? live_bytes(plan_->arenas[0]) : std::vector<CategoryBytes>();
     rebuild();
   }
   update();
@@ -49,13 +49,13 @@ void MemoryLife::take_plan() {
 void MemoryLife::showEvent(QShowEvent*) { take_plan(); }
 
 void MemoryLife::rebuild() {
-  picture_ = plan_ ? lay_out(plan_->arena, window_, body().width(), body().height()) : MemoryPicture();
+  picture_ = plan_ ? lay_out(plan_->arenas[0], window_, body().width(), body().height()) : MemoryPicture();
   drawn_ = QPixmap();
   update();
 }
 
 void MemoryLife::show_window(MemoryWindow window) {
-  const MemoryWindow all = whole_life(plan_->arena);
+  const MemoryWindow all = whole_life(plan_->arenas[0]);
   const auto keep = [](double& first, double& last, double least, double most) {
     const double span = std::clamp(last - first, std::min(least, most), most);
     first = std::clamp(first, 0.0, most - span);
@@ -127,7 +127,7 @@ void MemoryLife::draw_buffers() {
   painter.setFont(small_font());
   paint_grain(painter, at, picture_.grain, theme());
   for (const BufferRect& rect : picture_.rects) {
-    const Buffer& buffer = plan_->arena.buffers[rect.buffer];
+    const Buffer& buffer = plan_->arenas[0].buffers[rect.buffer];
     const QColor fill = category_color(buffer.category, theme());
     const QRectF place(rect.place.x, at.bottom() - rect.place.bottom(), rect.place.width, rect.place.height);
     painter.fillRect(place, fill);
@@ -177,8 +177,8 @@ QString MemoryLife::tip_at(const QPointF& point) {
   if (!plan_ || !body().contains(point)) return {};
   const int step = step_under(point.x());
   QString text;
-  if (const int found = buffer_at(plan_->arena, step, bytes_under(point.y())); found >= 0) {
-    const Buffer& buffer = plan_->arena.buffers[found];
+  if (const int found = buffer_at(plan_->arenas[0], step, bytes_under(point.y())); found >= 0) {
+    const Buffer& buffer = plan_->arenas[0].buffers[found];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
                .arg(qt(plan_->buffer_name(buffer)), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
                     qt(exact_number(buffer.offset)))
@@ -219,7 +219,7 @@ void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void MemoryLife::show_all() {
-  if (plan_) show_window(whole_life(plan_->arena));
+  if (plan_) show_window(whole_life(plan_->arenas[0]));
 }
 
 void MemoryLife::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }

@@ -23,7 +23,7 @@ class PlanCheck {
 
   void everything() const {
     verify(program_, graph_, mesh_);
-    verify_memory(plan_.arena);
+    verify_memory(plan_.arenas[0]);
     for (const Task& task : program_.tasks) {
       for (const Step& step : task.steps) step.kind == StepKind::compute ? compute_step(step) : moving_step(step);
     }
@@ -169,7 +169,7 @@ class PlanCheck {
       }
       const SequenceSteps steps = program_.steps(sequence);
       for (int position = 0; position < steps.size(); ++position) {
-        run_step(steps[position], plan_.arena.workspace[steps.id(position)], valid);
+        run_step(steps[position], plan_.arenas[0].workspace[steps.id(position)], valid);
       }
       for (int value : left_by(sequence.purpose)) require(valid[value], plan_.value_name(value), "was overwritten");
     }
@@ -215,7 +215,7 @@ class PlanCheck {
     int64_t most = 0;
     for (int p = 0; p < steps.size(); ++p) {
       int64_t live = 0;
-      for (const Buffer& one : plan_.arena.buffers) {
+      for (const Buffer& one : plan_.arenas[0].buffers) {
         if (one.first <= p && p <= one.last) live += round_up(one.bytes);
       }
       most = std::max(most, live);
@@ -224,7 +224,7 @@ class PlanCheck {
     for (int64_t bytes : totals.memory) categories += bytes;
     require(totals.live_lower_bound == most, "totals", "the live lower bound is not the largest sum of live buffers");
     require(categories == most, "totals", "the categories do not sum to the peak");
-    require(totals.memory_total == plan_.arena.bytes && most <= plan_.arena.bytes, "totals", "the arena is too small");
+    require(totals.memory_total == plan_.arenas[0].bytes && most <= plan_.arenas[0].bytes, "totals", "the arena is too small");
   }
 
  private:
@@ -246,7 +246,7 @@ class PlanCheck {
       }
       overwrite(target, valid);
     }
-    const Buffer* scratch = workspace >= 0 ? &plan_.arena.buffers[workspace] : nullptr;
+    const Buffer* scratch = workspace >= 0 ? &plan_.arenas[0].buffers[workspace] : nullptr;
     if (scratch) {
       for (int value : step.inputs) require(!overlap(*scratch, buffer(value)), step, "workspace lies on an operand");
       overwrite(*scratch, valid);

@@ -63,7 +63,7 @@ class PresetsTest : public QObject {
     QCOMPARE(fault([](Plan&) {}), std::string());
     QVERIFY(!fault([&](Plan& plan) {
                const std::vector<Step>& steps = initialise(plan).steps;
-               std::swap(plan.arena.buffer_of[steps[0].outputs[0]], plan.arena.buffer_of[steps[1].outputs[0]]);
+               std::swap(plan.arenas[0].buffer_of[steps[0].outputs[0]], plan.arenas[0].buffer_of[steps[1].outputs[0]]);
              }).empty());
     QVERIFY(!fault([&](Plan& plan) { initialise(plan).steps.pop_back(); }).empty());
     QVERIFY(!fault([&](Plan& plan) { initialise(plan).steps.push_back(initialise(plan).steps[0]); }).empty());

@@ -16,7 +16,7 @@ constexpr int run_count = 150;
 
 // Where each step, value and buffer of the plan is, in words.
 std::string text_of(const Plan& plan) {
-  std::string text = std::to_string(plan.hash) + " " + std::to_string(plan.arena.bytes) + "\n";
+  std::string text = std::to_string(plan.hash) + " " + std::to_string(plan.arenas[0].bytes) + "\n";
   for (int position = 0; position < plan.steps().size(); ++position) {
     const Step& step = plan.steps()[position];
     text += plan.step_name(step) + " " + plan.cause(step) + " " + std::to_string(plan.seconds(position));
@@ -24,7 +24,7 @@ std::string text_of(const Plan& plan) {
     for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
     text += '\n';
   }
-  for (const Buffer& buffer : plan.arena.buffers) {
+  for (const Buffer& buffer : plan.arenas[0].buffers) {
     text += plan.buffer_name(buffer) + " " + std::to_string(buffer.offset) + "\n";
   }
   for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";
@@ -126,7 +126,7 @@ class RandomRunsTest : public QObject {
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).moved.push_back({3, 4, {}}); }));
     hashes.push_back(hash_with([&](Plan& p) { p.program.values[0].sharding.dims[0] = {}; }));
     hashes.push_back(hash_with([&](Plan& p) { p.program.values[1].sharding.partial ^= 1; }));
-    hashes.push_back(hash_with([&](Plan& p) { p.arena.buffers[0].offset += 64; }));
+    hashes.push_back(hash_with([&](Plan& p) { p.arenas[0].buffers[0].offset += 64; }));
     hashes.push_back(hash_with([&](Plan& p) { std::swap(p.program.tasks[0].steps[0], p.program.tasks[0].steps[1]); }));
     std::sort(hashes.begin(), hashes.end());
     QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());

@@ -42,6 +42,11 @@ class RandomConfigs {
     config.schedule.microbatches = 1 + below(3);
     if (below(2)) config.schedule.rematerialise = pattern();
     config.schedule.rematerialised_layers = 1 + below(2);
+    if (below(2)) {
+      static const char* const schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
+      config.pipeline = {name(), schedules[below(4)], 1 + below(3), {}};
+      for (int i = below(4); i > 0; --i) config.pipeline.layers.push_back(1 + below(9));
+    }
     config.seed = below(3) ? below(1000) : INT64_MAX - below(2);
     config.steps = 1 + below(100);
     config.deterministic = below(2) == 1;

@@ -471,7 +471,7 @@ class LayoutTest : public QObject {
       PlanSource deep = made::source();
       deep.plan = [layers](const RunConfig& config, std::stop_token stop) {
         Plan plan = made::plan(config, stop);
-        plan.arena = made::crowded_arena(layers);
+        plan.arenas[0] = made::crowded_arena(layers);
         return plan;
       };
       MainWindow window(deep, "/nowhere/shardrun");

@@ -36,14 +36,14 @@ inline int add_value(Plan& plan, const Shape& shape, const Sharding& sharding, V
   Buffer buffer{static_cast<int>(plan.program.values.size()),
                 category,
                 lies.bytes(),
-                plan.arena.bytes,
+                plan.arenas[0].bytes,
                 first,
                 last,
                 first == 0 && last == 3};
-  plan.arena.buffer_of.push_back(static_cast<int>(plan.arena.buffers.size()));
-  plan.arena.bytes += buffer.bytes;
+  plan.arenas[0].buffer_of.push_back(static_cast<int>(plan.arenas[0].buffers.size()));
+  plan.arenas[0].bytes += buffer.bytes;
   plan.totals.memory[static_cast<size_t>(category)] += buffer.bytes;
-  plan.arena.buffers.push_back(buffer);
+  plan.arenas[0].buffers.push_back(buffer);
   plan.program.values.push_back(lies);
   return static_cast<int>(plan.program.values.size()) - 1;
 }
@@ -162,15 +162,15 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
                         {"update", Phase::update, {update}, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
   plan.step_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
-  plan.arena.length = plan.steps().size();
+  plan.arenas[0].length = plan.steps().size();
   for (int position = 0; position < plan.steps().size(); ++position) {
     const Step& step = plan.steps()[position];
     plan.totals.wire_bytes_per_device += step.wire_bytes;
     plan.totals.flops_per_device += step.flops;
     plan.totals.seconds_per_step += plan.seconds(position);
   }
-  plan.totals.memory_total = plan.arena.bytes;
-  plan.totals.live_lower_bound = plan.arena.bytes;
+  plan.totals.memory_total = plan.arenas[0].bytes;
+  plan.totals.live_lower_bound = plan.arenas[0].bytes;
   plan.graph = graph;
   plan.hash = std::hash<std::string>()(std::to_string(plan.totals.memory_total) + "/" +
                                        std::to_string(plan.totals.wire_bytes_per_device));

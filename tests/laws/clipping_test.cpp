@@ -75,7 +75,7 @@ class ClippingTest : public QObject {
     compare_with_serial(training, serial(), 1e-3,
                         [](const std::string& name, size_t, size_t) { return name.ends_with("/key/bias"); });
     for (const RankMeasurement& rank : training.ranks) {
-      QCOMPARE(rank.arena_bytes, plan.arena.bytes);
+      QCOMPARE(rank.arena_bytes, plan.arenas[0].bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
     }
     // Sums that are partial over the same axes are finished together.

@@ -59,7 +59,7 @@ std::vector<float> losses(const Plan& plan, const std::vector<Purpose>& purposes
   std::vector<std::jthread> threads;
   for (int device = 0; device < devices; ++device) {
     threads.emplace_back([&, device] {
-      std::vector<Line> arena(static_cast<size_t>(round_up(plan.arena.bytes) / line_bytes));
+      std::vector<Line> arena(static_cast<size_t>(round_up(plan.arenas[0].bytes) / line_bytes));
       Executor executor(plan, device, arena.data()->bytes, *communicators[device]);
       executor.run(Purpose::initialise, {});
       InputFiller(plan, device, executor).fill(0, 0);
@@ -109,7 +109,7 @@ class EvaluatingTest : public QObject {
         QVERIFY(near(value_of(step.metrics, "loss"), expected));
         QCOMPARE(step.metrics, evaluated.steps[0].metrics);
         for (const RankMeasurement& use : step.ranks) {
-          QCOMPARE(use.arena_bytes, plan.arena.bytes);
+          QCOMPARE(use.arena_bytes, plan.arenas[0].bytes);
           QCOMPARE(use.wire_bytes, plan.totals.wire_bytes_per_device);
         }
       }

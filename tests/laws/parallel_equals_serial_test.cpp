@@ -98,7 +98,7 @@ class ParallelEqualsSerialTest : public QObject {
     int64_t whole = 0;
     for (const ParameterPlan& parameter : plan.parameters) whole += element_count(parameter.shape) * 4;
     for (const RankMeasurement& rank : training.ranks) {
-      QCOMPARE(rank.arena_bytes, plan.arena.bytes);
+      QCOMPARE(rank.arena_bytes, plan.arenas[0].bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
       QCOMPARE(rank.parameter_bytes, whole);
       QCOMPARE(rank.optimizer_bytes, 2 * whole / data);

@@ -55,7 +55,7 @@ inline void compare_with_prediction(const ThreadTraining& training, const Plan& 
     optimizer_bytes += bytes * static_cast<int64_t>(parameter.state_names.size());
   }
   for (const RankMeasurement& rank : training.ranks) {
-    QCOMPARE(rank.arena_bytes, plan.arena.bytes);
+    QCOMPARE(rank.arena_bytes, plan.arenas[0].bytes);
     QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
     QCOMPARE(rank.parameter_bytes, parameter_bytes);
     QCOMPARE(rank.optimizer_bytes, optimizer_bytes);

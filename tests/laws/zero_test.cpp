@@ -20,7 +20,7 @@ int64_t bytes(const Plan& plan, MemoryCategory category) { return plan.totals.me
 
 int64_t stored(const Plan& plan, MemoryCategory category) {
   int64_t sum = 0;
-  for (const Buffer& buffer : plan.arena.buffers)
+  for (const Buffer& buffer : plan.arenas[0].buffers)
     sum += buffer.persistent && buffer.category == category ? buffer.bytes : 0;
   return sum;
 }
@@ -69,7 +69,7 @@ class ZeroTest : public QObject {
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(preset), 1e-3, is_key_bias);
     for (const RankMeasurement& rank : training.ranks) {
-      QCOMPARE(rank.arena_bytes, plan.arena.bytes);
+      QCOMPARE(rank.arena_bytes, plan.arenas[0].bytes);
       QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
       QCOMPARE(rank.parameter_bytes, stored(plan, MemoryCategory::parameters));
       QCOMPARE(rank.optimizer_bytes, stored(plan, MemoryCategory::optimizer));

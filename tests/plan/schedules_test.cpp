@@ -154,7 +154,7 @@ class SchedulesTest : public QObject {
   }
 
   void shapes_that_do_not_fit_are_located_errors() {
-    QCOMPARE(to_string(find_schedule("1f1b")->check({2, 2, 4})[0].place), std::string("schedule.chunks"));
+    QCOMPARE(to_string(find_schedule("1f1b")->check({2, 2, 4})[0].place), std::string("pipeline.chunks"));
     const std::vector<Error> errors = find_schedule("interleaved")->check({4, 2, 6});
     QCOMPARE(to_string(errors[0].place), std::string("schedule.microbatches"));
     QCOMPARE(errors[0].hint, std::string("for example 8"));

@@ -222,7 +222,7 @@ class ExecutorTest : public QObject {
     const std::vector<TensorType> operands = {{{4, 3}, DType::f32}, {{3, 10}, DType::f32}};
     const std::vector<TensorType> results = {{{4, 10}, DType::f32}};
     small.add_step(StepKind::compute, {x, w}, {partial}).op = 0;
-    small.plan.arena.workspace[{0, 0}] = small.add_buffer(
+    small.plan.arenas[0].workspace[{0, 0}] = small.add_buffer(
         op.definition->workspace_bytes(op.attributes, operands, results, small.plan.profile.threads_per_rank(4)));
     small.add_step(StepKind::all_reduce, {partial}, {y}, list({1}));
     small.allocate();

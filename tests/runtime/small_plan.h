@@ -24,7 +24,7 @@ class SmallPlan {
     plan.mesh = std::move(mesh);
     plan.graph = graph;
     plan.program.tasks.emplace_back().name = "forward";
-    plan.arena.workspace.tasks.emplace_back();
+    plan.arenas[0].workspace.tasks.emplace_back();
   }
 
   int add_value(const Shape& shape, const Sharding& sharding) {
@@ -32,7 +32,7 @@ class SmallPlan {
     value.shape = shape;
     value.sharding = sharding;
     value.local_shape = local_shape(sharding, plan.mesh, shape);
-    plan.arena.buffer_of.push_back(add_buffer(value.bytes()));
+    plan.arenas[0].buffer_of.push_back(add_buffer(value.bytes()));
     plan.program.values.push_back(value);
     return static_cast<int>(plan.program.values.size()) - 1;
   }
@@ -40,10 +40,10 @@ class SmallPlan {
   int add_buffer(int64_t bytes) {
     Buffer buffer;
     buffer.bytes = bytes;
-    buffer.offset = plan.arena.bytes;
-    plan.arena.bytes += round_up(bytes);
-    plan.arena.buffers.push_back(buffer);
-    return static_cast<int>(plan.arena.buffers.size()) - 1;
+    buffer.offset = plan.arenas[0].bytes;
+    plan.arenas[0].bytes += round_up(bytes);
+    plan.arenas[0].buffers.push_back(buffer);
+    return static_cast<int>(plan.arenas[0].buffers.size()) - 1;
   }
 
   Step& add_step(StepKind kind, std::vector<int> inputs, std::vector<int> outputs, AxisList axes = {}) {
@@ -56,7 +56,7 @@ class SmallPlan {
     std::vector<AxisList>& groups = plan.program.groups;
     if (is_collective(kind) && std::ranges::find(groups, axes) == groups.end()) groups.push_back(axes);
     steps().push_back(std::move(step));
-    plan.arena.workspace.tasks[0].push_back(-1);
+    plan.arenas[0].workspace.tasks[0].push_back(-1);
     return steps().back();
   }
 
@@ -79,7 +79,7 @@ class SmallPlan {
 
   void allocate() {
     plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-    arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.arena.bytes / line_bytes));
+    arenas.assign(plan.mesh.device_count(), std::vector<Line>(plan.arenas[0].bytes / line_bytes));
   }
 
   std::byte* arena(int device) { return reinterpret_cast<std::byte*>(arenas[device].data()); }

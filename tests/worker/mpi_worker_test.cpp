@@ -116,7 +116,7 @@ class MpiWorkerTest : public QObject {
         QVERIFY(with_names(metric_names(plan.metrics), steps[step].metrics) == threads.steps[step].metrics);
         const RankMeasurement& measured = steps[step].measured;
         QCOMPARE(measured.rank, int64_t{rank});
-        QCOMPARE(measured.arena_bytes, plan.arena.bytes);
+        QCOMPARE(measured.arena_bytes, plan.arenas[0].bytes);
         QCOMPARE(measured.parameter_bytes, threads.ranks[rank].parameter_bytes);
         QCOMPARE(measured.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
         QVERIFY(std::abs(measured.wire_bytes - plan.totals.wire_bytes_per_device) < 1);

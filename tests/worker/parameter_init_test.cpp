@@ -72,7 +72,7 @@ StoredBytes stored_on_one_device(
   struct alignas(line_bytes) Line {
     std::byte bytes[line_bytes];
   };
-  std::vector<Line> memory(static_cast<size_t>(round_up(plan.arena.bytes) / line_bytes));
+  std::vector<Line> memory(static_cast<size_t>(round_up(plan.arenas[0].bytes) / line_bytes));
   Arena arena({memory.data()->bytes, memory.size() * line_bytes});
   auto world = make_thread_communicators(1);
   Executor executor(plan, 0, arena.base(), *world[0]);

@@ -36,18 +36,18 @@ Plan gathering_plan() {
     const TensorType& type = graph->type(id);
     plan.program.values.push_back(
         {id, false, type.dtype, type.shape, sharding, local_shape(sharding, plan.mesh, type.shape)});
-    plan.arena.buffer_of.push_back(buffer);
+    plan.arenas[0].buffer_of.push_back(buffer);
     return static_cast<int>(plan.program.values.size()) - 1;
   };
   const auto store = [&](ValueId id, Sharding sharding) {
-    const int value = lay(id, sharding, static_cast<int>(plan.arena.buffers.size()));
+    const int value = lay(id, sharding, static_cast<int>(plan.arenas[0].buffers.size()));
     Buffer buffer;
     buffer.value = value;
     buffer.bytes = plan.program.values[value].bytes();
-    buffer.offset = plan.arena.bytes;
+    buffer.offset = plan.arenas[0].bytes;
     buffer.persistent = true;
-    plan.arena.bytes += round_up(buffer.bytes);
-    plan.arena.buffers.push_back(buffer);
+    plan.arenas[0].bytes += round_up(buffer.bytes);
+    plan.arenas[0].buffers.push_back(buffer);
     return value;
   };
   const auto add = [&](const char* name, Shape shape, DType dtype, Sharding sharding) {
@@ -93,7 +93,7 @@ Plan gathering_plan() {
     Step step;
     step.phase = Phase::initialise;
     step.op = graph->values[value].producer;
-    step.outputs = {lay(value, kernel, plan.arena.buffer_of[id == follower ? mu : w])};
+    step.outputs = {lay(value, kernel, plan.arenas[0].buffer_of[id == follower ? mu : w])};
     initial.push_back(step);
   }
   Step step;
@@ -107,7 +107,7 @@ Plan gathering_plan() {
                         {"initialise", Phase::initialise, initial, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks),
                             make_sequence(Purpose::initialise, {{1}}, plan.program.tasks)};
-  plan.arena.workspace.tasks = {{-1}, {-1, -1}};
+  plan.arenas[0].workspace.tasks = {{-1}, {-1, -1}};
   return plan;
 }
 
@@ -172,7 +172,7 @@ class WorkerTest : public QObject {
         const RankMeasurement& use = report.ranks[rank];
         QCOMPARE(use.rank, rank);
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);
-        QCOMPARE(use.arena_bytes, plan.arena.bytes);
+        QCOMPARE(use.arena_bytes, plan.arenas[0].bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
         QCOMPARE(use.optimizer_bytes, int64_t{32 * 24 * 4});
       }
@@ -215,7 +215,7 @@ class WorkerTest : public QObject {
     Plan plan = gathering_plan();
     plan.program.tasks[1].steps.pop_back();  // the follower is never made
     plan.program.sequences[1] = make_sequence(Purpose::initialise, {{1}}, plan.program.tasks);
-    plan.arena.workspace.tasks[1].pop_back();
+    plan.arenas[0].workspace.tasks[1].pop_back();
     const ThreadTraining result = train_in_threads(plan, 1);
     for (const RankMeasurement& use : result.ranks) {
       QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
@@ -225,8 +225,8 @@ class WorkerTest : public QObject {
 
   void a_write_past_the_plans_arena_is_measured() {
     Plan plan = gathering_plan();
-    const int64_t used = plan.arena.bytes;
-    plan.arena.bytes -= 64;
+    const int64_t used = plan.arenas[0].bytes;
+    plan.arenas[0].bytes -= 64;
     QCOMPARE(train_in_threads(plan, 1).ranks.at(2).arena_bytes, used);
   }
 

@@ -24,7 +24,7 @@ PipelineOrder order(const PipelineShape& shape) {
 std::vector<Error> check_one_chunk(const PipelineShape& shape) {
   if (shape.chunks == 1) return {};
   return {{"chunks", "this schedule gives each device one stretch of layers, not " + std::to_string(shape.chunks),
-           "schedule.chunks", "1, or the schedule \"interleaved\""}};
+           "pipeline.chunks", "1, or the schedule \"interleaved\""}};
 }
 
 PipelineSchedule gpipe() { return {"gpipe", check_one_chunk, order}; }

@@ -6,11 +6,6 @@
 
 namespace shardscope {
 
-std::string_view name(Work work) {
-  constexpr std::string_view names[] = {"forward", "backward", "backward of inputs", "backward of weights"};
-  return names[static_cast<int>(work)];
-}
-
 const std::vector<PipelineSchedule>& all_schedules() {
   static const std::vector<PipelineSchedule> all{gpipe(), one_f_one_b(), interleaved(), zero_bubble()};
   return all;

@@ -1,0 +1,314 @@
+#include "engine/plan/stages.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "engine/graph/op_definition.h"
+#include "engine/plan/schedules/schedule.h"
+#include "engine/shard/layout_cost.h"
+
+namespace shardscope {
+
+namespace {
+
+int layer_count(const Graph& graph) {
+  int count = 0;
+  for (const Op& op : graph.ops) count = std::max(count, op.place.layer + 1);
+  return count;
+}
+
+// Forward ops that stand in no layer, but that one depends on.
+std::vector<bool> ops_before_layers(const Graph& graph) {
+  std::vector<bool> before(graph.ops.size()), wanted(graph.values.size());
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::forward) continue;
+    const bool inside = op.place.layer >= 0;
+    before[id] = !inside && std::ranges::any_of(op.outputs, [&](ValueId output) { return wanted[output]; });
+    if (!inside && !before[id]) continue;
+    for (ValueId input : op.inputs) wanted[input] = true;
+  }
+  return before;
+}
+
+double reference_seconds(const Graph& graph, const Op& op) {
+  std::vector<TensorType> operands, results;
+  double bytes = 0;
+  for (ValueId input : op.inputs) operands.push_back(graph.type(input));
+  for (ValueId output : op.outputs) results.push_back(graph.type(output));
+  for (const std::vector<TensorType>* types : {&operands, &results}) {
+    for (const TensorType& type : *types) bytes += static_cast<double>(type.bytes());
+  }
+  const bool product = op.definition->is_matrix_product();
+  const double flops = product ? op.definition->flops(op.attributes, operands, results) : 0;
+  return local_seconds(CostRates{}, {bytes, flops, DType::f32});
+}
+
+// What each layer takes, with what is before the first and behind the last.
+std::vector<double> layer_seconds(const Graph& graph, int layers) {
+  std::vector<double> seconds(static_cast<size_t>(layers));
+  const std::vector<bool> before = ops_before_layers(graph);
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::forward) continue;
+    const int layer = op.place.layer >= 0 ? op.place.layer : before[id] ? 0 : layers - 1;
+    seconds[static_cast<size_t>(layer)] += reference_seconds(graph, op);
+  }
+  return seconds;
+}
+
+// Contiguous parts, none empty, with the smallest largest sum.
+std::vector<int> balanced_parts(const std::vector<double>& costs, int parts) {
+  const int count = static_cast<int>(costs.size());
+  std::vector<double> sums(costs.size() + 1);
+  std::partial_sum(costs.begin(), costs.end(), sums.begin() + 1);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  // best[p][i]: the largest sum of the first i layers in p parts; first[p][i]: layers in all parts but the last.
+  std::vector<std::vector<double>> best(static_cast<size_t>(parts) + 1, std::vector<double>(sums.size(), infinite));
+  std::vector<std::vector<int>> first(best.size(), std::vector<int>(sums.size()));
+  best[0][0] = 0;
+  for (int p = 1; p <= parts; ++p) {
+    for (int i = p; i <= count - (parts - p); ++i) {
+      for (int j = i - 1; j >= p - 1; --j) {
+        const double largest = std::max(best[p - 1][j], sums[i] - sums[j]);
+        if (largest < best[p][i] * (1 - 1e-12)) best[p][i] = largest, first[p][i] = j;
+      }
+    }
+  }
+  std::vector<int> sizes(static_cast<size_t>(parts));
+  for (int p = parts, i = count; p > 0; --p) {
+    sizes[static_cast<size_t>(p) - 1] = i - first[p][i];
+    i = first[p][i];
+  }
+  return sizes;
+}
+
+bool names_axis(const PartitionSpec& spec, const std::string& axis) {
+  return std::ranges::any_of(spec.dims,
+                             [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
+}
+
+// Places in the sharding section that would split arrays over the axis.
+std::vector<std::string> places_of_axis(const ShardingConfig& sharding, const std::string& axis) {
+  std::vector<std::string> places;
+  const auto look = [&](const PartitionSpec& spec, const std::string& place) {
+    if (names_axis(spec, axis)) places.push_back(place);
+  };
+  look(sharding.in, "sharding.in");
+  look(sharding.out, "sharding.out");
+  for (const ParameterSpec& parameter : sharding.parameters) look(parameter.spec, parameter_place(parameter));
+  for (const Constraint& constraint : sharding.constraints) look(constraint.spec, constraint_place(constraint));
+  for (size_t i = 0; i < sharding.rules.size(); ++i) {
+    PartitionSpec named;
+    const auto collect = [&](const auto& placement) {
+      using Kind = std::decay_t<decltype(placement)>;
+      if constexpr (std::is_same_v<Kind, PartitionSpec>) named = placement;
+      if constexpr (std::is_same_v<Kind, LargestDimension>) named.dims = {placement.axes};
+      if constexpr (std::is_same_v<Kind, LogicalAxes>) {
+        for (const auto& [name, axes] : placement.axes) named.dims.push_back(axes);
+      }
+    };
+    std::visit(collect, sharding.rules[i].placement);
+    look(named, rule_place(i));
+  }
+  if (sharding.zero.stage > 0 && sharding.zero.axis == axis) places.push_back("sharding.zero.axis");
+  return places;
+}
+
+}  // namespace
+
+std::optional<AxisIndex> pipeline_axis(const PipelineConfig& pipeline, const Mesh& mesh) {
+  return pipeline.axis.empty() ? std::nullopt : mesh.find_axis(pipeline.axis);
+}
+
+Mesh mesh_of_a_stage(const PipelineConfig& pipeline, const Mesh& mesh) {
+  const std::optional<AxisIndex> axis = pipeline_axis(pipeline, mesh);
+  if (!axis) return mesh;
+  std::vector<MeshAxis> axes = mesh.axes();
+  axes[*axis].size = 1;
+  return Mesh(std::move(axes));
+}
+
+PipelineShape pipeline_shape(const RunConfig& config, const Mesh& mesh) {
+  PipelineShape shape;
+  shape.microbatches = static_cast<int>(config.schedule.microbatches);
+  const std::optional<AxisIndex> axis = pipeline_axis(config.pipeline, mesh);
+  if (!axis || mesh.axis_size(*axis) == 1) return shape;
+  shape.stages = static_cast<int>(mesh.axis_size(*axis));
+  shape.chunks = static_cast<int>(config.pipeline.chunks);
+  return shape;
+}
+
+std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, const Graph& forward) {
+  const PipelineConfig& pipeline = config.pipeline;
+  if (pipeline.axis.empty()) return {};
+  std::vector<Error> errors;
+  const auto fail = [&](std::string message, std::string place, std::string hint) {
+    errors.push_back({"pipeline", std::move(message), std::move(place), std::move(hint)});
+  };
+  const PipelineSchedule* schedule = find_schedule(pipeline.schedule);
+  if (!schedule) {
+    std::vector<std::string> names;
+    for (const PipelineSchedule& known : all_schedules()) names.push_back(known.name);
+    fail(fmt::format("unknown schedule '{}'", pipeline.schedule), "pipeline.schedule",
+         name_hint(pipeline.schedule, names));
+  }
+  if (!pipeline_axis(pipeline, mesh)) {
+    std::vector<std::string> names;
+    for (const MeshAxis& axis : mesh.axes()) names.push_back(axis.name);
+    fail(fmt::format("the mesh has no axis '{}'", pipeline.axis), "pipeline.axis", name_hint(pipeline.axis, names));
+    return errors;
+  }
+  for (std::string& place : places_of_axis(config.sharding, pipeline.axis)) {
+    fail(fmt::format("'{}' is the axis of the pipeline: it cuts the network into stages and cannot split an array",
+                     pipeline.axis),
+         std::move(place), "another axis of the mesh");
+  }
+  const PipelineShape shape = pipeline_shape(config, mesh);
+  if (shape.stages == 1) return errors;
+  if (schedule && shape.microbatches >= 1) {
+    for (Error& error : schedule->check(shape)) errors.push_back(std::move(error));
+  }
+  const int layers = layer_count(forward), stretches = shape.stages * shape.chunks;
+  if (layers < stretches) {
+    fail(shape.chunks == 1 ? fmt::format("{} stages of a network of {} layers", shape.stages, layers)
+                           : fmt::format("{} stages of {} chunks, of a network of {} layers", shape.stages,
+                                         shape.chunks, layers),
+         shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.{}", pipeline.axis) : "pipeline.chunks",
+         "at most as many as there are layers");
+  } else if (!pipeline.layers.empty()) {
+    const int64_t sum = std::accumulate(pipeline.layers.begin(), pipeline.layers.end(), int64_t{0});
+    if (static_cast<int>(pipeline.layers.size()) != stretches || sum != layers) {
+      fail(fmt::format("[{}] are {} stretches of {} layers together", fmt::join(pipeline.layers, ", "),
+                       pipeline.layers.size(), sum),
+           "pipeline.layers",
+           fmt::format("{} numbers that add up to {}, such as [{}]; or leave it out", stretches, layers,
+                       fmt::join(balanced_parts(layer_seconds(forward, layers), stretches), ", ")));
+    }
+  }
+  return errors;
+}
+
+std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward) {
+  const PipelineShape shape = pipeline_shape(config, mesh);
+  const int layers = layer_count(forward);
+  if (shape.stages == 1) return {layers};
+  if (!config.pipeline.layers.empty()) return {config.pipeline.layers.begin(), config.pipeline.layers.end()};
+  return balanced_parts(layer_seconds(forward, layers), shape.stages * shape.chunks);
+}
+
+std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& layers) {
+  std::vector<int> stretch_of_layer;
+  for (size_t stretch = 0; stretch < layers.size(); ++stretch) {
+    stretch_of_layer.insert(stretch_of_layer.end(), static_cast<size_t>(layers[stretch]), static_cast<int>(stretch));
+  }
+  const int last = static_cast<int>(layers.size()) - 1;
+  const std::vector<bool> before = ops_before_layers(graph);
+  std::vector<int> stretches(graph.ops.size(), StagedOps::anywhere);
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::forward || op.inputs.empty()) continue;
+    stretches[id] = op.place.layer >= 0 ? stretch_of_layer[static_cast<size_t>(op.place.layer)] : before[id] ? 0 : last;
+  }
+  const std::vector<int> of_state = stretches_of_states(graph, stretches);
+  const auto producer_stretch = [&](ValueId value) {
+    const OpId producer = graph.values[value].producer;
+    return producer == no_id ? StagedOps::anywhere : stretches[static_cast<size_t>(producer)];
+  };
+  std::vector<int> state_of_value(graph.values.size(), no_id);
+  for (size_t s = 0; s < graph.states.size(); ++s) {
+    const State& state = graph.states[s];
+    for (ValueId value : {state.initial, state.before, state.after}) {
+      if (value != no_id) state_of_value[static_cast<size_t>(value)] = static_cast<int>(s);
+    }
+  }
+  const auto by_state = [&](const std::vector<ValueId>& values) {
+    for (ValueId value : values) {
+      const int state = state_of_value[static_cast<size_t>(value)];
+      if (state != no_id) return of_state[static_cast<size_t>(state)];
+    }
+    return StagedOps::anywhere;
+  };
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    const Op& op = graph.ops[id];
+    if (op.phase == Phase::forward) continue;
+    int& stretch = stretches[id];
+    if (op.phase == Phase::initialise) {
+      stretch = by_state(op.outputs);
+      continue;
+    }
+    if (op.inputs.empty()) continue;
+    if (op.phase == Phase::update) {
+      stretch = by_state(op.outputs);
+      if (stretch == StagedOps::anywhere) stretch = by_state(op.inputs);
+    } else if (op.forward_op != no_id) {
+      stretch = stretches[static_cast<size_t>(op.forward_op)];
+    }
+    for (size_t i = 0; i < op.inputs.size() && stretch == StagedOps::anywhere; ++i) {
+      if (op.phase != Phase::update || !graph.type(op.inputs[i]).shape.empty()) stretch = producer_stretch(op.inputs[i]);
+    }
+    if (stretch == StagedOps::anywhere) stretch = 0;
+  }
+  return stretches;
+}
+
+std::vector<int> stretches_of_states(const Graph& graph, const std::vector<int>& stretch_of_op) {
+  std::vector<int> of_value(graph.values.size(), StagedOps::anywhere);
+  for (size_t id = 0; id < graph.ops.size(); ++id) {
+    if (graph.ops[id].phase != Phase::forward) continue;
+    for (ValueId input : graph.ops[id].inputs) {
+      int& stretch = of_value[static_cast<size_t>(input)];
+      if (stretch == StagedOps::anywhere || stretch_of_op[id] < stretch) stretch = stretch_of_op[id];
+    }
+  }
+  std::vector<int> of_state;
+  for (const State& state : graph.states) {
+    const int used = of_value[static_cast<size_t>(state.before)];
+    const bool follows = used == StagedOps::anywhere && state.follows != no_id;
+    of_state.push_back(follows ? of_state[static_cast<size_t>(state.follows)] : std::max(used, 0));
+  }
+  return of_state;
+}
+
+std::vector<bool> weight_gradient_ops(const Graph& graph) {
+  // Forward values that depend on states alone.
+  std::vector<bool> of_states(graph.values.size());
+  for (size_t v = 0; v < of_states.size(); ++v) of_states[v] = graph.values[v].kind == ValueKind::state;
+  for (const Op& op : graph.ops) {
+    if (op.phase != Phase::forward || op.inputs.empty()) continue;
+    const bool alone = std::ranges::all_of(op.inputs, [&](ValueId input) { return of_states[input]; });
+    for (ValueId output : op.outputs) of_states[output] = alone;
+  }
+  std::vector<bool> wanted(graph.values.size());   // is, or adds up to, the gradient of a parameter
+  std::vector<bool> awaited(graph.values.size());  // some other op of backward uses it
+  for (size_t v = 0; v < wanted.size(); ++v) {
+    const ValueId of = graph.values[v].cotangent_of;
+    wanted[v] = of != no_id && of_states[of];
+  }
+  std::vector<bool> alone(graph.ops.size());
+  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
+    const Op& op = graph.ops[id];
+    if (op.phase != Phase::backward) {
+      // What is made again is part of backward of inputs.
+      if (op.phase == Phase::recompute) {
+        for (ValueId input : op.inputs) awaited[input] = true;
+      }
+      continue;
+    }
+    const auto is_free = [&](ValueId output) {
+      const bool of_activation = graph.values[output].cotangent_of != no_id && !wanted[output];
+      return !of_activation && !awaited[output];
+    };
+    alone[id] = op.definition->accumulates() || std::ranges::all_of(op.outputs, is_free);
+    for (ValueId input : op.inputs) {
+      if (!alone[id]) awaited[input] = true;
+    }
+  }
+  return alone;
+}
+
+}  // namespace shardscope

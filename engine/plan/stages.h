@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/config/run_config.h"
+#include "engine/graph/graph.h"
+#include "engine/mesh/mesh.h"
+#include "engine/program/pipeline_order.h"
+
+namespace shardscope {
+
+// The axis that the config's pipeline runs over; nothing where it has none, or the mesh does not know it.
+std::optional<AxisIndex> pipeline_axis(const PipelineConfig& pipeline, const Mesh& mesh);
+// What arrays may be split over: the mesh with one device along the pipeline's axis.
+Mesh mesh_of_a_stage(const PipelineConfig& pipeline, const Mesh& mesh);
+PipelineShape pipeline_shape(const RunConfig& config, const Mesh& mesh);
+
+// Faults of a pipeline, each with what would be legal: an unknown axis or schedule, an axis that splits arrays too,
+// more stretches than layers, layers that do not add up, and what the schedule cannot do.
+std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, const Graph& forward);
+
+// Layers of each stretch, as the config says, or such that the slowest stretch is as fast as can be; of equals the
+// first stretches have the most. What is before the first layer belongs to it, what is behind the last to that. Priced
+// at reference rates: a plan's stages are the same under every profile.
+//
+// Example: 4 equal layers and a head that costs as much as 2 of them, on 2 stages: 3 and 1.
+std::vector<int> layers_of_stretches(const RunConfig& config, const Mesh& mesh, const Graph& forward);
+
+// Per op its stretch. A backward op is where its forward op is; an update where its parameter is, which is where
+// forward first uses it. Ops without operands are `StagedOps::anywhere`.
+std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& layers);
+// Per state the stretch that stores it.
+std::vector<int> stretches_of_states(const Graph& graph, const std::vector<int>& stretch_of_op);
+
+// Per op whether backward does it for the gradients of parameters alone, so that no other op of backward waits for it.
+std::vector<bool> weight_gradient_ops(const Graph& graph);
+
+}  // namespace shardscope
