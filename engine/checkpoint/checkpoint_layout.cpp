@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "engine/base/error.h"
@@ -15,7 +16,9 @@ CheckpointIndex lay_out_checkpoint(const std::vector<StoredState>& states, const
   for (const StoredState& stored : states) {
     CheckpointState state{stored.name, stored.type, stored.parameter, {}};
     std::set<Shape> begun;
-    for (int rank = 0; rank < mesh.device_count(); ++rank) {
+    std::vector<int> holders = stored.devices;
+    if (holders.empty()) holders.resize(file_of.size()), std::iota(holders.begin(), holders.end(), 0);
+    for (int rank : holders) {
       Box box = shard_box(stored.sharding, mesh, stored.type.shape, rank);
       if (!begun.insert(box.start).second) continue;
       int& file = file_of[rank];

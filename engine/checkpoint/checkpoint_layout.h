@@ -16,6 +16,7 @@ struct StoredState {
   TensorType type;  // of the whole array
   Sharding sharding;
   bool parameter = false;
+  std::vector<int> devices = {};  // that hold it, ascending; empty: all
 };
 
 // Who writes what: of parts that several devices hold, the lowest rank. Files have no hashes yet, and the index no

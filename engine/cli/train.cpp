@@ -149,7 +149,7 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   options.max_restarts = arguments.max_restarts;
   options.socket_path = arguments.socket;
   options.metrics = metric_names(plan.metrics);
-  for (const Step& step : plan.steps()) options.plan_steps.push_back({plan.step_name(step), step.phase});
+  options.plan_steps = plan_step_names(plan);
   std::string program = std::filesystem::read_symlink("/proc/self/exe");
   options.hosts = arguments.hosts.options(options.ranks, program);
   if (options.hosts) {

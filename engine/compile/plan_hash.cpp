@@ -69,7 +69,7 @@ uint64_t plan_hash(const Plan& plan) {
   }
   for (const ArenaLayout& arena : plan.arenas) {
     hasher.add(arena.bytes);
-    for (const Buffer& buffer : arena.buffers) hasher.add(buffer.offset).add(buffer.bytes).add(buffer.slots);
+    for (const Buffer& buffer : arena.buffers) hasher.add(buffer.offset).add(buffer.bytes).add(buffer.slot_count);
     add_all(hasher, arena.buffer_of);
   }
   return hasher.digest();

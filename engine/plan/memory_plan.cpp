@@ -61,11 +61,11 @@ class BufferAssignment {
       category = trainable ? MemoryCategory::parameters : MemoryCategory::optimizer;
     }
     arena_.buffer_of[id] = static_cast<int>(arena_.buffers.size());
-    const int slots = lives_[id].slots;
-    arena_.buffers.push_back({id, category, slotted(program_.values[id].bytes(), slots), 0, 0, arena_.length - 1, true, slots});
+    const int count = lives_[id].slot_count;
+    arena_.buffers.push_back({id, category, slotted(program_.values[id].bytes(), count), 0, 0, arena_.length - 1, true, count});
   }
 
-  static int64_t slotted(int64_t bytes, int slots) { return slots == 1 ? bytes : slots * round_up(bytes); }
+  static int64_t slotted(int64_t bytes, int count) { return count == 1 ? bytes : count * round_up(bytes); }
 
   void place_results(const Step& step, int position) {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
@@ -83,8 +83,8 @@ class BufferAssignment {
                                                                  : MemoryCategory::collectives;
       buffer = static_cast<int>(arena_.buffers.size());
       const ValueLife& life = lives_[result];
-      const int64_t bytes = slotted(value.bytes(), life.slots);
-      arena_.buffers.push_back({result, category, bytes, 0, life.first, life.last, false, life.slots});
+      const int64_t bytes = slotted(value.bytes(), life.slot_count);
+      arena_.buffers.push_back({result, category, bytes, 0, life.first, life.last, false, life.slot_count});
     }
   }
 
@@ -137,7 +137,7 @@ class BufferAssignment {
       operand = static_cast<int>(i);
     }
     const ValueLife& life = lives_[step.outputs[i]];
-    if (operand < 0 || life.slots > 1 || life.first < position) return -1;
+    if (operand < 0 || life.slot_count > 1 || life.first < position) return -1;
     const int shared = arena_.buffer_of[step.inputs[operand]];
     const Buffer& buffer = arena_.buffers[shared];
     bool free =

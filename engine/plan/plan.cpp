@@ -18,6 +18,14 @@ std::string Plan::buffer_name(const Buffer& buffer, int stage) const {
   return ProgramText{program, *graph, mesh}.buffer(buffer, stage);
 }
 
+std::vector<int> Plan::devices_of_stage(int stage) const {
+  std::vector<int> devices;
+  for (int device = 0; device < mesh.device_count(); ++device) {
+    if (stage_of(device) == stage) devices.push_back(device);
+  }
+  return devices;
+}
+
 int64_t Plan::arena_bytes() const { return std::ranges::max(arenas, {}, &ArenaLayout::bytes).bytes; }
 
 }  // namespace shardscope

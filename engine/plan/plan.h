@@ -114,6 +114,7 @@ struct Plan {
   int stage_of(int device) const {
     return pipeline.axis ? static_cast<int>(mesh.coordinate(device, *pipeline.axis)) : 0;
   }
+  std::vector<int> devices_of_stage(int stage) const;  // ascending
   const ArenaLayout& arena_of(int device) const { return arenas[static_cast<size_t>(stage_of(device))]; }
   int64_t arena_bytes() const;  // of the largest
   std::string step_name(const Step& step) const;

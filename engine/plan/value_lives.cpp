@@ -51,7 +51,7 @@ class Lives {
       if (lives_[v].last < 0) continue;
       if (is_source(program_.values[v], graph_)) {
         lives_[v].first = 0;
-        lives_[v].slots = is_input(static_cast<int>(v)) ? slots(static_cast<int>(v)) : 1;
+        lives_[v].slot_count = is_input(static_cast<int>(v)) ? keepers(static_cast<int>(v)) : 1;
       } else if (accumulates_[v]) {
         lives_[v].first = 0;
       } else {
@@ -105,7 +105,7 @@ class Lives {
   }
 
   // Microbatches come and go in order.
-  int slots(int value) const {
+  int keepers(int value) const {
     if (uses_[value].empty()) return 1;
     const std::vector<std::pair<int, int>> list = spans(value);
     int most = 1;
@@ -123,7 +123,7 @@ class Lives {
     if (uses.empty() || (uses.size() == 1 && uses.front() == maker)) return;
     ValueLife& life = lives_[value];
     const int user = uses.back();
-    if (is_repeated(maker)) life.slots = slots(value);
+    if (is_repeated(maker)) life.slot_count = keepers(value);
     const auto [begin, end] = reach(value);
     if (begin.first) life.first = tasks_[maker].first;
     if (end.first) life.last = tasks_[user].last;

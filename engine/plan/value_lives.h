@@ -12,7 +12,7 @@ namespace shardscope {
 struct ValueLife {
   int first = -1;
   int last = -1;  // -1: never used
-  int slots = 1;
+  int slot_count = 1;
 };
 
 // Of every value of a stage. What a task gives and no later one uses stays to the end; what adds up over microbatches

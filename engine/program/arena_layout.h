@@ -15,7 +15,7 @@ std::string_view name(MemoryCategory category);
 // A region of every rank's arena: [offset, offset + bytes), in use from position `first` to position `last` of the
 // main sequence of its stage, folded (see sequence.h), inclusive. Persistent buffers (parameters, optimizer state,
 // inputs) span all of it. What is kept while other microbatches run lies in slots, equal parts of the buffer: those of
-// microbatch m in slot m modulo `slots`.
+// microbatch m in slot m modulo `slot_count`.
 struct Buffer {
   int value = -1;  // the program value that lies in it first; -1: workspace of the step at `first`
   MemoryCategory category = MemoryCategory::activations;
@@ -24,9 +24,9 @@ struct Buffer {
   int first = 0;
   int last = 0;
   bool persistent = false;
-  int slots = 1;
+  int slot_count = 1;
 
-  int64_t slot_offset(int microbatch) const { return offset + microbatch % slots * (bytes / slots); }
+  int64_t slot_offset(int microbatch) const { return offset + microbatch % slot_count * (bytes / slot_count); }
 };
 
 // Where everything lies, on every rank of a stage, in all sequences of a program.

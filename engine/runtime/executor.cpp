@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "engine/graph/op_definition.h"
@@ -103,23 +104,56 @@ class Executor::BoundCollective : public BoundStep {
   std::vector<int> destination_of_;
 };
 
+// Copies what it sends, so that the values may change at once.
+class Executor::BoundSend : public BoundStep {
+ public:
+  BoundSend(Channel& channel, std::vector<std::span<const std::byte>> values, std::vector<std::byte*> copies)
+      : channel_(channel), values_(std::move(values)) {
+    for (size_t i = 0; i < values_.size(); ++i) copies_.push_back({copies[i], values_[i].size()});
+    for (const std::span<std::byte>& copy : copies_) message_.push_back(copy);
+  }
+
+  void run(const StepContext&) override {
+    channel_.finish_send();
+    for (size_t i = 0; i < values_.size(); ++i) std::memcpy(copies_[i].data(), values_[i].data(), values_[i].size());
+    channel_.start_send(message_);
+  }
+
+ private:
+  Channel& channel_;
+  std::vector<std::span<const std::byte>> values_, message_;
+  std::vector<std::span<std::byte>> copies_;
+};
+
+class Executor::BoundReceive : public BoundStep {
+ public:
+  BoundReceive(Channel& channel, std::vector<std::span<std::byte>> values)
+      : channel_(channel), values_(std::move(values)) {}
+  void run(const StepContext&) override { channel_.receive(values_); }
+
+ private:
+  Channel& channel_;
+  std::vector<std::span<std::byte>> values_;
+};
+
 Executor::Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer)
-    : plan_(plan), device_(device), arena_(arena), world_(world), observer_(observer) {
+    : plan_(plan), device_(device), stage_(plan.stage_of(device)), arena_(arena), world_(world), observer_(observer) {
   split_groups();
+  open_channels();
   tasks_.resize(plan.program.tasks.size());
   for (const Sequence& sequence : plan.program.sequences) {
-    if (sequence.purpose != Purpose::initialise) bind_tasks(sequence);
+    if (sequence.purpose != Purpose::initialise && sequence.stage == stage_) bind_tasks(sequence);
   }
 }
 
 Executor::~Executor() = default;
 
 void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& hooks) {
-  const Sequence* sequence = plan_.program.find(purpose);
+  const Sequence* sequence = plan_.program.find(purpose, stage_);
   if (!sequence) throw inconsistent(fmt::format("there is no sequence to {}", name(purpose)));
   const bool only_now = purpose == Purpose::initialise;
   if (only_now) bind_tasks(*sequence);
-  ExecutionObserver* observer = sequence == &plan_.program.main() ? observer_ : nullptr;
+  ExecutionObserver* observer = sequence == &plan_.program.main(stage_) ? observer_ : nullptr;
   if (hooks.observer) observer = hooks.observer;
   StepContext here = context;
   int begun = -1;
@@ -131,7 +165,9 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
     }
     if (hooks.go_on && !hooks.go_on(plan_.program.tasks[run.task])) break;
     int position = run.first;
-    for (const std::unique_ptr<BoundStep>& step : tasks_[run.task]) {
+    const std::vector<BoundTask>& variants = tasks_[run.task];
+    for (const std::unique_ptr<BoundStep>& step : variants[static_cast<size_t>(run.microbatch) % variants.size()]) {
+      if (!channels_.empty()) world_.progress();
       const double sent = world_.wire_bytes();
       const int64_t waited = world_.waited_ns();
       if (observer) observer->begin(position);
@@ -150,15 +186,15 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
   for (const TaskRun& run : sequence->runs) tasks_[run.task].clear();
 }
 
-std::span<std::byte> Executor::value(int program_value) const {
+std::span<std::byte> Executor::value(int program_value, int microbatch) const {
   const ProgramValue& value = plan_.program.values.at(program_value);
-  return {arena_ + plan_.buffer(program_value).offset, static_cast<size_t>(value.bytes())};
+  return {arena_ + plan_.buffer(program_value).slot_offset(microbatch), static_cast<size_t>(value.bytes())};
 }
 
-TensorView Executor::view(int program_value) const {
+TensorView Executor::view(int program_value, int microbatch) const {
   const ProgramValue& value = plan_.program.values.at(program_value);
   TensorView view;
-  view.data = this->value(program_value).data();
+  view.data = this->value(program_value, microbatch).data();
   view.dtype = value.dtype;
   view.shape = value.local_shape;
   view.global_shape = value.shape;
@@ -174,6 +210,24 @@ void Executor::split_groups() {
   }
 }
 
+void Executor::open_channels() {
+  if (plan_.program.channels.empty()) return;
+  const std::vector<AxisIndex> along{*plan_.pipeline.axis};
+  std::vector<ChannelEnds> ends;
+  for (const StageChannel& channel : plan_.program.channels) {
+    for (int device = 0; device < plan_.mesh.device_count(); ++device) {
+      if (plan_.stage_of(device) != channel.from) continue;
+      ends.push_back({device, plan_.mesh.group(device, along)[static_cast<size_t>(channel.to)]});
+    }
+  }
+  std::vector<std::unique_ptr<Channel>> opened = world_.open_channels(ends);
+  const size_t pairs = ends.size() / plan_.program.channels.size();
+  channels_.resize(plan_.program.channels.size());
+  for (size_t i = 0; i < opened.size(); ++i) {
+    if (opened[i]) channels_[i / pairs] = std::move(opened[i]);
+  }
+}
+
 Communicator& Executor::group(const AxisList& axes) const {
   const std::vector<AxisList>& groups = plan_.program.groups;
   const auto found = std::ranges::find(groups, axes);
@@ -183,32 +237,58 @@ Communicator& Executor::group(const AxisList& axes) const {
 
 void Executor::bind_tasks(const Sequence& sequence) {
   for (const TaskRun& run : sequence.runs) {
-    const int count = static_cast<int>(plan_.program.tasks[run.task].steps.size());
-    for (int step = static_cast<int>(tasks_[run.task].size()); step < count; ++step) {
-      try {
-        tasks_[run.task].push_back(bind({run.task, step}));
-      } catch (...) {
-        rethrow_at(words_of(plan_, sequence, run.first + step));
+    std::vector<BoundTask>& variants = tasks_[run.task];
+    if (!variants.empty()) continue;
+    const std::vector<Step>& steps = plan_.program.tasks[run.task].steps;
+    int count = 1;
+    for (const Step& step : steps) {
+      for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
+        for (int value : *values) count = std::lcm(count, plan_.buffer(value).slot_count);
+      }
+    }
+    variants.resize(static_cast<size_t>(count));
+    for (int variant = 0; variant < count; ++variant) {
+      for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
+        try {
+          variants[static_cast<size_t>(variant)].push_back(bind({run.task, step}, variant));
+        } catch (...) {
+          rethrow_at(words_of(plan_, sequence, run.first + step));
+        }
       }
     }
   }
 }
 
-std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id) {
+std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id, int microbatch) {
   const Step& step = plan_.program.tasks[id.task].steps[id.step];
   if (step.kind == StepKind::compute) {
     const Op& op = plan_.graph->ops.at(step.op);
     KernelArguments arguments;
     arguments.attributes = &op.attributes;
-    for (int input : step.inputs) arguments.inputs.push_back(view(input));
-    for (int output : step.outputs) arguments.outputs.push_back(view(output));
-    if (const int buffer = plan_.arenas[0].workspace[id]; buffer >= 0) {
-      const Buffer& workspace = plan_.arenas[0].buffers.at(buffer);
+    for (int input : step.inputs) arguments.inputs.push_back(view(input, microbatch));
+    for (int output : step.outputs) arguments.outputs.push_back(view(output, microbatch));
+    const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
+    if (const int buffer = arena.workspace[id]; buffer >= 0) {
+      const Buffer& workspace = arena.buffers.at(buffer);
       arguments.workspace = arena_ + workspace.offset;
       arguments.workspace_bytes = workspace.bytes;
     }
     arguments.threads = plan_.profile.threads_per_rank(plan_.mesh.device_count());
     return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
+  }
+  if (step.kind == StepKind::send) {
+    const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
+    std::byte* outgoing = arena_ + arena.buffers.at(arena.workspace[id]).offset;
+    std::vector<std::span<const std::byte>> values;
+    std::vector<std::byte*> copies;
+    for (int input : step.inputs) values.push_back(value(input, microbatch));
+    for (int64_t offset : message_layout(plan_.program, step).offsets) copies.push_back(outgoing + offset);
+    return std::make_unique<BoundSend>(*channels_.at(step.channel), std::move(values), std::move(copies));
+  }
+  if (step.kind == StepKind::receive) {
+    std::vector<std::span<std::byte>> values;
+    for (int output : step.outputs) values.push_back(value(output, microbatch));
+    return std::make_unique<BoundReceive>(*channels_.at(step.channel), std::move(values));
   }
 
   if (step.inputs.size() != step.outputs.size() || step.inputs.size() != step.moved.size()) {
@@ -216,18 +296,21 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id) {
   }
   if (step.kind == StepKind::slice) {
     auto slice = std::make_unique<BoundSlice>();
-    for (size_t i = 0; i < step.inputs.size(); ++i) slice->add(view(step.inputs[i]), view(step.outputs[i]));
+    for (size_t i = 0; i < step.inputs.size(); ++i) slice->add(view(step.inputs[i], microbatch), view(step.outputs[i], microbatch));
     return slice;
   }
+  return bind_collective(step, microbatch);
+}
 
+std::unique_ptr<Executor::BoundStep> Executor::bind_collective(const Step& step, int microbatch) {
   std::vector<CollectivePart> parts;
   std::vector<int> destination_of;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
     const ProgramValue& from = plan_.program.values.at(step.inputs[i]);
     const ProgramValue& to = plan_.program.values.at(step.outputs[i]);
     CollectivePart part;
-    part.source = value(step.inputs[i]).data();
-    part.destination = value(step.outputs[i]).data();
+    part.source = value(step.inputs[i], microbatch).data();
+    part.destination = value(step.outputs[i], microbatch).data();
     part.shape = from.local_shape;
     part.dtype = from.dtype;
     part.split_dim = step.moved[i].split_dim;

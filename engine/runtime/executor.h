@@ -24,10 +24,10 @@ struct RunHooks {
 // Runs the sequences of a plan's program as one device of its mesh. Everything is bound to addresses once; a step then
 // allocates nothing. But for initialisation, which is bound when it runs and let go afterwards. The plan, arena, world
 // and observer must outlive it. Every rank makes its Executor at the same time, since that first splits `world` into
-// the program's groups, in their order (rank in a group = Mesh::group_index).
+// the program's groups, in their order (rank in a group = Mesh::group_index), and opens its channels.
 class Executor {
  public:
-  // `arena` holds plan.arenas[0].bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the step
+  // `arena` holds plan.arena_of(device).bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the step
   // when a kernel is missing or the plan cannot be executed as it stands.
   Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer = nullptr);
   ~Executor();
@@ -36,28 +36,38 @@ class Executor {
   // in it, "step 12 (Dense_0/einsum)".
   void run(Purpose purpose, const StepContext& context, const RunHooks& hooks = {});
 
-  // The memory of a program value on this device.
-  std::span<std::byte> value(int program_value) const;
+  // The memory of a program value on this device, which is of the value's stage; where it lies in slots, for a
+  // microbatch.
+  std::span<std::byte> value(int program_value, int microbatch = 0) const;
+  int stage() const { return stage_; }
 
  private:
   class BoundStep;
   class BoundCompute;
   class BoundSlice;
   class BoundCollective;
+  class BoundSend;
+  class BoundReceive;
+  using BoundTask = std::vector<std::unique_ptr<BoundStep>>;
 
-  TensorView view(int program_value) const;
-  std::unique_ptr<BoundStep> bind(StepId id);
+  TensorView view(int program_value, int microbatch) const;
+  std::unique_ptr<BoundStep> bind(StepId id, int microbatch);
+  std::unique_ptr<BoundStep> bind_collective(const Step& step, int microbatch);
   void bind_tasks(const Sequence& sequence);
   void split_groups();
+  void open_channels();
   Communicator& group(const AxisList& axes) const;
 
   const Plan& plan_;
   int device_;
+  int stage_;
   std::byte* arena_;
   Communicator& world_;
   ExecutionObserver* observer_;
-  std::vector<std::unique_ptr<Communicator>> groups_;           // as Program::groups
-  std::vector<std::vector<std::unique_ptr<BoundStep>>> tasks_;  // as Program::tasks; empty where not bound
+  std::vector<std::unique_ptr<Communicator>> groups_;  // as Program::groups
+  std::vector<std::unique_ptr<Channel>> channels_;     // as Program::channels; null where this device is no end
+  // As Program::tasks, empty where not bound; microbatch m runs variant m modulo their number.
+  std::vector<std::vector<BoundTask>> tasks_;
 };
 
 // For a permute from `source` to `destination` among the devices of a group, which rank each rank sends to, such that

@@ -29,12 +29,13 @@ bool is_finite(std::span<const std::byte> memory, DType dtype) {
   return true;
 }
 
-bool FiniteCheck::is_finite_value(int program_value) const {
-  return is_finite(executor_.value(program_value), plan_.program.values[program_value].dtype);
+bool FiniteCheck::is_finite_value(int program_value, int microbatch) const {
+  return is_finite(executor_.value(program_value, microbatch), plan_.program.values[program_value].dtype);
 }
 
 std::optional<int> FiniteCheck::stored() const {
   for (const ParameterPlan& parameter : plan_.parameters) {
+    if (plan_.program.values[parameter.value].stage != executor_.stage()) continue;
     if (!is_finite_value(parameter.value)) return parameter.value;
     for (int value : parameter.state_values) {
       if (!is_finite_value(value)) return value;
@@ -46,7 +47,9 @@ std::optional<int> FiniteCheck::stored() const {
 void FiniteCheck::end(int position, int64_t, int64_t) {
   if (position_) return;
   const std::vector<int>& results = plan_.program.steps(sequence_)[position].outputs;
-  if (!std::ranges::all_of(results, [&](int value) { return is_finite_value(value); })) position_ = position;
+  const int microbatch = run_at(sequence_, position).microbatch;
+  const auto finite = [&](int value) { return is_finite_value(value, microbatch); };
+  if (!std::ranges::all_of(results, finite)) position_ = position;
 }
 
 }  // namespace shardscope

@@ -25,7 +25,7 @@ class FiniteCheck : public ExecutionObserver {
   void end(int position, int64_t waited_ns, int64_t bytes) override;
 
  private:
-  bool is_finite_value(int program_value) const;
+  bool is_finite_value(int program_value, int microbatch = 0) const;
 
   const Plan& plan_;
   const Sequence& sequence_;

@@ -61,6 +61,13 @@ WatchdogLimits deadlines_of(const Plan& plan) {
   for (int position = 0; position < plan.steps().size(); ++position) {
     limits.longest_step_ns = std::max(limits.longest_step_ns, nanoseconds(plan.seconds(position)));
   }
+  for (const std::vector<StageTimeline::Span>& stage : plan.pipeline.timeline.stages) {
+    double before = 0;
+    for (const StageTimeline::Span& span : stage) {  // with the time in which the stage waits for others
+      limits.longest_step_ns = std::max(limits.longest_step_ns, nanoseconds(span.end - before));
+      before = span.end;
+    }
+  }
   return limits;
 }
 

@@ -78,9 +78,12 @@ Json write_list(const std::vector<T>& values, Json (*write_one)(const T&)) {
 
 Json write(const HelloMessage& hello) {
   Json steps = Json::array();
-  for (const PlanStepName& step : hello.plan_steps) steps.push_back({step.name, static_cast<int>(step.phase)});
+  for (const std::vector<PlanStepName>& stage : hello.plan_steps.stages) {
+    Json& list = steps.emplace_back(Json::array());
+    for (const PlanStepName& step : stage) list.push_back({step.name, static_cast<int>(step.phase)});
+  }
   return {{"message", "hello"},   {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
-          {"ranks", hello.ranks}, {"plan_steps", std::move(steps)}, {"metrics", hello.metrics}};
+          {"ranks", hello.ranks}, {"plan_steps", std::move(steps)}, {"stages", hello.plan_steps.stage_of_rank}, {"metrics", hello.metrics}};
 }
 
 HelloMessage read_hello(const Json& json) {
@@ -88,9 +91,15 @@ HelloMessage read_hello(const Json& json) {
   hello.config_json = json.at("config").get<std::string>();
   hello.plan_hash = whole<uint64_t>(json.at("plan_hash"));
   hello.ranks = whole<int>(json.at("ranks"));
-  hello.plan_steps = list<PlanStepName>(json.at("plan_steps"), [](const Json& item) {
-    return PlanStepName{item.at(0).get<std::string>(), phase_of(item.at(1))};
+  hello.plan_steps.stages = list<std::vector<PlanStepName>>(json.at("plan_steps"), [](const Json& stage) {
+    return list<PlanStepName>(stage, [](const Json& item) {
+      return PlanStepName{item.at(0).get<std::string>(), phase_of(item.at(1))};
+    });
   });
+  hello.plan_steps.stage_of_rank = json.at("stages").get<std::vector<int>>();
+  for (int stage : hello.plan_steps.stage_of_rank) {
+    if (stage < 0 || stage >= std::ssize(hello.plan_steps.stages)) refuse("a rank is of no stage");
+  }
   hello.metrics = json.at("metrics").get<std::vector<std::string>>();
   return hello;
 }

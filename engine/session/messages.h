@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/graph/graph.h"
+#include "engine/session/plan_step_names.h"
 #include "engine/session/step_times.h"
 #include "engine/session/telemetry.h"
 
@@ -18,18 +18,12 @@ namespace shardscope {
 // Hello and Snapshot (what happened so far), then the rest as it happens, Finished last; and Steps when it asks for
 // them.
 
-struct PlanStepName {
-  std::string name;
-  Phase phase = Phase::forward;
-  bool operator==(const PlanStepName&) const = default;
-};
-
 struct HelloMessage {
   std::string config_json;  // text of the run file
   uint64_t plan_hash = 0;
   int ranks = 0;
-  std::vector<PlanStepName> plan_steps;  // by position in the main sequence
-  std::vector<std::string> metrics;      // names, in the plan's order
+  PlanStepNames plan_steps;
+  std::vector<std::string> metrics;  // names, in the plan's order
   bool operator==(const HelloMessage&) const = default;
 };
 
@@ -48,7 +42,7 @@ struct StepMessage {
 struct TraceMessage {
   TraceChoice choice = TraceChoice::latest;
   int64_t step = 0;
-  std::vector<std::vector<PlanStepTime>> ranks;  // by rank and position in the main sequence
+  std::vector<std::vector<PlanStepTime>> ranks;  // by rank and position in its main sequence
 
   double milliseconds() const;  // from 0 to the last rank's end
   bool operator==(const TraceMessage&) const = default;

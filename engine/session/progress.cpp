@@ -22,8 +22,8 @@ double distance(const TraceMessage& trace, double median_ms) {
 
 }  // namespace
 
-Progress::Progress(int ranks, int plan_steps, std::vector<std::string> metrics)
-    : plan_steps_(static_cast<size_t>(plan_steps)), metrics_(std::move(metrics)), sights_(ranks), ranks_(ranks) {}
+Progress::Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics)
+    : plan_steps_(plan_steps), metrics_(std::move(metrics)), sights_(plan_steps.size()), ranks_(plan_steps.size()) {}
 
 std::vector<Message> Progress::take(const HostReport& report) {
   std::vector<Message> messages;
@@ -34,7 +34,7 @@ std::vector<Message> Progress::take(const HostReport& report) {
     sights_[seen.rank] = seen.sight;
     take_steps(rank, seen.rank, seen.steps);
     for (const auto& [choice, trace] : seen.traces) {
-      if (trace.times.size() != plan_steps_ || choice > TraceChoice::slowest)
+      if (std::ssize(trace.times) != plan_steps_[static_cast<size_t>(seen.rank)] || choice > TraceChoice::slowest)
         refuse(seen.rank, "a trace is not of this plan");
       rank.traces[static_cast<size_t>(choice)] = trace;
     }

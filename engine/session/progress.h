@@ -17,7 +17,8 @@ namespace shardscope {
 class Progress {
  public:
   // `metrics`: names, in the plan's order.
-  Progress(int ranks, int plan_steps, std::vector<std::string> metrics);
+  // `plan_steps`: how many each rank does.
+  Progress(const std::vector<int>& plan_steps, std::vector<std::string> metrics);
 
   // RankStateMessages, then StepMessages in step order, then TraceMessages. Throws Failure (bad_report) for a report
   // that ranks of this run cannot have made, one that leaves out a step among them: no step is missing unnoticed.
@@ -41,7 +42,7 @@ class Progress {
   void close_trace(TraceChoice choice, std::vector<Message>& messages);
   void choose_median(const TraceMessage& latest, std::vector<Message>& messages);
 
-  size_t plan_steps_;
+  std::vector<int> plan_steps_;  // by rank
   std::vector<std::string> metrics_;
   std::vector<RankSight> sights_;
   std::vector<Rank> ranks_;

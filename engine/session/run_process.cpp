@@ -83,7 +83,7 @@ void RunProcess::run_once() {
   ranks_.reset();
   hosts_.reset();
   progress_ =
-      std::make_unique<Progress>(options_.ranks, static_cast<int>(options_.plan_steps.size()), options_.metrics);
+      std::make_unique<Progress>(step_counts(options_.plan_steps, options_.ranks), options_.metrics);
   const MemoryFacts memory{options_.rank_bytes, usable_memory_bytes()};
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
   board_.clear();

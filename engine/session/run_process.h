@@ -31,7 +31,7 @@ struct RunOptions {
   int ranks = 1;
   int64_t steps = 0;       // that the run file asks for
   int64_t rank_bytes = 0;  // that the plan wants of memory, for each rank
-  std::vector<PlanStepName> plan_steps;
+  PlanStepNames plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
   std::string socket_path;           // empty: DIR/socket
   // The program that starts the ranks, given the session directory: mpirun_command(), or a test's own.

@@ -58,11 +58,11 @@ std::optional<FailureMessage> StallCheck::look(std::span<const RankSight> ranks,
     if (other != rank && !has_finished(ranks[other])) waiting.push_back(other);
   }
   std::string text = fmt::format("rank {} {} for {:g} s", rank, doing(phase, sight.process.pid != 0), seconds);
-  if (phase == RankPhase::training) text += place_of(sight, plan_steps_);
+  if (phase == RankPhase::training) text += place_of(sight, plan_steps_.of(rank));
   text += state_text(sight.process_state);
   if (!waiting.empty()) text += fmt::format("; {} wait{} for it", list_ranks(waiting), waiting.size() == 1 ? "s" : "");
   text += fmt::format(" (--deadline {}=SECONDS)", name(phase));
-  return FailureMessage{rank, "", current_op(sight, plan_steps_), text};
+  return FailureMessage{rank, "", current_op(sight, plan_steps_.of(rank)), text};
 }
 
 void StallCheck::follow(std::span<const RankSight> ranks, int64_t now_ns) {

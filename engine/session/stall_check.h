@@ -16,7 +16,7 @@ namespace shardscope {
 // of the run's clock, and only what changes from look to look counts, so ranks may be of hosts with other clocks.
 class StallCheck {
  public:
-  StallCheck(const WatchdogLimits& limits, std::span<const PlanStepName> plan_steps)
+  StallCheck(const WatchdogLimits& limits, const PlanStepNames& plan_steps)
       : limits_(limits), plan_steps_(plan_steps) {}
 
   std::optional<FailureMessage> look(std::span<const RankSight> ranks, int64_t now_ns);
@@ -34,7 +34,7 @@ class StallCheck {
   int64_t limit_ns(RankPhase phase) const;
 
   const WatchdogLimits& limits_;
-  std::span<const PlanStepName> plan_steps_;
+  const PlanStepNames& plan_steps_;
   std::vector<Since> since_;
   int64_t longest_ns_ = 0;  // between heartbeats, so far
 };

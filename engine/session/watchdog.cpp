@@ -38,7 +38,7 @@ std::string mebibytes(int64_t bytes) { return fmt::format("{} MiB", (bytes + (1 
 
 }  // namespace
 
-Watchdog::Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, const WatchdogLimits& limits,
+Watchdog::Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits,
                    MemoryFacts memory)
     : plan_hash_(plan_hash),
       plan_steps_(std::move(plan_steps)),
@@ -119,7 +119,7 @@ std::optional<FailureMessage> Watchdog::hanging_shutdown(const RunObservation& r
   auto alive = std::find_if_not(run.ranks.begin(), run.ranks.end(), has_ended);
   int rank = alive == run.ranks.end() ? -1 : static_cast<int>(alive - run.ranks.begin());
   std::string who = rank < 0 ? "mpirun" : fmt::format("rank {}", rank);
-  return FailureMessage{rank, "", rank < 0 ? "" : current_op(*alive, plan_steps_),
+  return FailureMessage{rank, "", rank < 0 ? "" : current_op(*alive, plan_steps_.of(rank)),
                         fmt::format("{} did not exit within {} s of the end of training", who,
                                     static_cast<double>(limits_.shutdown_ns) / 1e9)};
 }
@@ -179,8 +179,8 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
 FailureMessage Watchdog::lost(const RunObservation& run, int rank, const std::string& what, const std::string& signal) {
   lost_a_rank_ = true;
   const RankSight& seen = run.ranks[rank];
-  return {rank, signal, current_op(seen, plan_steps_),
-          fmt::format("rank {} {}{}", rank, what, place_of(seen, plan_steps_))};
+  return {rank, signal, current_op(seen, plan_steps_.of(rank)),
+          fmt::format("rank {} {}{}", rank, what, place_of(seen, plan_steps_.of(rank)))};
 }
 
 FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal) {
@@ -197,7 +197,7 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
 
 FailureMessage Watchdog::own_error(const RunObservation& run, int rank) const {
   const RankSight& seen = run.ranks[rank];
-  return {rank, "", current_op(seen, plan_steps_), fmt::format("rank {} failed: {}", rank, own_words(rank, seen))};
+  return {rank, "", current_op(seen, plan_steps_.of(rank)), fmt::format("rank {} failed: {}", rank, own_words(rank, seen))};
 }
 
 }  // namespace shardscope

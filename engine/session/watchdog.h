@@ -34,7 +34,7 @@ struct MemoryFacts {
 // word where it has one; then the complaints of peers. Pure: knows no process, no clock.
 class Watchdog {
  public:
-  Watchdog(uint64_t plan_hash, std::vector<PlanStepName> plan_steps, const WatchdogLimits& limits = {},
+  Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits = {},
            MemoryFacts memory = {});
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -60,7 +60,7 @@ class Watchdog {
   FailureMessage own_error(const RunObservation& run, int rank) const;
 
   uint64_t plan_hash_;
-  std::vector<PlanStepName> plan_steps_;
+  PlanStepNames plan_steps_;
   WatchdogLimits limits_;
   MemoryFacts memory_;
   StallCheck stall_;

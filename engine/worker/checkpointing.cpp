@@ -107,6 +107,7 @@ int64_t Checkpointing::load(const std::string& path) const {
   std::vector<CheckpointReader::Request> requests;
   for (size_t i = 0; i < states_.size(); ++i) {
     const StoredState& state = states_[i];
+    if (std::ranges::find(state.devices, world_.rank()) == state.devices.end()) continue;
     requests.push_back({by_name.at(state.name), shard_box(state.sharding, plan_.mesh, state.type.shape, world_.rank()),
                         executor_.value(values_[i])});
   }

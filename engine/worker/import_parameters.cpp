@@ -59,7 +59,10 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
   SafetensorsReader file(path);
   std::vector<StoredState> states = stored_states(plan);
   check_arrays(file, path, states);
-  for (StoredState& state : states) state.sharding = Sharding::replicated(static_cast<int>(state.type.shape.size()));
+  for (StoredState& state : states) {
+    state.sharding = Sharding::replicated(static_cast<int>(state.type.shape.size()));
+    state.devices.clear();
+  }
   CheckpointIndex index = lay_out_checkpoint(states, Mesh());
   index.model = plan.config.model.name;
   index.mesh = "1 device";

@@ -10,13 +10,14 @@ InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor)
                   make_data_source(plan.config.data, data_request(*plan.graph, plan.config.schedule.microbatches))) {}
 
 InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor, std::unique_ptr<DataSource> source)
-    : source_(std::move(source)), several_(plan.config.schedule.microbatches > 1) {
+    : executor_(executor), source_(std::move(source)), several_(plan.config.schedule.microbatches > 1) {
   size_t i = 0;
   for (const auto& [name, graph_value] : plan.graph->inputs) {
-    const int id = plan.input_values.at(i++);
+    const int id = plan.input_values.at(static_cast<size_t>(executor.stage())).at(i++);
+    if (id < 0) continue;
     const ProgramValue& value = plan.program.values.at(id);
     inputs_.push_back(
-        {name, shard_box(value.sharding, plan.mesh, value.shape, device), value.shape[0], executor.value(id)});
+        {name, shard_box(value.sharding, plan.mesh, value.shape, device), value.shape[0], id});
   }
 }
 
@@ -25,7 +26,7 @@ void InputFiller::fill(int64_t step, int microbatch) {
   for (const Input& input : inputs_) {
     Box box = input.box;
     box.start[0] += microbatch * input.rows;
-    source_->fill(input.name, box, step, input.memory);
+    source_->fill(input.name, box, step, executor_.value(input.value, microbatch));
   }
   filled_ = true;
 }

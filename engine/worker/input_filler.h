@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,7 @@
 
 namespace shardscope {
 
-// Puts a device's part of a plan's inputs into its arena.
+// Puts a device's part of a plan's inputs, those that its stage uses, into its arena.
 class InputFiller {
  public:
   // What the plan's steps take. Throws Failure where the data section of the plan's config is wrong.
@@ -31,9 +30,10 @@ class InputFiller {
     std::string name;
     Box box;       // in the first microbatch
     int64_t rows;  // of a microbatch, on all devices
-    std::span<std::byte> memory;
+    int value;     // of the program
   };
 
+  const Executor& executor_;
   std::unique_ptr<DataSource> source_;
   std::vector<Input> inputs_;
   bool several_;  // microbatches

@@ -1,5 +1,7 @@
 #include "engine/worker/parameter_file.h"
 
+#include <algorithm>
+
 #include "engine/base/path.h"
 
 namespace shardscope {
@@ -18,8 +20,12 @@ ParameterFile::ParameterFile(const Plan& plan, int device, const std::string& pa
 void ParameterFile::write(const Executor& executor, Communicator& world) const {
   for (size_t i = 0; i < plan_.parameters.size(); ++i) {
     const ParameterPlan& parameter = plan_.parameters[i];
-    const Sharding& sharding = plan_.program.values.at(parameter.value).sharding;
-    if (replicas(sharding, plan_.mesh, parameter.shape, device_).front() != device_) continue;
+    const ProgramValue& value = plan_.program.values.at(parameter.value);
+    const Sharding& sharding = value.sharding;
+    if (value.stage != executor.stage()) continue;
+    const auto on_stage = [&](int device) { return plan_.stage_of(device) == value.stage; };
+    const std::vector<int> holders = replicas(sharding, plan_.mesh, parameter.shape, device_);
+    if (*std::ranges::find_if(holders, on_stage) != device_) continue;
     file_.write(i, shard_box(sharding, plan_.mesh, parameter.shape, device_), executor.value(parameter.value));
   }
   world.barrier();

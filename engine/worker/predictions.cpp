@@ -25,6 +25,7 @@ RunConfig evaluation_of(RunConfig config) {
   config.sharding = {};  // rules may speak of the optimizer's state
   config.deterministic = true;
   config.schedule = {};
+  config.pipeline = {};
   config.mesh_devices.clear();
   for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
   std::erase_if(config.data.options, [](const auto& option) { return option.first == "batch_size"; });
@@ -108,7 +109,7 @@ Predictions predict(const RunConfig& config, const DeviceProfile& profile, const
   Predictions result;
   size_t input = 0;
   for (const auto& [name, value] : graph.inputs) {
-    const std::span<std::byte> memory = executor.value(plan.input_values[input++]);
+    const std::span<std::byte> memory = executor.value(plan.input_values[0][input++]);
     const Shape& shape = graph.type(value).shape;
     source->fill(name, {Shape(shape.size()), shape}, 0, memory);
     result.push_back(column(name, examples, floats(memory)));

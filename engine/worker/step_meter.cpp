@@ -18,8 +18,8 @@ int64_t thread_cpu_ns() {
 
 }  // namespace
 
-StepMeter::StepMeter(const Plan& plan, TelemetryWriter* telemetry) : telemetry_(telemetry) {
-  for (const Step& step : plan.steps()) phases_.push_back(static_cast<uint8_t>(step.phase));
+StepMeter::StepMeter(const Plan& plan, int stage, TelemetryWriter* telemetry) : telemetry_(telemetry) {
+  for (const Step& step : plan.steps(stage)) phases_.push_back(static_cast<uint8_t>(step.phase));
 }
 
 void StepMeter::start() {

@@ -16,7 +16,7 @@ namespace shardscope {
 class StepMeter : public ExecutionObserver {
  public:
   // `telemetry` may be null.
-  StepMeter(const Plan& plan, TelemetryWriter* telemetry);
+  StepMeter(const Plan& plan, int stage, TelemetryWriter* telemetry);
 
   void start();  // of a training step's plan steps
   // Around what is done between two plan steps and belongs to none: making the inputs of a microbatch.

@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-// All that a plan keeps between steps, in the order of its graph's states, whatever each of them is.
+// All that a plan keeps between steps, in the order of its graph's states, whatever each of them is, and where.
 std::vector<StoredState> stored_states(const Plan& plan);
 // The program values that store them, in the same order.
 std::vector<int> stored_values(const Plan& plan);

@@ -58,7 +58,7 @@ std::vector<float> gather(const Plan& plan, int program_value, const std::vector
   const ProgramValue& value = plan.program.values.at(program_value);
   std::vector<float> whole(static_cast<size_t>(element_count(value.shape)));
   std::vector<bool> written(whole.size(), false);
-  for (int device = 0; device < plan.mesh.device_count(); ++device) {
+  for (int device : plan.devices_of_stage(value.stage)) {
     const std::byte* part = memory[device].span().data() + plan.buffer(program_value).offset;
     const BoxRuns runs(value.shape, shard_box(value.sharding, plan.mesh, value.shape, device));
     runs.for_each([&](int64_t to, int64_t from) {

@@ -57,8 +57,8 @@ class Training {
         arena_(memory),
         heap_mark_(heap_bytes()),
         exchange_(world),
-        meter_(plan, hooks.telemetry),
-        traces_(int64_t{plan.steps().size()} * world.size()),
+        meter_(plan, plan.stage_of(world.rank()), hooks.telemetry),
+        traces_(int64_t{plan.steps(plan.stage_of(world.rank())).size()} * world.size()),
         executor_(plan, world.rank(), arena_.base(), world, &meter_),
         purpose_(plan.program.main().purpose),
         inputs_(plan, world.rank(), executor_),
@@ -98,7 +98,7 @@ class Training {
     meter_.start();
     executor_.run(purpose_, context, run);
     if (const Metric* lost = hooks_.keep_going ? nullptr : lost_metric()) {
-      const std::string what = fmt::format("{} is {}", lost->name, scalar(executor_, lost->value));
+      const std::string what = fmt::format("{} is {}", lost->name, scalar(executor_, value_here(*lost)));
       throw explain_lost_loss(plan_, executor_, world_, context, run.begin_microbatch, what);
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start - making_inputs;
@@ -151,7 +151,7 @@ class Training {
     MetricNumbers numbers{};
     for (size_t i = 0; i < plan_.metrics.size(); ++i) {
       switch (plan_.metrics[i].source) {
-        case MetricSource::step: numbers[i] = scalar(executor_, plan_.metrics[i].value); break;
+        case MetricSource::step: numbers[i] = scalar(executor_, value_here(plan_.metrics[i])); break;
         case MetricSource::evaluation: numbers[i] = std::numeric_limits<double>::quiet_NaN(); break;
         case MetricSource::schedule: numbers[i] = learning_rate_.at(step); break;
       }
@@ -168,10 +168,12 @@ class Training {
     }
   }
 
+  int value_here(const Metric& metric) const { return metric.values.at(static_cast<size_t>(executor_.stage())); }
+
   // One that is infinite or nan; null where all are numbers.
   const Metric* lost_metric() const {
     for (const Metric& metric : plan_.metrics) {
-      if (metric.source == MetricSource::step && !std::isfinite(scalar(executor_, metric.value))) return &metric;
+      if (metric.source == MetricSource::step && !std::isfinite(scalar(executor_, value_here(metric)))) return &metric;
     }
     return nullptr;
   }
@@ -218,7 +220,7 @@ std::string ranks_that_differ(Communicator& world, const char* what, uint64_t nu
 
 }  // namespace
 
-int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arenas[0].bytes) + margin_bytes; }
+int64_t rank_memory_bytes(const Plan& plan) { return round_up(plan.arena_bytes()) + margin_bytes; }
 
 void check_code(const std::string& code, Communicator& world) {
   const std::string differing = ranks_that_differ(world, "code", hash_bytes(code));
@@ -246,7 +248,7 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
               const TrainHooks& hooks) {
   check_ranks(plan, world);
   try {
-    if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.steps().size());
+    if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.steps(plan.stage_of(world.rank())).size());
     const auto enter = [&](RankPhase phase) {
       if (hooks.on_phase) hooks.on_phase(phase);
     };

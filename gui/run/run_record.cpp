@@ -183,7 +183,7 @@ const RankMeasurement* RunRecord::measurement(int rank) const {
 }
 
 bool RunRecord::is_of(const Plan& plan) const {
-  return hello && hello->plan_hash == plan.hash && hello->plan_steps.size() == static_cast<size_t>(plan.steps().size());
+  return hello && hello->plan_hash == plan.hash && hello->plan_steps == plan_step_names(plan);
 }
 
 }  // namespace shardscope

@@ -143,7 +143,7 @@ class PlanCheck {
       defined_as(op.outputs[0], specs.at(graph_.outputs.at("logits")));
     }
     for (const Metric& metric : plan_.metrics) {
-      if (metric.source != MetricSource::schedule) lies_as(metric.value, {});
+      if (metric.source != MetricSource::schedule) lies_as(metric.values[0], {});
     }
   }
 
@@ -165,7 +165,7 @@ class PlanCheck {
       std::vector<bool> valid(program_.values.size());
       if (sequence.purpose != Purpose::initialise) {
         for (int value : stored_values()) valid[value] = true;
-        for (int value : plan_.input_values) valid[value] = true;
+        for (int value : plan_.input_values[0]) valid[value] = true;
       }
       const SequenceSteps steps = program_.steps(sequence);
       for (int position = 0; position < steps.size(); ++position) {
@@ -316,9 +316,9 @@ class PlanCheck {
       for (const State& state : graph_.states) left.push_back(last_version(state.initial));
       return left;
     }
-    left = plan_.input_values;
+    left = plan_.input_values[0];
     for (const Metric& metric : plan_.metrics) {
-      if (metric.source != MetricSource::schedule) left.push_back(metric.value);
+      if (metric.source != MetricSource::schedule) left.push_back(metric.values[0]);
     }
     for (StateId id = 0; id < state_count(); ++id) {
       const bool is_updated = purpose == Purpose::train_step && graph_.states[id].after != no_id;
@@ -411,7 +411,7 @@ class PlanCheck {
   }
 
   int only_source(ValueId input) const {
-    for (int value : plan_.input_values) {
+    for (int value : plan_.input_values[0]) {
       if (program_.values[value].graph_value == input) return value;
     }
     throw Failure(Error{"plan", "an input is not stored", graph_.values[input].name, ""});

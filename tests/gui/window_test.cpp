@@ -279,7 +279,7 @@ class WindowTest : public QObject {
     HelloMessage hello;
     hello.plan_hash = plan->hash;
     hello.ranks = 8;
-    for (const Step& step : plan->steps()) hello.plan_steps.push_back({plan->step_name(step), step.phase});
+    hello.plan_steps = plan_step_names(*plan);
     run.begin_replay(plan);
     run.receive(hello);
     StepMessage step;

@@ -47,16 +47,18 @@ void compare_with_serial(const ThreadTraining& parallel, const ThreadTraining& a
 
 // Law 5: measured independently of the plan.
 inline void compare_with_prediction(const ThreadTraining& training, const Plan& plan) {
-  int64_t parameter_bytes = 0, optimizer_bytes = 0;
-  for (const ParameterPlan& parameter : plan.parameters) {
-    const Sharding sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(parameter.shape.size()));
-    const int64_t bytes = element_count(local_shape(sharding, plan.mesh, parameter.shape)) * 4;
-    parameter_bytes += bytes;
-    optimizer_bytes += bytes * static_cast<int64_t>(parameter.state_names.size());
-  }
   for (const RankMeasurement& rank : training.ranks) {
-    QCOMPARE(rank.arena_bytes, plan.arenas[0].bytes);
-    QCOMPARE(rank.wire_bytes, plan.totals.wire_bytes_per_device);
+    const int stage = plan.stage_of(rank.rank);
+    int64_t parameter_bytes = 0, optimizer_bytes = 0;
+    for (const ParameterPlan& parameter : plan.parameters) {
+      if (plan.program.values[parameter.value].stage != stage) continue;
+      const Sharding sharding = to_sharding(parameter.spec, plan.mesh, static_cast<int>(parameter.shape.size()));
+      const int64_t bytes = element_count(local_shape(sharding, plan.mesh, parameter.shape)) * 4;
+      parameter_bytes += bytes;
+      for (int state : parameter.state_values) optimizer_bytes += plan.program.values[state].bytes();
+    }
+    QCOMPARE(rank.arena_bytes, plan.arena_of(rank.rank).bytes);
+    QCOMPARE(rank.wire_bytes, plan.pipeline.totals[static_cast<size_t>(stage)].wire_bytes_per_device);
     QCOMPARE(rank.parameter_bytes, parameter_bytes);
     QCOMPARE(rank.optimizer_bytes, optimizer_bytes);
   }

@@ -72,8 +72,8 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(8);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      for (const auto& [name, value] : plan.lowered.outputs) {
-        QCOMPARE(plan.arena.buffers[plan.buffer(value)].last, plan.steps().size() - 1);
+      for (const auto& [name, values] : plan.lowered.outputs) {
+        QCOMPARE(plan.arena.buffers[plan.buffer(values[0])].last, plan.steps().size() - 1);
       }
     }
   }

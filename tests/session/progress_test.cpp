@@ -60,7 +60,7 @@ class ProgressTest : public QObject {
       }
       TelemetryWriter first(path, 0, 2), second(path, 1, 2);
       HostObserver observer(path, {0, 1});
-      Progress progress(2, 0, names);
+      Progress progress({0, 0}, names);
       first.add_step(record);
       QVERIFY(all<StepMessage>(progress.take(observer.look())).empty());
       StepRecord other = record;
@@ -75,7 +75,7 @@ class ProgressTest : public QObject {
   }
 
   void a_step_is_told_once_all_ranks_have_done_it_from_whatever_hosts() {
-    Progress progress(4, 0, {});
+    Progress progress({0, 0, 0, 0}, {});
     QVERIFY(all<StepMessage>(
                 progress.take(
                     {1, false, {of_rank(0, {record_of(0, 0), record_of(0, 1)}), of_rank(1, {record_of(1, 0, 30)})}}))
@@ -98,7 +98,7 @@ class ProgressTest : public QObject {
         {"of another rank", of_rank(0, {record_of(1, 0)})},
         {"of another plan", traced(0, TraceChoice::latest, 0, 0)}};
     for (const auto& [what, report] : wrong) {
-      Progress progress(2, 3, {});
+      Progress progress({3, 3}, {});
       try {
         progress.take({0, false, {report}});
         QFAIL(what);
@@ -106,13 +106,13 @@ class ProgressTest : public QObject {
         QCOMPARE(failure.errors()[0].code, std::string("bad_report"));
       }
     }
-    Progress progress(2, 0, {});
+    Progress progress({0, 0}, {});
     progress.take({0, false, {of_rank(0, {record_of(0, 4)})}});
     QVERIFY_THROWS_EXCEPTION(Failure, progress.take({0, false, {of_rank(1, {record_of(1, 5)})}}));
   }
 
   void a_trace_is_told_when_all_ranks_have_told_theirs_of_one_step() {
-    Progress progress(3, 1, {});
+    Progress progress({1, 1, 1}, {});
     const auto take = [&](std::vector<RankReport> ranks) {
       return all<TraceMessage>(progress.take({0, false, std::move(ranks)}));
     };
@@ -131,7 +131,7 @@ class ProgressTest : public QObject {
   }
 
   void the_median_trace_is_the_latest_that_came_nearest_to_the_median() {
-    Progress progress(1, 1, {});
+    Progress progress({1}, {});
     std::vector<int64_t> told;
     const std::vector<double> milliseconds = {900, 40, 12, 10, 30, 10, 11, 10, 10};
     for (size_t i = 0; i < milliseconds.size(); ++i) {

@@ -1,0 +1,143 @@
+#include <QtTest>
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "engine/config/write.h"
+#include "engine/plan/value_lives.h"
+#include "tests/laws/stage_memory.h"
+#include "tests/laws/pipeline_case.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+const std::vector<std::string> schedules{"gpipe", "1f1b", "interleaved", "zero_bubble"};
+const std::vector<std::string> policies{"none", "full", "attention", "mlp"};
+
+using Choice = std::array<int, 6>;  // schedule, mesh, microbatches, policy, ZeRO stage, mode
+
+const std::vector<std::pair<int64_t, std::vector<int64_t>>>& meshes() {
+  static const std::vector<std::pair<int64_t, std::vector<int64_t>>> all{
+      {2, {1, 1}}, {2, {2, 1}}, {2, {1, 2}}, {4, {1, 1}}, {2, {2, 2}}, {4, {2, 1}}, {4, {1, 2}}, {2, {4, 1}}};
+  return all;
+}
+
+PipelineCase case_of(const Choice& choice) {
+  const auto& [stages, mesh] = meshes()[static_cast<size_t>(choice[1])];
+  return {schedules[static_cast<size_t>(choice[0])],
+          stages,
+          mesh,
+          int64_t{1} << choice[2],
+          policies[static_cast<size_t>(choice[3])],
+          choice[4],
+          choice[5] == 0 ? LayoutMode::cheapest : LayoutMode::as_written};
+}
+
+// What makes a combination illegal does not depend on the policy, ZeRO or mode.
+bool is_legal(const Choice& choice) {
+  static std::map<std::array<int, 3>, bool> known;
+  const auto [entry, added] = known.try_emplace({choice[0], choice[1], choice[2]});
+  if (added) {
+    entry->second =
+        validate(in_stages(four_layers(), case_of({choice[0], choice[1], choice[2], 0, 0, 0}))).empty();
+  }
+  return entry->second;
+}
+
+using Pair = std::array<int, 4>;  // two fields, and what they are
+std::vector<Pair> pairs_of(const Choice& choice) {
+  std::vector<Pair> pairs;
+  for (int a = 0; a < 6; ++a) {
+    for (int b = a + 1; b < 6; ++b) pairs.push_back({a, choice[a], b, choice[b]});
+  }
+  return pairs;
+}
+
+// Few choices in which each legal pair of two fields occurs.
+std::vector<Choice> pairwise() {
+  std::vector<Choice> legal;
+  std::set<Pair> wanted;
+  const Choice sizes{4, 8, 4, 4, 4, 2};
+  for (int index = 0; index < 4 * 8 * 4 * 4 * 4 * 2; ++index) {
+    Choice choice{};
+    for (int field = 0, rest = index; field < 6; ++field) choice[field] = rest % sizes[field], rest /= sizes[field];
+    if (!is_legal(choice)) continue;
+    legal.push_back(choice);
+    for (const Pair& pair : pairs_of(choice)) wanted.insert(pair);
+  }
+  std::vector<Choice> chosen;
+  while (!wanted.empty()) {
+    const auto gain = [&](const Choice& choice) {
+      const std::vector<Pair> pairs = pairs_of(choice);
+      return std::ranges::count_if(pairs, [&](const Pair& pair) { return wanted.contains(pair); });
+    };
+    chosen.push_back(*std::ranges::max_element(legal, {}, gain));
+    for (const Pair& pair : pairs_of(chosen.back())) wanted.erase(pair);
+  }
+  return chosen;
+}
+
+const ThreadTraining& alone(const RunConfig& config) {
+  static std::map<std::string, ThreadTraining> known;
+  RunConfig whole = config;
+  whole.pipeline = {};
+  whole.schedule = {};
+  whole.sharding.zero = {};
+  whole.mesh_axes = {{"batch", 1}, {"model", 1}};
+  const auto [entry, added] = known.try_emplace(write_run_config(whole));
+  if (added) entry->second = train_in_threads(compile(whole, DeviceProfile{}), serial_steps);
+  return entry->second;
+}
+
+Plan check(const RunConfig& config) {
+  Plan plan = compile(config, DeviceProfile{});
+  const ThreadTraining training = train_in_threads(plan, serial_steps);
+  compare_with_serial(training, alone(config), 1e-3, is_key_bias);
+  compare_with_prediction(training, plan);
+  check_stage_memory(plan);
+  return plan;
+}
+
+}  // namespace
+
+class PipelineTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void stages_train_as_one_device_data() {
+    QTest::addColumn<int>("index");
+    const std::vector<Choice> chosen = pairwise();
+    QVERIFY(chosen.size() >= 32);
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      QTest::newRow(case_of(chosen[i]).text().c_str()) << static_cast<int>(i);
+    }
+  }
+  void stages_train_as_one_device() {
+    QFETCH(int, index);
+    static const std::vector<Choice> chosen = pairwise();
+    check(in_stages(four_layers(), case_of(chosen[static_cast<size_t>(index)])));
+  }
+
+  void one_f_one_b_holds_no_more_microbatches_than_stages_behind_it() {
+    for (int64_t stages : {2, 4}) {
+      const RunConfig config = in_stages(four_layers(), {"1f1b", stages, {1, 1}, 8, "none", 0, LayoutMode::cheapest});
+      const Plan plan = compile(config, DeviceProfile{});
+      for (int stage = 0; stage < plan.program.stages; ++stage) {
+        QCOMPARE(plan.pipeline.in_flight[stage], static_cast<int>(stages) - stage);
+        for (const ValueLife& life : value_lives(plan.program, *plan.graph, stage)) {
+          QVERIFY(life.slot_count <= static_cast<int>(stages) - stage);
+        }
+      }
+    }
+  }
+
+  void dropout_and_clipping_are_those_of_the_whole() {
+    const RunConfig config = four_layers({"deterministic=false", "model.dropout_rate=0.5", "optimizer.clip_by_global_norm=0.1"});
+    check(in_stages(config, {"1f1b", 2, {2, 1}, 4, "full", 1, LayoutMode::cheapest}));
+  }
+};
+
+QTEST_APPLESS_MAIN(PipelineTest)
+#include "pipeline_test.moc"
