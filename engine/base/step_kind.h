@@ -6,8 +6,8 @@
 namespace shardscope {
 
 // What a device can do with arrays: compute; `slice`, which is local: it keeps its part of what it already holds; or
-// send to, or receive from, the device of another stage at its place; take part in a collective. `barrier` moves nothing
-// and is no step of a plan.
+// send to, or receive from, the device of another stage at its place; take part in a collective. `barrier` moves
+// nothing and is no step of a plan.
 enum class StepKind : uint8_t {
   compute,
   slice,

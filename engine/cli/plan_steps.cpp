@@ -44,8 +44,8 @@ class Notation {
     for (int value : step.outputs) results.push_back(array(value));
     for (int value : step.inputs) operands.push_back(array(value));
     if (step.kind != StepKind::compute) {
-      constexpr std::string_view names[] = {"",          "Slice", "Send", "Receive", "Barrier", "AllGather",
-                                            "AllReduce", "ReduceScatter", "AllToAll", "Permute"};
+      constexpr std::string_view names[] = {"",          "Slice",     "Send",          "Receive",  "Barrier",
+                                            "AllGather", "AllReduce", "ReduceScatter", "AllToAll", "Permute"};
       return fmt::format("{} = {}({})", join(results, ", "), names[static_cast<int>(step.kind)], join(operands, ", "));
     }
     const OpDefinition& definition = *graph_.ops[step.op].definition;

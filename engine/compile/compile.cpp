@@ -101,7 +101,8 @@ PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const Stag
   pipeline.layers = layers;
   const Program& program = laid_out.lowered.program;
   for (int stage = 0; stage < program.stages; ++stage) {
-    pipeline.totals.push_back(total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.step_seconds, stage));
+    pipeline.totals.push_back(
+        total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.step_seconds, stage));
   }
   if (staged.empty()) return pipeline;
   pipeline.axis = pipeline_axis(config.pipeline, mesh);
@@ -145,8 +146,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const ShardingConfig sharding = sharding_of(config, plan.mesh);
   const StagedOps staged = staged_ops(config, plan.mesh, graph, training.layers);
 
-  const ResolvedPins resolved =
-      pass("resolve", [&] { return pin_specs(sharding, graph, mesh, training.cotangents); });
+  const ResolvedPins resolved = pass("resolve", [&] { return pin_specs(sharding, graph, mesh, training.cotangents); });
   const Pins& pins = resolved.pins;
   PlacedAsWritten written =
       pass("propagate", [&] { return place_as_written(pins, graph, mesh, training.cotangents, stop); });

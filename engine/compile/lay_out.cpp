@@ -17,7 +17,8 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   result.as_written = as_written;
   if (result.choice.empty()) return result;
   result.lowered = lower(problem, result.choice);
-  const Program& program = result.lowered.program;
+  Program& program = result.lowered.program;
+  size_channels(program, problem.graph, problem.mesh);
   for (int stage = 0; stage < program.stages; ++stage) {
     result.arenas.push_back(plan_memory(program, problem.graph, threads, stage));
   }

@@ -59,6 +59,8 @@ uint64_t plan_hash(const Plan& plan) {
     hasher.add(value.graph_value).add(value.stage).add(value.dtype);
     add_sharding(hasher, value.sharding);
   }
+  for (const StageChannel& channel : plan.program.channels)
+    hasher.add(channel.from).add(channel.to).add(channel.capacity);
   for (const Task& task : plan.program.tasks) {
     hasher.add(task.name).add(task.steps.size());
     for (const Step& step : task.steps) add_step(hasher, step);

@@ -202,7 +202,8 @@ class RunDocumentReader {
 
   void read_pipeline(PipelineConfig& pipeline) {
     const JsonNode* node = document_.find("pipeline");
-    if (!node || !faults_.expect(*node, "pipeline", Kind::object, "an object", "such as {\"axis\": \"pipeline\"}")) return;
+    if (!node || !faults_.expect(*node, "pipeline", Kind::object, "an object", "such as {\"axis\": \"pipeline\"}"))
+      return;
     faults_.check_keys(*node, "pipeline", run_file::pipeline());
     const JsonNode* axis = node->find("axis");
     if (axis && faults_.expect(*axis, "pipeline.axis", Kind::string, "a mesh axis")) pipeline.axis = axis->text;
@@ -213,7 +214,8 @@ class RunDocumentReader {
     constexpr int64_t most = 4096;
     pipeline.chunks = member_integer(*node, "pipeline", "chunks", 1, most).value_or(1);
     const JsonNode* layers = node->find("layers");
-    if (!layers || !faults_.expect(*layers, "pipeline.layers", Kind::array, "numbers of layers", "such as [2, 2]")) return;
+    if (!layers || !faults_.expect(*layers, "pipeline.layers", Kind::array, "numbers of layers", "such as [2, 2]"))
+      return;
     for (size_t i = 0; i < layers->items.size(); ++i) {
       const std::string place = element_place("pipeline.layers", i);
       pipeline.layers.push_back(faults_.integer(layers->items[i], place, 1, most).value_or(1));

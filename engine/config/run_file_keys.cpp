@@ -58,8 +58,10 @@ const Keys& schedule() {
 }
 
 const Keys& pipeline() {
-  static const Keys keys = {
-      {"axis", true, R"("pipeline")"}, {"schedule", false, R"("1f1b")"}, {"chunks", false, "2"}, {"layers", false, "[2, 2]"}};
+  static const Keys keys = {{"axis", true, R"("pipeline")"},
+                            {"schedule", false, R"("1f1b")"},
+                            {"chunks", false, "2"},
+                            {"layers", false, "[2, 2]"}};
   return keys;
 }
 

@@ -62,7 +62,8 @@ class BufferAssignment {
     }
     arena_.buffer_of[id] = static_cast<int>(arena_.buffers.size());
     const int count = lives_[id].slot_count;
-    arena_.buffers.push_back({id, category, slotted(program_.values[id].bytes(), count), 0, 0, arena_.length - 1, true, count});
+    arena_.buffers.push_back(
+        {id, category, slotted(program_.values[id].bytes(), count), 0, 0, arena_.length - 1, true, count});
   }
 
   static int64_t slotted(int64_t bytes, int count) { return count == 1 ? bytes : count * round_up(bytes); }
@@ -151,10 +152,11 @@ class BufferAssignment {
 
   void add_workspace(const Step& step, StepId id, int position) {
     if (step.kind == StepKind::send) {
-      const int64_t bytes = message_layout(program_, step).bytes;
+      const int capacity = program_.channels[step.channel].capacity;
+      const int64_t bytes = slotted(message_layout(program_, step).bytes, capacity);
       arena_.workspace[id] = static_cast<int>(arena_.buffers.size());
       arena_.buffers.push_back(
-          {step.inputs[0], MemoryCategory::collectives, bytes, 0, 0, arena_.length - 1, false});
+          {step.inputs[0], MemoryCategory::collectives, bytes, 0, 0, arena_.length - 1, false, capacity});
     }
     if (step.kind != StepKind::compute) return;
     const Op& op = graph_.ops[step.op];

@@ -92,14 +92,14 @@ struct Plan {
   Program program;
   PipelinePlan pipeline;
   std::vector<ArenaLayout> arenas = std::vector<ArenaLayout>(1);  // per stage
-  StepTable<double> step_seconds;       // predicted
+  StepTable<double> step_seconds;                                 // predicted
   std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
   std::string bf16_products;            // how the profile's machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
   // Per stage, in the order of Graph::inputs: their program values, -1 where the stage does not use them.
   std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
-  std::vector<Metric> metrics;       // loss first
+  std::vector<Metric> metrics;  // loss first
   PlanTotals totals;
   std::vector<Error> warnings;
   std::vector<PassTime> passes;      // of compile(), in order; not part of the hash

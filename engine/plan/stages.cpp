@@ -88,8 +88,7 @@ std::vector<int> balanced_parts(const std::vector<double>& costs, int parts) {
 }
 
 bool names_axis(const PartitionSpec& spec, const std::string& axis) {
-  return std::ranges::any_of(spec.dims,
-                             [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
+  return std::ranges::any_of(spec.dims, [&](const auto& axes) { return std::ranges::find(axes, axis) != axes.end(); });
 }
 
 // Places in the sharding section that would split arrays over the axis.
@@ -175,9 +174,9 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
   }
   const int layers = layer_count(forward), stretches = shape.stages * shape.chunks;
   if (layers < stretches) {
-    fail(shape.chunks == 1 ? fmt::format("{} stages of a network of {} layers", shape.stages, layers)
-                           : fmt::format("{} stages of {} chunks, of a network of {} layers", shape.stages,
-                                         shape.chunks, layers),
+    fail(shape.chunks == 1
+             ? fmt::format("{} stages of a network of {} layers", shape.stages, layers)
+             : fmt::format("{} stages of {} chunks, of a network of {} layers", shape.stages, shape.chunks, layers),
          shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.{}", pipeline.axis) : "pipeline.chunks",
          "at most as many as there are layers");
   } else if (!pipeline.layers.empty()) {
@@ -249,7 +248,8 @@ std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& la
       stretch = stretches[static_cast<size_t>(op.forward_op)];
     }
     for (size_t i = 0; i < op.inputs.size() && stretch == StagedOps::anywhere; ++i) {
-      if (op.phase != Phase::update || !graph.type(op.inputs[i]).shape.empty()) stretch = producer_stretch(op.inputs[i]);
+      if (op.phase != Phase::update || !graph.type(op.inputs[i]).shape.empty())
+        stretch = producer_stretch(op.inputs[i]);
     }
     if (stretch == StagedOps::anywhere) stretch = 0;
   }

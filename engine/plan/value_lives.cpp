@@ -62,9 +62,7 @@ class Lives {
   }
 
  private:
-  bool is_input(int value) const {
-    return graph_.values[program_.values[value].graph_value].kind == ValueKind::input;
-  }
+  bool is_input(int value) const { return graph_.values[program_.values[value].graph_value].kind == ValueKind::input; }
 
   void look_at(int task) {
     accumulates_.resize(lives_.size());
@@ -75,8 +73,7 @@ class Lives {
       for (int value : steps[s].outputs) {
         lives_[value].first = lives_[value].last = position;
         made_in_[value] = task;
-        accumulates_[value] =
-            steps[s].kind == StepKind::compute && graph_.ops[steps[s].op].definition->accumulates();
+        accumulates_[value] = steps[s].kind == StepKind::compute && graph_.ops[steps[s].op].definition->accumulates();
       }
     }
   }
@@ -99,9 +96,15 @@ class Lives {
         const std::vector<int>& runs = tasks_[task].runs;
         last = std::max(last, each && is_repeated(task) ? runs[m] : runs.back());
       }
-      list.emplace_back(tasks_[maker].runs[m], last);
+      list.emplace_back(made_in_[value] >= 0 ? tasks_[maker].runs[m] : begin_of(static_cast<int>(m)), last);
     }
     return list;
+  }
+
+  // Inputs are there before the first task of their microbatch.
+  int begin_of(int microbatch) const {
+    const auto first = std::ranges::find(sequence_.runs, microbatch, &TaskRun::microbatch);
+    return static_cast<int>(first - sequence_.runs.begin());
   }
 
   // Microbatches come and go in order.

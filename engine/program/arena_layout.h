@@ -33,7 +33,7 @@ struct Buffer {
 struct ArenaLayout {
   std::vector<Buffer> buffers;
   std::vector<int> buffer_of;  // per program value; values may share a buffer (in-place results); -1: of another stage
-  StepTable<int> workspace;    // per step: its buffer, or -1; of a send what it sends, until that was taken
+  StepTable<int> workspace;    // per step: its buffer, or -1; of a send what is on its way, in slots
   int64_t bytes = 0;           // of the arena
   int length = 0;              // positions that lifetimes speak of
 };

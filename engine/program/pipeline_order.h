@@ -36,8 +36,8 @@ struct StagedOps {
   static constexpr int anywhere = -1;
 
   PipelineShape shape;
-  std::vector<int> stretch;          // per op: of layers; `anywhere`: made where it is used, on each stage anew
-  std::vector<int> state_stage;      // per state: the one that stores and updates it
+  std::vector<int> stretch;           // per op: of layers; `anywhere`: made where it is used, on each stage anew
+  std::vector<int> state_stage;       // per state: the one that stores and updates it
   std::vector<bool> weight_gradient;  // per op: part of backward of weights; empty where backward is not split
   PipelineOrder order;
 

@@ -12,6 +12,7 @@ namespace shardscope {
 struct StageChannel {
   int from = 0, to = 0;  // stages
   int64_t bytes = 0;     // of a message
+  int capacity = 1;      // so many messages may be on their way
 };
 
 // What every device does: tasks, and for each purpose the sequence in which they run; for each stage of a pipeline.
@@ -37,8 +38,8 @@ struct Program {
 bool is_source(const ProgramValue& value, const Graph& graph);
 
 // Throws Failure where a sequence uses a value before it is made, local shapes disagree with shardings, a collective's
-// group is not listed, a task's inputs or outputs are not those that it names, a step uses what another stage holds, the
-// ends of a channel disagree, or a partial sum reaches an op that is not linear in it.
+// group is not listed, a task's inputs or outputs are not those that it names, a step uses what another stage holds,
+// the ends of a channel disagree, or a partial sum reaches an op that is not linear in it.
 void verify(const Program& program, const Graph& graph, const Mesh& mesh);
 
 }  // namespace shardscope

@@ -23,7 +23,8 @@ std::string ProgramText::step(const Step& step) const {
   if (is_transfer(step.kind)) {
     const StageChannel& channel = program.channels[step.channel];
     const bool sends = step.kind == StepKind::send;
-    return fmt::format("{} stage {} of {}", sends ? "send to" : "receive from", sends ? channel.to : channel.from, what);
+    return fmt::format("{} stage {} of {}", sends ? "send to" : "receive from", sends ? channel.to : channel.from,
+                       what);
   }
   return fmt::format("{} over {} of {}", name(step.kind), axes, what);
 }

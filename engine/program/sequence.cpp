@@ -38,6 +38,10 @@ std::vector<TaskRun> first_runs(const Sequence& sequence) {
 
 }  // namespace
 
+bool is_first_run(const Sequence& sequence, const TaskRun& run) {
+  return std::ranges::find(sequence.runs, run.task, &TaskRun::task)->first == run.first;
+}
+
 const TaskRun& run_at(const Sequence& sequence, int position) {
   const auto after = std::ranges::upper_bound(sequence.runs, position, {}, &TaskRun::first);
   return *std::prev(after);

@@ -35,13 +35,15 @@ struct Sequence {
 Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage = 0);
 
 StepId step_at(const Sequence& sequence, int position);
+// Whether no other run of the same task is before it.
+bool is_first_run(const Sequence& sequence, const TaskRun& run);
 // The run that a position is in.
 const TaskRun& run_at(const Sequence& sequence, int position);
 // Where a task's step is, when the task runs for that microbatch.
 std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch = 0);
 
-// What a task does is alike in all microbatches: a sequence with the first run of each task alone, the folded one, tells
-// it all.
+// What a task does is alike in all microbatches: a sequence with the first run of each task alone, the folded one,
+// tells it all.
 //
 // Example: forward of 5 steps and backward of 8 for each of 3 microbatches, update of 2: 41 positions, folded 15;
 // backward's step 3 of microbatch 1, position 21, is 8 in the folded sequence, and update's step 0, position 39, is 13.

@@ -104,35 +104,52 @@ class Executor::BoundCollective : public BoundStep {
   std::vector<int> destination_of_;
 };
 
+// This device's end of a channel of the program: one of comm's for each message that may be on its way, in turns.
+class Executor::Link {
+ public:
+  void add(std::unique_ptr<Channel> channel) { channels_.push_back(std::move(channel)); }
+  // The turn of the next message.
+  size_t next() { return count_++ % channels_.size(); }
+  Channel& channel(size_t turn) { return *channels_[turn]; }
+
+ private:
+  std::vector<std::unique_ptr<Channel>> channels_;
+  size_t count_ = 0;
+};
+
 // Copies what it sends, so that the values may change at once.
 class Executor::BoundSend : public BoundStep {
  public:
-  BoundSend(Channel& channel, std::vector<std::span<const std::byte>> values, std::vector<std::byte*> copies)
-      : channel_(channel), values_(std::move(values)) {
-    for (size_t i = 0; i < values_.size(); ++i) copies_.push_back({copies[i], values_[i].size()});
-    for (const std::span<std::byte>& copy : copies_) message_.push_back(copy);
+  // `copies`: by turn.
+  BoundSend(Link& link, std::vector<std::span<const std::byte>> values,
+            std::vector<std::vector<std::span<std::byte>>> copies)
+      : link_(link), values_(std::move(values)), copies_(std::move(copies)) {
+    for (const auto& copy : copies_) messages_.emplace_back(copy.begin(), copy.end());
   }
 
   void run(const StepContext&) override {
-    channel_.finish_send();
-    for (size_t i = 0; i < values_.size(); ++i) std::memcpy(copies_[i].data(), values_[i].data(), values_[i].size());
-    channel_.start_send(message_);
+    const size_t turn = link_.next();
+    link_.channel(turn).finish_send();
+    for (size_t i = 0; i < values_.size(); ++i) {
+      std::memcpy(copies_[turn][i].data(), values_[i].data(), values_[i].size());
+    }
+    link_.channel(turn).start_send(messages_[turn]);
   }
 
  private:
-  Channel& channel_;
-  std::vector<std::span<const std::byte>> values_, message_;
-  std::vector<std::span<std::byte>> copies_;
+  Link& link_;
+  std::vector<std::span<const std::byte>> values_;
+  std::vector<std::vector<std::span<std::byte>>> copies_;
+  std::vector<std::vector<std::span<const std::byte>>> messages_;
 };
 
 class Executor::BoundReceive : public BoundStep {
  public:
-  BoundReceive(Channel& channel, std::vector<std::span<std::byte>> values)
-      : channel_(channel), values_(std::move(values)) {}
-  void run(const StepContext&) override { channel_.receive(values_); }
+  BoundReceive(Link& link, std::vector<std::span<std::byte>> values) : link_(link), values_(std::move(values)) {}
+  void run(const StepContext&) override { link_.channel(link_.next()).receive(values_); }
 
  private:
-  Channel& channel_;
+  Link& link_;
   std::vector<std::span<std::byte>> values_;
 };
 
@@ -159,6 +176,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
   int begun = -1;
   for (const TaskRun& run : sequence->runs) {
     here.microbatch = run.microbatch;
+    here.first = is_first_run(*sequence, run);
     if (run.microbatch > begun) {
       begun = run.microbatch;
       if (hooks.begin_microbatch) hooks.begin_microbatch(begun);
@@ -167,7 +185,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
     int position = run.first;
     const std::vector<BoundTask>& variants = tasks_[run.task];
     for (const std::unique_ptr<BoundStep>& step : variants[static_cast<size_t>(run.microbatch) % variants.size()]) {
-      if (!channels_.empty()) world_.progress();
+      if (!links_.empty()) world_.progress();
       const double sent = world_.wire_bytes();
       const int64_t waited = world_.waited_ns();
       if (observer) observer->begin(position);
@@ -214,17 +232,20 @@ void Executor::open_channels() {
   if (plan_.program.channels.empty()) return;
   const std::vector<AxisIndex> along{*plan_.pipeline.axis};
   std::vector<ChannelEnds> ends;
-  for (const StageChannel& channel : plan_.program.channels) {
-    for (int device = 0; device < plan_.mesh.device_count(); ++device) {
-      if (plan_.stage_of(device) != channel.from) continue;
-      ends.push_back({device, plan_.mesh.group(device, along)[static_cast<size_t>(channel.to)]});
+  std::vector<size_t> of;  // the program's channel
+  for (size_t i = 0; i < plan_.program.channels.size(); ++i) {
+    const StageChannel& channel = plan_.program.channels[i];
+    for (int turn = 0; turn < channel.capacity; ++turn) {
+      for (int device : plan_.devices_of_stage(channel.from)) {
+        ends.push_back({device, plan_.mesh.group(device, along)[static_cast<size_t>(channel.to)]});
+        of.push_back(i);
+      }
     }
   }
   std::vector<std::unique_ptr<Channel>> opened = world_.open_channels(ends);
-  const size_t pairs = ends.size() / plan_.program.channels.size();
-  channels_.resize(plan_.program.channels.size());
+  links_.resize(plan_.program.channels.size());
   for (size_t i = 0; i < opened.size(); ++i) {
-    if (opened[i]) channels_[i / pairs] = std::move(opened[i]);
+    if (opened[i]) links_[of[i]].add(std::move(opened[i]));
   }
 }
 
@@ -278,17 +299,23 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id, int microbatch) {
   }
   if (step.kind == StepKind::send) {
     const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
-    std::byte* outgoing = arena_ + arena.buffers.at(arena.workspace[id]).offset;
+    const Buffer& outgoing = arena.buffers.at(arena.workspace[id]);
+    const MessageLayout layout = message_layout(plan_.program, step);
     std::vector<std::span<const std::byte>> values;
-    std::vector<std::byte*> copies;
     for (int input : step.inputs) values.push_back(value(input, microbatch));
-    for (int64_t offset : message_layout(plan_.program, step).offsets) copies.push_back(outgoing + offset);
-    return std::make_unique<BoundSend>(*channels_.at(step.channel), std::move(values), std::move(copies));
+    std::vector<std::vector<std::span<std::byte>>> copies(static_cast<size_t>(outgoing.slot_count));
+    for (int turn = 0; turn < outgoing.slot_count; ++turn) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        copies[static_cast<size_t>(turn)].push_back(
+            {arena_ + outgoing.slot_offset(turn) + layout.offsets[i], values[i].size()});
+      }
+    }
+    return std::make_unique<BoundSend>(links_.at(step.channel), std::move(values), std::move(copies));
   }
   if (step.kind == StepKind::receive) {
     std::vector<std::span<std::byte>> values;
     for (int output : step.outputs) values.push_back(value(output, microbatch));
-    return std::make_unique<BoundReceive>(*channels_.at(step.channel), std::move(values));
+    return std::make_unique<BoundReceive>(links_.at(step.channel), std::move(values));
   }
 
   if (step.inputs.size() != step.outputs.size() || step.inputs.size() != step.moved.size()) {
@@ -296,7 +323,8 @@ std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id, int microbatch) {
   }
   if (step.kind == StepKind::slice) {
     auto slice = std::make_unique<BoundSlice>();
-    for (size_t i = 0; i < step.inputs.size(); ++i) slice->add(view(step.inputs[i], microbatch), view(step.outputs[i], microbatch));
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      slice->add(view(step.inputs[i], microbatch), view(step.outputs[i], microbatch));
     return slice;
   }
   return bind_collective(step, microbatch);

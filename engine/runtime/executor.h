@@ -27,8 +27,8 @@ struct RunHooks {
 // the program's groups, in their order (rank in a group = Mesh::group_index), and opens its channels.
 class Executor {
  public:
-  // `arena` holds plan.arena_of(device).bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the step
-  // when a kernel is missing or the plan cannot be executed as it stands.
+  // `arena` holds plan.arena_of(device).bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the
+  // step when a kernel is missing or the plan cannot be executed as it stands.
   Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer = nullptr);
   ~Executor();
 
@@ -48,6 +48,7 @@ class Executor {
   class BoundCollective;
   class BoundSend;
   class BoundReceive;
+  class Link;
   using BoundTask = std::vector<std::unique_ptr<BoundStep>>;
 
   TensorView view(int program_value, int microbatch) const;
@@ -65,7 +66,7 @@ class Executor {
   Communicator& world_;
   ExecutionObserver* observer_;
   std::vector<std::unique_ptr<Communicator>> groups_;  // as Program::groups
-  std::vector<std::unique_ptr<Channel>> channels_;     // as Program::channels; null where this device is no end
+  std::vector<Link> links_;                            // as Program::channels; empty where this device is no end
   // As Program::tasks, empty where not bound; microbatch m runs variant m modulo their number.
   std::vector<std::vector<BoundTask>> tasks_;
 };

@@ -82,8 +82,9 @@ Json write(const HelloMessage& hello) {
     Json& list = steps.emplace_back(Json::array());
     for (const PlanStepName& step : stage) list.push_back({step.name, static_cast<int>(step.phase)});
   }
-  return {{"message", "hello"},   {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
-          {"ranks", hello.ranks}, {"plan_steps", std::move(steps)}, {"stages", hello.plan_steps.stage_of_rank}, {"metrics", hello.metrics}};
+  return {{"message", "hello"},      {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
+          {"ranks", hello.ranks},    {"plan_steps", std::move(steps)}, {"stages", hello.plan_steps.stage_of_rank},
+          {"metrics", hello.metrics}};
 }
 
 HelloMessage read_hello(const Json& json) {

@@ -38,8 +38,7 @@ std::string mebibytes(int64_t bytes) { return fmt::format("{} MiB", (bytes + (1 
 
 }  // namespace
 
-Watchdog::Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits,
-                   MemoryFacts memory)
+Watchdog::Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits, MemoryFacts memory)
     : plan_hash_(plan_hash),
       plan_steps_(std::move(plan_steps)),
       limits_(limits),
@@ -197,7 +196,8 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
 
 FailureMessage Watchdog::own_error(const RunObservation& run, int rank) const {
   const RankSight& seen = run.ranks[rank];
-  return {rank, "", current_op(seen, plan_steps_.of(rank)), fmt::format("rank {} failed: {}", rank, own_words(rank, seen))};
+  return {rank, "", current_op(seen, plan_steps_.of(rank)),
+          fmt::format("rank {} failed: {}", rank, own_words(rank, seen))};
 }
 
 }  // namespace shardscope

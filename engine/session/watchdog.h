@@ -34,8 +34,7 @@ struct MemoryFacts {
 // word where it has one; then the complaints of peers. Pure: knows no process, no clock.
 class Watchdog {
  public:
-  Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits = {},
-           MemoryFacts memory = {});
+  Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits = {}, MemoryFacts memory = {});
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 

@@ -110,7 +110,12 @@ class Lowering {
       if (pipelined() && problem_.staged.stretch[static_cast<size_t>(op)] == StagedOps::anywhere) continue;
       enter(key_of(op));
       task().main.reserve(ops.size() + ops.size() / 2);
-      if (pipelined()) bring_operands(op);
+      if (pipelined()) {
+        // Backward of inputs comes first, and uses them too.
+        if (task().key.part == TaskPart::backward_weight) enter({TaskPart::backward, stage_, task().key.chunk});
+        bring_operands(op);
+        enter(key_of(op));
+      }
       lower_op(op);
       if (phase == Phase::backward && !apart_from_update()) lay_for_update(op);
     }

@@ -111,7 +111,8 @@ std::optional<int> OpenTasks::find(const TaskKey& key) const {
 }
 
 std::string OpenTasks::name(const TaskKey& key) const {
-  constexpr const char* parts[] = {"begin", "forward", "backward", "backward of weights", "metrics", "update", "initialise"};
+  constexpr const char* parts[] = {"begin",   "forward", "backward",  "backward of weights",
+                                   "metrics", "update",  "initialise"};
   const std::string part = parts[static_cast<int>(key.part)];
   if (shape_.stages == 1) return part;
   if (shape_.chunks == 1 || !is_repeated(key.part)) return fmt::format("{} of stage {}", part, key.stage);

@@ -16,8 +16,7 @@ InputFiller::InputFiller(const Plan& plan, int device, const Executor& executor,
     const int id = plan.input_values.at(static_cast<size_t>(executor.stage())).at(i++);
     if (id < 0) continue;
     const ProgramValue& value = plan.program.values.at(id);
-    inputs_.push_back(
-        {name, shard_box(value.sharding, plan.mesh, value.shape, device), value.shape[0], id});
+    inputs_.push_back({name, shard_box(value.sharding, plan.mesh, value.shape, device), value.shape[0], id});
   }
 }
 

@@ -7,7 +7,9 @@ StoredBytes measure_stored(const Plan& plan, const Executor& executor, const Are
   const Graph& graph = *plan.graph;
   for (size_t v = 0; v < plan.program.values.size(); ++v) {
     const ProgramValue& value = plan.program.values[v];
-    if (value.stage != executor.stage() || !is_source(value, graph) || graph.values[value.graph_value].kind != ValueKind::state) continue;
+    if (value.stage != executor.stage() || !is_source(value, graph) ||
+        graph.values[value.graph_value].kind != ValueKind::state)
+      continue;
     const bool trainable = graph.states[graph.values[value.graph_value].state].trainable;
     (trainable ? stored.parameters : stored.optimizer) += arena.measured_bytes(executor.value(static_cast<int>(v)));
   }

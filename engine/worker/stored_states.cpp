@@ -21,7 +21,10 @@ std::vector<StoredState> stored_states(const Plan& plan) {
   for (int id : stored_values(plan)) {
     const ProgramValue& value = plan.program.values[id];
     const State& state = plan.graph->states[plan.graph->values[value.graph_value].state];
-    states.push_back({plan.graph->name(state), {value.shape, value.dtype}, value.sharding, state.trainable,
+    states.push_back({plan.graph->name(state),
+                      {value.shape, value.dtype},
+                      value.sharding,
+                      state.trainable,
                       plan.devices_of_stage(value.stage)});
   }
   return states;

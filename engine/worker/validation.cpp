@@ -23,7 +23,8 @@ Validation::Validation(const Plan& plan, int device, Executor& executor, Telemet
   evaluation_ = evaluation(plan.config.data);
   if (evaluation_.every == 0) return;
   for (const Metric& metric : plan.metrics) {
-    if (metric.source == MetricSource::evaluation) values_.push_back(metric.values.at(static_cast<size_t>(executor.stage())));
+    if (metric.source == MetricSource::evaluation)
+      values_.push_back(metric.values.at(static_cast<size_t>(executor.stage())));
   }
   inputs_ = std::make_unique<InputFiller>(
       plan, device, executor,

@@ -30,8 +30,8 @@ struct TrainHooks {
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };
 
-// The memory that train() wants for a rank: the plan's largest arena, and a margin in which a write past it is noticed. It is
-// 64-byte aligned and readable by the peers of `world`.
+// The memory that train() wants for a rank: the plan's largest arena, and a margin in which a write past it is noticed.
+// It is 64-byte aligned and readable by the peers of `world`.
 int64_t rank_memory_bytes(const Plan& plan);
 
 // Trains until `steps` steps are done (evaluates as often, where the plan does not train) as rank world.rank() = device

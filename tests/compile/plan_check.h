@@ -224,7 +224,8 @@ class PlanCheck {
     for (int64_t bytes : totals.memory) categories += bytes;
     require(totals.live_lower_bound == most, "totals", "the live lower bound is not the largest sum of live buffers");
     require(categories == most, "totals", "the categories do not sum to the peak");
-    require(totals.memory_total == plan_.arenas[0].bytes && most <= plan_.arenas[0].bytes, "totals", "the arena is too small");
+    require(totals.memory_total == plan_.arenas[0].bytes && most <= plan_.arenas[0].bytes, "totals",
+            "the arena is too small");
   }
 
  private:

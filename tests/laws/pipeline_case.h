@@ -22,8 +22,8 @@ struct PipelineCase {
   LayoutMode mode = LayoutMode::cheapest;
 
   std::string text() const {
-    return fmt::format("{} {}x{}x{} in {} {} zero {} {}", schedule, mesh[0], mesh[1], stages, microbatches, policy, zero,
-                       mode == LayoutMode::cheapest ? "cheapest" : "as written");
+    return fmt::format("{} {}x{}x{} in {} {} zero {} {}", schedule, mesh[0], mesh[1], stages, microbatches, policy,
+                       zero, mode == LayoutMode::cheapest ? "cheapest" : "as written");
   }
 };
 

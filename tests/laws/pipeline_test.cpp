@@ -5,8 +5,8 @@
 
 #include "engine/config/write.h"
 #include "engine/plan/value_lives.h"
-#include "tests/laws/stage_memory.h"
 #include "tests/laws/pipeline_case.h"
+#include "tests/laws/stage_memory.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -40,8 +40,7 @@ bool is_legal(const Choice& choice) {
   static std::map<std::array<int, 3>, bool> known;
   const auto [entry, added] = known.try_emplace({choice[0], choice[1], choice[2]});
   if (added) {
-    entry->second =
-        validate(in_stages(four_layers(), case_of({choice[0], choice[1], choice[2], 0, 0, 0}))).empty();
+    entry->second = validate(in_stages(four_layers(), case_of({choice[0], choice[1], choice[2], 0, 0, 0}))).empty();
   }
   return entry->second;
 }
@@ -134,7 +133,8 @@ class PipelineTest : public QObject {
   }
 
   void dropout_and_clipping_are_those_of_the_whole() {
-    const RunConfig config = four_layers({"deterministic=false", "model.dropout_rate=0.5", "optimizer.clip_by_global_norm=0.1"});
+    const RunConfig config =
+        four_layers({"deterministic=false", "model.dropout_rate=0.5", "optimizer.clip_by_global_norm=0.1"});
     check(in_stages(config, {"1f1b", 2, {2, 1}, 4, "full", 1, LayoutMode::cheapest}));
   }
 };

@@ -61,7 +61,8 @@ class StageMemory {
 
   Instance& find(int value, int microbatch) {
     const int slot = microbatch % plan_.buffer(value).slot_count;
-    return *std::ranges::find_if(instances_, [&](const Instance& one) { return one.value == value && one.slot == slot; });
+    return *std::ranges::find_if(instances_,
+                                 [&](const Instance& one) { return one.value == value && one.slot == slot; });
   }
 
   void write(int value, int microbatch, bool once) {

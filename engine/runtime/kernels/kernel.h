@@ -62,6 +62,7 @@ struct StepContext {
   int64_t step = 0;      // training step, from 0
   bool training = true;  // false where a model is evaluated: dropout keeps everything
   int microbatch = 0;    // of the step's, from 0; set by the executor
+  bool first = true;     // that runs of the step's, in whatever order; set by the executor
 };
 
 // The local computation of one op. Made once, run every step; run() allocates nothing of note.

@@ -27,7 +27,7 @@ class AccumulateKernel : public Kernel {
         threads_(arguments.threads) {}
 
   void run(const StepContext& context) override {
-    const auto add = context.microbatch == 0 ? scale_row : add_scaled_row;
+    const auto add = context.first ? scale_row : add_scaled_row;
     parallel_for(threads_, count_, 1024,
                  [&](int64_t begin, int64_t end, int) { add(x_ + begin, scale_, y_ + begin, end - begin); });
   }
