@@ -44,7 +44,7 @@ Cost measure(const Plan& plan) {
     TelemetryWriter writer(directory, 0, 1);
     writer.set_plan(plan.hash, plan.steps().size());
     TelemetryReader reader = TelemetryReader::open(directory, 0).value();
-    StepMeter meter(plan, &writer);
+    StepMeter meter(plan, 0, &writer);
     writer.begin_training_step(0);
     meter.start();
     cost.plan_step_ns = best_ns(20000, [&](int64_t i) {

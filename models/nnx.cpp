@@ -16,6 +16,11 @@ ValueId Nnx::embed(ValueId ids, int64_t count, int64_t features) const {
   return x;
 }
 
+ValueId Nnx::attend(ValueId x, ValueId embedded) const {
+  const Graph& graph = module_.graph();
+  return module_.product(x, graph.ops[graph.values[embedded].producer].inputs[1], "bse,ve->bsv", "attend");
+}
+
 ValueId Nnx::add_positions(ValueId x) const {
   const Shape shape = module_.graph().type(x).shape;
   const double stddev = std::sqrt(1.0 / static_cast<double>(shape[2]));

@@ -28,6 +28,8 @@ class Nnx {
 
   // nnx.Embed(count, features) of ids i32 (b, s).
   ValueId embed(ValueId ids, int64_t count, int64_t features) const;
+  // nnx.Embed.attend: x (b, s, e) times the table from which `embedded` was taken -> (b, s, count).
+  ValueId attend(ValueId x, ValueId embedded) const;
   // x (b, s, e) + nnx.Embed(s, e)(arange(s)).
   ValueId add_positions(ValueId x) const;
   // nnx.LayerNorm, epsilon 1e-6.

@@ -1,5 +1,7 @@
 #include "models/nnx_gpt2.h"
 
+#include <algorithm>
+
 #include "models/compute_dtype.h"
 #include "models/initialisers.h"
 #include "models/losses.h"
@@ -14,6 +16,10 @@ std::vector<Error> check(const OptionList& options) {
   std::vector<Error> errors = check_compute_dtype(options);
   require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
+}
+
+bool is_tied(const OptionList& options) {
+  return std::ranges::find(options, "tied_embedding", &OptionList::value_type::first)->second == OptionValue(true);
 }
 
 ValueId mlp(const Nnx& module, ValueId x, int64_t embed, int64_t hidden) {
@@ -44,13 +50,16 @@ Graph build(const OptionList& options, const ModelContext& context) {
   NnxRngs rngs(context.seed);
   const Nnx model(Module(graph, compute_dtype(options)), rngs,
                   context.deterministic ? 0.0 : real_option(options, "dropout_rate"));
-  ValueId x = model.child("token_emb").embed(tokens, vocabulary, embed);
-  x = model.child("pos_emb").add_positions(x);
+  const ValueId embedded = model.child("token_emb").embed(tokens, vocabulary, embed);
+  ValueId x = model.child("pos_emb").add_positions(embedded);
   for (int64_t layer = 0; layer < integer_option(options, "num_layers"); ++layer) {
     x = block(model.child("blocks").child(std::to_string(layer)), x, embed, heads, hidden, layer);
   }
   x = model.child("layer_norm").layer_norm(x);
-  const ValueId logits = model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);
+  const ValueId logits =
+      is_tied(options)
+          ? model.child("token_emb").attend(x, embedded)
+          : model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);
 
   set_outputs(graph, logits, mean_cross_entropy(graph, logits, labels));
   return graph;
@@ -72,6 +81,7 @@ ModelDefinition nnx_gpt2() {
            {"ff_dim", int64_t{1024}, false, 1, 1e7, "width of the MLP's hidden layer"},
            {"num_heads", int64_t{8}, false, 1, 1e5, "attention heads; divides embed_dim"},
            {"num_layers", int64_t{2}, false, 1, 1e3, "transformer blocks"},
+           {"tied_embedding", false, false, 0, 0, "the head multiplies by the token embedding, as GPT-2 does"},
            {"dropout_rate", 0.1, false, 0, 0.999, "share of elements dropped when not deterministic"},
            compute_dtype_option()},
           check,

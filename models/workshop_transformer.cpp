@@ -62,37 +62,42 @@ Graph build(const OptionList& options, const ModelContext& context) {
   for (ValueId value : {inputs, targets}) graph.values[value].logical = {"batch", "sequence", "hidden"};
 
   const Module model(graph, compute_dtype(options));
-  const Module qkv_proj = model.child("qkv_proj"), output_proj = model.child("output_proj");
-  const Module ffn_layer1 = model.child("ffn_layer1"), ffn_layer2 = model.child("ffn_layer2");
-  const Module ln1 = model.child("ln1"), ln2 = model.child("ln2");
   NnxRngs rngs(context.seed);
-  const Linear qkv = is_flat(options) ? linear(qkv_proj, rngs, {hidden, 3 * hidden}, {"hidden", "qkv"})
-                                      : linear(qkv_proj, rngs, {hidden, 3, heads, size}, {"hidden", "", "heads", ""});
-  const Linear output = linear(output_proj, rngs, {hidden, hidden}, {"heads", "hidden"});
-  Linear up{}, down{};
-  if (ffn > 0) up = linear(ffn_layer1, rngs, {hidden, ffn}, {"hidden", "ffn"});
-  if (ffn > 0) down = linear(ffn_layer2, rngs, {ffn, hidden}, {"ffn", "hidden"});
-  const Norm norm1 = norm(ln1, rngs, hidden);
+  const auto append_layer = [&](const Module& layer, int number, ValueId x) {
+    const Module qkv_proj = layer.child("qkv_proj"), output_proj = layer.child("output_proj");
+    const Module ffn_layer1 = layer.child("ffn_layer1"), ffn_layer2 = layer.child("ffn_layer2");
+    const Module ln1 = layer.child("ln1"), ln2 = layer.child("ln2");
+    const Linear qkv = is_flat(options) ? linear(qkv_proj, rngs, {hidden, 3 * hidden}, {"hidden", "qkv"})
+                                        : linear(qkv_proj, rngs, {hidden, 3, heads, size}, {"hidden", "", "heads", ""});
+    const Linear output = linear(output_proj, rngs, {hidden, hidden}, {"heads", "hidden"});
+    Linear up{}, down{};
+    if (ffn > 0) up = linear(ffn_layer1, rngs, {hidden, ffn}, {"hidden", "ffn"});
+    if (ffn > 0) down = linear(ffn_layer2, rngs, {ffn, hidden}, {"ffn", "hidden"});
+    const Norm norm1 = norm(ln1, rngs, hidden);
 
-  auto attention = [&](ValueId y) {
-    const PlaceScope part(graph, LayerPart::attention);
-    const ValueId all = qkv_proj.cast(fused(qkv_proj, qkv, y, heads, is_flat(options)), DType::f32);
-    const ValueId context_of_heads =
-        model.append("attention", model.append_all("unstack", {all}, StackAttributes{2, 3}), AttentionAttributes{});
-    const ValueId joined = model.append("rearrange", {context_of_heads}, EquationAttributes{"bshd->bs(hd)"}, "context");
-    return apply(output_proj, output, joined, "bsf,fe->bse");
+    auto attention = [&](ValueId y) {
+      const PlaceScope part(graph, LayerPart::attention);
+      const ValueId all = qkv_proj.cast(fused(qkv_proj, qkv, y, heads, is_flat(options)), DType::f32);
+      const ValueId context_of_heads =
+          layer.append("attention", layer.append_all("unstack", {all}, StackAttributes{2, 3}), AttentionAttributes{});
+      const ValueId joined =
+          layer.append("rearrange", {context_of_heads}, EquationAttributes{"bshd->bs(hd)"}, "context");
+      return apply(output_proj, output, joined, "bsf,fe->bse");
+    };
+    auto mlp = [&](ValueId y) {
+      const PlaceScope part(graph, LayerPart::mlp);
+      y = layer.append("gelu", {apply(ffn_layer1, up, y, "bse,ef->bsf")});
+      return apply(ffn_layer2, down, y, "bsf,fe->bse");
+    };
+    const PlaceScope place(graph, number);
+    x = layer.add(x, attention(apply(ln1, norm1, x)), "residual");
+    return ffn == 0 ? x : layer.add(x, mlp(apply(ln2, norm(ln2, rngs, hidden), x)), "residual");
   };
-  auto mlp = [&](ValueId y) {
-    const PlaceScope part(graph, LayerPart::mlp);
-    y = model.append("gelu", {apply(ffn_layer1, up, y, "bse,ef->bsf")});
-    return apply(ffn_layer2, down, y, "bsf,fe->bse");
-  };
-  auto layer = [&] {
-    const PlaceScope place(graph, 0);
-    const ValueId x = model.add(inputs, attention(apply(ln1, norm1, inputs)), "residual");
-    return ffn == 0 ? x : model.add(x, mlp(apply(ln2, norm(ln2, rngs, hidden), x)), "residual");
-  };
-  const ValueId x = layer();
+  const int layers = static_cast<int>(integer_option(options, "num_layers"));
+  ValueId x = inputs;
+  for (int number = 0; number < layers; ++number) {
+    x = append_layer(layers == 1 ? model : model.child("layers").child(std::to_string(number)), number, x);
+  }
   graph.values[x].logical = graph.values[inputs].logical;
   set_regression_outputs(graph, x, targets);
   return graph;
@@ -121,7 +126,11 @@ std::vector<Error> notes(const OptionList& options) {
        fmt::format("\"heads\": ({}, 3, {}, {}), split along the heads", hidden, heads, hidden / heads)}};
 }
 
-std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList&) {
+std::vector<std::pair<std::string, std::vector<std::string>>> captions(const OptionList& options) {
+  if (integer_option(options, "num_layers") > 1) {
+    return {{"layers/0/qkv_proj, bias", {"params", "layers", "0", "qkv_proj", "bias"}},
+            {"layers/0/output_proj, weight", {"params", "layers", "0", "output_proj", "weight"}}};
+  }
   return {{"qkv_proj, bias", {"params", "qkv_proj", "bias"}},
           {"output_proj, weight", {"params", "output_proj", "weight"}}};
 }
@@ -135,6 +144,8 @@ ModelDefinition workshop_transformer() {
        {"hidden_size", int64_t{768}, true, 1, 1e7, "width of the residual stream"},
        {"num_heads", int64_t{12}, true, 1, 1e5, "attention heads; divides hidden_size"},
        {"ffn_hidden_size", int64_t{3072}, false, 0, 1e7, "width of the feed-forward block; 0: there is none"},
+       {"num_layers", int64_t{1}, false, 1, 1e4,
+        "layers, one behind the other; of several each has a folder of its own"},
        {"qkv_layout", std::string("heads"), false, 0, 0, "of the fused kernel: \"heads\", or \"flat\" as the document"},
        compute_dtype_option()},
       check,

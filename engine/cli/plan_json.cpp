@@ -30,13 +30,13 @@ Json spec_json(const PartitionSpec& spec) {
   return dims;
 }
 
-Json collectives(const Plan& plan) {
-  Json list = Json::array();
-  const SequenceSteps steps = plan.steps();
-  for (const auto& [id, count] : distinct_steps(plan.program.main())) {
+void add_collectives(const Plan& plan, int stage, Json& list) {
+  const SequenceSteps steps = plan.steps(stage);
+  for (const auto& [id, count] : distinct_steps(plan.program.main(stage))) {
     const Step& step = steps[id];
-    if (!is_collective(step.kind)) continue;
+    if (!is_collective(step.kind) && step.kind != StepKind::send) continue;
     list.push_back({{"id", id},
+                    {"stage", stage},
                     {"kind", text_of(name(step.kind))},
                     {"axes", axis_names(plan, step.axes)},
                     {"group_size", step.group_size},
@@ -48,11 +48,32 @@ Json collectives(const Plan& plan) {
                     {"phase", text_of(name(step.phase))},
                     {"op", step.op == no_id ? plan.step_name(step) : plan.graph->ops[step.op].name},
                     {"cause", plan.cause(step)},
-                    {"seconds", plan.seconds(id)},
+                    {"seconds", plan.seconds(id, stage)},
                     {"task", steps.task(id).name},
                     {"step", steps.id(id).step}});
   }
+}
+
+Json collectives(const Plan& plan) {
+  Json list = Json::array();
+  for (int stage = 0; stage < plan.program.stages; ++stage) add_collectives(plan, stage, list);
   return list;
+}
+
+Json pipeline(const Plan& plan) {
+  const PipelinePlan& pipeline = plan.pipeline;
+  Json stages = Json::array();
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    const PlanTotals& totals = pipeline.totals[static_cast<size_t>(stage)];
+    stages.push_back({{"memory", totals.memory_total},
+                      {"wire_bytes_per_device", totals.wire_bytes_per_device},
+                      {"flops_per_device", totals.flops_per_device},
+                      {"seconds_at_work", totals.seconds_per_step},
+                      {"microbatches_in_flight", pipeline.in_flight[static_cast<size_t>(stage)]}});
+  }
+  return {{"axis", plan.config.pipeline.axis},  {"schedule", plan.config.pipeline.schedule},
+          {"layers", pipeline.layers},          {"stages", std::move(stages)},
+          {"bubble", pipeline.timeline.bubble}, {"bubble_of_equal_stages", pipeline.equal_bubble}};
 }
 
 Json parameters(const Plan& plan) {
@@ -94,6 +115,7 @@ std::string plan_json(const Plan& plan) {
                {"collectives", collectives(plan)},
                {"parameters", parameters(plan)},
                {"warnings", warnings}};
+  if (plan.pipeline.axis) json["pipeline"] = pipeline(plan);
   if (!plan.bf16_products.empty()) json["bf16_products"] = plan.bf16_products;
   return json.dump(1) + '\n';
 }

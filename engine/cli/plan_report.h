@@ -15,6 +15,9 @@ std::string plan_json(const Plan& plan);
 // The same as tables for a person: parameters, memory, collectives, totals.
 std::string plan_text(const Plan& plan);
 
+// Stages of a pipeline, a line each, and its bubble; empty without one.
+std::string pipeline_text(const Plan& plan);
+
 // A line for each of several plans, which differ in one setting: memory per device at the peak, all and by category,
 // what each device sends and computes, predicted time.
 struct NamedPlan {

@@ -46,7 +46,8 @@ class Notation {
     if (step.kind != StepKind::compute) {
       constexpr std::string_view names[] = {"",          "Slice",     "Send",          "Receive",  "Barrier",
                                             "AllGather", "AllReduce", "ReduceScatter", "AllToAll", "Permute"};
-      return fmt::format("{} = {}({})", join(results, ", "), names[static_cast<int>(step.kind)], join(operands, ", "));
+      return fmt::format("{}{}{}({})", join(results, ", "), results.empty() ? "" : " = ",
+                         names[static_cast<int>(step.kind)], join(operands, ", "));
     }
     const OpDefinition& definition = *graph_.ops[step.op].definition;
     if (definition.name() == "einsum") {
@@ -110,7 +111,7 @@ class Notation {
   const Mesh& mesh_;
 };
 
-std::string phase_text(const Plan& plan, Phase phase) {
+std::string phase_text(const Plan& plan, int stage, Phase phase) {
   const Notation notation(plan);
   TextTable table({{"", TextTable::Align::right},
                    {std::string(name(phase))},
@@ -118,8 +119,8 @@ std::string phase_text(const Plan& plan, Phase phase) {
                    {"Sent", TextTable::Align::right}});
   std::map<int, std::pair<int, const Step*>> gathered;  // by what it gives: a forward gather's number
   int number = 0, forward_number = 0;
-  for (const RepeatedStep& repeated : distinct_steps(plan.program.main())) {
-    const Step& step = plan.steps()[repeated.position];
+  for (const RepeatedStep& repeated : distinct_steps(plan.program.main(stage))) {
+    const Step& step = plan.steps(stage)[repeated.position];
     if (step.phase == Phase::forward && step.kind == StepKind::all_gather) {
       for (int value : step.outputs) gathered[value] = {forward_number + 1, &step};
     }
@@ -143,8 +144,13 @@ std::string phase_text(const Plan& plan, Phase phase) {
 }  // namespace
 
 std::string plan_steps_text(const Plan& plan) {
-  const std::string backward = phase_text(plan, Phase::backward);
-  return phase_text(plan, Phase::forward) + (backward.empty() ? "" : "\n") + backward;
+  std::string text;
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    if (plan.program.stages > 1) text += fmt::format("{}Stage {}\n", stage == 0 ? "" : "\n", stage);
+    const std::string backward = phase_text(plan, stage, Phase::backward);
+    text += phase_text(plan, stage, Phase::forward) + (backward.empty() ? "" : "\n") + backward;
+  }
+  return text;
 }
 
 }  // namespace shardscope

@@ -59,17 +59,26 @@ std::string collective_table(const Plan& plan) {
                    {"Sent", Align::right},
                    {"Phase"},
                    {"Cause"}});
-  for (const auto& [position, count] : distinct_steps(plan.program.main())) {
-    const Step& step = plan.steps()[position];
-    if (!is_collective(step.kind)) continue;
+  const auto add = [&](int stage, int position, int count) {
+    const Step& step = plan.steps(stage)[position];
+    if (!is_collective(step.kind) && step.kind != StepKind::send) return;
     const std::string times = count > 1 ? fmt::format(" x {}", count) : "";
     std::vector<std::string> axes;
     for (AxisIndex axis : step.axes) axes.push_back(plan.mesh.axes()[axis].name);
+    if (step.kind == StepKind::send) {
+      axes = {fmt::format("stage {} to {}", stage, plan.program.channels[step.channel].to)};
+    } else if (plan.program.stages > 1) {
+      axes.push_back(fmt::format("on stage {}", stage));
+    }
     table.add_row({std::string(name(step.kind)), fmt::format("{}", fmt::join(axes, ",")),
                    has_hosts ? fmt::format("{}/{}", step.group_size, hosts_of_group(plan, step))
                              : std::to_string(step.group_size),
                    bytes_text(static_cast<double>(step.payload_bytes)), bytes_text(step.wire_bytes),
-                   std::string(name(step.phase)) + times, first_cause(plan, step)});
+                   std::string(name(step.phase)) + times,
+                   step.kind == StepKind::send ? plan.step_name(step) : first_cause(plan, step)});
+  };
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) add(stage, position, count);
   }
   return table.empty() ? "No collectives\n" : table.text();
 }
@@ -79,6 +88,7 @@ std::string collective_table(const Plan& plan) {
 std::string plan_text(const Plan& plan) {
   std::string text =
       mesh_line(plan) + "\n" + parameter_table(plan) + "\n" + memory_table(plan) + "\n" + collective_table(plan) + "\n";
+  if (const std::string pipeline = pipeline_text(plan); !pipeline.empty()) text += pipeline + "\n";
   text += fmt::format("At its peak {:.1f} % of the arena is unused\n", plan.totals.fragmentation() * 100);
   text += fmt::format("Each device sends {} and computes {:.2f} GFLOP a step, about {:.3g} s\n",
                       bytes_text(plan.totals.wire_bytes_per_device), plan.totals.flops_per_device / 1e9,

@@ -221,7 +221,7 @@ std::vector<int> stretches_of_ops(const Graph& graph, const std::vector<int>& la
   std::vector<int> state_of_value(graph.values.size(), no_id);
   for (size_t s = 0; s < graph.states.size(); ++s) {
     const State& state = graph.states[s];
-    for (ValueId value : {state.initial, state.before, state.after}) {
+    for (ValueId value : {state.initial, state.before, state.after, state.gradient}) {
       if (value != no_id) state_of_value[static_cast<size_t>(value)] = static_cast<int>(s);
     }
   }

@@ -279,12 +279,12 @@ class Lowering {
              tasks_.open({TaskPart::begin, stage_}));
   }
 
-  // What adds up over microbatches leaves its stage when all have run.
+  // What adds up over microbatches leaves its stage when all have run, to be used by an update.
   int sending_task(int value) {
     const int made = making_[value].task;
     const TaskKey key = tasks_[made].key;
     if (!is_repeated(key.part) || is_repeated(task().key.part)) return made;
-    return tasks_.open({TaskPart::metrics, key.stage});
+    return tasks_.open({TaskPart::update, key.stage});
   }
 
   // Values of one stage, sent in one message; as the caller's stage has them.

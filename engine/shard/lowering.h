@@ -37,8 +37,8 @@ struct Lowered {
 // needs of another stage is sent from where it is defined, as it lies there, as soon as it is made, and laid out anew
 // where it is used; inputs and results of ops without operands are made on each stage that uses them. What does not
 // change in a step crosses once: states in the task `begin`, in which a stage also makes the other layouts of its
-// states that forward and backward use (but for those in `choices.regather`); sums over microbatches in `metrics`,
-// where every stage also gets the scalar outputs.
+// states that forward and backward use (but for those in `choices.regather`); sums over microbatches in the
+// update. Every stage gets the scalar outputs in `metrics`.
 //
 // Sequences: `initialise` is the task of that name, `evaluate` the forward task alone; `train_step`, where there is
 // more than forward, is forward, backward and update. Of several microbatches forward and backward run for each, one

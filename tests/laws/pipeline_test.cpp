@@ -1,3 +1,4 @@
+#include <QTemporaryDir>
 #include <QtTest>
 #include <algorithm>
 #include <array>
@@ -129,6 +130,52 @@ class PipelineTest : public QObject {
           QVERIFY(life.slot_count <= static_cast<int>(stages) - stage);
         }
       }
+    }
+  }
+
+  // The table is stored where it is looked up, crosses to the last stage once a step, and its gradient comes back once.
+  void tied_weights_train_as_on_one_device() {
+    for (const char* schedule : {"1f1b", "zero_bubble"}) {
+      for (int64_t microbatches : {1, 4}) {
+        const RunConfig config = four_layers({"model.tied_embedding=true"});
+        const Plan plan =
+            check(in_stages(config, {schedule, 4, {2, 1}, microbatches, "none", 0, LayoutMode::as_written}));
+        const double table = 64 * 32 * 4;
+        const auto sent = [&](int from, int to) {
+          double bytes = 0;
+          for (const Step& step : plan.steps(from)) {
+            if (step.kind == StepKind::send && plan.program.channels[step.channel].to == to) bytes += step.wire_bytes;
+          }
+          return bytes;
+        };
+        QCOMPARE(sent(0, 3), table);
+        QVERIFY(sent(3, 0) >= table && sent(3, 0) < table + 64);  // and the loss
+      }
+    }
+  }
+
+  void what_one_pipeline_saves_any_other_loads_bit_for_bit() {
+    const std::vector<PipelineCase> cases{{"1f1b", 2, {2, 1}, 4, "none", 1, LayoutMode::cheapest},
+                                          {"gpipe", 4, {1, 2}, 2, "full", 0, LayoutMode::as_written},
+                                          {"zero_bubble", 2, {1, 1}, 4, "none", 3, LayoutMode::cheapest},
+                                          {"interleaved", 2, {2, 2}, 4, "mlp", 2, LayoutMode::cheapest},
+                                          {"1f1b", 1, {4, 1}, 1, "none", 0, LayoutMode::cheapest}};
+    std::vector<Plan> plans;
+    for (const PipelineCase& one : cases) plans.push_back(compile(in_stages(four_layers(), one), DeviceProfile{}));
+    for (size_t writer = 0; writer < plans.size(); ++writer) {
+      QTemporaryDir folder;
+      CheckpointOptions save, load;
+      save.folder = load.resume = folder.path().toStdString();
+      const ThreadTraining saved = train_in_threads(plans[writer], 2, {}, {}, {}, save);
+      for (const Plan& reader : plans) {
+        const ThreadTraining loaded = train_in_threads(reader, 2, {}, {}, {}, load);
+        QVERIFY(loaded.steps.empty() && loaded.replicas_equal);
+        QVERIFY(loaded.parameters == saved.parameters && loaded.optimizer == saved.optimizer);
+      }
+      const ThreadTraining whole = train_in_threads(plans[writer], 4);
+      const ThreadTraining rest = train_in_threads(plans[writer], 4, {}, {}, {}, load);
+      QCOMPARE(rest.steps.size(), size_t{2});
+      QVERIFY(rest.parameters == whole.parameters && rest.optimizer == whole.optimizer);
     }
   }
 
