@@ -38,10 +38,11 @@ std::vector<std::string> faults(const SuggestionRequest& request) {
   const double devices = static_cast<double>(request.devices), billions = request.parameters / 1e9;
   const double each = document_bytes * document_factor, commented = document_bytes * commented_factor;
   std::vector<std::string> list;
-  list.push_back(fmt::format(
-      "It asks for billions, and its example passes them, but computes with single parameters: {:g} of them are {:.3g} "
-      "bytes to it, which fit anywhere, so that it answers {}.",
-      billions, billions * each, selected(request, billions).strategy));
+  list.push_back(
+      fmt::format("It asks for billions, and its example passes them, but computes with single parameters: {:g} are "
+                  "{:.3g} bytes to "
+                  "it, and the answer is {}.",
+                  billions, billions * each, selected(request, billions).strategy));
   if (chosen.divided) {
     list.push_back(fmt::format(
         "It divides the parameters by the devices ({:g} / {} x {:g} bytes = {}) and says data_parallel; but data "

@@ -22,7 +22,7 @@ class SuggestTest : public QObject {
       QVERIFY2(result.output_lines().contains(line), line);
     }
     // Billions, ZeRO-3, 5 for 6; 8 bytes a parameter need 35 devices of 40 GB, 16 need 70.
-    for (const char* said : {"175 of them are 1.75e+03 bytes", "27.34 GB", "Only ZeRO-3", "(1750 GB)", "32.81 GB",
+    for (const char* said : {"175 are 1.75e+03 bytes", "27.34 GB", "Only ZeRO-3", "(1750 GB)", "32.81 GB",
                              "1400 GB in all, on 35 devices", "2800 GB in all, on 70 devices"}) {
       QVERIFY2(result.output.contains(said), qPrintable(result.output));
     }
