@@ -70,6 +70,12 @@ std::vector<Error> advice(const Plan& plan) {
   std::vector<Error> list;
   if (std::optional<Error> said = too_much_communication(plan)) list.push_back(std::move(*said));
   if (std::optional<Error> said = too_much_fragmentation(plan)) list.push_back(std::move(*said));
+  if (!plan.pipeline.axis) return list;
+  std::vector<double> stages;
+  for (const PlanTotals& stage : plan.pipeline.totals) {
+    stages.push_back(stage.seconds_per_step / plan.pipeline.shape.microbatches);
+  }
+  if (std::optional<Error> said = stage_imbalance(stages, "pipeline.layers")) list.push_back(std::move(*said));
   return list;
 }
 

@@ -32,7 +32,7 @@ class MetricOutputsTest : public QObject {
     const Plan plan = compile(test::preset("parallax_decoder", {4, 2}, LayoutMode::cheapest), DeviceProfile{});
     QCOMPARE(metric_names(plan.metrics), (std::vector<std::string>{"loss", "accuracy"}));
     for (const Metric& metric : plan.metrics) {
-      const ProgramValue& value = plan.program.values.at(metric.value);
+      const ProgramValue& value = plan.program.values.at(metric.values.at(0));
       QVERIFY(value.shape.empty() && value.dtype == DType::f32);
       QVERIFY(value.sharding == Sharding::replicated(0));
     }

@@ -68,7 +68,7 @@ std::vector<float> losses(const Plan& plan, const std::vector<Purpose>& purposes
         const bool training = purpose == Purpose::train_step;
         executor.run(purpose, {step, training});
         step += training;
-        const int loss = plan.metrics.front().value;
+        const int loss = plan.metrics.front().values[0];
         if (device == 0) seen.push_back(*reinterpret_cast<float*>(executor.value(loss).data()));
       }
     });

@@ -85,7 +85,7 @@ const ThreadTraining& alone(const RunConfig& config) {
   whole.pipeline = {};
   whole.schedule = {};
   whole.sharding.zero = {};
-  whole.mesh_axes = {{"batch", 1}, {"model", 1}};
+  for (MeshAxis& axis : whole.mesh_axes) axis.size = 1;
   const auto [entry, added] = known.try_emplace(write_run_config(whole));
   if (added) entry->second = train_in_threads(compile(whole, DeviceProfile{}), serial_steps);
   return entry->second;
@@ -177,6 +177,27 @@ class PipelineTest : public QObject {
       QCOMPARE(rest.steps.size(), size_t{2});
       QVERIFY(rest.parameters == whole.parameters && rest.optimizer == whole.optimizer);
     }
+  }
+
+  void the_presets_of_schedules_train_as_without_them_data() {
+    QTest::addColumn<QString>("preset");
+    for (const char* name : {"workshop_gpipe", "workshop_1f1b", "workshop_interleaved", "workshop_zero_bubble"}) {
+      QTest::newRow(name) << name;
+    }
+  }
+  void the_presets_of_schedules_train_as_without_them() {
+    QFETCH(QString, preset);
+    const RunConfig config = system_run(preset.toStdString(), {"steps=3"});
+    const Plan plan = check(config);
+    QVERIFY(plan.program.stages > 1);
+    QCOMPARE(plan.pipeline.shape.microbatches, 4);
+  }
+
+  void sixteen_ranks_train_as_one() {
+    const RunConfig config =
+        system_run("workshop_3d", {"model.num_layers=4", "model.hidden_size=128", "model.ffn_hidden_size=256",
+                                   "model.seq_len=16", "pipeline.layers[0]=2", "pipeline.layers[1]=2"});
+    QCOMPARE(check(config).mesh.device_count(), 16);
   }
 
   void dropout_and_clipping_are_those_of_the_whole() {

@@ -44,7 +44,7 @@ class StepMeterTest : public QObject {
  private slots:
   void what_is_done_in_a_pause_counts_for_nothing() {
     const Plan plan = three_phases();
-    StepMeter meter(plan, nullptr);
+    StepMeter meter(plan, 0, nullptr);
     const int64_t begun = monotonic_ns();
     meter.start();
     meter.begin(0);
@@ -68,7 +68,7 @@ class StepMeterTest : public QObject {
 
   void work_being_kept_from_it_and_waiting_are_told_apart() {
     const Plan plan = three_phases();
-    StepMeter meter(plan, nullptr);
+    StepMeter meter(plan, 0, nullptr);
     for (int repeat = 0; repeat < 2; ++repeat) {
       meter.start();
       meter.begin(0);
@@ -98,7 +98,7 @@ class StepMeterTest : public QObject {
     const Plan plan = three_phases();
     TelemetryWriter writer(path, 0, 1);
     writer.set_plan(1, 3);
-    StepMeter meter(plan, &writer);
+    StepMeter meter(plan, 0, &writer);
     writer.begin_training_step(4);
     const int64_t before = monotonic_ns();
     meter.start();

@@ -35,7 +35,7 @@ Plan gathering_plan() {
   const auto lay = [&](ValueId id, Sharding sharding, int buffer) {
     const TensorType& type = graph->type(id);
     plan.program.values.push_back(
-        {id, false, type.dtype, type.shape, sharding, local_shape(sharding, plan.mesh, type.shape)});
+        {id, false, 0, type.dtype, type.shape, sharding, local_shape(sharding, plan.mesh, type.shape)});
     plan.arenas[0].buffer_of.push_back(buffer);
     return static_cast<int>(plan.program.values.size()) - 1;
   };
@@ -85,8 +85,8 @@ Plan gathering_plan() {
   stored.state_values = {mu};
   plan.parameters.push_back(stored);
   plan.graph = graph;
-  plan.input_values = {labels, tokens};
-  plan.metrics = {{"loss", loss}, {"accuracy", accuracy}};
+  plan.input_values = {{labels, tokens}};
+  plan.metrics = {{"loss", {loss}}, {"accuracy", {accuracy}}};
   std::vector<Step> initial;
   for (StateId id : {stored.state, follower}) {
     const ValueId value = graph->states[id].initial;
@@ -183,7 +183,7 @@ class WorkerTest : public QObject {
     Plan plan = gathering_plan();
     Graph graph = *plan.graph;
     for (const auto& [name, value] : graph.inputs) graph.values[value].type.dtype = DType::f32;
-    for (int value : plan.input_values) plan.program.values[value].dtype = DType::f32;
+    for (int value : plan.input_values[0]) plan.program.values[value].dtype = DType::f32;
     plan.graph = std::make_shared<Graph>(graph);
     plan.config.data = {"normal", {{"batch_size", int64_t{4}}, {"seed", int64_t{6}}}};
     const auto source = make_data_source(plan.config.data, data_request(graph));
@@ -198,7 +198,7 @@ class WorkerTest : public QObject {
         }
       }
       for (int rank = 0; rank < 4; ++rank) {
-        for (int id : plan.input_values) {
+        for (int id : plan.input_values[0]) {
           const ProgramValue& value = plan.program.values[id];
           std::vector<std::byte> expected(value.bytes());
           const Box box = shard_box(value.sharding, plan.mesh, value.shape, rank);
