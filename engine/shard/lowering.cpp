@@ -133,9 +133,10 @@ class Lowering {
       finish_scalars();
       task().closing.append_to(task().main);
     }
+    const auto made = lowered_.outputs;  // each the same for all stages
     for (int stage = 0; stage < problem_.staged.shape.stages; ++stage) {
       enter({TaskPart::metrics, stage});
-      receive_scalars();
+      receive_scalars(made);
     }
   }
 
@@ -223,19 +224,17 @@ class Lowering {
     }
   }
 
-  void receive_scalars() {
-    std::map<int, std::vector<int>> there;
-    std::map<int, std::string> names;
-    for (const auto& [name, wholes] : lowered_.outputs) {
-      const int whole = wholes[static_cast<size_t>(lowered_.program.values[wholes.front()].stage)];
-      if (lowered_.program.values[whole].stage == stage_) continue;
-      there[lowered_.program.values[whole].stage].push_back(whole);
-      names[whole] = name;
+  void receive_scalars(const std::map<std::string, std::vector<int>>& made) {
+    std::map<int, std::vector<int>> there;  // by stage
+    for (const auto& [name, wholes] : made) {
+      const int stage = lowered_.program.values[wholes.front()].stage;
+      if (stage != stage_) there[stage].push_back(wholes.front());
     }
     for (const auto& [stage, wholes] : there) {
       const std::vector<int> here = transfer(wholes, tasks_.open({TaskPart::metrics, stage}), task_);
-      for (size_t i = 0; i < here.size(); ++i) {
-        lowered_.outputs[names[wholes[i]]][static_cast<size_t>(stage_)] = here[i];
+      for (auto& [name, received] : lowered_.outputs) {
+        const auto found = std::ranges::find(wholes, made.at(name).front());
+        if (found != wholes.end()) received[static_cast<size_t>(stage_)] = here[found - wholes.begin()];
       }
     }
   }

@@ -148,7 +148,7 @@ class PipelineTest : public QObject {
           }
           return bytes;
         };
-        QCOMPARE(sent(0, 3), table);
+        QVERIFY(sent(0, 3) >= table && sent(0, 3) < table + 64);
         QVERIFY(sent(3, 0) >= table && sent(3, 0) < table + 64);  // and the loss
       }
     }
@@ -196,7 +196,7 @@ class PipelineTest : public QObject {
   void sixteen_ranks_train_as_one() {
     const RunConfig config =
         system_run("workshop_3d", {"model.num_layers=4", "model.hidden_size=128", "model.ffn_hidden_size=256",
-                                   "model.seq_len=16", "pipeline.layers[0]=2", "pipeline.layers[1]=2"});
+                                   "model.seq_len=16", "pipeline.layers=[2, 2]"});
     QCOMPARE(check(config).mesh.device_count(), 16);
   }
 

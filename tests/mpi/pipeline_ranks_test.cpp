@@ -6,6 +6,8 @@
 
 #include "tests/cli/program.h"
 
+using namespace shardscope;
+
 namespace {
 
 QJsonObject planned(const QStringList& settings, const QString& name) {
@@ -78,5 +80,6 @@ class PipelineRanksTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PipelineRanksTest)
+int main(int argc, char** argv) { return main_of<PipelineRanksTest>(argc, argv); }
+
 #include "pipeline_ranks_test.moc"
