@@ -69,7 +69,7 @@ class PipelineRanksTest : public QObject {
     QCOMPARE(alone.size(), 3);
     for (int i = 0; i < 3; ++i) {
       const double loss = alone[i]["loss"].toDouble();
-      QVERIFY2(std::abs(steps[i]["loss"].toDouble() - loss) < 1e-5 * std::abs(loss), qPrintable(QString::number(loss)));
+      QVERIFY2(std::abs(steps[i]["loss"].toDouble() - loss) < 1e-4 * std::abs(loss), qPrintable(QString::number(loss)));
       for (const QJsonValue& value : steps[i]["ranks"].toArray()) {
         const QJsonObject rank = value.toObject();
         const QJsonObject stage = stages[rank["rank"].toInt() % stages.size()].toObject();
