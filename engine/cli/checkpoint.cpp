@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
+#include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/export_parameters.h"
@@ -34,9 +34,9 @@ void print_states(const CheckpointIndex& index) {
     table.add_row({state.name, std::string(name(state.type.dtype)), to_string(state.type.shape),
                    bytes_text(static_cast<double>(state.type.bytes())), std::to_string(state.pieces.size())});
   }
-  fmt::print("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step), index.step,
-             index.model, index.mesh, bytes_text(static_cast<double>(index.bytes())), index.files.size(),
-             index.files.size() == 1 ? "" : "s", table.text());
+  print_lines(fmt::format("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step),
+                          index.step, index.model, index.mesh, bytes_text(static_cast<double>(index.bytes())),
+                          index.files.size(), index.files.size() == 1 ? "" : "s", table.text()));
 }
 
 // One line a checkpoint. Returns whether all are whole.
@@ -56,7 +56,7 @@ bool print_folder(const std::vector<FoundCheckpoint>& found, bool verify) {
       table.add_row({name, std::to_string(checkpoint.step), "", "", "", std::string("damaged: ") + failure.what()});
     }
   }
-  fmt::print("{}", table.text());
+  print_lines(table.text());
   return all;
 }
 
@@ -101,7 +101,7 @@ void add_export(CLI::App& command, CommandLine& line) {
       WholeFile file(arguments->out, existing, {}, exported_layout(reader.index()).bytes());
       export_parameters(reader, file.part());
       file.keep();
-      fmt::print("{}: the parameters of step {}\n", arguments->out, reader.index().step);
+      print_lines(fmt::format("{}: the parameters of step {}\n", arguments->out, reader.index().step));
       return exit_ok;
     };
   });
@@ -123,7 +123,7 @@ void add_import(CLI::App& command, CommandLine& line) {
     line.action = [arguments] {
       const Plan plan = compile(arguments->run_file.load(), host_profile());
       import_parameters(plan, arguments->parameters, arguments->path);
-      fmt::print("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size());
+      print_lines(fmt::format("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size()));
       return exit_ok;
     };
   });

@@ -21,6 +21,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/instruction_set.h"
+#include "engine/base/standard_streams.h"
 #include "engine/plan/device_profile.h"
 #include "engine/session/control.h"
 #include "engine/session/host_link.h"
@@ -263,7 +264,7 @@ int run_host_agent(const HostAgentOptions& options) {
     error = thrown.what();
   }
   if (!agent) {
-    fmt::print(stderr, "{}\n", error);
+    say(error);
     return 1;
   }
   const std::vector<std::string> left = agent->end_ranks();

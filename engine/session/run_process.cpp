@@ -156,6 +156,11 @@ void RunProcess::request_stop() {
   if (hosts_) hosts_->request_stop();
 }
 
+void RunProcess::stop() {
+  stop_asked_ = true;
+  request_stop();
+}
+
 void RunProcess::interrupt() noexcept {
   interrupts_.fetch_add(1);
   wake();
@@ -200,8 +205,7 @@ void RunProcess::serve_watchers() {
       server_.send_to(watcher, to_json_line(history_.steps(request.from, request.to)));
       continue;
     }
-    stop_asked_ = true;
-    request_stop();
+    stop();
     kill_asked_ = kill_asked_ || request.kind == Request::Kind::kill;
   }
   over_ = over_ || kill_asked_;
@@ -213,7 +217,7 @@ void RunProcess::heed_interrupts() {
   if (!interrupted_ns_) {
     interrupted_ns_ = monotonic_ns();
     request_stop();
-    publish(LogMessage{-1, std::string(interrupt_note)});
+    publish(LogMessage{LogMessage::supervisor, std::string(interrupt_note)});
   }
   if (count > 1 || monotonic_ns() - *interrupted_ns_ > options_.limits.stopping_ns) over_ = kill_asked_ = true;
 }

@@ -73,6 +73,8 @@ class RunProcess {
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
   void interrupt() noexcept;
+  // Asks for a stop after the current step, as a watcher may. From within run().
+  void stop();
   // What Ctrl-Z means: stops the ranks, then this process, until it is continued (fg). Deadlines stand still. Callable
   // as interrupt().
   void pause() noexcept;
