@@ -58,10 +58,7 @@ bool RunOutput::take(const Message& message) {
   if (auto* line = std::get_if<LogMessage>(&message)) tell(*line);
   if (auto* failure = std::get_if<FailureMessage>(&message)) tell(*failure);
   auto* restart = std::get_if<RestartMessage>(&message);
-  if (!restart) return true;
-  say(fmt::format("{}; starting again from step {} (restart {})", restart->failure.message, restart->from_step,
-                  restart->restart));
-  return training_.restart(*restart);
+  return !restart || training_.restart(*restart);
 }
 
 void RunOutput::say(const std::string& text) { errors_.put(printable_lines(text) + '\n'); }

@@ -61,6 +61,7 @@ WatchdogLimits deadlines_of(const Plan& plan) {
   for (int position = 0; position < plan.steps().size(); ++position) {
     limits.longest_step_ns = std::max(limits.longest_step_ns, nanoseconds(plan.seconds(position)));
   }
+  limits.stopping_ns = std::max(limits.stopping_ns, WatchdogLimits::predicted_steps * limits.longest_step_ns);
   return limits;
 }
 

@@ -236,11 +236,12 @@ class HostAgent {
 }  // namespace
 
 int end_host_agent(const ProcessId& agent) {
-  if (!is_alive(agent)) return 0;
-  std::vector<ProcessId> all = descendants(agent.pid);
-  all.push_back(agent);
-  for (const ProcessId& one : all) {
-    if (is_alive(one)) ::kill(one.pid, SIGKILL);
+  if (is_alive(agent)) {
+    std::vector<ProcessId> all = descendants(agent.pid);
+    all.push_back(agent);
+    for (const ProcessId& one : all) {
+      if (is_alive(one)) ::kill(one.pid, SIGKILL);
+    }
   }
   for (const int64_t start = monotonic_ns(); is_alive(agent) && monotonic_ns() - start < ending_ns;) {
     ::poll(nullptr, 0, 10);

@@ -93,6 +93,7 @@ class RunProcess {
   void follow_ranks();
   void serve_watchers();
   void heed_interrupts();
+  bool stops_in_time();
   void heed_pause();
   int64_t kills_for_memory(std::optional<int> wait_status) const;  // of this start; looked for when any has ended
   void watch(std::optional<int> wait_status);
@@ -124,7 +125,12 @@ class RunProcess {
   std::atomic<int> interrupts_ = 0;
   std::atomic<bool> pause_asked_ = false;
   int wake_ = -1;  // eventfd
-  std::optional<int64_t> interrupted_ns_;
+  struct Stopping {
+    int64_t since_ns = 0;  // the interrupt, or the last sign of life of ranks that are about to stop
+    uint64_t signs_of_life = 0;
+    int64_t step = 0;  // in which the furthest rank was when the interrupt came
+  };
+  std::optional<Stopping> stopping_;
   bool stop_asked_ = false;
   bool kill_asked_ = false;
 };

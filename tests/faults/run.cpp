@@ -134,8 +134,10 @@ Run::~Run() {
 
 void Run::start_next() {
   Start next = start_;
-  next.before.clear();
-  next.arguments.clear();
+  if (start_.host_folders.empty()) {
+    next.before.clear();
+    next.arguments.clear();
+  }
   next.steps = 1;
   QProcess process;
   launch(process, next.command());

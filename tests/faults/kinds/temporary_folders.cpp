@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <sys/mount.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/faults/kinds/kinds.h"
 #include "tests/faults/whole_runs.h"
 
@@ -23,6 +26,23 @@ Fault on_a_disk(const std::string& name, unsigned long flags, const std::string&
   return fault;
 }
 
+// Another program takes all the room that is left.
+Fault filled() {
+  Fault fault = on_a_disk("on a disk that is filled up", 0, "size=16m", "no space is left");
+  fault.phases = {Phase::starting, Phase::joining};
+  fault.expected = {"", {0, 1}, 30};
+  fault.inject = [](Run& run, Random&) {
+    std::ofstream file(run.seen(run.start().temporary()) + "/filling", std::ios::binary);
+    const std::string block(4096, '\1');
+    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+    file.close();
+    run.go_on(20'000);
+    std::filesystem::remove(run.seen(run.start().temporary()) + "/filling");
+  };
+  return fault;
+}
+
 }  // namespace
 
 std::vector<Fault> temporary_folders() {
@@ -41,6 +61,7 @@ std::vector<Fault> temporary_folders() {
   missing.expected = {"no such file", {1, 2}};
   missing.prepare = [](Start& start, Random&) { start.environment["TMPDIR"] = start.folder + "/none"; };
   faults.push_back(missing);
+  faults.push_back(filled());
   return faults;
 }
 
