@@ -62,6 +62,7 @@ void BlockFile::check(int64_t offset, int64_t bytes) {
 
 std::span<const std::byte> BlockFile::block(int64_t number) {
   if (held_ == number) return bytes_;
+  if (number >= std::ssize(file_.blocks)) damaged(path_, "the index speaks of more than is in the file");
   held_ = -1;
   const int64_t begin = number * checkpoint_block_bytes;
   bytes_.resize(static_cast<size_t>(std::min(checkpoint_block_bytes, file_.bytes - begin)));

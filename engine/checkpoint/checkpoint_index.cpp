@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/checkpoint/told_array.h"
 
 namespace shardscope {
 
@@ -15,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int format_version = 1;
+constexpr int64_t most_file_bytes = int64_t{1} << 50;
 
 std::string head(std::string_view body) {
   return fmt::format("{{\"xxh3\": \"{:016x}\", \"checkpoint\":\n", hash_bytes(body));
@@ -23,9 +27,12 @@ constexpr std::string_view tail = "}\n";
 
 Json numbers(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
 
-Shape shape_of(const Json& json) {
-  const auto sizes = json.get<std::vector<int64_t>>();
-  return Shape(sizes.begin(), sizes.end());
+uint64_t hash_of(const std::string& text) {
+  uint64_t hash = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, hash, 16);
+  if (error != std::errc{} || read != end || text.size() != 16) throw std::invalid_argument("a hash is none");
+  return hash;
 }
 
 DType dtype_of(const std::string& text) {
@@ -57,17 +64,21 @@ Json to_json(const CheckpointState& state) {
 }
 
 CheckpointFile file_of(const Json& json) {
-  CheckpointFile file{json.at("name"), json.at("rank"), json.at("bytes"), {}};
-  for (const std::string hash : json.at("blocks")) file.blocks.push_back(std::stoull(hash, nullptr, 16));
+  CheckpointFile file{
+      json.at("name"), static_cast<int>(told_number(json.at("rank"))), told_number(json.at("bytes")), {}};
+  for (const std::string hash : json.at("blocks")) file.blocks.push_back(hash_of(hash));
   return file;
 }
 
 CheckpointState state_of(const Json& json) {
-  CheckpointState state{
-      json.at("name"), {shape_of(json.at("shape")), dtype_of(json.at("dtype"))}, json.at("parameter").get<bool>(), {}};
+  CheckpointState state{json.at("name"),
+                        {told_shape(json.at("shape")), dtype_of(json.at("dtype"))},
+                        json.at("parameter").get<bool>(),
+                        {}};
   for (const Json& piece : json.at("pieces")) {
-    state.pieces.push_back(
-        {piece.at("file"), piece.at("offset"), {shape_of(piece.at("start")), shape_of(piece.at("size"))}});
+    state.pieces.push_back({static_cast<int>(told_number(piece.at("file"))),
+                            told_number(piece.at("offset")),
+                            {told_shape(piece.at("start")), told_shape(piece.at("size"))}});
   }
   return state;
 }
@@ -75,12 +86,13 @@ CheckpointState state_of(const Json& json) {
 bool lies_inside(const CheckpointPiece& piece, const CheckpointState& state, const CheckpointIndex& index) {
   if (piece.file < 0 || piece.file >= static_cast<int>(index.files.size()) || piece.offset < 0) return false;
   const TensorType part{piece.box.size, state.type.dtype};
-  if (piece.offset + part.bytes() > index.files[piece.file].bytes) return false;
+  const std::optional<int64_t> bytes = told_bytes(part);
+  if (!bytes || *bytes > index.files[piece.file].bytes - piece.offset) return false;
   const Shape& shape = state.type.shape;
   if (piece.box.start.size() != shape.size() || piece.box.size.size() != shape.size()) return false;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     if (piece.box.start[dim] < 0 || piece.box.size[dim] < 0) return false;
-    if (piece.box.start[dim] + piece.box.size[dim] > shape[dim]) return false;
+    if (piece.box.start[dim] > shape[dim] - piece.box.size[dim]) return false;
   }
   return true;
 }
@@ -89,15 +101,18 @@ bool lies_inside(const CheckpointPiece& piece, const CheckpointState& state, con
 bool is_sound(const CheckpointIndex& index) {
   const bool files = std::ranges::all_of(index.files, [](const CheckpointFile& file) {
     const auto blocks = static_cast<int64_t>(file.blocks.size());
-    return blocks == (file.bytes + checkpoint_block_bytes - 1) / checkpoint_block_bytes;
+    const bool is_name = !file.name.empty() && file.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+    return is_name && file.bytes >= 0 && file.bytes <= most_file_bytes &&
+           blocks == (file.bytes + checkpoint_block_bytes - 1) / checkpoint_block_bytes;
   });
   return files && std::ranges::all_of(index.states, [&](const CheckpointState& state) {
-           int64_t elements = 0;
+           if (!told_bytes(state.type)) return false;
+           int64_t missing = element_count(state.type.shape);
            for (const CheckpointPiece& piece : state.pieces) {
-             if (!lies_inside(piece, state, index)) return false;
-             elements += element_count(piece.box.size);
+             if (!lies_inside(piece, state, index) || missing < element_count(piece.box.size)) return false;
+             missing -= element_count(piece.box.size);
            }
-           return elements == element_count(state.type.shape);
+           return missing == 0;
          });
 }
 
@@ -139,7 +154,7 @@ CheckpointIndex parse_checkpoint_index(std::string_view text, const std::string&
     if (json.at("format") != format_version || json.at("block_bytes") != checkpoint_block_bytes) {
       throw damaged("the index is of another version of this program");
     }
-    CheckpointIndex index{json.at("model"), json.at("step"), json.at("mesh"), json.at("run_file"), {}, {}};
+    CheckpointIndex index{json.at("model"), told_number(json.at("step")), json.at("mesh"), json.at("run_file"), {}, {}};
     for (const Json& file : json.at("files")) index.files.push_back(file_of(file));
     for (const Json& state : json.at("states")) index.states.push_back(state_of(state));
     if (!is_sound(index)) throw damaged("the index contradicts itself");

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/checkpoint/safetensors.h"
+#include "engine/checkpoint/told_array.h"
 
 namespace shardscope {
 
@@ -21,18 +21,16 @@ constexpr uint64_t longest_header = 100'000'000;  // as the format says
   throw Failure(Error{"unreadable_file", what, in_file(path), "a safetensors file of f32, bf16 or i32 arrays"});
 }
 
-SafetensorsReader::Array array_of(const nlohmann::json& json, const std::string& name, uint64_t begin, uint64_t bytes) {
+SafetensorsReader::Array array_of(const nlohmann::ordered_json& json, const std::string& name, int64_t begin,
+                                  int64_t bytes) {
   const auto dtype = json.at("dtype").get<std::string>();
-  const auto sizes = json.at("shape").get<std::vector<int64_t>>();
-  const auto offsets = json.at("data_offsets").get<std::vector<uint64_t>>();
+  const int64_t from = told_number(json.at("data_offsets").at(0)), to = told_number(json.at("data_offsets").at(1));
   const std::optional<DType> known = dtype_of_safetensors(dtype);
   if (!known) throw std::invalid_argument(fmt::format("'{}' is of type {}", name, dtype));
-  const SafetensorsReader::Array array{{Shape(sizes.begin(), sizes.end()), *known},
-                                       static_cast<int64_t>(begin + offsets.at(0))};
-  const bool sound = offsets.at(0) <= offsets.at(1) && offsets.at(1) <= bytes - begin &&
-                     static_cast<int64_t>(offsets.at(1) - offsets.at(0)) == array.type.bytes();
+  const TensorType type{told_shape(json.at("shape")), *known};
+  const bool sound = from >= 0 && from <= to && to <= bytes - begin && told_bytes(type) == to - from;
   if (!sound) throw std::invalid_argument(fmt::format("'{}' does not lie where the header says", name));
-  return array;
+  return {type, begin + from};
 }
 
 }  // namespace
@@ -47,9 +45,10 @@ SafetensorsReader::SafetensorsReader(std::string path) : path_(std::move(path)),
   std::string text(length, ' ');
   if (!file_.read(text.data(), static_cast<std::streamsize>(length))) fail(path_, "the file is cut short");
   try {
-    const auto header = nlohmann::json::parse(text).get<std::map<std::string, nlohmann::json>>();
+    const auto header = nlohmann::ordered_json::parse(text).get<std::map<std::string, nlohmann::ordered_json>>();
+    const auto begin = static_cast<int64_t>(sizeof length + length);
     for (const auto& [name, json] : header) {
-      if (name != "__metadata__") arrays_.emplace(name, array_of(json, name, sizeof length + length, bytes));
+      if (name != "__metadata__") arrays_.emplace(name, array_of(json, name, begin, static_cast<int64_t>(bytes)));
     }
   } catch (const std::exception& wrong) {
     fail(path_, fmt::format("its header is wrong: {}", wrong.what()));

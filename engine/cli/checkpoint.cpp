@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/base/printable.h"
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
@@ -31,12 +32,13 @@ std::string checkpoint_at(const std::string& path) {
 void print_states(const CheckpointIndex& index) {
   TextTable table({{"state"}, {"dtype"}, {"shape"}, {"size", Align::right}, {"pieces", Align::right}});
   for (const CheckpointState& state : index.states) {
-    table.add_row({state.name, std::string(name(state.type.dtype)), to_string(state.type.shape),
+    table.add_row({printable(state.name), std::string(name(state.type.dtype)), to_string(state.type.shape),
                    bytes_text(static_cast<double>(state.type.bytes())), std::to_string(state.pieces.size())});
   }
   print_lines(fmt::format("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step),
-                          index.step, index.model, index.mesh, bytes_text(static_cast<double>(index.bytes())),
-                          index.files.size(), index.files.size() == 1 ? "" : "s", table.text()));
+                          index.step, printable(index.model), printable(index.mesh),
+                          bytes_text(static_cast<double>(index.bytes())), index.files.size(),
+                          index.files.size() == 1 ? "" : "s", table.text()));
 }
 
 // One line a checkpoint. Returns whether all are whole.
@@ -49,11 +51,12 @@ bool print_folder(const std::vector<FoundCheckpoint>& found, bool verify) {
       CheckpointReader reader(checkpoint.path);
       if (verify) reader.verify();
       const CheckpointIndex& index = reader.index();
-      table.add_row({name, std::to_string(index.step), index.model, index.mesh,
+      table.add_row({name, std::to_string(index.step), printable(index.model), printable(index.mesh),
                      bytes_text(static_cast<double>(index.bytes())), verify ? "whole" : "there"});
     } catch (const Failure& failure) {
       all = false;
-      table.add_row({name, std::to_string(checkpoint.step), "", "", "", std::string("damaged: ") + failure.what()});
+      table.add_row(
+          {name, std::to_string(checkpoint.step), "", "", "", printable(std::string("damaged: ") + failure.what())});
     }
   }
   print_lines(table.text());

@@ -1,5 +1,11 @@
 #include "engine/comm/collective_communicator.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/base/hash.h"
+
 namespace shardscope {
 
 Communicator::Ticket CollectiveCommunicator::start(StepKind kind, std::span<const CollectivePart> parts,
@@ -36,7 +42,7 @@ void CollectiveCommunicator::finish(Ticket ticket) {
   if (!open_ || ticket != ticket_) fail("finish of a collective that is not open");
   open_ = false;
   complete(call_);
-  *wire_bytes_ += call_.wire_bytes(size());
+  *counts_.wire_bytes += call_.wire_bytes(size());
 }
 
 void CollectiveCommunicator::barrier() {
@@ -44,11 +50,31 @@ void CollectiveCommunicator::barrier() {
   finish(ticket);
 }
 
+std::vector<std::unique_ptr<Channel>> CollectiveCommunicator::open_channels(std::span<const ChannelEnds> ends) {
+  Hasher hasher;
+  hasher.add(ends.size());
+  for (const auto [from, to] : ends) {
+    if (std::min(from, to) < 0 || std::max(from, to) >= size() || from == to) {
+      fail(fmt::format("a channel from rank {} to rank {} of a group of {}", from, to, size()), "two of its ranks");
+    }
+    hasher.add(from).add(to);
+  }
+  const uint64_t own = hasher.digest();
+  std::vector<uint64_t> all(static_cast<size_t>(size()));
+  exchange(&own, all.data(), sizeof(own));
+  const auto other = std::ranges::find_if(all, [&](uint64_t digest) { return digest != own; });
+  if (other != all.end()) {
+    fail(fmt::format("this rank opens other channels than rank {} of its group", other - all.begin()),
+         "all members pass the same list");
+  }
+  return make_channels(ends);
+}
+
 void CollectiveCommunicator::exchange(const void* own, void* all, int64_t bytes) {
   CollectivePart part{own, all, {bytes / byte_size(DType::i32)}, DType::i32, -1, 0};
-  double counted = *wire_bytes_;
+  double counted = *counts_.wire_bytes;
   all_gather({&part, 1});
-  *wire_bytes_ = counted;
+  *counts_.wire_bytes = counted;
 }
 
 void CollectiveCommunicator::fail(std::string message, std::string hint) const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/comm/collective_call.h"
 #include "engine/comm/communicator.h"
@@ -20,12 +22,17 @@ class CollectiveCommunicator : public Communicator {
   // Throws Failure comm_argument when `ticket` is not the open one.
   void finish(Ticket ticket) override;
   void barrier() override;
+  // Throws Failure comm_argument for an end that is no member, for a channel from a rank to itself, and where another
+  // member passes another list.
+  std::vector<std::unique_ptr<Channel>> open_channels(std::span<const ChannelEnds> ends) final;
 
  protected:
   // The rank in the whole run, by which messages name this one.
   virtual int world_rank() const { return rank(); }
   virtual void begin(const CollectiveCall& call) = 0;
   virtual void complete(const CollectiveCall& call) = 0;
+  // open_channels() of a checked list.
+  virtual std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) = 0;
 
   // all_gather of `bytes` (a multiple of 4) of each member, for the communicators' own needs: not counted. `all` has
   // size() times as many.

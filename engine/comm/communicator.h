@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/reduction.h"
 #include "engine/base/shape.h"
+#include "engine/comm/channel.h"
 
 namespace shardscope {
 
@@ -28,6 +29,17 @@ struct CollectivePart {
   int split_dim = -1;
   int concat_dim = -1;
   Reduction reduction = Reduction::sum;
+};
+
+// From one rank of a group to another.
+struct ChannelEnds {
+  int from = 0, to = 0;
+};
+
+// What a rank has sent and waited, shared by a communicator with those that are split off it, and with its channels.
+struct CommunicationCounts {
+  std::shared_ptr<double> wire_bytes = std::make_shared<double>(0);
+  std::shared_ptr<int64_t> waited_ns = std::make_shared<int64_t>(0);
 };
 
 // A group of ranks that communicate. Every member makes the same calls in the same order. Calls throw Failure
@@ -53,6 +65,13 @@ class Communicator {
   virtual void finish(Ticket ticket) = 0;
 
   virtual void barrier() = 0;
+  // Channels between members, made together: collective, with the same list on all. Null where this rank is neither
+  // end. They may outlive this communicator, not the arena.
+  virtual std::vector<std::unique_ptr<Channel>> open_channels(std::span<const ChannelEnds> ends) = 0;
+  // Lets messages to other hosts that are under way go on: MPI moves them only while it is called. Cheap, for any
+  // moment between two calls; throws comm_aborted where it learns of an abort.
+  virtual void progress() {}
+
   // Makes every member's waits and later calls throw. Callable from any thread and from a signal-free error path.
   virtual void abort() noexcept = 0;
 
@@ -65,22 +84,18 @@ class Communicator {
   }
 
   // Bytes that this rank has sent by the ring convention, counted from the calls' arguments alone: all-reduce
-  // 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute n. A
-  // communicator made by split adds to its parent's count too.
-  double wire_bytes() const { return wire_bytes_ ? *wire_bytes_ : 0; }
-  // Nanoseconds that this rank has slept inside calls because peers had not come; shared like wire_bytes. 0 where
-  // waiting cannot be told from transfer (MPI).
-  int64_t waited_ns() const { return *waited_ns_; }
+  // 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute and send n. A
+  // communicator made by split, and a channel, add to it too.
+  double wire_bytes() const { return *counts_.wire_bytes; }
+  // Nanoseconds that this rank has slept inside calls because peers had not come; shared like wire_bytes. 0 for
+  // collectives whose waiting cannot be told from transfer (MPI).
+  int64_t waited_ns() const { return *counts_.waited_ns; }
 
  protected:
   // What `child` sends and waits counts to this, too.
-  void share_counts(Communicator& child) const {
-    child.wire_bytes_ = wire_bytes_;
-    child.waited_ns_ = waited_ns_;
-  }
+  void share_counts(Communicator& child) const { child.counts_ = counts_; }
 
-  std::shared_ptr<double> wire_bytes_ = std::make_shared<double>(0);  // shared with communicators made by split
-  std::shared_ptr<int64_t> waited_ns_ = std::make_shared<int64_t>(0);
+  CommunicationCounts counts_;
 };
 
 }  // namespace shardscope

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/base/process.h"
+#include "engine/comm/channel_end.h"
 #include "engine/comm/mapping.h"
 
 namespace shardscope {
@@ -41,8 +42,25 @@ struct GroupBlock {
   MemberBlock& member(int index) { return *(reinterpret_cast<MemberBlock*>(this + 1) + index); }
 };
 
-// Memory that all ranks of a run have mapped: the groups' blocks, who the ranks are, and whether the run was aborted.
-// Its content is position-independent and built of lock-free atomics, so it may lie in shared memory.
+// The meeting point of a channel's two ends. Bit 0 of `sent` and `taken` is set by an abort; the rest counts messages.
+// The sender writes the first and third group of fields, the receiver the second.
+struct ChannelBlock {
+  static constexpr int64_t payload_bytes = MemberBlock::payload_bytes;  // messages of no more bytes are copied here
+
+  alignas(64) std::atomic<uint32_t> sent;
+  std::atomic<uint32_t> sender_left;  // 1 after the sender's channel is gone
+  MessageShape shape;
+  uint64_t older;  // offset of the channel made before this one
+
+  alignas(64) std::atomic<uint32_t> taken;
+  std::atomic<uint32_t> receiver_left;
+
+  alignas(64) std::array<uint64_t, Channel::max_arrays> entries;  // published addresses
+  alignas(64) std::array<std::byte, payload_bytes> payload;
+};
+
+// Memory that all ranks of a run have mapped: the groups' and channels' blocks, who the ranks are, and whether the run
+// was aborted. Its content is position-independent and built of lock-free atomics, so it may lie in shared memory.
 class ControlRegion {
  public:
   // Address space that a region for `ranks` ranks takes (pages that are never used cost nothing).
@@ -58,9 +76,14 @@ class ControlRegion {
   uint64_t make_group(int size);
   GroupBlock& group(uint64_t offset) const;
 
+  // Offset of the first of `count` new channels, one or more; 0 when the region is full (a rank can be an end of about
+  // 1000).
+  uint64_t make_channels(size_t count);
+  ChannelBlock& channel(uint64_t first, size_t index) const;
+
   // Why the run was aborted: a rank said so, or was found to have ended (its process, or its communicator).
   enum class Cause : uint32_t { none, called, process_ended, left };
-  // The first cause wins. Wakes every waiter of every group.
+  // The first cause wins. Wakes every waiter.
   void abort(Cause cause, int rank) noexcept;
   bool aborted() const;
   // Throws Failure comm_aborted, naming the rank that caused it, when the run was aborted. `rank` is the caller.
@@ -71,12 +94,18 @@ class ControlRegion {
   void while_waiting(std::function<void()> work) { while_waiting_ = std::move(work); }
   const std::function<void()>& work_while_waiting() const { return while_waiting_; }
 
-  // Is the process of `rank` known to have ended?
-  bool has_ended(int rank) const;
+  // Sleeps until `word`, bit 0 aside, is not `value`. Throws Failure comm_aborted, naming `rank` as the caller, when
+  // bit 0 is set before. Every 100 ms it calls `look`, which looks whether a rank that is waited for has ended.
+  void await_change(std::atomic<uint32_t>& word, uint32_t value, int rank, const std::function<void()>& look);
+  // For `look`: true, and the run is aborted, where `other` has ended or set `left`. One that has ended after the word
+  // changed has done its part: true alone.
+  bool abort_if_ended(int other, const std::atomic<uint32_t>& left, const std::atomic<uint32_t>& word, uint32_t value);
 
  private:
   struct Header;
   Header& header() const { return *reinterpret_cast<Header*>(mapping_.data()); }
+  uint64_t take(uint64_t bytes);
+  bool has_ended(int rank) const;
 
   Mapping mapping_;
   std::function<void()> while_waiting_;

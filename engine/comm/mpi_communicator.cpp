@@ -7,6 +7,7 @@
 
 #include "engine/comm/block_copy.h"
 #include "engine/comm/collective_communicator.h"
+#include "engine/comm/mpi_channel.h"
 #include "engine/comm/mpi_link.h"
 #include "engine/comm/split_group.h"
 
@@ -42,6 +43,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
 
   int rank() const override { return member_; }
   int size() const override { return static_cast<int>(world_ranks_.size()); }
+  void progress() override { link_->check_aborted(); }
   void abort() noexcept override { link_->abort(); }
 
   std::unique_ptr<Communicator> split(int color, int key) override {
@@ -54,11 +56,28 @@ class MpiCommunicator final : public CollectiveCommunicator {
     for (int i : members) ranks.push_back(world_ranks_[static_cast<size_t>(i)]);
     auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
     auto child = std::make_unique<MpiCommunicator>(link_, std::move(ranks), index, tag);
-    child->wire_bytes_ = wire_bytes_;
+    share_counts(*child);
     return child;
   }
 
  protected:
+  std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) override {
+    const int own = link_->next_tag();
+    std::vector<int> free(world_ranks_.size());
+    exchange(&own, free.data(), sizeof(own));
+    const int tag = *std::ranges::max_element(free);
+    link_->take_tags_below(tag + static_cast<int>(ends.size()));
+    std::vector<std::unique_ptr<Channel>> channels(ends.size());
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const auto [from, to] = ends[i];
+      if (member_ != from && member_ != to) continue;
+      channels[i] = std::make_unique<MpiChannel>(MpiRoute{link_, {}, {}},
+                                                 ChannelEnd::Ends{world(from), world(to), member_ == from},
+                                                 tag + static_cast<int>(i), counts_);
+    }
+    return channels;
+  }
+
   int world_rank() const override { return world_ranks_[static_cast<size_t>(member_)]; }
 
   void begin(const CollectiveCall& call) override {

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "engine/comm/block_copy.h"
+#include "engine/comm/mpi_channel.h"
+#include "engine/comm/peer_channel.h"
 #include "engine/comm/peer_communicator.h"
 #include "engine/comm/split_group.h"
 
@@ -109,6 +111,41 @@ std::unique_ptr<Communicator> HostsCommunicator::split(int color, int key) {
   return child;
 }
 
+// Channels of one host share its memory; the others have a tag each.
+std::vector<std::unique_ptr<Channel>> HostsCommunicator::make_channels(std::span<const ChannelEnds> ends) {
+  struct Offer {
+    uint64_t block;
+    int64_t free_tag;
+  };
+  const auto inside = std::ranges::count_if(ends, [&](ChannelEnds e) { return is_here(e.from) && is_here(e.to); });
+  const bool makes = inside > 0 && here()[0] == member_;
+  const Offer own{makes ? world_->region->make_channels(static_cast<size_t>(inside)) : 0, world_->link->next_tag()};
+  std::vector<Offer> offers(world_ranks_.size());
+  exchange(&own, offers.data(), sizeof(own));
+  const uint64_t block = offers[static_cast<size_t>(here()[0])].block;
+  if (inside > 0 && block == 0) fail("too many channels were opened");
+  const auto tag = static_cast<int>(std::ranges::max(offers, {}, &Offer::free_tag).free_tag);
+  world_->link->take_tags_below(tag + static_cast<int>(ends.size()));
+
+  std::vector<std::unique_ptr<Channel>> channels(ends.size());
+  size_t index = 0;  // of those inside this host
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const auto [from, to] = ends[i];
+    const bool is_inside = is_here(from) && is_here(to);
+    if (is_inside) ++index;
+    if (from != member_ && to != member_) continue;
+    const ChannelEnd::Ends ranks{rank_of(from), rank_of(to), from == member_};
+    if (is_inside) {
+      channels[i] = std::make_unique<PeerChannel>(world_->region, world_->memory,
+                                                  world_->region->channel(block, index - 1), ranks, counts_);
+    } else {
+      channels[i] = std::make_unique<MpiChannel>(MpiRoute{world_->link, world_->region, world_->memory}, ranks,
+                                                 tag + static_cast<int>(i), counts_);
+    }
+  }
+  return channels;
+}
+
 void HostsCommunicator::begin(const CollectiveCall& call) {
   world_->region->check_aborted(world_rank());
   if (!is_small(call)) {
@@ -122,7 +159,7 @@ void HostsCommunicator::begin(const CollectiveCall& call) {
 }
 
 void HostsCommunicator::complete(const CollectiveCall& call) {
-  *waited_ns_ += table_.await();
+  *counts_.waited_ns += table_.await();
   table_.check_signatures(call, parity_);
   parity_ ^= 1;
   if (call.kind == StepKind::barrier) return barrier_between_hosts();
@@ -162,16 +199,6 @@ void HostsCommunicator::post(std::span<const Message> incoming, std::span<const 
   }
   for (const Message& message : outgoing) {
     world_->link->send(transfers_, sent_.data() + message.first, message.bytes, rank_of(message.member), tag_);
-  }
-}
-
-void HostsCommunicator::await_messages() {
-  try {
-    world_->link->wait(transfers_);
-  } catch (const Failure&) {
-    const int culprit = world_->link->aborted_by();
-    world_->region->abort(ControlRegion::Cause::called, culprit < 0 ? world_rank() : culprit);
-    throw;
   }
 }
 

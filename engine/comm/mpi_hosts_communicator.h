@@ -51,12 +51,14 @@ class HostsCommunicator final : public CollectiveCommunicator {
   int size() const override { return static_cast<int>(world_ranks_.size()); }
   // Of members of one host a communicator that shares memory alone.
   std::unique_ptr<Communicator> split(int color, int key) override;
+  void progress() override { world_->link->check_aborted(); }
   void abort() noexcept override;
 
  protected:
   int world_rank() const override { return rank_of(member_); }
   void begin(const CollectiveCall& call) override;
   void complete(const CollectiveCall& call) override;
+  std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) override;
 
  private:
   // `bytes` at `first` of the buffer of outgoing or incoming messages.
@@ -79,9 +81,9 @@ class HostsCommunicator final : public CollectiveCommunicator {
   // Does this member receive on this host what `member`, of another one, sends to it?
   bool receives_for(int member) const { return layout_.courier(host_, member) == member_; }
 
-  void meet() { *waited_ns_ += table_.meet(); }
+  void meet() { *counts_.waited_ns += table_.meet(); }
   void post(std::span<const Message> incoming, std::span<const Message> outgoing);
-  void await_messages();
+  void await_messages() { world_->link->wait(transfers_, *world_->region); }
   void barrier_between_hosts();
 
   bool is_small(const CollectiveCall& call) const;

@@ -35,16 +35,18 @@ MpiLink::MpiLink(int64_t max_message_bytes)
 void MpiLink::take_tags_below(int tag) {
   next_tag_ = std::max(next_tag_, tag);
   if (next_tag_ <= highest_tag_) return;
-  throw Failure(Error{"comm_argument", "too many groups were split off", on_rank(rank_), {}});
+  throw Failure(Error{"comm_argument", "too many groups were split off and channels opened", on_rank(rank_), {}});
 }
 
-void MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag) {
+void MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag, bool synchronous) {
   std::lock_guard lock(mutex_);
   int64_t first = 0;
   do {
     auto count = static_cast<int>(std::min(bytes - first, max_message_bytes_));
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(data + first, count, MPI_BYTE, to, tag, communicator_, &request), "MPI_Isend", rank_);
+    const int code =
+        (synchronous ? MPI_Issend : MPI_Isend)(data + first, count, MPI_BYTE, to, tag, communicator_, &request);
+    check_mpi(code, synchronous ? "MPI_Issend" : "MPI_Isend", rank_);
     transfers.requests.push_back(request);
     transfers.peers.push_back(to);
     transfers.receive_bytes.push_back(-1);
@@ -109,9 +111,21 @@ void MpiLink::wait(MpiTransfers& transfers) {
   }
 }
 
-void MpiLink::abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory) noexcept {
+void MpiLink::wait(MpiTransfers& transfers, ControlRegion& region) {
+  try {
+    wait(transfers);
+  } catch (const Failure&) {
+    region.abort(ControlRegion::Cause::called, aborted_by_ < 0 ? rank_ : aborted_by_.load());
+    throw;
+  }
+}
+
+void MpiLink::abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory,
+                      std::shared_ptr<const void> arena) noexcept {
   static std::vector<std::vector<std::byte>> abandoned;
+  static std::vector<std::shared_ptr<const void>> abandoned_arenas;
   std::lock_guard lock(mutex_);
+  if (arena) abandoned_arenas.push_back(std::move(arena));
   for (std::vector<std::byte>& bytes : memory) abandoned.push_back(std::move(bytes));
   int finalized = 0;
   if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return;

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
+
+#include "engine/comm/control_region.h"
 
 namespace shardscope {
 
@@ -30,12 +33,16 @@ class MpiLink {
   int next_tag() const { return next_tag_; }
   void take_tags_below(int tag);
 
-  void send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag);
+  // `synchronous`: done no sooner than the receiver receives it.
+  void send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag, bool synchronous = false);
   void receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, int from, int tag);
   // Returns when all are done, and forgets them. Throws Failure comm_aborted or comm_mpi.
   void wait(MpiTransfers& transfers);
-  // Drops transfers that will not complete; their memory is kept to the end of the process, as MPI may write to it.
-  void abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory) noexcept;
+  // The same; where it fails, the waiting ranks of `region` are told.
+  void wait(MpiTransfers& transfers, ControlRegion& region);
+  // Drops transfers that will not complete; their memory is kept to the end of the process, as MPI may touch it.
+  void abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory,
+               std::shared_ptr<const void> arena = {}) noexcept;
 
   void abort() noexcept;
   // The rank that aborted the run, as far as is known here; -1 for none.

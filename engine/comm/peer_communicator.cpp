@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/comm/block_copy.h"
+#include "engine/comm/peer_channel.h"
 
 namespace shardscope {
 
@@ -58,6 +59,28 @@ std::unique_ptr<Communicator> PeerCommunicator::split(int color, int key) {
   return child;
 }
 
+std::vector<std::unique_ptr<Channel>> PeerCommunicator::make_channels(std::span<const ChannelEnds> ends) {
+  std::vector<std::unique_ptr<Channel>> channels(ends.size());
+  if (ends.empty()) return channels;
+  std::vector<uint64_t> made(static_cast<size_t>(size()));
+  const uint64_t own = member_ == 0 ? table_.region()->make_channels(ends.size()) : 0;
+  exchange(&own, made.data(), sizeof(own));
+  if (made[0] == 0) fail("too many channels were opened");
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const auto [from, to] = ends[i];
+    if (member_ != from && member_ != to) continue;
+    const ChannelEnd::Ends ranks{table_.world_rank(from), table_.world_rank(to), member_ == from};
+    channels[i] = std::make_unique<PeerChannel>(table_.region(), table_.memory(), table_.region()->channel(made[0], i),
+                                                ranks, counts_);
+  }
+  table_.region()->check_aborted(world_rank());
+  return channels;
+}
+
+void PeerCommunicator::progress() {
+  if (const std::function<void()>& work = table_.region()->work_while_waiting()) work();
+}
+
 bool PeerCommunicator::is_small(const CollectiveCall& call) const {
   int64_t bytes = 0;
   for (const CallPart& part : call.parts) bytes += payload_step(part);
@@ -80,7 +103,7 @@ void PeerCommunicator::begin(const CollectiveCall& call) {
 }
 
 void PeerCommunicator::complete(const CollectiveCall& call) {
-  *waited_ns_ += table_.await();
+  *counts_.waited_ns += table_.await();
   table_.check_signatures(call, parity_);
   if (is_small(call)) {
     take_small(call);
@@ -116,7 +139,7 @@ void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
   }
 }
 
-void PeerCommunicator::meet() { *waited_ns_ += table_.meet(); }
+void PeerCommunicator::meet() { *counts_.waited_ns += table_.meet(); }
 
 void PeerCommunicator::take_small(const CollectiveCall& call) {
   int64_t offset = 0;

@@ -27,12 +27,14 @@ class PeerCommunicator final : public CollectiveCommunicator {
   int rank() const override { return member_; }
   int size() const override { return table_.size(); }
   std::unique_ptr<Communicator> split(int color, int key) override;
+  void progress() override;
   void abort() noexcept override;
 
  protected:
   int world_rank() const override { return table_.world_rank(); }
   void begin(const CollectiveCall& call) override;
   void complete(const CollectiveCall& call) override;
+  std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) override;
 
  private:
   bool is_small(const CollectiveCall& call) const;

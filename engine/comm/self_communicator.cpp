@@ -18,14 +18,15 @@ class SelfCommunicator final : public CollectiveCommunicator {
     check_aborted();
     auto child = std::make_unique<SelfCommunicator>();
     child->aborted_ = aborted_;
-    child->wire_bytes_ = wire_bytes_;
-    child->waited_ns_ = waited_ns_;
+    share_counts(*child);
     return child;
   }
 
   void abort() noexcept override { *aborted_ = true; }
 
  protected:
+  std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds>) override { return {}; }
+
   void begin(const CollectiveCall&) override { check_aborted(); }
 
   void complete(const CollectiveCall& call) override {

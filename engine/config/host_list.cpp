@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <span>
+#include <unordered_map>
 
 #include "engine/base/error.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int most_slots = 1'000'000;
 constexpr size_t most_hosts = 65536;
+constexpr size_t longest_name = 255;
 
 [[noreturn]] void refuse(std::string message, Place where, std::string hint = "") {
   throw Failure(Error{"bad_hosts", std::move(message), std::move(where), std::move(hint)});
@@ -29,7 +31,8 @@ std::optional<int> number(std::string_view text) {
 
 int slots_of(std::string_view text, const Place& where) {
   auto slots = number(text);
-  if (!slots) refuse(fmt::format("'{}' is not a number of ranks", text), where, "a number from 1 on");
+  if (!slots)
+    refuse(fmt::format("'{}' is not a number of ranks", text.substr(0, longest_name)), where, "a number from 1 on");
   return *slots;
 }
 
@@ -38,8 +41,8 @@ void check_name(std::string_view name, const Place& where) {
   auto plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._-@").find(c) != std::string_view::npos;
   };
-  if (!name.empty() && name[0] != '-' && name.size() <= 255 && std::ranges::all_of(name, plain)) return;
-  refuse(fmt::format("'{}' is not the name of a host", name.substr(0, 255)), where,
+  if (!name.empty() && name[0] != '-' && name.size() <= longest_name && std::ranges::all_of(name, plain)) return;
+  refuse(fmt::format("'{}' is not the name of a host", name.substr(0, longest_name)), where,
          "letters, digits, '.', '-', '_', and USER@ before it");
 }
 
@@ -57,20 +60,30 @@ std::vector<std::string_view> pieces(std::string_view text, char separator) {
   return result;
 }
 
-void add(std::vector<HostSlots>& hosts, HostSlots host, const Place& where) {
-  check_name(host.name, where);
-  auto known = std::ranges::find(hosts, host.name, &HostSlots::name);
-  if (known == hosts.end()) {
-    if (hosts.size() == most_hosts) refuse(fmt::format("more than {} hosts", most_hosts), where);
-    hosts.push_back(std::move(host));
-    return;
+// Hosts in the order in which they are first named.
+class HostCollection {
+ public:
+  void add(HostSlots host, const Place& where) {
+    check_name(host.name, where);
+    const auto [known, is_new] = indices_.emplace(host.name, hosts_.size());
+    if (is_new) {
+      if (hosts_.size() == most_hosts) refuse(fmt::format("more than {} hosts", most_hosts), where);
+      hosts_.push_back(std::move(host));
+      return;
+    }
+    std::optional<int>& ranks = hosts_[known->second].ranks;
+    if (!ranks || !host.ranks) {
+      refuse(fmt::format("host '{}' comes twice", host.name), where, "once, or with its ranks each time: NAME:2");
+    }
+    if (*ranks > most_slots - *host.ranks) refuse("too many ranks", where);
+    *ranks += *host.ranks;
   }
-  if (!known->ranks || !host.ranks) {
-    refuse(fmt::format("host '{}' comes twice", host.name), where, "once, or with its ranks each time: NAME:2");
-  }
-  if (*known->ranks > most_slots - *host.ranks) refuse("too many ranks", where);
-  *known->ranks += *host.ranks;
-}
+  std::vector<HostSlots> take() { return std::move(hosts_); }
+
+ private:
+  std::vector<HostSlots> hosts_;
+  std::unordered_map<std::string, size_t> indices_;
+};
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> result;
@@ -83,29 +96,46 @@ std::vector<std::string_view> words(std::string_view line) {
   return result;
 }
 
+struct NumberRange {
+  int first = 0, last = 0;
+  size_t digits = 0;
+};
+
+// "07" or "01-03".
+NumberRange range_of(std::string_view text, const Place& where) {
+  const size_t dash = text.find('-');
+  const std::string_view low = text.substr(0, dash),
+                         high = dash == std::string_view::npos ? low : text.substr(dash + 1);
+  const auto value = [&](std::string_view digits) {
+    int result = -1;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), result);
+    const bool is_number =
+        problem == std::errc{} && end == digits.data() + digits.size() && digits.size() <= longest_name;
+    return is_number ? result : -1;
+  };
+  const NumberRange range{value(low), value(high), low.size()};
+  if (range.first < 0 || range.last < range.first || range.last - range.first >= static_cast<int>(most_hosts)) {
+    refuse(fmt::format("'{}' is not a range of hosts", text.substr(0, longest_name)), where);
+  }
+  return range;
+}
+
 // "node[01-03,07]" -> node01, node02, node03, node07; more than one pair of brackets multiplies.
 void expand(std::string_view pattern, const std::string& prefix, std::vector<std::string>& names) {
-  const size_t open = pattern.find('[');
-  const size_t close = pattern.find(']', open == std::string_view::npos ? 0 : open);
   const Place where = at_name("SLURM_JOB_NODELIST");
+  const size_t open = pattern.find('[');
+  if (prefix.size() + std::min(open, pattern.size()) > longest_name) refuse("the name of a host is too long", where);
   if (open == std::string_view::npos) {
     if (names.size() == most_hosts) refuse(fmt::format("more than {} hosts", most_hosts), where);
     names.push_back(prefix + std::string(pattern));
     return;
   }
+  const size_t close = pattern.find(']', open);
   if (close == std::string_view::npos) refuse("a '[' without its ']'", where);
-  for (std::string_view range : pieces(pattern.substr(open + 1, close - open - 1), ',')) {
-    const size_t dash = range.find('-');
-    const std::string_view low = range.substr(0, dash);
-    const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
-    int first = 0, last = -1;
-    std::from_chars(low.data(), low.data() + low.size(), first);
-    std::from_chars(high.data(), high.data() + high.size(), last);
-    if (low.empty() || last < first || last - first >= static_cast<int>(most_hosts)) {
-      refuse(fmt::format("'{}' is not a range of hosts", range), where);
-    }
-    for (int i = first; i <= last; ++i) {
-      expand(pattern.substr(close + 1), fmt::format("{}{}{:0{}}", prefix, pattern.substr(0, open), i, low.size()),
+  for (std::string_view text : pieces(pattern.substr(open + 1, close - open - 1), ',')) {
+    const NumberRange range = range_of(text, where);
+    for (int i = range.first; i <= range.last; ++i) {
+      expand(pattern.substr(close + 1), fmt::format("{}{}{:0{}}", prefix, pattern.substr(0, open), i, range.digits),
              names);
     }
   }
@@ -129,18 +159,18 @@ std::vector<int> expand_tasks(std::string_view text) {
 }  // namespace
 
 std::vector<HostSlots> parse_host_list(std::string_view text, const Place& where) {
-  std::vector<HostSlots> hosts;
+  HostCollection hosts;
   for (std::string_view piece : pieces(text, ',')) {
     const size_t colon = piece.find(':');
     HostSlots host{std::string(piece.substr(0, colon)), std::nullopt};
     if (colon != std::string_view::npos) host.ranks = slots_of(piece.substr(colon + 1), where);
-    add(hosts, std::move(host), where);
+    hosts.add(std::move(host), where);
   }
-  return hosts;
+  return hosts.take();
 }
 
 std::vector<HostSlots> parse_host_file(std::string_view text, const std::string& file) {
-  std::vector<HostSlots> hosts;
+  HostCollection collected;
   int line_number = 0;
   for (std::string_view line : pieces(text, '\n')) {
     const Place where = in_file(file, ++line_number);
@@ -151,13 +181,14 @@ std::vector<HostSlots> parse_host_file(std::string_view text, const std::string&
       const size_t equals = option.find('=');
       const std::string_view key = option.substr(0, equals);
       if (equals == std::string_view::npos || (key != "slots" && key != "max_slots" && key != "max-slots")) {
-        refuse(fmt::format("'{}' is not known", option), where, "NAME slots=N max_slots=N");
+        refuse(fmt::format("'{}' is not known", option.substr(0, longest_name)), where, "NAME slots=N max_slots=N");
       }
       const int value = slots_of(option.substr(equals + 1), where);
       if (key == "slots") host.ranks = value;
     }
-    add(hosts, std::move(host), where);
+    collected.add(std::move(host), where);
   }
+  std::vector<HostSlots> hosts = collected.take();
   if (hosts.empty()) refuse("names no host", in_file(file));
   return hosts;
 }
@@ -170,11 +201,11 @@ std::vector<HostSlots> parse_slurm_hosts(std::string_view nodes, std::string_vie
     refuse(fmt::format("SLURM_TASKS_PER_NODE speaks of {} hosts, SLURM_JOB_NODELIST of {}", slots.size(), names.size()),
            at_name("SLURM_TASKS_PER_NODE"));
   }
-  std::vector<HostSlots> hosts;
+  HostCollection hosts;
   for (size_t i = 0; i < names.size(); ++i) {
-    add(hosts, {names[i], slots.empty() ? std::nullopt : std::optional(slots[i])}, at_name("SLURM_JOB_NODELIST"));
+    hosts.add({names[i], slots.empty() ? std::nullopt : std::optional(slots[i])}, at_name("SLURM_JOB_NODELIST"));
   }
-  return hosts;
+  return hosts.take();
 }
 
 std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int ranks, const Place& place) {

@@ -83,9 +83,10 @@ void StepFile::add(const StepMessage& step) {
 
 std::vector<StepMessage> StepFile::read(int64_t from, int64_t to, size_t most) const {
   from = std::max(from, begin_);
-  to = std::min({to, end_, from + static_cast<int64_t>(most)});
+  to = std::min(to, end_);
   std::vector<StepMessage> steps;
   if (from >= to) return steps;
+  to = std::min(to, from + static_cast<int64_t>(most));
   const size_t width = 1 + metrics_.size();
   std::vector<double> values(width * static_cast<size_t>(to - from));
   const auto bytes = static_cast<int64_t>(width * sizeof(double));

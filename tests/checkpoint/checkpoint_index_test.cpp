@@ -1,7 +1,12 @@
 #include "engine/checkpoint/checkpoint_index.h"
 
-#include <QtTest>
+#include <fmt/format.h>
 
+#include <QtTest>
+#include <functional>
+#include <limits>
+
+#include "engine/base/hash.h"
 #include "tests/checkpoint/made_checkpoint.h"
 
 using namespace shardscope;
@@ -20,6 +25,11 @@ CheckpointIndex small_index() {
   index.states = {{"params/w", {{4, 2}, DType::f32}, true, {{0, 64, {{0, 0}, {2, 2}}}, {1, 64, {{2, 0}, {2, 2}}}}},
                   {"optimizer/count", {{}, DType::i32}, false, {{0, 80, {}}}}};
   return index;
+}
+
+// What somebody who knows the format can write.
+std::string signed_text(const std::string& body) {
+  return fmt::format("{{\"xxh3\": \"{:016x}\", \"checkpoint\":\n{}}}\n", hash_bytes(body), body);
 }
 
 }  // namespace
@@ -68,6 +78,66 @@ class CheckpointIndexTest : public QObject {
     QCOMPARE(code([](CheckpointIndex& index) { index.states[0].pieces[1].box.start[0] = 3; }), damaged);
     QCOMPARE(code([](CheckpointIndex& index) { index.states[0].pieces.pop_back(); }), damaged);
     QCOMPARE(code([](CheckpointIndex& index) { index.files[1].blocks.clear(); }), damaged);
+    QCOMPARE(code([](CheckpointIndex& index) { index.files[1].name = "../rank_00001.safetensors"; }), damaged);
+  }
+
+  void numbers_of_any_size_are_not_followed() {
+    constexpr int64_t largest = std::numeric_limits<int64_t>::max(), smallest = std::numeric_limits<int64_t>::min();
+    for (int64_t odd : {largest, smallest, int64_t{-1}, int64_t{1} << 62, int64_t{1} << 32}) {
+      const std::function<void(CheckpointIndex&)> changes[] = {
+          [&](CheckpointIndex& index) { index.files[0].bytes = odd; },
+          [&](CheckpointIndex& index) { index.states[0].pieces[0].offset = odd; },
+          [&](CheckpointIndex& index) { index.states[0].pieces[0].box.start[0] = odd; },
+          [&](CheckpointIndex& index) {
+            index.states[0].pieces[0].box.size = {odd, odd};
+          },
+          [&](CheckpointIndex& index) {
+            index.states[0].type.shape = {odd, odd};
+          },
+          [&](CheckpointIndex& index) {
+            index.states[0] = {"params/w", {{0, odd}, DType::f32}, true, {{0, 64, {{0, 0}, {0, odd}}}}};
+          },
+      };
+      for (size_t i = 0; i < std::size(changes); ++i) {
+        CheckpointIndex index = small_index();
+        changes[i](index);
+        const std::string text = write_checkpoint_index(index);
+        if (i == 5 && odd > 0) continue;  // an array without elements may be as wide as it likes
+        QCOMPARE(error_of([&] { parse_checkpoint_index(text, "DIR/index.json"); }).code,
+                 std::string("damaged_checkpoint"));
+      }
+    }
+  }
+
+  void values_of_another_kind_are_not_followed_data() {
+    QTest::addColumn<QString>("from");
+    QTest::addColumn<QString>("to");
+    QTest::newRow("a hash too long") << "0123456789abcdef"
+                                     << "0123456789abcdef0";
+    QTest::newRow("a hash that is none") << "0123456789abcdef"
+                                         << "x";
+    QTest::newRow("a hash with a sign") << "0123456789abcdef"
+                                        << "-1";
+    QTest::newRow("too many dimensions") << R"("shape":[4,2])"
+                                         << R"("shape":[4,2,1,1,1,1,1,1])";
+    QTest::newRow("a number of another kind") << R"("offset":64)"
+                                              << R"("offset":"64")";
+    QTest::newRow("a number with a fraction") << R"("offset":64)"
+                                              << R"("offset":64.5)";
+    QTest::newRow("an unknown dtype") << R"("dtype":"f32")"
+                                      << R"("dtype":"f64")";
+  }
+
+  void values_of_another_kind_are_not_followed() {
+    QFETCH(QString, from);
+    QFETCH(QString, to);
+    const QString text = QString::fromStdString(write_checkpoint_index(small_index()));
+    QString body = text.mid(text.indexOf('\n') + 1).chopped(2);
+    QVERIFY(body.contains(from));
+    body.replace(from, to);
+    const Error error = error_of([&] { parse_checkpoint_index(signed_text(body.toStdString()), "DIR/index.json"); });
+    QCOMPARE(error.code, std::string("damaged_checkpoint"));
+    QCOMPARE(error.place.file, std::string("DIR/index.json"));
   }
 };
 

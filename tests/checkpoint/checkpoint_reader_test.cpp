@@ -150,6 +150,18 @@ class CheckpointReaderTest : public QObject {
     QCOMPARE(error_of([&] { CheckpointReader(path + "_none"); }).code, std::string("no_checkpoint"));
   }
 
+  void an_index_that_speaks_of_more_than_a_file_holds_is_not_followed() {
+    QTemporaryDir folder(scratch());
+    const std::string made = make_checkpoint(folder.path().toStdString(), large_states(), two);
+    const std::string path = made + "/" + index_file_name;
+    CheckpointIndex index = parse_checkpoint_index(text_of(path), path);
+    index.states[1].name = std::string(8 << 20, 'n');  // then the header is longer than the file
+    put_text(path, write_checkpoint_index(index));
+    const Error error = error_of([&] { CheckpointReader(made).verify(); });
+    QCOMPARE(error.code, std::string("damaged_checkpoint"));
+    QVERIFY(to_string(error.place).starts_with(made));
+  }
+
   void only_the_blocks_that_are_asked_for_are_read() {
     QTemporaryDir folder;
     const std::string path = make_checkpoint(folder.path().toStdString(), large_states(), two);

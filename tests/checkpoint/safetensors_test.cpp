@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/checkpoint/array_file.h"
+#include "engine/checkpoint/safetensors_reader.h"
 
 using namespace shardscope;
 
@@ -62,6 +63,33 @@ class SafetensorsTest : public QObject {
     left.write_header();
     QVERIFY(is_whole_array_file(path));
     QCOMPARE(text_of(path), layout.header() + "112233" + "AAAABBBBCCCCDDDD");
+  }
+
+  void a_header_that_promises_what_is_not_there_is_refused_data() {
+    QTest::addColumn<QString>("array");
+    QTest::newRow("negative sizes") << R"("shape":[-1,-4],"data_offsets":[0,16])";
+    QTest::newRow("sizes beyond all bounds") << R"("shape":[4294967296,4294967297],"data_offsets":[0,16])";
+    QTest::newRow("large and empty") << R"("shape":[9223372036854775807,2,0],"data_offsets":[0,0])";
+    QTest::newRow("seven dimensions") << R"("shape":[1,1,1,1,1,1,4],"data_offsets":[0,16])";
+    QTest::newRow("behind the end") << R"("shape":[4],"data_offsets":[9223372036854775800,9223372036854775816])";
+    QTest::newRow("before the beginning") << R"("shape":[4],"data_offsets":[-8,8])";
+    QTest::newRow("one offset") << R"("shape":[4],"data_offsets":[0])";
+    QTest::newRow("a fraction") << R"("shape":[4.5],"data_offsets":[0,16])";
+  }
+
+  void a_header_that_promises_what_is_not_there_is_refused() {
+    QFETCH(QString, array);
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("arrays").toStdString();
+    const std::string header = R"({"x":{"dtype":"F32",)" + array.toStdString() + "}}";
+    std::ofstream(path) << static_cast<char>(header.size()) << std::string(7, '\0') << header << std::string(16, 'e');
+    try {
+      const SafetensorsReader reader(path);
+      QFAIL("read");
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors().front().code, std::string("unreadable_file"));
+      QCOMPARE(failure.errors().front().place.file, path);
+    }
   }
 
   void a_file_that_cannot_be_written_is_named() {

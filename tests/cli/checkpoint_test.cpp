@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/session/processes.h"
+#include "tests/checkpoint/made_checkpoint.h"
 #include "tests/cli/program.h"
 
 using namespace shardscope;
@@ -45,6 +46,20 @@ class CheckpointTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void names_in_a_checkpoint_are_shown_quoted() {
+    QTemporaryDir folder;
+    const std::string name = "params/\x1b[31mred\nstep_000009  9";
+    const std::string made =
+        test::make_checkpoint(folder.filePath("saved").toStdString(),
+                              {{name, {{2}, DType::f32}, Sharding::replicated(1), true}}, Mesh({{"data", 1}}));
+    for (const QString& path : {QString::fromStdString(made), folder.filePath("saved")}) {
+      const ProgramResult result = shardrun({"checkpoint", "list", path, "--verify"});
+      QCOMPARE(result.code, 0);
+      QVERIFY(!result.output.contains('\x1b') && !result.output.contains("\nstep_000009"));
+    }
+    QVERIFY(shardrun({"checkpoint", "list", QString::fromStdString(made)}).output.contains("\\u001b[31mred\\n"));
+  }
+
   void a_run_in_two_parts_prints_and_ends_as_the_run_in_one() {
     QTemporaryDir folder;
     const QString whole = folder.filePath("whole"), parts = folder.filePath("parts"), saved = folder.filePath("saved");

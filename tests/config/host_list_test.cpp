@@ -43,6 +43,38 @@ class HostListTest : public QObject {
     QVERIFY((parse_slurm_hosts("r[1-2]n[8-9]", "") == Hosts{{"r1n8", {}}, {"r1n9", {}}, {"r2n8", {}}, {"r2n9", {}}}));
   }
 
+  void slurms_nodes_of_any_length_are_listed_or_refused_data() {
+    QTest::addColumn<QString>("nodes");
+    QString brackets;
+    for (int i = 0; i < 100'000; ++i) brackets += "[1-1]";
+    QTest::newRow("a hundred thousand brackets") << brackets;
+    QTest::newRow("a wide number") << "n[" + QString(100'000, '0') + "1-65000]";
+    QTest::newRow("a long name") << QString(100'000, 'n') + "[1-65000]";
+    QTest::newRow("no number") << "n[1x-3]";
+    QTest::newRow("a sign") << "n[+1-3]";
+    QTest::newRow("too large a number") << "n[99999999999-5]";
+    QTest::newRow("nothing") << "n[]";
+    QTest::newRow("a range without an end") << "n[1-]";
+    QTest::newRow("a bracket too many") << "n[1-2]]";
+  }
+
+  void slurms_nodes_of_any_length_are_listed_or_refused() {
+    QFETCH(QString, nodes);
+    const QString said = refusal([&] { parse_slurm_hosts(nodes.toStdString(), ""); });
+    QVERIFY(said.startsWith("SLURM_JOB_NODELIST: "));
+    QVERIFY(said.size() < 1000);
+  }
+
+  void as_many_hosts_as_there_may_be_are_told_apart() {
+    std::string list;
+    for (int i = 0; i < 65'536; ++i) list += "host" + std::to_string(i) + ":1,";
+    list += "host65535:2";
+    const Hosts hosts = parse_host_list(list);
+    QCOMPARE(hosts.size(), size_t{65'536});
+    QVERIFY((hosts.back() == HostSlots{"host65535", 3}));
+    QVERIFY(refusal([&] { parse_host_list(list + ",another"); }).contains("more than 65536 hosts"));
+  }
+
   void ranks_are_laid_over_hosts_in_order() {
     QVERIFY((lay_over_hosts({{"a", 4}, {"b", 4}}, 8) == Laid{{"a", 0, 4}, {"b", 4, 4}}));
     QVERIFY((lay_over_hosts({{"a", 4}, {"b", 4}}, 6) == Laid{{"a", 0, 4}, {"b", 4, 2}}));

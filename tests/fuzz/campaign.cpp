@@ -81,9 +81,8 @@ Answer answer_to(const Target& target, const std::string& input) {
 [[noreturn]] void work(const Target& target, const Campaign& campaign, SharedProgress& progress, int faults,
                        int errors) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int nowhere = ::open("/dev/null", O_RDWR);
-  ::dup2(nowhere, STDIN_FILENO);
-  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(::open("/dev/null", O_RDWR), STDIN_FILENO);
+  ::dup2(::memfd_create("output", MFD_CLOEXEC), STDOUT_FILENO);
   ::dup2(errors, STDERR_FILENO);
   for (int64_t end = campaign.first + campaign.inputs; progress->number < end; ++progress->number) {
     const int64_t number = progress->number;

@@ -15,16 +15,16 @@ namespace {
 
 constexpr size_t most_said = size_t{1} << 20;
 
-std::string take_errors() {
+std::string take_text(int file) {
   std::fflush(stdout);
   std::fflush(stderr);
   struct stat status {};
-  ::fstat(STDERR_FILENO, &status);
+  ::fstat(file, &status);
   std::string text(static_cast<size_t>(status.st_size), '\0');
-  const ssize_t got = ::pread(STDERR_FILENO, text.data(), text.size(), 0);
+  const ssize_t got = ::pread(file, text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
-  ::lseek(STDERR_FILENO, 0, SEEK_SET);
-  [[maybe_unused]] const int cut = ::ftruncate(STDERR_FILENO, 0);
+  ::lseek(file, 0, SEEK_SET);
+  [[maybe_unused]] const int cut = ::ftruncate(file, 0);
   return text;
 }
 
@@ -60,14 +60,21 @@ Answer call_program(const std::vector<std::string>& arguments, const std::string
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const int code = run_command_line(static_cast<int>(words.size()), pointers.data());
-  const std::string errors = take_errors();
+  const std::string errors = take_text(STDERR_FILENO), output = take_text(STDOUT_FILENO);
   const Answer refused{true, ""};
   if (code != exit_ok && code != exit_bad_input) return {true, fmt::format("exit code {}: {}", code, errors)};
   if (const std::string fault = fault_of_shown_text(errors); !fault.empty()) return {true, fault + ": " + errors};
   if (errors.size() > most_said) return {true, fmt::format("says {} bytes", errors.size())};
-  if (code == exit_ok) return {};
+  if (code == exit_ok) return {false, fault_of_shown_text(output)};
   if (errors.find(place) == std::string::npos) return {true, "does not say '" + place + "': " + errors};
   return refused;
+}
+
+Answer refusal(const Failure& failure, const std::string& code) {
+  for (const Error& error : failure.errors()) {
+    if (error.code != code) return {true, fmt::format("says {} instead of {}: {}", error.code, code, failure.what())};
+  }
+  return {true, fault_of_shown_text(failure.what())};
 }
 
 std::string file_with(const std::string& text, const std::string& name) {

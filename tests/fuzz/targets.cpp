@@ -3,7 +3,8 @@
 namespace shardscope::fuzz {
 
 std::vector<Target> all_targets() {
-  return {run_files(), assignments(), specs(), profiles(), messages(), requests(), host_reports()};
+  return {run_files(),  assignments(),  specs(),      profiles(),           messages(),   requests(),
+          host_lists(), host_reports(), host_links(), checkpoint_indexes(), safetensors()};
 }
 
 }  // namespace shardscope::fuzz

@@ -43,8 +43,7 @@ Target host_reports() {
       const HostReport report = decode_host_report(input);
       return Answer{false, encode(decode_host_report(encode(report))) == encode(report) ? "" : "reads it otherwise"};
     } catch (const Failure& failure) {
-      const bool expected = failure.errors().front().code == "bad_report";
-      return Answer{true, expected ? fault_of_shown_text(failure.what()) : failure.what()};
+      return refusal(failure, "bad_report");
     }
   };
   return target;

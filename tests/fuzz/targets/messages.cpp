@@ -8,13 +8,6 @@ namespace shardscope::fuzz {
 
 namespace {
 
-std::string judge_failure(const Failure& failure) {
-  for (const Error& error : failure.errors()) {
-    if (error.code != "bad_message") return "says " + error.code + " instead of bad_message";
-  }
-  return fault_of_shown_text(failure.what());
-}
-
 // Every line of a stream that comes in pieces, as a watcher reads it.
 Answer decode(const std::string& input) {
   MessageDecoder decoder;
@@ -25,7 +18,7 @@ Answer decode(const std::string& input) {
       decoder.feed(std::string_view(input).substr(at, piece));
     } catch (const Failure& failure) {
       answer.refused = true;
-      answer.fault += judge_failure(failure);
+      answer.fault += refusal(failure, "bad_message").fault;
     }
     for (bool more = true; more;) {
       try {
@@ -34,7 +27,7 @@ Answer decode(const std::string& input) {
         if (more) parse_message(to_json_line(*message));
       } catch (const Failure& failure) {
         answer.refused = true;
-        answer.fault += judge_failure(failure);
+        answer.fault += refusal(failure, "bad_message").fault;
       }
     }
   }
@@ -82,23 +75,6 @@ Target messages() {
     return text;
   };
   target.run = decode;
-  return target;
-}
-
-// What watchers send to a run.
-Target requests() {
-  Target target;
-  target.name = "requests";
-  target.corpus = {R"({"request":"stop"})", R"({"request":"kill"})", R"({"request":"steps","from":0,"to":100})"};
-  target.mutate = [](const std::string& input, Random& random) { return mutant_of_json(input, random); };
-  target.run = [](const std::string& input) {
-    try {
-      parse_request(input);
-      return Answer{};
-    } catch (const Failure& failure) {
-      return Answer{true, judge_failure(failure)};
-    }
-  };
   return target;
 }
 

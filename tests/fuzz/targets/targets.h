@@ -12,5 +12,9 @@ Target profiles();
 Target messages();
 Target requests();
 Target host_reports();
+Target host_links();
+Target host_lists();
+Target checkpoint_indexes();
+Target safetensors();
 
 }  // namespace shardscope::fuzz

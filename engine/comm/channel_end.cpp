@@ -1,0 +1,61 @@
+#include "engine/comm/channel_end.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace shardscope {
+
+template <class Array>
+MessageShape ChannelEnd::shape_of(std::span<const Array> arrays) const {
+  if (arrays.size() > max_arrays) {
+    fail(fmt::format("a message of {} arrays to rank {}", arrays.size(), ends_.to),
+         fmt::format("at most {}", max_arrays));
+  }
+  MessageShape shape{arrays.size(), 0, 0};
+  for (const Array& array : arrays) {
+    shape.bytes += array.size();
+    shape.signature = (shape.signature ^ array.size()) * 0x9E3779B97F4A7C15u;
+  }
+  return shape;
+}
+
+template <class Wait>
+void ChannelEnd::count_waiting(const Wait& wait) const {
+  const auto start = std::chrono::steady_clock::now();
+  wait();
+  *counts_.waited_ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+}
+
+void ChannelEnd::start_send(Sources arrays) {
+  if (!ends_.sends) fail(fmt::format("a message was sent to rank {}, which is this rank's sender", ends_.from));
+  const MessageShape shape = shape_of(arrays);
+  finish_send();
+  publish(arrays, shape);
+  under_way_ = true;
+  *counts_.wire_bytes += static_cast<double>(shape.bytes);
+}
+
+void ChannelEnd::finish_send() {
+  if (!under_way_) return;
+  count_waiting([&] { await_taken(); });
+  under_way_ = false;
+}
+
+void ChannelEnd::receive(Destinations arrays) {
+  if (ends_.sends) fail(fmt::format("a message was awaited from rank {}, which is this rank's receiver", ends_.to));
+  const MessageShape expected = shape_of(arrays);
+  MessageShape found;
+  count_waiting([&] { found = await_message(); });
+  if (found == expected) return take(arrays, expected);
+  fail(fmt::format("rank {} sent {} arrays ({} bytes) where rank {} expected {} arrays ({} bytes){}", ends_.from,
+                   found.arrays, found.bytes, ends_.to, expected.arrays, expected.bytes,
+                   found.arrays == expected.arrays && found.bytes == expected.bytes ? " of other sizes" : ""),
+       "both ends of a channel give the same sizes in the same order");
+}
+
+void ChannelEnd::fail(std::string message, std::string hint) const {
+  throw Failure(Error{"comm_argument", std::move(message), on_rank(ends_.own()), std::move(hint)});
+}
+
+}  // namespace shardscope

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/comm/channel.h"
+#include "engine/comm/communicator.h"
+
+namespace shardscope {
+
+// What both ends must agree on.
+struct MessageShape {
+  uint64_t arrays = 0;
+  uint64_t bytes = 0;  // of all arrays
+  uint64_t signature = 0;
+
+  bool operator==(const MessageShape&) const = default;
+};
+
+// What all implementations share: that the right end makes the call is checked, and bytes and waiting are counted here.
+// An implementation sees checked calls; await_taken() is called after each publish(), before the next.
+class ChannelEnd : public Channel {
+ public:
+  // Ranks of the run, by which messages name them.
+  struct Ends {
+    int from = 0, to = 0;
+    bool sends = false;  // this is the sender's
+
+    int own() const { return sends ? from : to; }
+    int other() const { return sends ? to : from; }
+  };
+  using Sources = std::span<const std::span<const std::byte>>;
+  using Destinations = std::span<const std::span<std::byte>>;
+
+  ChannelEnd(const Ends& ends, const CommunicationCounts& counts) : ends_(ends), counts_(counts) {}
+
+  void start_send(Sources arrays) final;
+  void finish_send() final;
+  void receive(Destinations arrays) final;
+
+ protected:
+  const Ends& ends() const { return ends_; }
+  virtual void publish(Sources arrays, const MessageShape& shape) = 0;
+  virtual void await_taken() = 0;
+  // Waits until the next message is there and returns its shape; then copies it.
+  virtual MessageShape await_message() = 0;
+  virtual void take(Destinations arrays, const MessageShape& shape) = 0;
+
+ private:
+  template <class Array>
+  MessageShape shape_of(std::span<const Array> arrays) const;
+  template <class Wait>
+  void count_waiting(const Wait& wait) const;
+  [[noreturn]] void fail(std::string message, std::string hint = {}) const;
+
+  Ends ends_;
+  CommunicationCounts counts_;
+  bool under_way_ = false;
+};
+
+}  // namespace shardscope

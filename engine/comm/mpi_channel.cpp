@@ -1,0 +1,81 @@
+#include "engine/comm/mpi_channel.h"
+
+#include <cstring>
+#include <utility>
+
+namespace shardscope {
+
+MpiChannel::MpiChannel(MpiRoute route, const Ends& ends, int tag, const CommunicationCounts& counts)
+    : ChannelEnd(ends, counts), route_(std::move(route)), tag_(tag), shape_(sizeof(MessageShape)) {}
+
+MpiChannel::~MpiChannel() {
+  if (transfers_.requests.empty()) return;
+  std::vector<std::vector<std::byte>> memory;
+  memory.push_back(std::move(shape_));
+  memory.push_back(std::move(packed_));
+  route_.link->abandon(transfers_, std::move(memory), route_.memory);
+}
+
+void MpiChannel::publish(Sources arrays, const MessageShape& shape) {
+  MpiLink& link = *route_.link;
+  link.check_aborted();
+  const int to = ends().to;
+  if (!is_packed(shape)) {
+    for (const std::span<const std::byte>& array : arrays) check(array.data(), array.size());
+  }
+  std::memcpy(shape_.data(), &shape, sizeof(shape));
+  link.send(transfers_, shape_.data(), sizeof(shape), to, tag_, true);
+  if (!is_packed(shape)) {
+    for (const std::span<const std::byte>& array : arrays) {
+      if (!array.empty()) link.send(transfers_, array.data(), static_cast<int64_t>(array.size()), to, tag_);
+    }
+    return;
+  }
+  packed_.clear();
+  for (const std::span<const std::byte>& array : arrays) packed_.insert(packed_.end(), array.begin(), array.end());
+  if (!packed_.empty()) link.send(transfers_, packed_.data(), static_cast<int64_t>(packed_.size()), to, tag_);
+}
+
+MessageShape MpiChannel::await_message() {
+  route_.link->receive(transfers_, shape_.data(), sizeof(MessageShape), ends().from, tag_);
+  wait();
+  MessageShape shape;
+  std::memcpy(&shape, shape_.data(), sizeof(shape));
+  return shape;
+}
+
+void MpiChannel::take(Destinations arrays, const MessageShape& shape) {
+  MpiLink& link = *route_.link;
+  const int from = ends().from;
+  if (!is_packed(shape)) {
+    for (const std::span<std::byte>& array : arrays) check(array.data(), array.size());
+    for (const std::span<std::byte>& array : arrays) {
+      if (!array.empty()) link.receive(transfers_, array.data(), static_cast<int64_t>(array.size()), from, tag_);
+    }
+    return wait();
+  }
+  packed_.resize(shape.bytes);
+  if (packed_.empty()) return;
+  link.receive(transfers_, packed_.data(), static_cast<int64_t>(packed_.size()), from, tag_);
+  wait();
+  const std::byte* next = packed_.data();
+  for (const std::span<std::byte>& array : arrays) {
+    if (!array.empty()) std::memcpy(array.data(), next, array.size());
+    next += array.size();
+  }
+}
+
+bool MpiChannel::is_packed(const MessageShape& shape) const {
+  return !route_.memory || shape.bytes <= ChannelBlock::payload_bytes;
+}
+
+void MpiChannel::check(const std::byte* array, size_t bytes) const {
+  route_.memory->publish(array, static_cast<int64_t>(bytes));
+}
+
+void MpiChannel::wait() {
+  if (route_.region) route_.link->wait(transfers_, *route_.region);
+  else route_.link->wait(transfers_);
+}
+
+}  // namespace shardscope
