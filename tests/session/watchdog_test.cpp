@@ -1,6 +1,7 @@
 #include "engine/session/watchdog.h"
 
 #include <QtTest>
+#include <csignal>
 #include <random>
 
 #include "engine/base/error.h"
