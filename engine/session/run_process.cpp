@@ -222,9 +222,9 @@ void RunProcess::heed_interrupts() {
   if (count > 1 || !stops_in_time()) over_ = kill_asked_ = true;
 }
 
-// The step that they are in and a last checkpoint may take as long as the ranks get on with them.
+// Once they train, the step that they are in and a last checkpoint may take as long as the ranks get on with them.
 bool RunProcess::stops_in_time() {
-  const bool listens = progress_->furthest_step() <= stopping_->step + 2;
+  const bool listens = stopping_->step >= 0 && progress_->furthest_step() <= stopping_->step + 2;
   const uint64_t signs = progress_->signs_of_life();
   if (listens && signs != stopping_->signs_of_life) {
     stopping_->signs_of_life = signs;

@@ -1,8 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mount.h>
-
-#include <filesystem>
-#include <fstream>
+#include <unistd.h>
 
 #include "tests/faults/kinds/kinds.h"
 #include "tests/faults/whole_runs.h"
@@ -32,13 +31,13 @@ Fault filled() {
   fault.phases = {Phase::starting, Phase::joining};
   fault.expected = {"", {0, 1}, 30};
   fault.inject = [](Run& run, Random&) {
-    std::ofstream file(run.seen(run.start().temporary()) + "/filling", std::ios::binary);
-    const std::string block(4096, '\1');
-    while (file.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    const std::string path = run.seen(run.start().temporary()) + "/filling", block(4096, '\1');
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ::unlink(path.c_str());
+    while (::write(file, block.data(), block.size()) > 0) {
     }
-    file.close();
     run.go_on(20'000);
-    std::filesystem::remove(run.seen(run.start().temporary()) + "/filling");
+    ::close(file);
   };
   return fault;
 }
