@@ -176,7 +176,7 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   if (by_signal && unseen != run.ranks.end() && std::ranges::any_of(run.ranks, has_come)) {
     return killed(run, static_cast<int>(unseen - run.ranks.begin()), code - 128);
   }
-  if (first_gone >= 0 && (code == 0 || by_signal || code == ExitReport::lost_daemon)) {
+  if (first_gone >= 0 && (code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon)) {
     return by_signal ? killed(run, first_gone, code - 128) : lost(run, first_gone, "died");
   }
   return {-1, "", "", fmt::format("mpirun ended with exit code {} before every rank had finished", code)};

@@ -95,6 +95,7 @@ class WatchdogTest : public QObject {
   void an_end_before_all_have_finished_is_a_failure();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
   void a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal();
+  void an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain();
   void a_failure_is_told_once();
   void a_debugger_is_told_of_once_and_waited_for();
   void a_process_that_cannot_be_seen_is_not_dead();
@@ -240,6 +241,15 @@ void WatchdogTest::a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tel
   const auto failure = scene.look(0, exited(128 + SIGBUS));
   QVERIFY(failure);
   QCOMPARE(failure->message, std::string("rank 2 was killed by SIGBUS before it could start"));
+}
+
+void WatchdogTest::an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain() {
+  Scene scene;
+  scene.ranks[3].process_state = 0;
+  scene.say(1, 5, "rank 1: rank 3 is gone", true);
+  const auto failure = scene.look(0, exited(1));
+  QVERIFY(failure);
+  QCOMPARE(failure->message, std::string("rank 3 died in training step 5, at 'adam'"));
 }
 
 void WatchdogTest::a_failure_is_told_once() {
