@@ -22,6 +22,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// A file gets to the disk in such pieces: each is written in a time for which one may wait.
+constexpr int64_t synced_bytes = int64_t{64} << 20;
+
 constexpr std::string_view prefix = "step_", part_suffix = ".part", gone_suffix = ".gone";
 
 std::optional<int64_t> step_of(const std::string& name) {
@@ -200,6 +203,7 @@ std::vector<uint64_t> write_checkpoint_file(const FileCalls& calls, const std::s
     const auto block = image.first(std::min(image.size(), static_cast<size_t>(checkpoint_block_bytes)));
     hashes.push_back(hash_bytes(block));
     file.write(offset, block);
+    if ((offset + checkpoint_block_bytes) % synced_bytes == 0) file.sync();
     image = image.subspan(block.size());
   }
   file.finish();

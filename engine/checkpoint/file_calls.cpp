@@ -104,7 +104,7 @@ NewFile::~NewFile() {
 }
 
 void NewFile::finish() {
-  calls_.sync(descriptor_, path_);
+  sync();
   calls_.close(std::exchange(descriptor_, -1), path_);
 }
 

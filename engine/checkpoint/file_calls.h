@@ -46,6 +46,7 @@ class NewFile {
   void write(int64_t offset, std::span<const std::byte> bytes) const {
     calls_.write(descriptor_, path_, offset, bytes);
   }
+  void sync() const { calls_.sync(descriptor_, path_); }
   // It is on the disk now.
   void finish();
 

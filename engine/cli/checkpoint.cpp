@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 
 #include "engine/base/printable.h"
+#include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/export_parameters.h"
@@ -35,9 +35,10 @@ void print_states(const CheckpointIndex& index) {
     table.add_row({printable(state.name), std::string(name(state.type.dtype)), to_string(state.type.shape),
                    bytes_text(static_cast<double>(state.type.bytes())), std::to_string(state.pieces.size())});
   }
-  fmt::print("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step), index.step,
-             printable(index.model), printable(index.mesh), bytes_text(static_cast<double>(index.bytes())),
-             index.files.size(), index.files.size() == 1 ? "" : "s", table.text());
+  print_lines(fmt::format("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step),
+                          index.step, printable(index.model), printable(index.mesh),
+                          bytes_text(static_cast<double>(index.bytes())), index.files.size(),
+                          index.files.size() == 1 ? "" : "s", table.text()));
 }
 
 // One line a checkpoint. Returns whether all are whole.
@@ -58,7 +59,7 @@ bool print_folder(const std::vector<FoundCheckpoint>& found, bool verify) {
           {name, std::to_string(checkpoint.step), "", "", "", printable(std::string("damaged: ") + failure.what())});
     }
   }
-  fmt::print("{}", table.text());
+  print_lines(table.text());
   return all;
 }
 
@@ -103,7 +104,7 @@ void add_export(CLI::App& command, CommandLine& line) {
       WholeFile file(arguments->out, existing, {}, exported_layout(reader.index()).bytes());
       export_parameters(reader, file.part());
       file.keep();
-      fmt::print("{}: the parameters of step {}\n", arguments->out, reader.index().step);
+      print_lines(fmt::format("{}: the parameters of step {}\n", arguments->out, reader.index().step));
       return exit_ok;
     };
   });
@@ -125,7 +126,7 @@ void add_import(CLI::App& command, CommandLine& line) {
     line.action = [arguments] {
       const Plan plan = compile(arguments->run_file.load(), host_profile());
       import_parameters(plan, arguments->parameters, arguments->path);
-      fmt::print("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size());
+      print_lines(fmt::format("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size()));
       return exit_ok;
     };
   });

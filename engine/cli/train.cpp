@@ -1,25 +1,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <deque>
 #include <filesystem>
 #include <memory>
 #include <stop_token>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/standard_streams.h"
 #include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/run_output.h"
+#include "engine/cli/signals_to_run.h"
 #include "engine/cli/trained_output.h"
-#include "engine/cli/training_lines.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
 #include "engine/config/write.h"
@@ -47,10 +44,9 @@ struct TrainArguments {
   int max_restarts = 0;
 
   DeviceProfile profile() const { return profile_file.empty() ? host_profile() : load_profile(profile_file); }
-  TrainingOutput open_training_output() const {
-    if (jsonl.empty()) return {"", nullptr};
-    const Existing existing = force ? Existing::overwrite : append ? Existing::append : Existing::refuse;
-    return {jsonl, open_output(jsonl, existing, inputs())};
+  OutputFile open_steps() const {
+    if (jsonl.empty()) return nullptr;
+    return open_output(jsonl, force ? Existing::overwrite : append ? Existing::append : Existing::refuse, inputs());
   }
   TrainedOutput open_trained_output(const Plan& plan) const {
     std::vector<std::string> not_these = inputs();
@@ -69,71 +65,6 @@ struct TrainArguments {
   std::vector<std::string> inputs() const {
     return {run_file.file, profile_file.empty() ? profile_path().string() : profile_file};
   }
-};
-
-std::atomic<RunProcess*> current_run = nullptr;
-std::atomic<int> first_signal = 0;
-
-void interrupt_run(int signal) {
-  int none = 0;
-  if (first_signal.compare_exchange_strong(none, signal)) {
-    for (std::string_view text :
-         {std::string_view(signal == SIGTERM ? "SIGTERM: " : ""), interrupt_note, std::string_view("\n")}) {
-      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    }
-  }
-  if (RunProcess* run = current_run.load()) run->interrupt();
-}
-
-void pause_run(int) {
-  if (RunProcess* run = current_run.load()) run->pause();
-}
-
-// While it lives, Ctrl-C, SIGTERM and SIGHUP end the run in order, Ctrl-Z stops its ranks, too, and a closed pipe is an
-// error of write().
-class SignalsToRun {
- public:
-  explicit SignalsToRun(RunProcess& run) {
-    current_run = &run;
-    struct sigaction action {};
-    action.sa_handler = interrupt_run;
-    for (int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-    action.sa_handler = pause_run;
-    ::sigaction(SIGTSTP, &action, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
-  }
-  ~SignalsToRun() {
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGPIPE}) ::signal(signal, SIG_DFL);
-    current_run = nullptr;
-  }
-};
-
-// Ranks' own words go to standard error at once. mpirun's are kept, and said only where no rank is to blame.
-class RunLog {
- public:
-  RunLog() : logger_("shardrun", std::make_shared<spdlog::sinks::stderr_sink_mt>()) { logger_.set_pattern("%v"); }
-
-  void add(const LogMessage& log) {
-    const std::string speaker = fmt::format("rank {}: ", log.rank);
-    if (log.rank == LogMessage::supervisor) logger_.info("{}", log.text);
-    else if (log.rank < 0) kept_.push_back(log.text);
-    else logger_.info("{}{}", log.text.starts_with(speaker) ? "" : speaker, log.text);
-    if (kept_.size() > 100) kept_.pop_front();
-  }
-  void tell(const FailureMessage& failure) {
-    if (failure.rank < 0) {
-      for (const std::string& text : kept_) logger_.info("{}", text);
-    }
-    logger_.error("{}", failure.message);
-  }
-  void tell(const RestartMessage& restart) {
-    logger_.warn("{}; starting again from step {} (restart {})", restart.failure.message, restart.from_step,
-                 restart.restart);
-  }
-
- private:
-  spdlog::logger logger_;
-  std::deque<std::string> kept_;
 };
 
 RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
@@ -175,48 +106,44 @@ Failure with_hint(const Failure& failure) {
   return Failure(errors);
 }
 
-int exit_code(RunEnd end) {
+int exit_code(RunEnd end, int signal) {
   if (end == RunEnd::failed) return exit_failed_run;
-  return end == RunEnd::interrupted ? exit_by_signal + first_signal : exit_ok;
+  return end == RunEnd::interrupted ? exit_by_signal + signal : exit_ok;
+}
+
+int supervise(const Plan& plan, const RunOptions& options, TrainedOutput& trained, RunOutput& output) {
+  try {
+    RunProcess run(options);
+    const SignalsToRun signals(run);
+    if (!output.begin(plan)) run.stop();
+    const RunOutcome outcome = run.run([&](const Message& message) {
+      if (!output.take(message)) run.stop();
+    });
+    trained.finish();
+    if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
+      const std::string_view how = signals.first() == SIGTERM ? "terminated" : name(outcome.end);
+      output.say(fmt::format("{} after {} of {} steps", how, outcome.steps, plan.config.steps));
+    }
+    return exit_code(outcome.end, signals.first());
+  } catch (const Failure& failure) {
+    output.say(with_hint(failure).what());
+    return exit_failed_run;
+  }
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   require_host_memory(plan, arguments.force);
   arguments.checkpoints.check(plan);
   const RunOptions options = run_options(plan, arguments);
-  TrainingOutput output = arguments.open_training_output();
+  OutputFile steps = arguments.open_steps();
   TrainedOutput trained = arguments.open_trained_output(plan);
-  RunLog log;
-  try {
-    RunProcess run(options);
-    SignalsToRun signals(run);
-    bool writable = output.begin(plan);
-    if (!writable) run.interrupt();
-    RunOutcome outcome = run.run([&](const Message& message) {
-      if (auto* step = std::get_if<StepMessage>(&message)) {
-        if (writable && !(writable = output.step(*step))) run.interrupt();
-      }
-      if (auto* restart = std::get_if<RestartMessage>(&message)) {
-        log.tell(*restart);
-        if (writable && !(writable = output.restart(*restart))) run.interrupt();
-      }
-      if (auto* line = std::get_if<LogMessage>(&message)) log.add(*line);
-      if (auto* failure = std::get_if<FailureMessage>(&message)) log.tell(*failure);
-    });
-    trained.finish();
-    if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
-      const std::string_view how = first_signal == SIGTERM ? "terminated" : name(outcome.end);
-      fmt::print(stderr, "{} after {} of {} steps\n", how, outcome.steps, plan.config.steps);
-    }
-    return writable ? exit_code(outcome.end) : exit_failed_run;
-  } catch (const Failure& failure) {
-    fmt::print(stderr, "{}\n", with_hint(failure).what());
-    return exit_failed_run;
-  }
+  RunOutput output(arguments.jsonl, std::move(steps));
+  return output.finish(supervise(plan, options, trained, output));
 }
 
 // Under a person's own mpirun this process is one of the ranks.
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
+  OutputFile steps;
   std::unique_ptr<TrainingOutput> output;
   std::unique_ptr<TrainedOutput> trained;
   std::stop_source unwritable;
@@ -224,7 +151,10 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = [&arguments] { return arguments.profile(); };
   options.on_plan = [&](const Plan& plan) {
-    output = std::make_unique<TrainingOutput>(arguments.open_training_output());
+    for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
+    steps = arguments.open_steps();
+    output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
+                                              steps ? TextSink(arguments.jsonl, steps.get()) : TextSink());
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
     if (!output->begin(plan)) unwritable.request_stop();
   };
@@ -239,8 +169,11 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   try {
     if (trained) trained->finish();
   } catch (const Failure& failure) {
-    fmt::print(stderr, "{}\n", failure.what());
+    say(failure.what());
     return exit_failed_run;
+  }
+  for (const TextSink* sink : output ? std::vector{&output->lines(), &output->steps()} : std::vector<TextSink*>{}) {
+    if (!sink->problem().empty()) say(sink->problem());
   }
   return code == exit_ok && unwritable.stop_requested() ? exit_failed_run : code;
 }
@@ -289,6 +222,13 @@ void add_train(CLI::App& app, CommandLine& line) {
   arguments->hosts.add_to(*command);
   arguments->checkpoints.add_to(*command);
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
+  command->footer(
+      "Nothing that is printed makes the ranks wait for its reader. Standard output that was closed from the start is "
+      "as "
+      "/dev/null; where its reader goes away the run ends after the step, as other programs do (SIGPIPE), and where a "
+      "disk is full with code 1. Code 1 tells a failed run, 2 a run file or an argument that is wrong, 128 + the "
+      "signal "
+      "a run that was ended by one.");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
 }

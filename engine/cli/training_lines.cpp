@@ -62,7 +62,7 @@ std::string epoch_line(const StepMessage& step) {
 std::string ProgressText::after(const StepMessage& step) {
   std::string text;
   const bool is_last = step.step + 1 == steps_;
-  if (step.step > 0) milliseconds_ += step.step_ms;
+  if (seen_++ > 0) milliseconds_ += step.step_ms;
   if (step.step % lines_.every == 0 || (is_last && lines_.last)) {
     fmt::dynamic_format_arg_store<fmt::format_context> values;
     values.push_back(fmt::arg("step", step.step));
@@ -73,8 +73,8 @@ std::string ProgressText::after(const StepMessage& step) {
     text = lines_.step.empty() ? epoch_line(step) : fmt::vformat(lines_.step, values) + '\n';
   }
   if (!lines_.step.empty()) text += evaluation_line(step);
-  if (is_last && steps_ > 1 && !lines_.end.empty()) {
-    const double seconds = milliseconds_ / 1000 / static_cast<double>(steps_ - 1);
+  if (is_last && seen_ > 1 && !lines_.end.empty()) {
+    const double seconds = milliseconds_ / 1000 / static_cast<double>(seen_ - 1);
     text += fmt::format(fmt::runtime(lines_.end), fmt::arg("seconds", seconds)) + '\n';
   }
   return text;

@@ -27,7 +27,8 @@ class ProgressText {
  private:
   ProgressLines lines_;
   int64_t steps_;
-  double milliseconds_ = 0;  // of all steps but the first
+  int64_t seen_ = 0;
+  double milliseconds_ = 0;  // of all that were seen but the first
 };
 
 // One JSON object: step, each metric under its own name (loss, accuracy; val_loss where it was evaluated), step_ms, and

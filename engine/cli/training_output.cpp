@@ -5,31 +5,39 @@
 #include <cerrno>
 #include <cstring>
 
-#include "engine/base/standard_streams.h"
-
 namespace shardscope {
 
+TextSink::TextSink(std::string name, std::FILE* file)
+    : name_(std::move(name)), print_([file](const std::string& text) {
+        return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0 ? 0 : errno;
+      }) {}
+
+TextSink::TextSink(std::string name, BoundedOutput& output)
+    : name_(std::move(name)), print_([&output](const std::string& text) {
+        output.put(text);
+        return output.error();
+      }) {}
+
+int TextSink::put(const std::string& text) {
+  if (print_ && error_ == 0) error_ = print_(text);
+  return error_;
+}
+
+std::string TextSink::problem() const {
+  return error_ == 0 ? "" : fmt::format("{}: cannot write: {}", name_, std::strerror(error_));
+}
+
 bool TrainingOutput::begin(const Plan& plan) {
-  for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
   progress_ = ProgressText(progress_lines(plan.config), plan.config.steps);
-  return put(stdout, opening_lines(plan), "standard output");
+  return lines_.put(opening_lines(plan)) == 0;
 }
 
 bool TrainingOutput::step(const StepMessage& step) {
-  bool printed = put(stdout, progress_.after(step), "standard output");
-  bool written = !jsonl_ || put(jsonl_.get(), json_line(step), jsonl_path_);
+  const bool printed = lines_.put(progress_.after(step)) == 0;
+  const bool written = steps_.put(json_line(step)) == 0;
   return printed && written;
 }
 
-bool TrainingOutput::restart(const RestartMessage& restart) {
-  return !jsonl_ || put(jsonl_.get(), json_line(restart), jsonl_path_);
-}
-
-bool TrainingOutput::put(std::FILE* file, const std::string& text, const std::string& where) {
-  if (std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0) return true;
-  if (!broken_) say(fmt::format("{}: cannot write: {}", where, std::strerror(errno)));
-  broken_ = true;
-  return false;
-}
+bool TrainingOutput::restart(const RestartMessage& restart) { return steps_.put(json_line(restart)) == 0; }
 
 }  // namespace shardscope

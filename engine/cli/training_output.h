@@ -1,35 +1,51 @@
 #pragma once
 
 #include <cstdio>
+#include <functional>
 #include <string>
 
-#include "engine/cli/output_file.h"
+#include "engine/cli/bounded_output.h"
 #include "engine/cli/training_lines.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
 
-// Where a training prints: the original program's lines to standard output, and one JSON object a step to a file.
-// Everything is flushed at once.
+// A named place for texts. After the first that cannot be written it takes no more.
+class TextSink {
+ public:
+  TextSink() = default;  // takes all, and keeps nothing
+  // Each text is flushed at once. `file` stays the caller's, as does `output`.
+  TextSink(std::string name, std::FILE* file);
+  TextSink(std::string name, BoundedOutput& output);
+
+  // errno of what could not be written so far; 0: nothing. An empty text asks.
+  int put(const std::string& text);
+  // "standard output: cannot write: No space left on device"; empty where all could be written.
+  std::string problem() const;
+
+ private:
+  std::string name_;
+  std::function<int(const std::string&)> print_;
+  int error_ = 0;
+};
+
+// What a training prints: the original program's lines, and one JSON object a step.
 class TrainingOutput {
  public:
-  // `jsonl_path` may be empty, and is then not written; `jsonl` is that file, opened.
-  TrainingOutput(std::string jsonl_path, OutputFile jsonl)
-      : jsonl_path_(std::move(jsonl_path)), jsonl_(std::move(jsonl)) {}
+  TrainingOutput(TextSink lines, TextSink steps) : lines_(std::move(lines)), steps_(std::move(steps)) {}
 
-  // False when something could not be written (a closed pipe, a full disk), which is said once on standard error.
+  // False when something could not be written (a closed pipe, a full disk).
   bool begin(const Plan& plan);
   bool step(const StepMessage& step);
   bool restart(const RestartMessage& restart);
 
- private:
-  bool put(std::FILE* file, const std::string& text, const std::string& where);
+  TextSink& lines() { return lines_; }
+  TextSink& steps() { return steps_; }
 
-  std::string jsonl_path_;
-  OutputFile jsonl_;
+ private:
+  TextSink lines_, steps_;
   ProgressText progress_{{}, 0};
-  bool broken_ = false;
 };
 
 }  // namespace shardscope

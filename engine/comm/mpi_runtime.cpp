@@ -29,6 +29,8 @@ std::optional<int> rank_of_environment() {
 MpiRuntime::MpiRuntime(int& argc, char**& argv) {
   // Ranks of one host share memory of ours; Open MPI's would lie in /dev/shm, and end us where that is full.
   ::setenv("OMPI_MCA_btl", "^vader,sm", 0);
+  // Open MPI's handler of crashes (SIGSEGV ...) asks for memory, which never comes where the crash came amid such.
+  ::setenv("OMPI_MCA_opal_signal", "", 0);
   int provided = MPI_THREAD_SINGLE;
   check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread", 0);
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", 0);

@@ -68,6 +68,7 @@ WatchdogLimits deadlines_of(const Plan& plan) {
       before = span.end;
     }
   }
+  limits.stopping_ns = std::max(limits.stopping_ns, WatchdogLimits::predicted_steps * limits.longest_step_ns);
   return limits;
 }
 

@@ -19,7 +19,7 @@ struct WatchdogLimits {
   int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone
   int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
   int64_t host_ns = 10'000'000'000;     // a host does not answer
-  int64_t stopping_ns = 5'000'000'000;  // between the first interrupt and the end by force
+  int64_t stopping_ns = 5'000'000'000;  // after the first interrupt, without a sign of life, until the end by force
 
   // What a heartbeat may take beyond its deadline, in the longest steps that were predicted and measured.
   static constexpr int64_t predicted_steps = 20, measured_steps = 5;

@@ -21,6 +21,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/instruction_set.h"
+#include "engine/base/standard_streams.h"
 #include "engine/plan/device_profile.h"
 #include "engine/session/control.h"
 #include "engine/session/host_link.h"
@@ -235,11 +236,12 @@ class HostAgent {
 }  // namespace
 
 int end_host_agent(const ProcessId& agent) {
-  if (!is_alive(agent)) return 0;
-  std::vector<ProcessId> all = descendants(agent.pid);
-  all.push_back(agent);
-  for (const ProcessId& one : all) {
-    if (is_alive(one)) ::kill(one.pid, SIGKILL);
+  if (is_alive(agent)) {
+    std::vector<ProcessId> all = descendants(agent.pid);
+    all.push_back(agent);
+    for (const ProcessId& one : all) {
+      if (is_alive(one)) ::kill(one.pid, SIGKILL);
+    }
   }
   for (const int64_t start = monotonic_ns(); is_alive(agent) && monotonic_ns() - start < ending_ns;) {
     ::poll(nullptr, 0, 10);
@@ -263,7 +265,7 @@ int run_host_agent(const HostAgentOptions& options) {
     error = thrown.what();
   }
   if (!agent) {
-    fmt::print(stderr, "{}\n", error);
+    say(error);
     return 1;
   }
   const std::vector<std::string> left = agent->end_ranks();

@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,9 @@ namespace {
 
 // mpirun holds some pipes and a connection for each rank, and each rank connections to its peers.
 constexpr rlim_t open_files = 64, open_files_per_rank = 8;
-constexpr int64_t mpi_bytes = 1 << 20, mpi_bytes_per_rank = 64 << 10;
+// In files, two of 4 MiB by which PMIx shares what the ranks tell each other.
+constexpr int64_t mpi_bytes = 9 << 20, mpi_bytes_per_rank = 64 << 10;
+constexpr int64_t full_disk_bytes = 64 << 10;
 
 std::optional<Error> lacks_open_files(int ranks) {
   const rlim_t wanted = open_files + open_files_per_rank * static_cast<rlim_t>(ranks);
@@ -44,10 +47,15 @@ std::optional<Error> lacks_file_size(int64_t bytes) {
       "", "ulimit -f unlimited"};
 }
 
-std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
+// Without a bound where it is not known.
+int64_t free_bytes(const std::string& directory) {
   struct statvfs room {};
-  if (::statvfs(directory.c_str(), &room) != 0) return std::nullopt;
-  const auto free = static_cast<int64_t>(room.f_bavail) * static_cast<int64_t>(room.f_frsize);
+  if (::statvfs(directory.c_str(), &room) != 0) return std::numeric_limits<int64_t>::max();
+  return static_cast<int64_t>(room.f_bavail) * static_cast<int64_t>(room.f_frsize);
+}
+
+std::optional<Error> lacks_room(const std::string& directory, int64_t bytes) {
+  const int64_t free = free_bytes(directory);
   if (free >= bytes) return std::nullopt;
   return Error{
       "host_limits",
@@ -66,6 +74,11 @@ void check_host_limits(const HostNeeds& needs) {
     if (error) errors.push_back(*error);
   }
   if (!errors.empty()) throw Failure(std::move(errors));
+}
+
+std::string full_disk_note(const std::string& directory) {
+  if (free_bytes(directory) >= full_disk_bytes) return "";
+  return fmt::format("; no space is left on the disk of its files, {}", directory);
 }
 
 }  // namespace shardscope

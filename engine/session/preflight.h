@@ -17,4 +17,8 @@ struct HostNeeds {
 // as a rank that hangs or dies.
 void check_host_limits(const HostNeeds& needs);
 
+// "; no space is left on the disk of its files, DIR", for the sentence on a failure that came while a disk was full;
+// else empty.
+std::string full_disk_note(const std::string& directory);
+
 }  // namespace shardscope

@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "engine/session/rank_words.h"
+
 namespace shardscope {
 
 namespace {
@@ -60,6 +62,20 @@ void Progress::take_steps(Rank& rank, int number, const std::vector<StepRecord>&
     rank.newest = record.step;
     rank.steps.push_back(record);
   }
+}
+
+uint64_t Progress::signs_of_life() const {
+  uint64_t signs = 0;
+  for (const RankSight& sight : sights_) {
+    signs += static_cast<uint64_t>(phase_of(sight)) + (sight.status ? sight.status->heartbeat : 0);
+  }
+  return signs;
+}
+
+int64_t Progress::furthest_step() const {
+  int64_t furthest = -1;
+  for (const RankSight& sight : sights_) furthest = std::max(furthest, sight.status ? sight.status->training_step : -1);
+  return furthest;
 }
 
 StepMessage Progress::close_step() {

@@ -27,6 +27,8 @@ class Progress {
   // As last reported, by rank.
   const std::vector<RankSight>& sights() const { return sights_; }
   int64_t completed_steps() const { return completed_; }
+  uint64_t signs_of_life() const;  // by all ranks: heartbeats, and phases entered
+  int64_t furthest_step() const;   // in which any rank is; -1: none trains yet
 
  private:
   struct Rank {

@@ -20,7 +20,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int64_t scan_interval_ns = 250'000'000;
+constexpr int64_t scan_interval_ns = 250'000'000, launch_scan_interval_ns = 50'000'000;
 constexpr int64_t ending_ns = 2'000'000'000;
 const std::string mark_name = session_variable;
 
@@ -84,7 +84,7 @@ HostReport RankGroup::look() {
 
 // Ranks are known before they have said anything: by their environment.
 void RankGroup::find_launched() {
-  if (monotonic_ns() - scanned_ns_ < scan_interval_ns) return;
+  if (monotonic_ns() - scanned_ns_ < launch_scan_interval_ns) return;
   scanned_ns_ = monotonic_ns();
   tree_.scan();
   for (const ProcessInfo& one : tree_.living()) {

@@ -72,7 +72,7 @@ RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message
   do {
     run_once();
     if (over_) heed_interrupts();
-  } while (over_ && !history_.failure() && !interrupted_ns_ && !kill_asked_);
+  } while (over_ && !history_.failure() && !stopping_ && !kill_asked_);
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
   flush_watchers();
@@ -124,14 +124,14 @@ bool RunProcess::reach_hosts() {
   hosts_ = std::make_unique<RunHosts>(
       *options_.hosts, folder,
       RunHosts::Files{{"config.json", options_.config_json}, {"profile.json", profile_text(options_.profile)}});
-  while (!hosts_->is_ready() && !over_ && !interrupted_ns_) {
+  while (!hosts_->is_ready() && !over_ && !stopping_) {
     wait_for_news();
     follow_hosts();
     serve_watchers();
     heed_interrupts();
     heed_pause();
   }
-  return !over_ && !interrupted_ns_;
+  return !over_ && !stopping_;
 }
 
 void RunProcess::follow_hosts() {
@@ -153,6 +153,11 @@ void RunProcess::take_news(const RunHosts::News& news) {
 void RunProcess::request_stop() {
   control_.request_stop();
   if (hosts_) hosts_->request_stop();
+}
+
+void RunProcess::stop() {
+  stop_asked_ = true;
+  request_stop();
 }
 
 void RunProcess::interrupt() noexcept {
@@ -199,8 +204,7 @@ void RunProcess::serve_watchers() {
       server_.send_to(watcher, to_json_line(history_.steps(request.from, request.to)));
       continue;
     }
-    stop_asked_ = true;
-    request_stop();
+    stop();
     kill_asked_ = kill_asked_ || request.kind == Request::Kind::kill;
   }
   over_ = over_ || kill_asked_;
@@ -209,12 +213,23 @@ void RunProcess::serve_watchers() {
 void RunProcess::heed_interrupts() {
   int count = interrupts_.load();
   if (count == 0) return;
-  if (!interrupted_ns_) {
-    interrupted_ns_ = monotonic_ns();
+  if (!stopping_) {
+    stopping_ = Stopping{monotonic_ns(), progress_->signs_of_life(), progress_->furthest_step()};
     request_stop();
-    publish(LogMessage{-1, std::string(interrupt_note)});
+    publish(LogMessage{LogMessage::supervisor, std::string(interrupt_note)});
   }
-  if (count > 1 || monotonic_ns() - *interrupted_ns_ > options_.limits.stopping_ns) over_ = kill_asked_ = true;
+  if (count > 1 || !stops_in_time()) over_ = kill_asked_ = true;
+}
+
+// Once they train, the step that they are in and a last checkpoint may take as long as the ranks get on with them.
+bool RunProcess::stops_in_time() {
+  const bool listens = stopping_->step >= 0 && progress_->furthest_step() <= stopping_->step + 2;
+  const uint64_t signs = progress_->signs_of_life();
+  if (listens && signs != stopping_->signs_of_life) {
+    stopping_->signs_of_life = signs;
+    stopping_->since_ns = monotonic_ns();
+  }
+  return monotonic_ns() - stopping_->since_ns <= options_.limits.stopping_ns;
 }
 
 // The ranks first: whoever sees this process stopped finds them stopped, too.
@@ -245,11 +260,14 @@ void RunProcess::watch(std::optional<int> wait_status) {
 
 void RunProcess::take_failure(FailureMessage failure) {
   over_ = true;
-  const bool is_wanted = !interrupted_ns_ && !stop_asked_;
+  failure.message += full_disk_note(directory_.path());
+  const bool is_wanted = !stopping_ && !stop_asked_;
   if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) {
     const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
-    publish(RestartMessage{++restarts_, from_step, std::move(failure)});
-    return;
+    std::string text =
+        fmt::format("{}; starting again from step {} (restart {})", failure.message, from_step, ++restarts_);
+    publish(RestartMessage{restarts_, from_step, std::move(failure)});
+    return publish(LogMessage{LogMessage::supervisor, std::move(text)});
   }
   if (restarts_ > 0) failure.message += fmt::format(" (after {} restart{})", restarts_, restarts_ == 1 ? "" : "s");
   publish(failure);
@@ -298,7 +316,7 @@ void RunProcess::publish(const Message& message) {
 
 RunEnd RunProcess::run_end() const {
   if (history_.failure()) return RunEnd::failed;
-  if (interrupted_ns_) return RunEnd::interrupted;
+  if (stopping_) return RunEnd::interrupted;
   return (stop_asked_ && progress_->completed_steps() < options_.steps) ? RunEnd::stopped : RunEnd::finished;
 }
 

@@ -73,6 +73,8 @@ class RunProcess {
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
   void interrupt() noexcept;
+  // Asks for a stop after the current step, as a watcher may. From within run().
+  void stop();
   // What Ctrl-Z means: stops the ranks, then this process, until it is continued (fg). Deadlines stand still. Callable
   // as interrupt().
   void pause() noexcept;
@@ -91,6 +93,7 @@ class RunProcess {
   void follow_ranks();
   void serve_watchers();
   void heed_interrupts();
+  bool stops_in_time();
   void heed_pause();
   int64_t kills_for_memory(std::optional<int> wait_status) const;  // of this start; looked for when any has ended
   void watch(std::optional<int> wait_status);
@@ -122,7 +125,12 @@ class RunProcess {
   std::atomic<int> interrupts_ = 0;
   std::atomic<bool> pause_asked_ = false;
   int wake_ = -1;  // eventfd
-  std::optional<int64_t> interrupted_ns_;
+  struct Stopping {
+    int64_t since_ns = 0;  // the interrupt, or the last sign of life of ranks that are about to stop
+    uint64_t signs_of_life = 0;
+    int64_t step = 0;  // in which the furthest rank was when the interrupt came
+  };
+  std::optional<Stopping> stopping_;
   bool stop_asked_ = false;
   bool kill_asked_ = false;
 };

@@ -142,8 +142,12 @@ void TelemetryWriter::begin_training_step(int64_t step) noexcept {
 }
 
 void TelemetryWriter::begin_plan_step(int plan_step, int64_t now_ns) noexcept {
+  put(layout(file_).plan_step, plan_step);
+  beat(now_ns);
+}
+
+void TelemetryWriter::beat(int64_t now_ns) noexcept {
   File& file = layout(file_);
-  put(file.plan_step, plan_step);
   put(file.heartbeat_ns, now_ns);
   put(file.heartbeat, get(file.heartbeat) + 1);
 }
@@ -163,8 +167,7 @@ void TelemetryWriter::make_room() noexcept {
   while (file.steps.is_full()) {
     const timespec nap{0, held_nap_ns};
     ::nanosleep(&nap, nullptr);
-    put(file.heartbeat_ns, monotonic_ns());
-    put(file.heartbeat, get(file.heartbeat) + 1);
+    beat();
   }
   put(file.held_ns, 0);
 }

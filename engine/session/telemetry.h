@@ -21,7 +21,7 @@ struct RankStatus {
   int world_size = 0;
   int pid = 0;
   RankState state = RankState::starting;
-  uint64_t heartbeat = 0;      // grows with every plan step begun
+  uint64_t heartbeat = 0;      // grows with every plan step begun, and where a rank gets on with anything else
   int64_t heartbeat_ns = 0;    // CLOCK_MONOTONIC
   int64_t training_step = -1;  // the one it is in; -1 before the first
   int plan_step = -1;          // the last one begun; -1 before the first
@@ -57,6 +57,8 @@ class TelemetryWriter {
   void fail(std::string_view text) noexcept;
 
   void begin_training_step(int64_t step) noexcept;
+  // A sign of life, where no plan step begins.
+  void beat(int64_t now_ns = monotonic_ns()) noexcept;
   // Current op and heartbeat, which was at `now_ns`.
   void begin_plan_step(int plan_step, int64_t now_ns = monotonic_ns()) noexcept;
   void end_plan_step(int plan_step, const PlanStepTime& time) noexcept;

@@ -27,6 +27,7 @@ int earliest(std::span<const RankSight> ranks, Matters matters, Time time) {
 
 // An error of the rank itself, known to have come from no peer.
 bool is_root_cause(const RankSight& rank) { return rank.entry.failed_ns != 0 && !rank.entry.by_peer; }
+bool has_come(const RankSight& rank) { return rank.process.pid != 0; }
 bool has_vanished(const RankSight& rank) { return has_ended(rank) && !has_finished(rank) && !has_failed(rank); }
 
 int64_t failed_ns(const RankSight& rank) {
@@ -169,7 +170,12 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   // An mpirun that was asked to end ends its ranks, and names none.
   const int code = run.wait_status ? WEXITSTATUS(*run.wait_status) : 0;
   const bool by_signal = code > 128 && code <= 192;
-  if (first_gone >= 0 && (code == 0 || by_signal || code == ExitReport::lost_daemon)) {
+  // One that dies before its main may never have been seen. Others have come by then.
+  const auto unseen = std::ranges::find_if_not(run.ranks, has_come);
+  if (by_signal && unseen != run.ranks.end() && std::ranges::any_of(run.ranks, has_come)) {
+    return killed(run, static_cast<int>(unseen - run.ranks.begin()), code - 128);
+  }
+  if (first_gone >= 0 && (code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon)) {
     return by_signal ? killed(run, first_gone, code - 128) : lost(run, first_gone, "died");
   }
   return {-1, "", "", fmt::format("mpirun ended with exit code {} before every rank had finished", code)};

@@ -84,7 +84,10 @@ Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communi
       executor_(executor),
       world_(world),
       options_(options),
-      calls_(options.before_call),
+      calls_([this](std::string_view call, const std::string& path) {
+        ++calls_made_;
+        return options_.before_call ? options_.before_call(call, path) : 0;
+      }),
       exchange_(world),
       states_(stored_states(plan)),
       values_(stored_values(plan)) {}
@@ -220,8 +223,9 @@ void Checkpointing::finish() {
 void Checkpointing::advance(bool wait) {
   if (stage_ == Stage::idle) return;
   struct Line {
-    int64_t busy = 0, failed = 0, kept = 0;
+    int64_t busy = 0, failed = 0, kept = 0, calls = 0;
   } own;
+  own.calls = calls_made_;
   if (task_.valid()) {
     own.busy = task_.wait_for(wait ? patience : std::chrono::milliseconds(0)) != std::future_status::ready;
     if (!own.busy) take_error();
@@ -229,11 +233,14 @@ void Checkpointing::advance(bool wait) {
   own.failed = error_.has_value();
   own.kept = folder_ && !own.busy && folder_->holds(index_.step);
   bool busy = false, failed = false;
+  int64_t calls = 0;
   for (const Line& line : exchange_.gather(own)) {
     busy |= line.busy != 0;
     failed |= line.failed != 0;
+    calls += line.calls;
     if (line.kept != 0) kept_ = index_.step;
   }
+  if (std::exchange(all_calls_made_, calls) != calls) options_.on_progress();
   if (busy) return;
   if (failed) return give_up();
   if (stage_ == Stage::completing) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,8 @@ struct CheckpointOptions {
   std::string resume;
   // To a person, on any rank: what was damaged, what could not be written.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // On every rank that waits for a checkpoint, when any rank has got on with it.
+  std::function<void()> on_progress = [] {};
   FileCalls::Before before_call;
 };
 
@@ -76,6 +79,8 @@ class Checkpointing {
   const Executor& executor_;
   Communicator& world_;
   const CheckpointOptions& options_;
+  std::atomic<int64_t> calls_made_ = 0;
+  int64_t all_calls_made_ = 0;  // by all ranks, as far as known
   const FileCalls calls_;
   RankExchange exchange_;
   const std::vector<StoredState> states_;

@@ -81,6 +81,7 @@ class RankProcess {
     hooks.keep_going = options_.keep_going;
     hooks.checkpoints = options_.checkpoints;
     hooks.checkpoints.say = [rank = mpi_.rank()](const std::string& text) { say(rank, text.c_str()); };
+    if (telemetry_) hooks.checkpoints.on_progress = [this] { telemetry_->beat(); };
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
       hooks.on_step = options_.on_step;

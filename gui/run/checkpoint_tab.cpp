@@ -37,6 +37,10 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
       folder_(new QLineEdit(this)),
       every_(make_number("saveEvery", 0, 100, tr("A checkpoint after so many steps; each run keeps its end, too."))),
       keep_(make_number("keepCheckpoints", 1, 3, tr("So many checkpoints remain, the newest."))),
+      restarts_(
+          make_number("restarts", 0, 0,
+                      tr("So often the ranks are started again after one was lost: from the newest checkpoint, or "
+                         "anew where there is none."))),
       table_(new QTableWidget(0, columns, this)),
       resume_(new QPushButton(tr("Resume"), this)) {
   folder_->setObjectName("checkpointFolder");
@@ -71,6 +75,8 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
   bar->addWidget(every_);
   bar->addWidget(new QLabel(tr("Keep"), this));
   bar->addWidget(keep_);
+  bar->addWidget(new QLabel(tr("Restarts"), this));
+  bar->addWidget(restarts_);
   bar->addWidget(resume_);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -82,6 +88,7 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
   connect(folder_, &QLineEdit::editingFinished, this, &CheckpointTab::take_settings);
   connect(every_, &QSpinBox::valueChanged, this, &CheckpointTab::take_settings);
   connect(keep_, &QSpinBox::valueChanged, this, &CheckpointTab::take_settings);
+  connect(restarts_, &QSpinBox::valueChanged, this, &CheckpointTab::take_settings);
   connect(table_, &QTableWidget::itemSelectionChanged, this, &CheckpointTab::show_selected);
   connect(resume_, &QPushButton::clicked, this, [this] { emit resumeWanted(selected()); });
   connect(&run_, &RunControl::stateChanged, this, &CheckpointTab::refresh);
@@ -100,7 +107,7 @@ void CheckpointTab::choose_folder() {
 }
 
 void CheckpointTab::take_settings() {
-  run_.set_checkpoints({folder_->text(), every_->value(), keep_->value()});
+  run_.set_checkpoints({folder_->text(), every_->value(), keep_->value(), restarts_->value()});
   refresh();
 }
 

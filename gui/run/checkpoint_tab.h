@@ -32,7 +32,7 @@ class CheckpointTab : public QWidget {
 
   RunControl& run_;
   QLineEdit* folder_;
-  QSpinBox *every_, *keep_;
+  QSpinBox *every_, *keep_, *restarts_;
   QTableWidget* table_;
   QPushButton* resume_;
   std::vector<FoundCheckpoint> shown_;

@@ -88,6 +88,7 @@ QStringList RunControl::checkpoint_arguments(const QString& checkpoint) const {
     if (checkpoints_.save_every > 0) arguments << "--save-every" << QString::number(checkpoints_.save_every);
   }
   if (!checkpoint.isEmpty()) arguments << "--resume" << checkpoint;
+  if (checkpoints_.max_restarts > 0) arguments << "--max-restarts" << QString::number(checkpoints_.max_restarts);
   return arguments;
 }
 

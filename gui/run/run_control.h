@@ -17,6 +17,7 @@ struct CheckpointSettings {
   QString folder;
   int save_every = 0;  // steps; 0: at the end alone
   int keep = 3;
+  int max_restarts = 0;  // after a rank was lost: from the newest checkpoint, or anew
 };
 
 // Starts, watches and ends one training run: `shardrun train FILE --socket PATH` in a process of its own, its messages

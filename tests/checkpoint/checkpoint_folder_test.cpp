@@ -127,6 +127,19 @@ class CheckpointFolderTest : public QObject {
     }
   }
 
+  // Else nobody could tell a slow disk from one that hangs.
+  void a_large_file_gets_to_the_disk_piece_by_piece() {
+    const QTemporaryDir folder(scratch());
+    std::vector<std::string> calls;
+    const FileCalls watched([&](std::string_view call, const std::string&) {
+      calls.emplace_back(call);
+      return 0;
+    });
+    const std::vector<std::byte> image(size_t{65} << 20);
+    write_checkpoint_file(watched, folder.path().toStdString() + "/part", "file", image, {});
+    QCOMPARE(std::ranges::count(calls, "fsync"), std::ptrdiff_t{2});
+  }
+
   void two_runs_never_write_into_one_folder() {
     Saves saves;
     const FileCalls calls;

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <QFile>
@@ -39,6 +40,33 @@ void break_pipe(int descriptor) {
   ::close(ends[1]);
 }
 
+// A pipe that is full, and that nobody reads.
+class FullPipe {
+ public:
+  FullPipe() {
+    if (::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) != 0) qFatal("no pipe");
+    const char byte = 'x';
+    while (::write(ends_[1], &byte, 1) == 1) {
+    }
+    ::fcntl(ends_[1], F_SETFL, 0);
+  }
+  ~FullPipe() {
+    for (int end : ends_) ::close(end);
+  }
+  FullPipe(const FullPipe&) = delete;
+  int writer() const { return ends_[1]; }
+
+ private:
+  int ends_[2];
+};
+
+int lines_in(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? static_cast<int>(file.readAll().count('\n')) : 0;
+}
+
+const QStringList tiny_training = {"train", preset("mintext_mlp"), "--set", "mesh.model=1"};
+
 QString file_of(const QTemporaryDir& folder, QString text, const QString& from, const QString& to) {
   const QString path = folder.filePath("run.json");
   QFile file(path);
@@ -67,6 +95,10 @@ class StreamsTest : public QObject {
   void an_error_that_nobody_can_read_is_still_exit_code_2();
   void a_closed_standard_stream_is_no_place_for_other_files();
   void a_name_from_a_file_gives_the_terminal_no_orders();
+  void a_reader_that_has_stopped_stops_no_training();
+  void steps_whose_reader_has_gone_are_said_and_no_success();
+  void a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1();
+  void what_a_rank_says_gives_the_terminal_no_orders();
 };
 
 void StreamsTest::a_reader_that_has_seen_enough_ends_the_program_as_it_ends_others() {
@@ -141,6 +173,59 @@ void StreamsTest::a_name_from_a_file_gives_the_terminal_no_orders() {
   }
   const ProgramResult warned = shardrun({"validate", constraint});
   QVERIFY2(warned.errors.contains("\\u001b") && !has_control_characters(warned.errors), qPrintable(warned.errors));
+}
+
+void StreamsTest::a_reader_that_has_stopped_stops_no_training() {
+  const FullPipe full;
+  const QTemporaryDir folder;
+  const QString steps = folder.filePath("steps");
+  QProcess process;
+  process.setChildProcessModifier([&] {
+    ::dup2(full.writer(), 1);
+    ::dup2(full.writer(), 2);
+    ::signal(SIGTERM, SIG_DFL);
+  });
+  process.start(QCoreApplication::applicationFilePath(),
+                tiny_training + QStringList{"--steps", "100000000", "--jsonl", steps});
+  // More than the pipe and the ranks' telemetry could hold.
+  QVERIFY(QTest::qWaitFor([&] { return lines_in(steps) > 3000; }, 120'000));
+  ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+  QCOMPARE(finish(process).code, exit_by_signal + SIGTERM);
+}
+
+void StreamsTest::steps_whose_reader_has_gone_are_said_and_no_success() {
+  QTemporaryDir folder;
+  const QString pipe = folder.filePath("pipe");
+  QCOMPARE(::mkfifo(qPrintable(pipe), 0600), 0);
+  const int reader = ::open(qPrintable(pipe), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  QProcess process;
+  process.start(QCoreApplication::applicationFilePath(),
+                tiny_training + QStringList{"--steps", "100000000", "--jsonl", pipe});
+  QVERIFY(process.waitForReadyRead(120'000));
+  ::close(reader);
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.errors.contains(pipe + ": cannot write: Broken pipe"), qPrintable(result.errors));
+  QCOMPARE(result.code, 1);
+}
+
+void StreamsTest::a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1() {
+  const QStringList diverging = tiny_training + QStringList{"--set", "optimizer.learning_rate=1e6", "--steps", "6"};
+  QCOMPARE(Streams{[] { open_as(2, "/dev/full"); }}.run(diverging).code, 1);
+}
+
+void StreamsTest::what_a_rank_says_gives_the_terminal_no_orders() {
+  QTemporaryDir folder;
+  QFile program(folder.filePath("mpirun"));
+  QVERIFY(program.open(QIODevice::WriteOnly));
+  program.write("#!/bin/sh\nprintf '[1,1]<stderr>:\\033[2J\\377 is red\\n'; exit 3\n");
+  program.setPermissions(QFile::ReadOwner | QFile::ExeOwner);
+  program.close();
+  const QByteArray path = qgetenv("PATH");
+  qputenv("PATH", folder.path().toUtf8() + ":" + path);
+  const ProgramResult result = shardrun(tiny_training + QStringList{"--steps", "1"});
+  qputenv("PATH", path);
+  QCOMPARE(result.code, 1);
+  QVERIFY2(result.errors.startsWith("rank 1: \\u001b[2J\\xff is red\n"), qPrintable(result.errors));
 }
 
 int main(int argc, char** argv) { return main_of<StreamsTest>(argc, argv); }

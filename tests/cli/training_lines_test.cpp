@@ -94,6 +94,20 @@ class TrainingLinesTest : public QObject {
     QCOMPARE(ProgressText({}, 7).after(message), epoch_line(message));
     QCOMPARE(ProgressText({"{step}", 2, false, ""}, 4).after(message), std::string());
   }
+
+  void the_mean_of_a_resumed_run_is_that_of_its_own_steps() {
+    StepMessage message = step_of({});
+    const ProgressLines lines{"{step}", 100, false, "Mean {seconds:.4f} s"};
+    ProgressText resumed(lines, 1000);
+    std::string text;
+    for (message.step = 995; message.step < 1000; ++message.step) {
+      message.step_ms = message.step == 995 ? 1e9 : 100;
+      text += resumed.after(message);
+    }
+    QCOMPARE(text, std::string("Mean 0.1000 s\n"));
+    message.step = 999;
+    QCOMPARE(ProgressText(lines, 1000).after(message), std::string());
+  }
 };
 
 QTEST_APPLESS_MAIN(TrainingLinesTest)

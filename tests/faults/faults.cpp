@@ -8,10 +8,17 @@ std::vector<Fault> all_faults() {
   std::vector<Fault> all;
   size_t number = 0;
   for (std::vector<Fault> (*kind)() : {
-           signals_to_a_rank,     stops_of_a_rank, frozen_ranks,           debugged_ranks,   signals_to_mpirun,
-           stopped_mpirun,        fake_mpirun,     signals_to_the_starter, restarts,         pauses,
-           closed_terminals,      limits,          temporary_folders,      shared_memories,  exhausted_memory,
-           exhausted_descriptors, unread_output,   unwritable_output,      unwritable_steps, watchers,
+           signals_to_a_rank, stops_of_a_rank,
+           frozen_ranks,      debugged_ranks,
+           signals_to_mpirun, stopped_mpirun,
+           fake_mpirun,       signals_to_the_starter,
+           restarts,          pauses,
+           closed_terminals,  limits,
+           temporary_folders, shared_memories,
+           exhausted_memory,  exhausted_descriptors,
+           unread_output,     unwritable_output,
+           unwritable_steps,  watchers,
+           lost_hosts,
        }) {
     for (Fault& fault : kind()) {
       fault.kind = number;

@@ -134,8 +134,10 @@ Run::~Run() {
 
 void Run::start_next() {
   Start next = start_;
-  next.before.clear();
-  next.arguments.clear();
+  if (start_.host_folders.empty()) {
+    next.before.clear();
+    next.arguments.clear();
+  }
   next.steps = 1;
   QProcess process;
   launch(process, next.command());
@@ -261,8 +263,8 @@ bool Run::reach(Phase aim) {
 }
 
 void Run::hear() {
-  const QByteArray errors = process_.readAllStandardError();
-  output_ += process_.readAllStandardOutput().toStdString();
+  const QByteArray errors = start_.errors.empty() ? process_.readAllStandardError() : QByteArray();
+  if (start_.output.empty()) output_ += process_.readAllStandardOutput().toStdString();
   if (!errors.isEmpty()) {
     errors_ += errors.toStdString();
     heard_.push_back({monotonic_ns(), errors_.size()});

@@ -215,6 +215,28 @@ class TrainingTest : public QObject {
     QCOMPARE(run().state(), RunControl::State::running);
   }
 
+  void a_lost_rank_is_replaced_where_that_is_wished_and_the_window_tells_so() {
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    window_->findChild<QSpinBox*>("restarts")->setValue(1);
+    train_until(2);
+    const pid_t first = run().record().ranks.at(1).pid;
+    ::kill(first, SIGKILL);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().ranks.at(1).pid != first || !run().is_active(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().state_of(1) == "running" || !run().is_active(), patience);
+    const QString state = window_->findChild<QLabel*>("runState")->text();
+    QVERIFY2(state.contains("restart 1: rank 1 was killed by SIGKILL"), qPrintable(state));
+    const auto& log = run().record().log;
+    QCOMPARE(
+        std::ranges::count_if(
+            log, [](const LogMessage& line) { return line.text.ends_with("starting again from step 0 (restart 1)"); }),
+        std::ptrdiff_t{1});
+    ::kill(run().record().ranks.at(1).pid, SIGKILL);
+    QTRY_COMPARE_WITH_TIMEOUT(run().state(), RunControl::State::failed, patience);
+    QVERIFY2(run().state_text().contains("(after 1 restart)"), qPrintable(run().state_text()));
+  }
+
   void a_stopped_rank_is_named_within_five_seconds_and_training_can_start_again() {
     RunConfig config = small_config();
     config.steps = 100000;

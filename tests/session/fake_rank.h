@@ -70,6 +70,7 @@ class FakeRank {
       telemetry_.keep_trace(TraceChoice::slowest);
       if (pause_us_ > 0) ::usleep(static_cast<useconds_t>(pause_us_));
     }
+    if (mode_ == "saving") save();
     telemetry_.set_state(RankState::finished);
     while (mode_ == "hang") ::pause();
     return 0;
@@ -82,6 +83,16 @@ class FakeRank {
     for (const char* key : {".0", ".1"}) {
       while (::access((keys + key).c_str(), F_OK) != 0) ::usleep(1000);
     }
+  }
+
+  // For half a second.
+  void save() {
+    for (int i = 0; i < 100; ++i) {
+      telemetry_.beat();
+      ::usleep(5000);
+    }
+    std::printf("saved\n");
+    std::fflush(stdout);
   }
 
   void misbehave() {

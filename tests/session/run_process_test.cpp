@@ -142,6 +142,7 @@ class RunProcessTest : public QObject {
   void a_rank_that_never_exits_is_named();
   void a_watchers_stop_ends_the_run_between_steps();
   void the_first_interrupt_ends_the_run_between_steps();
+  void an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves();
   void interrupts_end_a_run_that_does_not_listen_data();
   void interrupts_end_a_run_that_does_not_listen();
   void a_late_watcher_gets_everything_once();
@@ -258,6 +259,18 @@ void RunProcessTest::the_first_interrupt_ends_the_run_between_steps() {
   std::array<RankState, 2> last{};
   for (const RankStateMessage& rank : run.all<RankStateMessage>()) last[rank.rank] = rank.state;
   for (RankState state : last) QVERIFY(state == RankState::finished);
+}
+
+void RunProcessTest::an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves() {
+  set_fake("saving", 1'000'000);
+  RunOptions options = direct_options(1'000'000);
+  options.limits.stopping_ns = 300'000'000;
+  bool asked = false;
+  const Recorded run = run_and_record(std::move(options), [&](RunProcess& process, const Message& message) {
+    if (is<StepMessage>(message) && !std::exchange(asked, true)) process.interrupt();
+  });
+  QVERIFY(run.outcome.end == RunEnd::interrupted);
+  QVERIFY(std::ranges::any_of(run.all<LogMessage>(), [](const LogMessage& line) { return line.text == "saved"; }));
 }
 
 void RunProcessTest::interrupts_end_a_run_that_does_not_listen_data() {

@@ -1,6 +1,7 @@
 #include "engine/session/watchdog.h"
 
 #include <QtTest>
+#include <csignal>
 #include <random>
 
 #include "engine/base/error.h"
@@ -93,6 +94,8 @@ class WatchdogTest : public QObject {
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
+  void a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal();
+  void an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain();
   void a_failure_is_told_once();
   void a_debugger_is_told_of_once_and_waited_for();
   void a_process_that_cannot_be_seen_is_not_dead();
@@ -229,6 +232,24 @@ void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
   QVERIFY(failure);
   QCOMPARE(failure->rank, -1);
   QCOMPARE(failure->message, std::string("mpirun ended with exit code 1 before every rank had finished"));
+}
+
+void WatchdogTest::a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal() {
+  Scene scene;
+  scene.begin({RankPhase::connecting, RankPhase::connecting, RankPhase::launching, RankPhase::connecting});
+  for (RankSight& rank : scene.ranks) rank.process_state = 0;
+  const auto failure = scene.look(0, exited(128 + SIGBUS));
+  QVERIFY(failure);
+  QCOMPARE(failure->message, std::string("rank 2 was killed by SIGBUS before it could start"));
+}
+
+void WatchdogTest::an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain() {
+  Scene scene;
+  scene.ranks[3].process_state = 0;
+  scene.say(1, 5, "rank 1: rank 3 is gone", true);
+  const auto failure = scene.look(0, exited(1));
+  QVERIFY(failure);
+  QCOMPARE(failure->message, std::string("rank 3 died in training step 5, at 'adam'"));
 }
 
 void WatchdogTest::a_failure_is_told_once() {

@@ -248,6 +248,25 @@ class CheckpointingTest : public QObject {
              std::string("no_checkpoint"));
   }
 
+  // On all ranks alike, so that none of those that wait is taken for the one that hangs.
+  void ranks_give_signs_of_life_while_a_checkpoint_is_written_but_not_for_waiting() {
+    Run run;
+    run.options.save_every = 0;
+    std::atomic<int> signs = 0;
+    int of_waiting = -1;
+    run.options.on_progress = [&] { ++signs; };
+    run.options.before_call = [&](std::string_view call, const std::string& path) {
+      if (call != "fsync" || !path.ends_with("/index.json")) return 0;
+      const int before = signs;
+      ::usleep(1'500'000);  // in which the ranks look some seven times
+      of_waiting = signs - before;
+      return 0;
+    };
+    run.train(small_plan(), 1);
+    QVERIFY2(signs >= 2 && signs % 2 == 0, qPrintable(QString::number(signs)));
+    QVERIFY2(of_waiting >= 0 && of_waiting <= 4, qPrintable(QString::number(of_waiting)));
+  }
+
   void imported_parameters_begin_a_run() {
     Run run;
     const Plan plan = small_plan();

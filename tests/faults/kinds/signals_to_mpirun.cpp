@@ -7,7 +7,7 @@ std::vector<Fault> signals_to_mpirun() {
   std::vector<Fault> faults;
   std::vector<Phase> phases = from_joining;
   phases.insert(phases.begin(), Phase::starting);
-  for (int signal : {SIGKILL, SIGSEGV, SIGABRT, SIGTERM, SIGINT, SIGBUS, SIGHUP, SIGQUIT}) {
+  for (int signal : {SIGKILL, SIGSEGV, SIGTERM, SIGINT, SIGBUS, SIGHUP, SIGQUIT}) {
     Fault fault;
     fault.name = signal_name(signal) + " to mpirun";
     fault.phases = phases;
@@ -16,10 +16,11 @@ std::vector<Fault> signals_to_mpirun() {
     fault.inject = [signal](Run& run, Random&) { send(there(run.mpirun()), signal); };
     faults.push_back(fault);
   }
-  for (int signal : {SIGUSR1, SIGUSR2}) {
+  // Handed to the ranks: without effect before there are any.
+  for (int signal : {SIGABRT, SIGUSR1, SIGUSR2}) {
     Fault fault;
     fault.name = signal_name(signal) + " to mpirun";
-    fault.phases = phases;
+    fault.phases = from_joining;
     fault.expected = {"(mpirun|rank \\d+) (was|has been|has|died|ended|exited).*" + signal_name(signal), {1}};
     fault.inject = [signal](Run& run, Random&) { send(there(run.mpirun()), signal); };
     faults.push_back(fault);

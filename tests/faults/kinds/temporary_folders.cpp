@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include "tests/faults/kinds/kinds.h"
 #include "tests/faults/whole_runs.h"
@@ -23,6 +25,23 @@ Fault on_a_disk(const std::string& name, unsigned long flags, const std::string&
   return fault;
 }
 
+// Another program takes all the room that is left.
+Fault filled() {
+  Fault fault = on_a_disk("on a disk that is filled up", 0, "size=16m", "no space is left");
+  fault.phases = {Phase::starting, Phase::joining};
+  fault.expected = {"", {0, 1}, 30};
+  fault.inject = [](Run& run, Random&) {
+    const std::string path = run.seen(run.start().temporary()) + "/filling", block(4096, '\1');
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ::unlink(path.c_str());
+    while (::write(file, block.data(), block.size()) > 0) {
+    }
+    run.go_on(20'000);
+    ::close(file);
+  };
+  return fault;
+}
+
 }  // namespace
 
 std::vector<Fault> temporary_folders() {
@@ -41,6 +60,7 @@ std::vector<Fault> temporary_folders() {
   missing.expected = {"no such file", {1, 2}};
   missing.prepare = [](Start& start, Random&) { start.environment["TMPDIR"] = start.folder + "/none"; };
   faults.push_back(missing);
+  faults.push_back(filled());
   return faults;
 }
 

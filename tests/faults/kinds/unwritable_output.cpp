@@ -18,6 +18,21 @@ Fault unwritable(const std::string& name, const Expected& expected, const std::f
   return fault;
 }
 
+// Nobody wants to read it: as /dev/null.
+Fault closed(const std::string& name, bool errors) {
+  Fault fault;
+  fault.name = "closed standard output" + name;
+  fault.phases = at_start;
+  fault.expected = {"", {0}, 30};
+  fault.prepare = [errors](Start& start, Random&) {
+    ask_for_all_steps(start, 20);
+    start.close_output = true;
+    start.close_errors = errors;
+  };
+  fault.check = check_all_steps;
+  return fault;
+}
+
 }  // namespace
 
 std::vector<Fault> unwritable_output() {
@@ -29,10 +44,8 @@ std::vector<Fault> unwritable_output() {
                  [](Start& start) { start.output = "/dev/full"; }),
       unwritable("standard output and error on a full disk", {"", {1}, 30},
                  [](Start& start) { start.output = start.errors = "/dev/full"; }),
-      unwritable("closed standard output", {"standard output", {1, 2}, 30},
-                 [](Start& start) { start.close_output = true; }),
-      unwritable("closed standard output and error", {"", {1, 2}, 30},
-                 [](Start& start) { start.close_output = start.close_errors = true; }),
+      closed("", false),
+      closed(" and error", true),
       unwritable("| head -n 1", {"", {141}, 30}, pipe_to_head),
   };
 }

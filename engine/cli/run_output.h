@@ -1,0 +1,48 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "engine/cli/bounded_output.h"
+#include "engine/cli/output_file.h"
+#include "engine/cli/training_output.h"
+#include "engine/plan/plan.h"
+#include "engine/session/messages.h"
+
+namespace shardscope {
+
+// What a run prints that this process supervises: the training's lines to standard output, its steps to a file, what
+// goes wrong to standard error. A pipe or terminal whose reader is slow, stopped or gone never makes supervision wait;
+// what a reader misses is counted, and said at the end. What ranks and mpirun say is made printable(); mpirun's own
+// words are kept, and said only where no rank is to blame.
+class RunOutput {
+ public:
+  // `steps` is the file of that path, or null.
+  RunOutput(const std::string& steps_path, OutputFile steps);
+
+  // False when lines or steps could not be written.
+  bool begin(const Plan& plan);
+  bool take(const Message& message);
+  void say(const std::string& text);  // to standard error
+
+  // Waits for the readers for a while, a short one after a failure, says what they have missed, and gives the exit code
+  // of a run that would have had `code`. Where nobody reads standard output any more, and all else is well, this
+  // process ends by SIGPIPE as others do, unless that is ignored.
+  int finish(int code);
+
+ private:
+  void tell(const LogMessage& log);
+  void tell(const FailureMessage& failure);
+  bool tell_problem(TextSink& sink, const OutputLoss& loss, const std::string& name);
+
+  const bool broken_pipe_ends_;
+  BoundedOutput lines_, errors_;
+  std::string steps_path_;
+  OutputFile steps_;
+  std::unique_ptr<BoundedOutput> piped_steps_;  // where that is no regular file
+  TrainingOutput training_;
+  std::deque<std::string> kept_;
+};
+
+}  // namespace shardscope

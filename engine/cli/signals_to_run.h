@@ -1,0 +1,26 @@
+#pragma once
+
+#include <array>
+#include <csignal>
+
+#include "engine/session/run_process.h"
+
+namespace shardscope {
+
+// While it lives, Ctrl-C, SIGTERM and SIGHUP end the run in order, each unless it was ignored before (nohup), Ctrl-Z
+// stops its ranks, too, and a closed pipe is an error of write(). One at a time.
+class SignalsToRun {
+ public:
+  explicit SignalsToRun(RunProcess& run);
+  ~SignalsToRun();  // as they were before
+  SignalsToRun(const SignalsToRun&) = delete;
+  SignalsToRun& operator=(const SignalsToRun&) = delete;
+
+  int first() const;  // that was to end the run; 0: none has come
+
+ private:
+  static constexpr std::array signals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGPIPE};
+  std::array<struct sigaction, signals.size()> before_;
+};
+
+}  // namespace shardscope
