@@ -157,6 +157,28 @@ void set_zero(Document& document, ZeroConfig zero) {
   document.edit(std::move(config), text);
 }
 
+void set_pipeline(Document& document, PipelineConfig pipeline) {
+  RunConfig config = document.config();
+  const QString text = pipeline.axis.empty()
+                           ? Document::tr("no pipeline")
+                           : Document::tr("pipeline over %1, %2").arg(qt(pipeline.axis), qt(pipeline.schedule));
+  config.pipeline = std::move(pipeline);
+  document.edit(std::move(config), text);
+}
+
+void add_pipeline_axis(Document& document) {
+  RunConfig config = document.config();
+  std::vector<MeshAxis> axes = config.mesh_axes;
+  std::string name = "pipeline";
+  for (int number = 2; std::ranges::count(axes, name, &MeshAxis::name) > 0; ++number)
+    name = "pipeline_" + std::to_string(number);
+  axes.push_back({name, 2});
+  const bool loses_order = put_axes(config, std::move(axes));
+  config.pipeline.axis = name;
+  document.edit(std::move(config), Document::tr("pipeline of 2 stages"));
+  if (loses_order) document.tell(order_lost());
+}
+
 void set_seed(Document& document, int64_t seed) {
   RunConfig config = document.config();
   config.seed = seed;

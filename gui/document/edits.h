@@ -35,6 +35,9 @@ void set_steps(Document& document, int64_t steps);
 void set_microbatches(Document& document, int64_t microbatches);
 void set_rematerialisation(Document& document, const std::string& policy);
 void set_zero(Document& document, ZeroConfig zero);
+void set_pipeline(Document& document, PipelineConfig pipeline);
+// Another mesh axis, of 2 stages, that is the pipeline: one edit.
+void add_pipeline_axis(Document& document);
 void set_seed(Document& document, int64_t seed);
 void set_deterministic(Document& document, bool deterministic);
 

@@ -23,6 +23,7 @@ QPixmap kind_mark(StepKind kind) {
 
 // The op that needs it, by its name in the model.
 QString op_text(const Plan& plan, const Step& step) {
+  if (is_transfer(step.kind)) return short_name(plan.step_name(step));
   const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
   return short_name(has_op ? plan.graph->ops[step.op].name : plan.step_name(step));
 }
@@ -86,7 +87,7 @@ void CollectivesModel::arrange() {
   };
   if (sorted_by_ == phase_column) {
     if (order_ == Qt::DescendingOrder) std::ranges::reverse(steps_);
-  } else if (sorted_by_ >= payload_column && sorted_by_ <= measured_column) {
+  } else if ((sorted_by_ >= payload_column && sorted_by_ <= measured_column) || sorted_by_ == stage_column) {
     order_by([this](StepRef id) { return number(id, sorted_by_).toDouble(); });
   } else {
     order_by([this](StepRef id) { return text(id, sorted_by_); });
@@ -102,6 +103,7 @@ int CollectivesModel::columnCount(const QModelIndex&) const { return columns; }
 QVariant CollectivesModel::number(StepRef id, int column) const {
   if (column == payload_column) return double(step(id).payload_bytes);
   if (column == wire_column) return step(id).wire_bytes;
+  if (column == stage_column) return stage_of(*plan_, id);
   if (column == predicted_column) return plan_->step_seconds[id];
   if (column != measured_column) return {};
   const std::optional<double> seconds = workspace_.measured_seconds(id);
@@ -131,7 +133,10 @@ QString CollectivesModel::text(StepRef id, int column) const {
   const Step& step = this->step(id);
   switch (column) {
     case kind_column: return qt(name(step.kind));
-    case axes_column: return axes_text(plan_->mesh, step.axes) + across_hosts(*plan_, step);
+    case stage_column: return QString::number(stage_of(*plan_, id));
+    case axes_column:
+      if (is_transfer(step.kind)) return axes_text(plan_->mesh, {*plan_->pipeline.axis});
+      return axes_text(plan_->mesh, step.axes) + across_hosts(*plan_, step);
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));
     case phase_column: return qt(name(step.phase));
@@ -154,7 +159,8 @@ QString CollectivesModel::cause_text(StepRef id) const {
 QString CollectivesModel::exact_text(int row, int column) const {
   const Step& step = this->step(steps_[row]);
   const QVariant value = number(steps_[row], column);
-  if (column == axes_column) return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
+  if (column == axes_column && !is_transfer(step.kind))
+    return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
   if (column == payload_column || column == wire_column) return qt(exact_bytes(value.toDouble()));
   if (column == predicted_column || column == measured_column)
     return value.isValid() ? QString::number(value.toDouble() * 1e3, 'f', 4) + " ms" : QString();
@@ -173,6 +179,7 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
        {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time that the cost model expects.")},
        {QT_TR_NOOP("Measured"), QT_TR_NOOP("Mean time on the ranks of the last run of this plan.")},
        {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
+       {QT_TR_NOOP("Stage"), QT_TR_NOOP("The stage of the pipeline whose devices take part.")},
        {QT_TR_NOOP("Op"), QT_TR_NOOP("The operation that needs it.")},
        {QT_TR_NOOP("Cause"), QT_TR_NOOP("The two shardings that meet there.")}}};
   if (role == Qt::DisplayRole) return tr(titles[section].first);
@@ -201,8 +208,10 @@ QString CollectivesModel::totals_text() const {
     measured += value.toDouble();
   }
   QString text = tr("Total: %1 collectives").arg(steps_.size());
-  text += tr("   |   payload %1   |   sent by each device %2   |   predicted %3")
-              .arg(qt(bytes_text(payload)), qt(bytes_text(wire)), qt(seconds_text(predicted)));
+  const QString sent =
+      plan_->program.stages > 1 ? tr("sent by one device of each stage, together,") : tr("sent by each device");
+  text += tr("   |   payload %1   |   %2 %3   |   predicted %4")
+              .arg(qt(bytes_text(payload)), sent, qt(bytes_text(wire)), qt(seconds_text(predicted)));
   if (has_measured) text += tr("   |   measured %1").arg(qt(seconds_text(measured)));
   return text;
 }

@@ -8,8 +8,9 @@
 
 namespace shardscope {
 
-// The plan's collectives, one a row; the measured time beside the predicted where a run of this very plan is known.
-// Sorts by any column, numbers as numbers; equal ones stand in program order.
+// The plan's collectives, and what a pipeline sends from stage to stage, one a row; the measured time beside the
+// predicted where a run of this very plan is known. Sorts by any column, numbers as numbers; equal ones stand in
+// program order.
 class CollectivesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
@@ -21,6 +22,7 @@ class CollectivesModel : public QAbstractTableModel {
     predicted_column,
     measured_column,
     phase_column,
+    stage_column,  // of the pipeline
     op_column,
     cause_column,
     columns

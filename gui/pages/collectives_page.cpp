@@ -33,7 +33,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   table_->verticalHeader()->setDefaultSectionSize(24);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setStretchLastSection(true);
-  const int widths[] = {112, 84, 72, 72, 76, 78, 74, 250, 320};
+  const int widths[] = {112, 84, 72, 72, 76, 78, 74, 48, 250, 320};
   for (int column = 0; column < CollectivesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   table_->installEventFilter(this);
   totals_->setContentsMargins(10, 6, 10, 6);
@@ -53,7 +53,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   layout->addWidget(empty_, 1);
   layout->addWidget(totals_);
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
-    if (index.isValid()) workspace_.selection.select_step(index.data(CollectivesModel::step_role).value<StepRef>());
+    if (index.isValid()) workspace_.select_step(index.data(CollectivesModel::step_role).value<StepRef>());
   });
   connect(&workspace.selection, &Selection::stepChanged, this, &CollectivesPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &CollectivesPage::show_totals);
@@ -63,6 +63,8 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
 
 void CollectivesPage::show_totals() {
   totals_->setText(model_->totals_text());
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  table_->setColumnHidden(CollectivesModel::stage_column, !plan || plan->program.stages == 1);
   const bool nothing = workspace_.planner.plan() && model_->rowCount() == 0;
   table_->setVisible(!nothing);
   empty_->setVisible(nothing);
@@ -82,8 +84,10 @@ void CollectivesPage::follow_step() {
 
 QString CollectivesPage::copied_text() const {
   QStringList lines, titles;
+  std::vector<int> columns;
   for (int column = 0; column < CollectivesModel::columns; ++column)
-    titles << model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    if (!table_->isColumnHidden(column)) columns.push_back(column);
+  for (const int column : columns) titles << model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
   lines << titles.join('\t');
   QModelIndexList rows = table_->selectionModel()->selectedRows();
   std::ranges::sort(rows, {}, &QModelIndex::row);
@@ -91,8 +95,7 @@ QString CollectivesPage::copied_text() const {
     for (int row = 0; row < model_->rowCount(); ++row) rows << model_->index(row, 0);
   for (const QModelIndex& index : rows) {
     QStringList cells;
-    for (int column = 0; column < CollectivesModel::columns; ++column)
-      cells << model_->exact_text(index.row(), column).replace('\n', "; ");
+    for (const int column : columns) cells << model_->exact_text(index.row(), column).replace('\n', "; ");
     lines << cells.join('\t');
   }
   lines << model_->totals_text();

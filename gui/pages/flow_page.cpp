@@ -10,6 +10,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/pages/flow_delegate.h"
+#include "gui/pages/stage_box.h"
 #include "gui/workspace/array_facts.h"
 #include "viz/paint/units.h"
 
@@ -25,6 +26,9 @@ QString layout_text(const Plan& plan, int value) {
 
 FlowModel::FlowModel(Workspace& workspace, QObject* parent) : QAbstractListModel(parent), workspace_(workspace) {
   connect(&workspace.planner, &Planner::delivered, this, &FlowModel::take_plan);
+  connect(&workspace.selection, &Selection::deviceChanged, this, [this] {
+    if (plan_ && shown_stage(*plan_, workspace_.selection) != stage_) take_plan();
+  });
   take_plan();
 }
 
@@ -42,13 +46,15 @@ void FlowModel::take_plan() {
   beginResetModel();
   plan_ = workspace_.planner.plan();
   steps_.clear();
-  int position = 0;
-  if (plan_)
-    for (const Step& step : plan_->steps()) {
-      const int at = position++;
+  if (plan_) {
+    stage_ = shown_stage(*plan_, workspace_.selection);
+    const SequenceSteps steps = plan_->steps(stage_);
+    for (const auto& [position, count] : distinct_steps(plan_->program.main(stage_))) {
+      const Step& step = steps[position];
       if (step.phase == phase_ && !(only_reshards_ && step.kind == StepKind::compute))
-        steps_.push_back(step_at(*plan_, at));
+        steps_.push_back(steps.id(position));
     }
+  }
   endResetModel();
 }
 
@@ -61,8 +67,8 @@ ArrayRef FlowModel::result_of(const Step& step) const {
 
 int FlowModel::row_of_step(std::optional<StepRef> step) const {
   if (!step) return -1;
-  const auto found = std::ranges::lower_bound(steps_, *step);
-  return found != steps_.end() && *found == *step ? static_cast<int>(found - steps_.begin()) : -1;
+  const auto found = std::ranges::find(steps_, *step);
+  return found != steps_.end() ? static_cast<int>(found - steps_.begin()) : -1;
 }
 
 int FlowModel::rowCount(const QModelIndex& parent) const {
@@ -81,11 +87,12 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
     case kind_role: return static_cast<int>(step.kind);
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: {
-      if (!reshard) return short_name(plan_->step_name(step));
+      if (!reshard || is_transfer(step.kind)) return short_name(plan_->step_name(step));
       const QString over = axes_text(plan_->mesh, step.axes);
       return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
     }
     case layout_role: {
+      if (step.kind == StepKind::send) return layout_text(*plan_, step.inputs.front());
       if (step.outputs.empty()) return {};
       if (!reshard || step.inputs.empty()) return layout_text(*plan_, step.outputs.front());
       const QString from = qt(to_string(plan_->program.values[step.inputs.front()].sharding, plan_->mesh));
@@ -93,7 +100,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
       return from + QString(" \u2192 ") + to;
     }
     case cost_role:
-      if (is_collective(step.kind)) return qt(bytes_text(step.wire_bytes));
+      if (is_collective(step.kind) || step.kind == StepKind::send) return qt(bytes_text(step.wire_bytes));
       return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
     case array_role: return QVariant::fromValue(result_of(step));
     case Qt::ToolTipRole: {
@@ -148,6 +155,7 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   auto* top = new QHBoxLayout;
   top->setContentsMargins(10, 8, 10, 8);
   top->setSpacing(12);
+  top->addWidget(new StageBox(workspace, this));
   top->addWidget(phase);
   top->addWidget(only);
   top->addWidget(hint, 1);

@@ -32,6 +32,7 @@ class FlowModel : public QAbstractListModel {
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   Phase phase_ = Phase::forward;
+  int stage_ = 0;
   bool only_reshards_ = false;
   std::vector<StepRef> steps_;
 };

@@ -57,6 +57,8 @@ void LayoutPage::renew() {
   Scene scene;
   scene.plan = plan;
   scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh);
+  for (int device = 0; device < plan->mesh.device_count(); ++device)
+    if (!is_held_by(*facts, plan->stage_of(device))) take_away(scene.array, device);
   scene.facts = std::move(*facts);
   scene.mesh = before && before->plan->mesh == plan->mesh ? before->mesh : share(lay_out(plan->mesh));
   scene_ = share(std::move(scene));
@@ -124,6 +126,10 @@ void LayoutPage::draw() {
   painter.setFont(small_font());
   paint_array(painter, array_place_, scene_->array, *scene_->facts.sharding, scene_->plan->mesh, theme());
   paint_mesh(painter, mesh_origin_, mesh_cell_, *scene_->mesh, scene_->plan->mesh, theme());
+  QColor veil = theme().base;
+  veil.setAlphaF(0.8F);
+  for (const MeshCell& cell : scene_->mesh->cells)
+    if (!cell_of_device(scene_->array, cell.device)) painter.fillRect(cell_place(mesh_origin_, mesh_cell_, cell), veil);
 }
 
 // What is hovered stands out from the rest, what is chosen has a ring.
@@ -147,7 +153,7 @@ void LayoutPage::paint_marks(QPainter& painter) {
   }
   const std::optional<int> chosen = workspace_.selection.device();
   if (!chosen || *chosen >= mesh.device_count()) return;
-  paint_ring(painter, shard_place(*chosen), theme().accent, 3);
+  if (cell_of_device(scene_->array, *chosen)) paint_ring(painter, shard_place(*chosen), theme().accent, 3);
   paint_ring(painter, device_place(*chosen).adjusted(1.5, 1.5, -1.5, -1.5), theme().accent, 3);
 }
 
@@ -186,7 +192,8 @@ void LayoutPage::paint_heading(QPainter& painter) const {
   const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
                            .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)),
                                 qt(to_string(to_spec(*facts.sharding, mesh))), qt(bytes_text(double(local))),
-                                copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies));
+                                copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
+                       (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
   painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(line, Qt::ElideRight, wide));
 }
@@ -275,6 +282,9 @@ void LayoutPage::paint_legend(QPainter& painter) const {
       paint_tones(painter, box, {}, theme());
       paint_hatch(painter, box, theme());
     });
+  if (!scene_->facts.stages.empty())
+    swatch(tr("pale: devices of other stages"),
+           [&](const QRectF& box) { painter.fillRect(box, mix(theme().base, theme().line, 0.4)); });
   swatch(tr("numbers are devices (ranks)"), [&](const QRectF& box) {
     painter.setPen(theme().muted);
     painter.drawText(box, Qt::AlignCenter, "0");
@@ -287,7 +297,12 @@ QString LayoutPage::tip_at(const QPointF& point) {
   if (!under) return {};
   const int device = *under;
   const Mesh& mesh = scene_->plan->mesh;
-  const ShardCell& cell = scene_->array.cells[*cell_of_device(scene_->array, device)];
+  const std::optional<int> held = cell_of_device(scene_->array, device);
+  if (!held)
+    return tr("Device %1 (%2) holds none of it: it lies on the devices of stage %3")
+        .arg(device)
+        .arg(coordinates_text(mesh, device), stages_text(scene_->facts.stages));
+  const ShardCell& cell = scene_->array.cells[*held];
   const bool on_mesh = device_place(device).contains(point);
   const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
   QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates_text(mesh, device)) : tr("Shard ");

@@ -18,6 +18,10 @@ constexpr int left = 56;
 constexpr int right = 210;
 constexpr int most_rows = 64;
 
+const PlanTotals& totals_of(const Plan& plan, int device) {
+  return plan.pipeline.totals[static_cast<size_t>(plan.stage_of(device))];
+}
+
 double measured_bytes(const RunRecord* run, int device) {
   const RankMeasurement* rank = run ? run->measurement(device) : nullptr;
   return rank ? double(rank->arena_bytes) : 0;
@@ -66,6 +70,7 @@ MemoryLegend::MemoryLegend(Workspace& workspace, QWidget* parent) : QWidget(pare
     setFixedHeight(heightForWidth(width()));
     update();
   });
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
 }
 
 template <class Each>
@@ -75,9 +80,10 @@ int MemoryLegend::arrange(int width, const Each& each) const {
   constexpr int line = 18;
   const QFontMetrics metrics(small_font());
   int x = left, y = 2;
+  const PlanTotals& totals = plan->pipeline.totals[static_cast<size_t>(shown_stage(*plan, workspace_.selection))];
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
-    const QString text = qt(name(category)) + " " + qt(bytes_text(double(plan->totals.memory[static_cast<size_t>(i)])));
+    const QString text = qt(name(category)) + " " + qt(bytes_text(double(totals.memory[static_cast<size_t>(i)])));
     const int wide = metrics.horizontalAdvance(text) + 20;
     if (x > left && x + wide > width) {
       x = left;
@@ -120,15 +126,18 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   painter.drawText(QRectF(0, 8, left - 12, 20), Qt::AlignRight | Qt::AlignVCenter, tr("device"));
   painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
                    plan->mesh.device_count() > most_rows
-                       ? tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
-                             .arg(most_rows)
-                             .arg(plan->mesh.device_count())
+                       ? plan->program.stages > 1
+                             ? tr("planned arena at its fullest step; first %1 of %2 devices")
+                             : tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
+                                   .arg(most_rows)
+                                   .arg(plan->mesh.device_count())
                        : tr("planned arena at its fullest step"));
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
   const int rows = std::min(plan->mesh.device_count(), most_rows);
   for (int device = 0; device < rows; ++device) {
     const QRectF place = bar_place(device);
+    const PlanTotals& totals = totals_of(*plan, device);
     const bool marked = device == workspace_.selection.device() || device == workspace_.selection.hovered_device();
     if (marked)
       painter.fillRect(QRectF(0, place.y() - 3, width(), row_height), mix(theme().base, theme().accent, 0.14));
@@ -139,12 +148,12 @@ void MemoryBars::paintEvent(QPaintEvent*) {
                      QString::number(device));
     double x = place.x();
     for (int i = 0; i < memory_category_count; ++i) {
-      const double bar = double(plan->totals.memory[static_cast<size_t>(i)]) * scale;
+      const double bar = double(totals.memory[static_cast<size_t>(i)]) * scale;
       painter.fillRect(QRectF(x, place.y(), bar, place.height()),
                        category_color(static_cast<MemoryCategory>(i), theme()));
       x += bar;
     }
-    const double end = place.x() + double(plan->totals.memory_total) * scale;
+    const double end = place.x() + double(totals.memory_total) * scale;
     if (end > x) {
       painter.setPen(QPen(theme().line, 1));
       painter.setBrush(Qt::NoBrush);
@@ -152,7 +161,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
     }
     painter.setPen(theme().text);
     painter.drawText(QRectF(width() - right + 12, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
-                     qt(bytes_text(double(plan->totals.memory_total))));
+                     qt(bytes_text(double(totals.memory_total))));
     const double measured = measured_bytes(run, device);
     painter.setPen(measured > 0 ? theme().text : theme().muted);
     painter.drawText(QRectF(width() - right + 106, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
@@ -169,15 +178,17 @@ QString MemoryBars::tip_at(const QPointF& point) {
   const std::optional<int> device = device_under(point);
   if (!device) return {};
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  QStringList lines{tr("Device %1: arena of %2").arg(*device).arg(qt(exact_bytes(double(plan->totals.memory_total))))};
+  const PlanTotals& totals = totals_of(*plan, *device);
+  QStringList lines{tr("Device %1: arena of %2").arg(*device).arg(qt(exact_bytes(double(totals.memory_total))))};
+  if (plan->program.stages > 1) lines << tr("stage %1 of the pipeline").arg(plan->stage_of(*device));
   for (int i = 0; i < memory_category_count; ++i)
     lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(i))),
-                              qt(exact_bytes(double(plan->totals.memory[static_cast<size_t>(i)]))));
-  lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(plan->totals.live_lower_bound))));
+                              qt(exact_bytes(double(totals.memory[static_cast<size_t>(i)]))));
+  lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(totals.live_lower_bound))));
   const double measured = measured_bytes(workspace_.matching_run(), *device);
   if (measured > 0)
     lines << tr("measured: %1 (%2)")
-                 .arg(qt(exact_bytes(measured)), qt(ratio_text(measured, double(plan->totals.memory_total))));
+                 .arg(qt(exact_bytes(measured)), qt(ratio_text(measured, double(totals.memory_total))));
   return lines.join('\n');
 }
 

@@ -22,11 +22,13 @@ constexpr double mark_pixels = 28;  // between marks, at least
 
 }  // namespace
 
-MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent)
+    : TipWidget(parent), workspace_(workspace), stage_box_(new StageBox(workspace, this)) {
   setObjectName("memoryLife");
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Buffers of the arena over the steps of the program"));
   connect(&workspace.planner, &Planner::delivered, this, &MemoryLife::take_plan);
+  connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryLife::take_stage);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
   connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
   take_plan();
@@ -39,23 +41,38 @@ void MemoryLife::take_plan() {
   const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
   if (plan_ != plan) {
     plan_ = plan;
-    window_ = plan_ ? whole_life(plan_->arenas[0]) : MemoryWindow();
-    live_ = plan_ ? live_bytes(plan_->arenas[0]) : std::vector<CategoryBytes>();
-    rebuild();
+    stage_ = -1;
+    take_stage();
+    if (!plan_) rebuild();
   }
   update();
+}
+
+void MemoryLife::take_stage() {
+  if (!plan_ || stage_ == shown_stage(*plan_, workspace_.selection)) return;
+  stage_ = shown_stage(*plan_, workspace_.selection);
+  window_ = whole_life(arena());
+  live_ = live_bytes(arena());
+  place_stage_box();
+  rebuild();
+}
+
+// What lies in slots says for how many microbatches.
+QString MemoryLife::buffer_text(const Buffer& buffer) const {
+  const QString name = qt(plan_->buffer_name(buffer, stage_));
+  return buffer.slot_count > 1 ? tr("%1 \u00d7 %2 microbatches").arg(name).arg(buffer.slot_count) : name;
 }
 
 void MemoryLife::showEvent(QShowEvent*) { take_plan(); }
 
 void MemoryLife::rebuild() {
-  picture_ = plan_ ? lay_out(plan_->arenas[0], window_, body().width(), body().height()) : MemoryPicture();
+  picture_ = plan_ ? lay_out(arena(), window_, body().width(), body().height()) : MemoryPicture();
   drawn_ = QPixmap();
   update();
 }
 
 void MemoryLife::show_window(MemoryWindow window) {
-  const MemoryWindow all = whole_life(plan_->arenas[0]);
+  const MemoryWindow all = whole_life(arena());
   const auto keep = [](double& first, double& last, double least, double most) {
     const double span = std::clamp(last - first, std::min(least, most), most);
     first = std::clamp(first, 0.0, most - span);
@@ -98,7 +115,7 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   const QString hint = tr("Wheel: zoom steps. Ctrl+wheel: bytes. Drag: pan. Double click: all.");
   const QRectF head(at.x(), 8, at.width(), 22);
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
-  if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
+  if (stage_box_->isHidden() && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
   const ByteAxis axis = byte_axis(window_.low, window_.high, std::max(3, int(at.height() / mark_pixels)));
   painter.drawText(QRectF(0, 8, at.x() - 6, 22), Qt::AlignRight | Qt::AlignVCenter, qt(axis.unit));
@@ -127,7 +144,7 @@ void MemoryLife::draw_buffers() {
   painter.setFont(small_font());
   paint_grain(painter, at, picture_.grain, theme());
   for (const BufferRect& rect : picture_.rects) {
-    const Buffer& buffer = plan_->arenas[0].buffers[rect.buffer];
+    const Buffer& buffer = arena().buffers[rect.buffer];
     const QColor fill = category_color(buffer.category, theme());
     const QRectF place(rect.place.x, at.bottom() - rect.place.bottom(), rect.place.width, rect.place.height);
     painter.fillRect(place, fill);
@@ -139,7 +156,7 @@ void MemoryLife::draw_buffers() {
     if (place.width() > 70 && place.height() > 15) {
       painter.setPen(text_on(fill));
       painter.drawText(place.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                       fitted_name(qt(plan_->buffer_name(buffer)), painter.fontMetrics(), int(place.width()) - 10));
+                       fitted_name(buffer_text(buffer), painter.fontMetrics(), int(place.width()) - 10));
     }
   }
 }
@@ -154,7 +171,8 @@ void MemoryLife::paintEvent(QPaintEvent*) {
   if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF()) draw_buffers();
   painter.drawPixmap(at.topLeft(), drawn_);
   painter.setClipRect(at);
-  const std::optional<int> step = position_of(*plan_, workspace_.selection.step());
+  std::optional<int> step = position_of(*plan_, workspace_.selection.step(), stage_);
+  if (step) step = folded(sequence(), *step);
   if (step && *step >= window_.first_step && *step <= window_.last_step) {
     const double x =
         at.x() + (*step + 0.5 - window_.first_step) / (window_.last_step - window_.first_step + 1) * at.width();
@@ -166,7 +184,7 @@ void MemoryLife::paintEvent(QPaintEvent*) {
 int MemoryLife::step_under(double x) const {
   const double steps = window_.last_step - window_.first_step + 1;
   const double step = window_.first_step + (x - body().x()) / body().width() * steps;
-  return std::clamp(static_cast<int>(step), 0, plan_->steps().size() - 1);
+  return std::clamp(static_cast<int>(step), 0, arena().length - 1);
 }
 
 double MemoryLife::bytes_under(double y) const {
@@ -177,21 +195,29 @@ QString MemoryLife::tip_at(const QPointF& point) {
   if (!plan_ || !body().contains(point)) return {};
   const int step = step_under(point.x());
   QString text;
-  if (const int found = buffer_at(plan_->arenas[0], step, bytes_under(point.y())); found >= 0) {
-    const Buffer& buffer = plan_->arenas[0].buffers[found];
+  if (const int found = buffer_at(arena(), step, bytes_under(point.y())); found >= 0) {
+    const Buffer& buffer = arena().buffers[found];
     text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
-               .arg(qt(plan_->buffer_name(buffer)), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
+               .arg(buffer_text(buffer), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
                     qt(exact_number(buffer.offset)))
                .arg(buffer.first)
                .arg(buffer.last);
   }
   const CategoryBytes& live = live_[step];
   const auto in_use = std::accumulate(live.begin(), live.end(), int64_t{0});
-  const QString title = qt(plan_->step_name(plan_->steps()[unfolded(plan_->program.main(), step)]));
+  const QString title = qt(plan_->step_name(plan_->steps(stage_)[unfolded(sequence(), step)]));
   return text + tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
 }
 
-void MemoryLife::resizeEvent(QResizeEvent*) { rebuild(); }
+void MemoryLife::place_stage_box() {
+  const QSize size = stage_box_->sizeHint();
+  stage_box_->setGeometry(QRect(QPoint(width() - size.width() - 20, 4), size));
+}
+
+void MemoryLife::resizeEvent(QResizeEvent*) {
+  place_stage_box();
+  rebuild();
+}
 
 void MemoryLife::wheelEvent(QWheelEvent* event) {
   const QRectF at = body();
@@ -209,7 +235,7 @@ void MemoryLife::mousePressEvent(QMouseEvent* event) {
   dragged_from_ = event->position();
   dragged_window_ = window_;
   if (!plan_ || !body().contains(event->position())) return;
-  workspace_.selection.select_step(step_at(*plan_, step_under(event->position().x())));
+  workspace_.selection.select_step(step_at(*plan_, unfolded(sequence(), step_under(event->position().x())), stage_));
 }
 
 void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
@@ -219,7 +245,7 @@ void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void MemoryLife::show_all() {
-  if (plan_) show_window(whole_life(plan_->arenas[0]));
+  if (plan_) show_window(whole_life(arena()));
 }
 
 void MemoryLife::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }

@@ -6,12 +6,14 @@
 #include <QWidget>
 
 #include "gui/look/tip_widget.h"
+#include "gui/pages/stage_box.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/memory_geometry.h"
 
 namespace shardscope {
 
-// What the colours of the categories mean, and how much each takes.
+// What the colours of the categories mean, and how much each takes; in a pipeline on the devices of the stage that is
+// shown.
 class MemoryLegend : public QWidget {
   Q_OBJECT
  public:
@@ -52,9 +54,9 @@ class MemoryBars : public TipWidget {
   Workspace& workspace_;
 };
 
-// The life of the arena: each buffer a rectangle over steps (to the right) and offsets (upwards); those too thin for it
-// are summed. The wheel zooms the steps about the cursor, with Ctrl the bytes; dragging and arrow keys pan, + and -
-// zoom, Home or a double click shows all again.
+// The life of the arena, in a pipeline that of a stage: each buffer a rectangle over steps (to the right) and offsets
+// (upwards); those too thin for it are summed. The wheel zooms the steps about the cursor, with Ctrl the bytes;
+// dragging and arrow keys pan, + and - zoom, Home or a double click shows all again.
 class MemoryLife : public TipWidget {
   Q_OBJECT
  public:
@@ -75,6 +77,11 @@ class MemoryLife : public TipWidget {
 
  private:
   void take_plan();
+  void take_stage();
+  void place_stage_box();
+  const ArenaLayout& arena() const { return plan_->arenas[static_cast<size_t>(stage_)]; }
+  const Sequence& sequence() const { return plan_->program.main(stage_); }
+  QString buffer_text(const Buffer& buffer) const;
   void rebuild();
   void show_window(MemoryWindow window);  // as much of it as there is
   void show_all();
@@ -87,7 +94,9 @@ class MemoryLife : public TipWidget {
   void draw_buffers();
 
   Workspace& workspace_;
+  StageBox* stage_box_;
   std::shared_ptr<const Plan> plan_;
+  int stage_ = -1;
   MemoryWindow window_;
   MemoryPicture picture_;
   QPixmap drawn_;  // the picture; null: to be drawn anew

@@ -1,17 +1,14 @@
 #include "gui/pages/timeline_page.h"
 
-#include <QKeyEvent>
-#include <QMouseEvent>
 #include <QPainter>
-#include <QWheelEvent>
 #include <algorithm>
-#include <cmath>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
 #include "gui/pages/no_plan.h"
 #include "gui/workspace/step_facts.h"
+#include "viz/paint/pipeline_geometry.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -25,10 +22,11 @@ constexpr double lane_gap = 12;
 }  // namespace
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
-    : TipWidget(parent), workspace_(workspace), choice_(new QComboBox(this)) {
+    : TimeCanvas(parent),
+      workspace_(workspace),
+      choice_(new QComboBox(this)),
+      stage_box_(new StageBox(workspace, this)) {
   setObjectName("timeline");
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Predicted and measured time of one training step"));
   choice_->setObjectName("timelineStep");
   choice_->setToolTip(tr("Which training step is shown: as the rank of the selected device did it."));
@@ -37,7 +35,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   choice_->addItem(tr("latest step"), int(TraceChoice::latest));
   choice_->hide();
   connect(choice_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_measurements);
-  connect(&workspace.selection, &Selection::deviceChanged, this, &TimelinePage::take_measurements);
+  connect(&workspace.selection, &Selection::deviceChanged, this, &TimelinePage::take_stage);
   connect(&workspace.planner, &Planner::delivered, this, &TimelinePage::take_plan);
   connect(&workspace.run, &RunControl::received, this, &TimelinePage::take_measurements);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
@@ -49,17 +47,26 @@ void TimelinePage::take_plan() {
   const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
   if (plan_ != plan) {
     plan_ = plan;
+    stage_ = -1;
     lanes_.clear();
     phases_.clear();
-    if (plan_) {
-      PredictedTimeline predicted = predict(*plan_);
-      predicted_seconds_ = seconds_ = std::max(predicted.seconds, 1e-9);
-      lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
-      lanes_.push_back({tr("collectives"), std::move(predicted.collectives), false});
-      phases_ = std::move(predicted.phases);
-      begin_ = 0;
-      end_ = seconds_;
-    }
+    set_seconds(0);
+  }
+  take_stage();
+}
+
+void TimelinePage::take_stage() {
+  const int stage = plan_ ? shown_stage(*plan_, workspace_.selection) : -1;
+  if (stage_ != stage) {
+    stage_ = stage;
+    PredictedTimeline predicted = predict(*plan_, stage_);
+    predicted_seconds_ = std::max(predicted.seconds, 1e-9);
+    lanes_.clear();
+    lanes_.push_back({tr("local work"), std::move(predicted.compute), false});
+    lanes_.push_back({tr("communication"), std::move(predicted.collectives), false});
+    phases_ = std::move(predicted.phases);
+    set_seconds(predicted_seconds_);
+    show_all();
   }
   take_measurements();
 }
@@ -73,21 +80,21 @@ void TimelinePage::take_measurements() {
   const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
   const TraceMessage* trace = run ? run->trace(static_cast<TraceChoice>(choice_->currentData().toInt())) : nullptr;
   if (!trace || trace->ranks.empty()) return;
-  const int rank = std::min(workspace_.selection.device().value_or(0), static_cast<int>(trace->ranks.size()) - 1);
-  std::optional<MeasuredTimeline> measured = measured_timeline(*plan_, trace->ranks[rank]);
+  const int rank = std::min(workspace_.selection.device().value_or(device_at_stage(*plan_, 0, stage_)),
+                            static_cast<int>(trace->ranks.size()) - 1);
+  std::optional<MeasuredTimeline> measured = measured_timeline(*plan_, trace->ranks[rank], stage_);
   if (!measured) return;
-  const bool showed_all = end_ - begin_ >= seconds_ * 0.999;
-  seconds_ = std::max(predicted_seconds_, measured->seconds);
-  end_ = showed_all ? seconds_ : std::min(end_, seconds_);
-  begin_ = std::min(begin_, end_);
+  set_seconds(std::max(predicted_seconds_, measured->seconds));
   lanes_.push_back({tr("local work"), std::move(measured->compute), true});
-  lanes_.push_back({tr("collectives"), std::move(measured->collectives), true});
+  lanes_.push_back({tr("communication"), std::move(measured->collectives), true});
   lanes_.push_back({tr("waiting"), std::move(measured->waiting), true});
   measured_of_ = tr("training step %1, rank %2").arg(trace->step).arg(rank);
   place_choice();
 }
 
 void TimelinePage::place_choice() {
+  const QSize box = stage_box_->sizeHint();
+  stage_box_->setGeometry(QRect(QPoint(8, 8), box));
   const bool is_shown = lanes_.size() > 2;
   choice_->setVisible(is_shown);
   if (!is_shown) return;
@@ -104,28 +111,16 @@ QRectF TimelinePage::lane_place(size_t lane) const {
                 lane_height);
 }
 
-double TimelinePage::seconds_at(double x) const {
-  return begin_ + (x - left) / lane_place(0).width() * (end_ - begin_);
-}
-
-void TimelinePage::show_window(double begin, double end) {
-  const double span = std::clamp(end - begin, seconds_ * 1e-6, seconds_);
-  begin_ = std::clamp(begin, 0.0, seconds_ - span);
-  end_ = begin_ + span;
-  update();
-}
-
-void TimelinePage::zoom(double factor, double about) {
-  show_window(about - (about - begin_) * factor, about + (end_ - about) * factor);
-}
-
 void TimelinePage::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
   if (!plan_) return paint_no_plan(painter, rect(), workspace_.planner);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
-  paint_ruler(painter);
+  painter.setPen(theme().muted);
+  if (stage_box_->isHidden())
+    painter.drawText(QRectF(0, 14, left - 14, 18), Qt::AlignRight | Qt::AlignVCenter, tr("one training step"));
+  paint_ruler(painter, 14, lane_place(lanes_.size() - 1).bottom());
   paint_phases(painter);
   for (size_t lane = 0; lane < lanes_.size(); ++lane) paint_lane(painter, lane);
   painter.setPen(theme().muted);
@@ -139,33 +134,14 @@ void TimelinePage::paintEvent(QPaintEvent*) {
                    hint);
 }
 
-void TimelinePage::paint_ruler(QPainter& painter) const {
-  const QRectF lane = lane_place(0);
-  const double span = end_ - begin_;
-  const double rough = span / std::max(2.0, lane.width() / 110);
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
-  painter.setPen(theme().muted);
-  painter.drawText(QRectF(0, 14, left - 14, 18), Qt::AlignRight | Qt::AlignVCenter, tr("one training step"));
-  for (double at = std::ceil(begin_ / step) * step; at <= end_; at += step) {
-    const double x = lane.x() + (at - begin_) / span * lane.width();
-    painter.setPen(QPen(theme().line, 1));
-    painter.drawLine(QPointF(x, 34), QPointF(x, lane_place(lanes_.size() - 1).bottom()));
-    const QString label = qt(seconds_text(at));
-    if (x + 4 + painter.fontMetrics().horizontalAdvance(label) > width()) continue;
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(x + 4, 14, 100, 18), Qt::AlignLeft | Qt::AlignVCenter, label);
-  }
-}
-
 void TimelinePage::paint_phases(QPainter& painter) const {
   const QRectF lane = lane_place(0);
-  const double scale = lane.width() / (end_ - begin_);
+  const double scale = lane.width() / (end() - begin());
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, top - 30, left - 14, 16), Qt::AlignRight | Qt::AlignVCenter, tr("predicted phases"));
   for (const auto& [phase, start, end] : phases_) {
-    const double a = std::clamp((start - begin_) * scale, 0.0, lane.width());
-    const double b = std::clamp((end - begin_) * scale, 0.0, lane.width());
+    const double a = std::clamp((start - begin()) * scale, 0.0, lane.width());
+    const double b = std::clamp((end - begin()) * scale, 0.0, lane.width());
     if (b - a < 0.5) continue;
     const QColor fill = phase_color(phase, theme());
     const QRectF place(lane.x() + a, top - 30, b - a, 16);
@@ -186,17 +162,17 @@ void TimelinePage::paint_lane(QPainter& painter, size_t index) const {
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, place.center().y(), left - 14, place.height() / 2), Qt::AlignRight | Qt::AlignTop,
                    (lane.measured ? tr("measured %1") : tr("predicted %1")).arg(qt(seconds_text(lane.slices.seconds))));
-  const std::optional<int> selected = position_of(*plan_, workspace_.selection.step());
-  for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin_, end_, place.width())) {
+  const std::optional<int> selected = position_of(*plan_, workspace_.selection.step(), stage_);
+  for (const TimelineBar& bar : visible_bars(lane.slices.slices, begin(), end(), place.width())) {
     const int first = lane.slices.slices[bar.first].step;
-    const Step& step = plan_->steps()[first];
+    const Step& step = plan_->steps(stage_)[first];
     const QRectF rect(place.x() + bar.x, place.y() + 4, std::max(1.0, bar.width), place.height() - 8);
     const QColor fill = step_color(step.kind, theme());
     painter.fillRect(rect, bar.folded() ? mix(fill, theme().window, 0.35) : fill);
     if (rect.width() > 5) painter.fillRect(QRectF(rect.right() - 1, rect.y(), 1, rect.height()), theme().window);
     if (rect.width() > 60 && !bar.folded()) {
       painter.setPen(text_on(fill));
-      const QString text = is_collective(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
+      const QString text = is_communication(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
       painter.drawText(rect.adjusted(5, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        fitted_name(text, painter.fontMetrics(), rect.width() - 10));
     }
@@ -212,7 +188,7 @@ TimelinePage::Hit TimelinePage::hit(const QPointF& point) const {
   for (size_t i = 0; i < lanes_.size(); ++i) {
     const QRectF place = lane_place(i);
     if (!place.contains(point)) continue;
-    for (const TimelineBar& bar : visible_bars(lanes_[i].slices.slices, begin_, end_, place.width()))
+    for (const TimelineBar& bar : visible_bars(lanes_[i].slices.slices, begin(), end(), place.width()))
       if (point.x() - place.x() >= bar.x && point.x() - place.x() <= bar.x + std::max(2.0, bar.width))
         return {&lanes_[i], bar};
   }
@@ -226,69 +202,29 @@ QString TimelinePage::tip_at(const QPointF& point) {
   if (at.bar.folded())
     return tr("%1 steps, %2 to %3\n%4 in all; zoom in to tell them apart")
         .arg(at.bar.last - at.bar.first + 1)
-        .arg(qt(plan_->step_name(plan_->steps()[slices[at.bar.first].step])),
-             qt(plan_->step_name(plan_->steps()[slices[at.bar.last].step])),
+        .arg(qt(plan_->step_name(plan_->steps(stage_)[slices[at.bar.first].step])),
+             qt(plan_->step_name(plan_->steps(stage_)[slices[at.bar.last].step])),
              qt(seconds_text(slices[at.bar.last].end - slices[at.bar.first].start)));
   const int position = slices[at.bar.first].step;
-  const Step& step = plan_->steps()[position];
-  const double predicted = plan_->seconds(position);
+  const Step& step = plan_->steps(stage_)[position];
+  const double predicted = plan_->seconds(position, stage_);
   QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan_->step_name(step)))};
   lines << tr("predicted %1").arg(qt(seconds_text(predicted)));
   if (at.lane->measured)
     lines
         << tr("%1 in this training step").arg(qt(seconds_text(slices[at.bar.first].end - slices[at.bar.first].start)));
-  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(*plan_, position)))
+  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(*plan_, position, stage_)))
     lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
   if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
-  if (is_collective(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
+  if (is_communication(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
   if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
   return lines.join('\n');
 }
 
-void TimelinePage::wheelEvent(QWheelEvent* event) {
-  if (!plan_) return event->ignore();
-  zoom(std::pow(0.998, event->angleDelta().y()), seconds_at(std::max(left, event->position().x())));
-  event->accept();
-}
-
-void TimelinePage::mousePressEvent(QMouseEvent* event) {
-  setFocus(Qt::MouseFocusReason);
-  dragged_from_ = event->position();
-  dragged_begin_ = begin_;
-  dragged_end_ = end_;
-  dragging_ = false;
-}
-
-void TimelinePage::mouseMoveEvent(QMouseEvent* event) {
-  if (!(event->buttons() & Qt::LeftButton) || !plan_) return;
-  const double pixels = dragged_from_.x() - event->position().x();
-  dragging_ |= std::abs(pixels) > 3;
-  const double by = pixels / lane_place(0).width() * (dragged_end_ - dragged_begin_);
-  if (dragging_) show_window(dragged_begin_ + by, dragged_end_ + by);
-}
-
-void TimelinePage::mouseReleaseEvent(QMouseEvent* event) {
-  if (dragging_ || !plan_) return;
-  const Hit at = hit(event->position());
-  workspace_.selection.select_step(at.lane ? std::optional(step_at(*plan_, at.lane->slices.slices[at.bar.first].step))
-                                           : std::nullopt);
-}
-
-void TimelinePage::mouseDoubleClickEvent(QMouseEvent*) {
-  if (plan_) show_window(0, seconds_);
-}
-
-void TimelinePage::keyPressEvent(QKeyEvent* event) {
-  if (!plan_) return QWidget::keyPressEvent(event);
-  const double span = end_ - begin_;
-  switch (event->key()) {
-    case Qt::Key_Left: return show_window(begin_ - span / 8, end_ - span / 8);
-    case Qt::Key_Right: return show_window(begin_ + span / 8, end_ + span / 8);
-    case Qt::Key_Plus: return zoom(0.7, begin_ + span / 2);
-    case Qt::Key_Minus: return zoom(1 / 0.7, begin_ + span / 2);
-    case Qt::Key_Home: return show_window(0, seconds_);
-    default: QWidget::keyPressEvent(event);
-  }
+void TimelinePage::click(const QPointF& point) {
+  const Hit at = hit(point);
+  workspace_.selection.select_step(
+      at.lane ? std::optional(step_at(*plan_, at.lane->slices.slices[at.bar.first].step, stage_)) : std::nullopt);
 }
 
 }  // namespace shardscope

@@ -2,7 +2,8 @@
 
 #include <QComboBox>
 
-#include "gui/look/tip_widget.h"
+#include "gui/look/time_canvas.h"
+#include "gui/pages/stage_box.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_geometry.h"
 
@@ -10,10 +11,9 @@ namespace shardscope {
 
 // One training step over time: the predicted lanes (local work, collectives), and beneath them the measured ones when a
 // run of this plan is known: one training step of it as one rank did it (the selected device's), each plan step at the
-// time when it was done. Which training step, is chosen: the nearest to the median, the slowest, the latest. The wheel
-// zooms about the cursor, dragging and arrow keys pan, + and - zoom, Home or a double click shows all; a click selects
-// the step.
-class TimelinePage : public TipWidget {
+// time when it was done. Which training step, is chosen: the nearest to the median, the slowest, the latest. Of a
+// pipeline: those of one stage, which waits for others between its steps. A click selects the step.
+class TimelinePage : public TimeCanvas {
   Q_OBJECT
  public:
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
@@ -21,12 +21,8 @@ class TimelinePage : public TipWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
-  void wheelEvent(QWheelEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mouseReleaseEvent(QMouseEvent* event) override;
-  void mouseDoubleClickEvent(QMouseEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
+  QRectF time_place() const override { return lane_place(0); }
+  void click(const QPointF& point) override;
   QString tip_at(const QPointF& point) override;
   void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
@@ -43,15 +39,12 @@ class TimelinePage : public TipWidget {
   };
 
   void take_plan();
+  void take_stage();
   void take_measurements();
   void place_choice();
-  void show_window(double begin, double end);
-  void zoom(double factor, double about);
-  double seconds_at(double x) const;
   QRectF lane_place(size_t lane) const;
   Hit hit(const QPointF& point) const;
   void paint_lane(QPainter& painter, size_t lane) const;
-  void paint_ruler(QPainter& painter) const;
   void paint_phases(QPainter& painter) const;
 
   Workspace& workspace_;
@@ -59,13 +52,10 @@ class TimelinePage : public TipWidget {
   std::vector<Lane> lanes_;
   std::vector<PhaseSpan> phases_;
   QComboBox* choice_;
+  StageBox* stage_box_;
+  int stage_ = 0;
   QString measured_of_;           // "step 12, rank 0"
-  double seconds_ = 0;            // of the longest lane
   double predicted_seconds_ = 0;  // of a step
-  double begin_ = 0, end_ = 0;
-  QPointF dragged_from_;
-  double dragged_begin_ = 0, dragged_end_ = 0;
-  bool dragging_ = false;
 };
 
 }  // namespace shardscope

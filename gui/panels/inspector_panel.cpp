@@ -81,7 +81,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
     if (facts) set_spec_dim(workspace_.document, facts->array, facts->spec, spec_->rank(), dim, axes);
   });
   connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
-    if (item) workspace_.selection.select_step(item->data(0, Qt::UserRole).value<StepRef>());
+    if (item) workspace_.select_step(item->data(0, Qt::UserRole).value<StepRef>());
   });
   connect(&workspace.selection, &Selection::arrayChanged, this, &InspectorPanel::show_all);
   connect(&workspace.selection, &Selection::deviceChanged, this, &InspectorPanel::show_device);
@@ -162,13 +162,15 @@ void InspectorPanel::show_array() {
   if (plan && facts->sharding) {
     const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
     const int64_t bytes = element_count(local) * byte_size(facts->dtype);
-    const int64_t copies = copies_of(*facts->sharding, plan->mesh);
+    const int64_t copies = copies_of(*facts, *plan);
     rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)),
              tr("For each dimension the mesh axes that split it.")},
             {tr("Local shape"), qt(to_string(local)), tr("Shape of one shard: what one device holds.")},
             {tr("Per device"), qt(bytes_text(double(bytes))), qt(exact_bytes(double(bytes)))},
             {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies),
              tr("How many devices hold the same shard.")}};
+    if (!facts->stages.empty())
+      rows.push_back({tr("Stage"), stages_text(facts->stages), tr("Only the devices of this stage hold it.")});
   }
   rows.push_back(
       {tr("Why"), facts->why,
@@ -188,7 +190,9 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
     const double share = wire_share(*plan, step, facts);
     wire += share;
     auto* item = new QTreeWidgetItem(
-        costs_, {tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)), qt(bytes_text(share))});
+        costs_, {is_transfer(step.kind) ? qt(plan->step_name(step)).section(" of ", 0, 0)
+                                        : tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)),
+                 qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, QVariant::fromValue(id));
     item->setToolTip(
         0,
@@ -211,9 +215,15 @@ void InspectorPanel::show_device() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int device = workspace_.selection.device().value_or(-1);
   if (!plan || device < 0 || device >= plan->mesh.device_count()) return fill(device_, "", {});
-  const double arena = double(plan->totals.memory_total);
+  const int stage = plan->stage_of(device);
+  const double arena = double(plan->pipeline.totals[static_cast<size_t>(stage)].memory_total);
   std::vector<Row> rows{{tr("Place"), coordinates_text(plan->mesh, device), tr("Coordinates on the mesh")}};
-  if (const auto facts = array_facts(workspace_, workspace_.selection.array()); facts && facts->sharding)
+  if (plan->program.stages > 1)
+    rows.push_back({tr("Stage"), QString::number(stage), tr("Of the pipeline: which layers this device holds.")});
+  const auto facts = array_facts(workspace_, workspace_.selection.array());
+  if (facts && facts->sharding && !is_held_by(*facts, stage))
+    rows.push_back({tr("Shard"), tr("none"), tr("The devices of another stage hold the selected array.")});
+  else if (facts && facts->sharding)
     rows.push_back({tr("Shard"), qt(range_text(shard_box(*facts->sharding, plan->mesh, facts->shape, device))),
                     tr("The part of the selected array that this device holds.")});
   rows.push_back({tr("Arena"), qt(bytes_text(arena)), qt(exact_bytes(arena))});
@@ -239,8 +249,10 @@ void InspectorPanel::show_step() {
   const QString title = qt(plan->step_name(step)), cause = qt(plan->cause(step));
   row(tr("Op"), title, title);
   row(tr("Phase"), qt(name(step.phase)));
-  if (is_collective(step.kind)) {
+  if (plan->program.stages > 1) row(tr("Stage"), QString::number(stage_of(*plan, *id)));
+  if (is_collective(step.kind))
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
+  if (is_collective(step.kind) || is_transfer(step.kind)) {
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
     row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }

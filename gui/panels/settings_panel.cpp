@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QRegularExpression>
 #include <QScrollArea>
 #include <QSettings>
 #include <QSignalBlocker>
@@ -11,6 +12,7 @@
 #include <QVBoxLayout>
 #include <optional>
 
+#include "engine/plan/schedules/schedule.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -26,6 +28,30 @@ QString readable(const std::string& name) {
   QString text = qt(name).replace('_', ' ');
   text[0] = text[0].toUpper();
   return text;
+}
+
+// In the list of axes: one that is made when it is chosen.
+const QString new_axis = QStringLiteral("\n");
+constexpr const char* interleaved_name = "interleaved";
+
+QString schedule_text(const QString& name) {
+  if (name == "gpipe") return SettingsPanel::tr("gpipe: all forward, then all backward");
+  if (name == "1f1b") return SettingsPanel::tr("1f1b: one forward, one backward");
+  if (name == interleaved_name) return SettingsPanel::tr("interleaved: several chunks a stage");
+  if (name == "zero_bubble") return SettingsPanel::tr("zero_bubble: weights' backward fills gaps");
+  return name;
+}
+
+// "2, 2" as numbers; nothing where it is something else.
+std::optional<std::vector<int64_t>> layers_of(const QString& text) {
+  static const QRegularExpression separators("[,\\s]+");
+  std::vector<int64_t> layers;
+  for (const QString& part : text.split(separators, Qt::SkipEmptyParts)) {
+    bool is_whole = false;
+    layers.push_back(part.toLongLong(&is_whole));
+    if (!is_whole || layers.back() < 0) return std::nullopt;
+  }
+  return layers;
 }
 
 constexpr const char* hosts_key = "run/hosts";
@@ -149,6 +175,7 @@ void SettingsPanel::rebuild() {
   add_field(tr("Hosts"), "hosts", hosts,
             tr("Hosts of the ranks, in order, as h0:4,h1:4; reached by ssh. Of this program, not of the run file."));
 
+  add_pipeline(config.mesh_axes);
   add_group(OptionGroup::optimizer, tr("Optimizer"));
   add_group(OptionGroup::data, tr("Data"));
   add_group(OptionGroup::model, tr("Model"));
@@ -201,6 +228,81 @@ void SettingsPanel::show_zero(const ZeroConfig& zero) {
   if (!zero.axis.empty() && axis->findText(qt(zero.axis)) < 0) axis->addItem(qt(zero.axis));
   axis->setCurrentIndex(zero.axis.empty() ? 0 : axis->findText(qt(zero.axis)));
   axis->setEnabled(zero.stage > 0);
+}
+
+void SettingsPanel::add_pipeline(const std::vector<MeshAxis>& mesh_axes) {
+  add_title(tr("Pipeline"));
+  auto* axis = new QComboBox(body_);
+  axis->addItem(tr("none"), QString());
+  for (const MeshAxis& known : mesh_axes) axis->addItem(qt(known.name), qt(known.name));
+  axis->addItem(tr("new axis of 2 stages\u2026"), new_axis);
+  connect(axis, &QComboBox::activated, this, [this, axis] {
+    if (axis->currentData().toString() == new_axis) return add_pipeline_axis(workspace_.document);
+    PipelineConfig pipeline = workspace_.document.config().pipeline;
+    pipeline.axis = axis->currentData().toString().toStdString();
+    set_pipeline(workspace_.document, pipeline);
+  });
+  add_field(tr("Axis"), "pipeline.axis", axis,
+            tr("The mesh axis along which the layers are cut into stages: microbatches pass through them."));
+
+  auto* schedule = new QComboBox(body_);
+  for (const PipelineSchedule& known : all_schedules())
+    schedule->addItem(schedule_text(qt(known.name)), qt(known.name));
+  connect(schedule, &QComboBox::activated, this, [this, schedule] {
+    PipelineConfig pipeline = workspace_.document.config().pipeline;
+    pipeline.schedule = schedule->currentData().toString().toStdString();
+    const bool interleaves = pipeline.schedule == interleaved_name;
+    if (interleaves != (pipeline.chunks > 1)) {
+      pipeline.chunks = interleaves ? 2 : 1;
+      pipeline.layers.clear();
+    }
+    set_pipeline(workspace_.document, pipeline);
+  });
+  add_field(tr("Schedule"), "pipeline.schedule", schedule, tr("In which order each stage does its microbatches."));
+
+  auto* chunks = spin_box(1, body_, 1);
+  connect(chunks, &QDoubleSpinBox::valueChanged, this, [this](double value) {
+    PipelineConfig pipeline = workspace_.document.config().pipeline;
+    pipeline.chunks = static_cast<int64_t>(value);
+    set_pipeline(workspace_.document, pipeline);
+  });
+  add_field(tr("Chunks"), "pipeline.chunks", chunks,
+            tr("Stretches of layers that each stage holds; several only in the interleaved schedule."));
+
+  auto* layers = new QLineEdit(body_);
+  layers->setPlaceholderText(tr("such that all take equally long"));
+  connect(layers, &QLineEdit::editingFinished, this, [this, layers] { take_layers(layers->text()); });
+  add_field(tr("Layers"), "pipeline.layers", layers,
+            tr("Layers of each stretch in the network's order, as 2, 2; empty: such that all take equally long."));
+  show_pipeline(workspace_.document.config().pipeline);
+}
+
+void SettingsPanel::show_pipeline(const PipelineConfig& pipeline) {
+  auto* axis = qobject_cast<QComboBox*>(fields_["pipeline.axis"]);
+  const QString name = qt(pipeline.axis);
+  if (axis->findData(name) < 0) axis->insertItem(1, name, name);  // the mesh has it no more
+  axis->setCurrentIndex(axis->findData(name));
+  auto* schedule = qobject_cast<QComboBox*>(fields_["pipeline.schedule"]);
+  if (schedule->findData(qt(pipeline.schedule)) < 0) schedule->addItem(qt(pipeline.schedule), qt(pipeline.schedule));
+  schedule->setCurrentIndex(schedule->findData(qt(pipeline.schedule)));
+  show_value(fields_["pipeline.chunks"], pipeline.chunks);
+  QStringList layers;
+  for (const int64_t count : pipeline.layers) layers << QString::number(count);
+  auto* line = qobject_cast<QLineEdit*>(fields_["pipeline.layers"]);
+  if (!line->hasFocus() || layers_of(line->text()) != pipeline.layers) line->setText(layers.join(", "));
+  const bool is_on = !pipeline.axis.empty();
+  for (const char* place : {"pipeline.schedule", "pipeline.layers"}) fields_[place]->setEnabled(is_on);
+  fields_["pipeline.chunks"]->setEnabled(is_on && (pipeline.schedule == interleaved_name || pipeline.chunks > 1));
+}
+
+void SettingsPanel::take_layers(const QString& text) {
+  const std::optional<std::vector<int64_t>> layers = layers_of(text);
+  mark_invalid(fields_["pipeline.layers"], !layers);
+  if (!layers) return fields_["pipeline.layers"]->setToolTip(tr("Whole numbers such as 2, 2"));
+  PipelineConfig pipeline = workspace_.document.config().pipeline;
+  if (pipeline.layers == *layers) return;
+  pipeline.layers = *layers;
+  set_pipeline(workspace_.document, pipeline);
 }
 
 void SettingsPanel::add_title(const QString& title) {
@@ -286,6 +388,7 @@ void SettingsPanel::show_config() {
   show_value(fields_["schedule.microbatches"], config.schedule.microbatches);
   show_rematerialisation(config.schedule.rematerialise);
   show_zero(config.sharding.zero);
+  show_pipeline(config.pipeline);
   show_value(fields_["seed"], config.seed);
   show_value(fields_["deterministic"], config.deterministic);
   for (OptionGroup which : {OptionGroup::model, OptionGroup::data, OptionGroup::optimizer})

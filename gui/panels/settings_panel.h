@@ -10,9 +10,9 @@
 
 namespace shardscope {
 
-// The run file's plain values as a form: model, data, optimizer, steps, microbatches, ZeRO, seed; also those that it
-// does not name, at their defaults. Every change is one undoable edit; a field whose value cannot be planned says why.
-// Fields are named after their places ("model.num_layers").
+// The run file's plain values as a form: model, data, optimizer, steps, microbatches, ZeRO, pipeline, seed; also those
+// that it does not name, at their defaults. Every change is one undoable edit; a field whose value cannot be planned
+// says why. Fields are named after their places ("model.num_layers").
 class SettingsPanel : public QWidget {
   Q_OBJECT
  public:
@@ -30,6 +30,9 @@ class SettingsPanel : public QWidget {
   void show_rematerialisation(const std::string& policy);
   void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
   void show_zero(const ZeroConfig& zero);
+  void add_pipeline(const std::vector<MeshAxis>& mesh_axes);
+  void show_pipeline(const PipelineConfig& pipeline);
+  void take_layers(const QString& text);
   void add_title(const QString& title);
   void add_group(OptionGroup group, const QString& title);
   void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);

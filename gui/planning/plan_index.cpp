@@ -1,23 +1,35 @@
 #include "gui/planning/plan_index.h"
 
+#include <algorithm>
+
 #include "engine/base/path.h"
 
 namespace shardscope {
 
 PlanIndex::PlanIndex(const Plan& plan) {
-  const SequenceSteps steps = plan.steps();
-  for (const auto& [at, count] : distinct_steps(plan.program.main())) {
-    const Step& step = steps[at];
-    if (!is_collective(step.kind)) continue;
-    const int number = static_cast<int>(collectives.size());
-    collectives.push_back(steps.id(at));
-    for (const std::vector<int>* values : {&step.inputs, &step.outputs})
-      for (const int value : *values) {
-        const ValueId graph_value = plan.program.values[value].graph_value;
-        if (graph_value == no_id) continue;
-        std::vector<int>& moved = moved_by[graph_value];
-        if (moved.empty() || moved.back() != number) moved.push_back(number);
-      }
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    const SequenceSteps steps = plan.steps(stage);
+    for (const auto& [at, count] : distinct_steps(plan.program.main(stage))) {
+      const Step& step = steps[at];
+      if (!is_collective(step.kind) && !is_transfer(step.kind)) continue;
+      const int number = static_cast<int>(collectives.size());
+      collectives.push_back(steps.id(at));
+      for (const std::vector<int>* values : {&step.inputs, &step.outputs})
+        for (const int value : *values) {
+          const ValueId graph_value = plan.program.values[value].graph_value;
+          if (graph_value == no_id) continue;
+          std::vector<int>& moved = moved_by[graph_value];
+          if (moved.empty() || moved.back() != number) moved.push_back(number);
+        }
+    }
+  }
+  if (plan.program.stages > 1) {
+    for (const ProgramValue& value : plan.program.values) {
+      if (value.graph_value == no_id || value.moved) continue;
+      std::vector<int>& stages = stages_of[value.graph_value];
+      const auto at = std::ranges::lower_bound(stages, value.stage);
+      if (at == stages.end() || *at != value.stage) stages.insert(at, value.stage);
+    }
   }
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     layout_of.emplace(plan.layouts[i].value, static_cast<int>(i));

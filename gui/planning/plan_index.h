@@ -13,9 +13,11 @@ struct PlanIndex {
   PlanIndex() = default;
   explicit PlanIndex(const Plan& plan);
 
-  std::vector<StepId> collectives;                         // of the main sequence, in program order
-  std::unordered_map<ValueId, std::vector<int>> moved_by;  // those that have a graph value in or out, ascending
-  std::unordered_map<ValueId, int> layout_of;              // of a graph value in Plan::layouts
+  // Steps of the main sequences that move data between devices, also from stage to stage; in program order, by stage.
+  std::vector<StepId> collectives;
+  std::unordered_map<ValueId, std::vector<int>> moved_by;   // those that have a graph value in or out, ascending
+  std::unordered_map<ValueId, std::vector<int>> stages_of;  // of a pipeline, that make a graph value; ascending
+  std::unordered_map<ValueId, int> layout_of;               // of a graph value in Plan::layouts
   std::unordered_map<std::string, int> layout_named;
   std::unordered_map<std::string, int> parameter_at;  // by joined path
 };

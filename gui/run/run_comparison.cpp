@@ -1,7 +1,9 @@
 #include "gui/run/run_comparison.h"
 
 #include <QHeaderView>
+#include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -10,30 +12,46 @@
 namespace shardscope {
 namespace {
 
-template <class Field>
-void measure(Comparison& row, const RunRecord& run, Field field) {
+// Of the rank that differs most from what is predicted of its stage; without a run of the heaviest stage.
+template <class Field, class Predict>
+void measure(Comparison& row, const Plan& plan, const RunRecord& run, Field field, const Predict& predict) {
+  for (int stage = 0; stage < plan.program.stages; ++stage) row.predicted = std::max(row.predicted, predict(stage));
   for (const RankMeasurement& rank : run.measurements()) {
+    if (rank.rank >= plan.mesh.device_count()) continue;
     const auto value = static_cast<double>(rank.*field);
-    if (!row.is_measured || std::abs(value - row.predicted) > std::abs(row.measured - row.predicted))
-      row.measured = value;
+    const double predicted = predict(plan.stage_of(rank.rank));
+    if (row.is_measured && std::abs(value - predicted) <= std::abs(row.measured - row.predicted)) continue;
+    row.predicted = predicted;
+    row.measured = value;
     row.is_measured = true;
   }
 }
 
-double stored_bytes(const Plan& plan, bool of_state) {
+double stored_bytes(const Plan& plan, bool of_state, int stage) {
   double bytes = 0;
+  const auto add = [&](int value) {
+    if (value >= 0 && plan.program.values[value].stage == stage) bytes += double(plan.program.values[value].bytes());
+  };
   for (const ParameterPlan& parameter : plan.parameters) {
-    if (!of_state && parameter.value >= 0) bytes += double(plan.program.values[parameter.value].bytes());
-    if (of_state)
-      for (int value : parameter.state_values) bytes += double(plan.program.values[value].bytes());
+    if (!of_state) add(parameter.value);
+    else std::ranges::for_each(parameter.state_values, add);
   }
   return bytes;
 }
 
-std::array<double, step_phases> phase_seconds(const Plan& plan) {
+// What a stage waits before a step belongs to the step's phase.
+std::array<double, step_phases> phase_seconds(const Plan& plan, int stage) {
   std::array<double, step_phases> seconds{};
+  const bool is_pipelined = plan.program.stages > 1;
+  double before = 0;
   int position = 0;
-  for (const Step& step : plan.steps()) seconds[static_cast<size_t>(step.phase)] += plan.seconds(position++);
+  for (const Step& step : plan.steps(stage)) {
+    const double end =
+        is_pipelined ? plan.pipeline.timeline.stages[stage][position].end : before + plan.seconds(position, stage);
+    seconds[static_cast<size_t>(step.phase)] += end - before;
+    before = end;
+    ++position;
+  }
   return seconds;
 }
 
@@ -42,39 +60,47 @@ std::array<double, step_phases> phase_seconds(const Plan& plan) {
 std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   using QtText = QObject;
   Comparison arena{QtText::tr("Arena of a rank"),
-                   QtText::tr("Memory of all arrays: planned, and the highest byte that was overwritten."),
-                   double(plan.totals.memory_total), 0, bytes_text};
+                   QtText::tr("Memory of all arrays: planned, and the highest byte that was overwritten."), 0, 0,
+                   bytes_text};
   Comparison sent{QtText::tr("Sent by a rank a step"),
-                  QtText::tr("Wire bytes: planned, and counted by the communicator."),
-                  plan.totals.wire_bytes_per_device, 0, bytes_text};
+                  QtText::tr("Wire bytes: planned, and counted by the communicator."), 0, 0, bytes_text};
   Comparison parameters{
       QtText::tr("Parameters of a rank"),
-      QtText::tr("Bytes of stored shards: by the specs, and counted in the arena when the values were made."),
-      stored_bytes(plan, false), 0, bytes_text};
+      QtText::tr("Bytes of stored shards: by the specs, and counted in the arena when the values were made."), 0, 0,
+      bytes_text};
   Comparison optimizer{QtText::tr("Optimizer state of a rank"),
-                       QtText::tr("Bytes of stored state: by the specs, and counted in the arena when it was made."),
-                       stored_bytes(plan, true), 0, bytes_text};
+                       QtText::tr("Bytes of stored state: by the specs, and counted in the arena when it was made."), 0,
+                       0, bytes_text};
   Comparison time{QtText::tr("Step time"),
                   QtText::tr("Predicted by the cost model, and the median of the run (first step left out)."),
                   plan.totals.seconds_per_step, 0, seconds_text};
-  measure(arena, run, &RankMeasurement::arena_bytes);
-  measure(sent, run, &RankMeasurement::wire_bytes);
-  measure(parameters, run, &RankMeasurement::parameter_bytes);
-  measure(optimizer, run, &RankMeasurement::optimizer_bytes);
+  const auto totals = [&](int stage) -> const PlanTotals& { return plan.pipeline.totals.at(stage); };
+  measure(arena, plan, run, &RankMeasurement::arena_bytes, [&](int s) { return double(totals(s).memory_total); });
+  measure(sent, plan, run, &RankMeasurement::wire_bytes, [&](int s) { return totals(s).wire_bytes_per_device; });
+  measure(parameters, plan, run, &RankMeasurement::parameter_bytes,
+          [&](int stage) { return stored_bytes(plan, false, stage); });
+  measure(optimizer, plan, run, &RankMeasurement::optimizer_bytes,
+          [&](int stage) { return stored_bytes(plan, true, stage); });
   if (const std::optional<double> ms = run.median_step_ms()) {
     time.measured = *ms / 1000;
     time.is_measured = true;
   }
   std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
-  const std::array<double, step_phases> predicted = phase_seconds(plan);
+  std::vector<std::array<double, step_phases>> predicted;  // per stage
+  for (int stage = 0; stage < plan.program.stages; ++stage) predicted.push_back(phase_seconds(plan, stage));
   for (Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
-    if (phase == Phase::recompute && predicted[static_cast<size_t>(phase)] == 0) continue;
+    const auto i = static_cast<size_t>(phase);
+    const auto of_phase = [i](const auto& stage) { return stage[i]; };
+    const double longest = std::ranges::max(predicted | std::views::transform(of_phase));
+    if (phase == Phase::recompute && longest == 0) continue;
     Comparison row{QtText::tr("Time in the %1 phase").arg(qt(name(phase))),
-                   QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."),
-                   predicted[static_cast<size_t>(phase)], 0, seconds_text};
+                   QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."), longest, 0,
+                   seconds_text};
     for (const RankMeasurement& rank : run.measurements()) {
-      const auto i = static_cast<size_t>(phase);
-      row.measured = std::max(row.measured, (rank.busy_ms[i] + rank.wait_ms[i]) / 1000);
+      const double seconds = (rank.busy_ms[i] + rank.wait_ms[i]) / 1000;
+      if (rank.rank >= plan.mesh.device_count() || (row.is_measured && seconds <= row.measured)) continue;
+      row.measured = seconds;
+      row.predicted = predicted[plan.stage_of(rank.rank)][i];
       row.is_measured = true;
     }
     rows.push_back(row);

@@ -143,10 +143,17 @@ void RunRecord::add_trace(const TraceMessage& trace) {
     plan_step_sums_.clear();
     plan_step_count_ = 0;
   }
-  plan_step_sums_.resize(trace.ranks.front().size(), 0);
-  for (const std::vector<PlanStepTime>& times : trace.ranks) {
-    for (size_t i = 0; i < std::min(times.size(), plan_step_sums_.size()); ++i)
-      plan_step_sums_[i] += double(times[i].end_ns - times[i].arrive_ns) * 1e-6 / double(trace.ranks.size());
+  std::map<int, double> ranks_of_stage;
+  const auto stage_of = [this](size_t rank) { return hello ? hello->plan_steps.stage_of(static_cast<int>(rank)) : 0; };
+  for (size_t rank = 0; rank < trace.ranks.size(); ++rank) ++ranks_of_stage[stage_of(rank)];
+  for (size_t rank = 0; rank < trace.ranks.size(); ++rank) {
+    const int stage = stage_of(rank);
+    const std::vector<PlanStepTime>& times = trace.ranks[rank];
+    if (std::ssize(plan_step_sums_) <= stage) plan_step_sums_.resize(static_cast<size_t>(stage) + 1);
+    std::vector<double>& sums = plan_step_sums_[static_cast<size_t>(stage)];
+    if (sums.empty()) sums.resize(times.size(), 0);
+    for (size_t i = 0; i < std::min(times.size(), sums.size()); ++i)
+      sums[i] += double(times[i].end_ns - times[i].arrive_ns) * 1e-6 / ranks_of_stage[stage];
   }
   ++plan_step_count_;
 }
@@ -160,9 +167,11 @@ void RunRecord::set_rank(const RankStateMessage& rank) {
   }
 }
 
-std::optional<double> RunRecord::plan_step_ms(int id) const {
-  if (id < 0 || id >= static_cast<int>(plan_step_sums_.size())) return std::nullopt;
-  return plan_step_sums_[id] / plan_step_count_;
+std::optional<double> RunRecord::plan_step_ms(int id, int stage) const {
+  if (stage < 0 || stage >= std::ssize(plan_step_sums_)) return std::nullopt;
+  const std::vector<double>& sums = plan_step_sums_[static_cast<size_t>(stage)];
+  if (id < 0 || id >= std::ssize(sums)) return std::nullopt;
+  return sums[static_cast<size_t>(id)] / plan_step_count_;
 }
 
 std::optional<double> RunRecord::median_step_ms() const { return step_times_.median(); }

@@ -48,9 +48,9 @@ struct RunRecord {
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
   std::string state_of(int rank) const;
 
-  // Mean milliseconds of plan step `id`, arrival to end, over ranks and the traces told as latest (the first step's,
-  // which warms up, left out where there are others); nothing when there is none.
-  std::optional<double> plan_step_ms(int id) const;
+  // Mean milliseconds of plan step `id` of a stage, arrival to end, over its ranks and the traces told as latest (the
+  // first step's, which warms up, left out where there are others); nothing when there is none.
+  std::optional<double> plan_step_ms(int id, int stage = 0) const;
   // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
   const TraceMessage* trace(TraceChoice choice) const;  // null without
@@ -76,7 +76,7 @@ struct RunRecord {
   std::optional<StepRange> looked_at_;                 // not yet told
   std::map<int64_t, StepMessage> looked_over_;         // of that stretch, told
   std::array<std::optional<TraceMessage>, 3> traces_;  // by choice
-  std::vector<double> plan_step_sums_;
+  std::vector<std::vector<double>> plan_step_sums_;    // per stage
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;

@@ -8,6 +8,7 @@
 #include "gui/pages/flow_page.h"
 #include "gui/pages/layout_page.h"
 #include "gui/pages/memory_page.h"
+#include "gui/pages/pipeline_page.h"
 #include "gui/pages/timeline_page.h"
 
 namespace shardscope {
@@ -33,6 +34,8 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
   add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
   add_page(new TimelinePage(workspace), tr("&Timeline"), tr("Where the time of a training step goes."));
+  add_page(new PipelinePage(workspace), tr("&Pipeline"),
+           tr("The stages of the pipeline, and which microbatch each works on when."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

@@ -140,6 +140,9 @@ std::optional<ArrayFacts> array_facts(const Workspace& workspace, const Paramete
   facts.title = title_of(array);
   facts.editable = has_spec(array);
   const bool exists = std::visit(Adder{workspace, specs, workspace.planner.plan(), facts}, array);
+  const auto& stages_of = workspace.planner.index().stages_of;
+  if (const ValueId own = facts.graph_values.empty() ? no_id : facts.graph_values.front(); stages_of.contains(own))
+    facts.stages = stages_of.at(own);
   return exists ? std::optional(std::move(facts)) : std::nullopt;
 }
 
@@ -147,10 +150,20 @@ const ValueLayout* layout_of(const Planner& planner, ValueId value) {
   return planner.plan() && value != no_id ? find_layout(*planner.plan(), planner.index().layout_of, value) : nullptr;
 }
 
-int64_t copies_of(const Sharding& sharding, const Mesh& mesh) {
-  int64_t copies = mesh.device_count();
-  for (int dim = 0; dim < sharding.rank; ++dim) copies /= shard_count(sharding, mesh, dim);
-  return copies;
+int64_t copies_of(const ArrayFacts& facts, const Plan& plan) {
+  int64_t copies = plan.mesh.device_count();
+  for (int dim = 0; dim < facts.sharding->rank; ++dim) copies /= shard_count(*facts.sharding, plan.mesh, dim);
+  return facts.stages.empty() ? copies : copies / plan.program.stages * std::ssize(facts.stages);
+}
+
+bool is_held_by(const ArrayFacts& facts, int stage) {
+  return facts.stages.empty() || std::ranges::count(facts.stages, stage) > 0;
+}
+
+QString stages_text(const std::vector<int>& stages) {
+  QStringList numbers;
+  for (const int stage : stages) numbers << QString::number(stage);
+  return numbers.join(", ");
 }
 
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) {

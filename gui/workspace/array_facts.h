@@ -22,6 +22,7 @@ struct ArrayFacts {
   PartitionSpec spec;                 // of editable ones, as the config says it
   std::optional<Sharding> sharding;   // in the plan
   QString why;                        // where the layout came from
+  std::vector<int> stages;            // of a pipeline, whose devices alone hold it; empty: all devices
   std::vector<ValueId> graph_values;  // it and what belongs to it: gradient, state, updated value
 
   bool operator==(const ArrayFacts&) const = default;
@@ -34,8 +35,10 @@ std::optional<ArrayFacts> array_facts(const Workspace& workspace, const Paramete
 
 // Where the forward value is laid out; null for one that is not of the forward pass.
 const ValueLayout* layout_of(const Planner& planner, ValueId value);
-// How many devices hold each shard.
-int64_t copies_of(const Sharding& sharding, const Mesh& mesh);
+// How many devices hold each shard, of an array that is in the plan.
+int64_t copies_of(const ArrayFacts& facts, const Plan& plan);
+bool is_held_by(const ArrayFacts& facts, int stage);
+QString stages_text(const std::vector<int>& stages);  // "0, 2"
 
 // The array of the model that goes by a name (see name_of), or by its title.
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name);

@@ -6,18 +6,26 @@
 #include "gui/document/text.h"
 
 namespace shardscope {
-StepRef step_at(const Plan& plan, int position) { return plan.steps().id(position); }
+StepRef step_at(const Plan& plan, int position, int stage) { return plan.steps(stage).id(position); }
 
-std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step) {
-  if (!step) return std::nullopt;
-  const std::optional<int> position = position_of(plan.program.main(), *step);
-  const bool exists =
-      position && step->step >= 0 && step->step < static_cast<int>(plan.program.tasks[step->task].steps.size());
-  return exists ? position : std::nullopt;
+std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step, std::optional<int> stage) {
+  const std::vector<Task>& tasks = plan.program.tasks;
+  if (!step || step->task < 0 || step->task >= std::ssize(tasks)) return std::nullopt;
+  const Task& task = tasks[step->task];
+  if (step->step < 0 || step->step >= std::ssize(task.steps) || stage.value_or(task.stage) != task.stage)
+    return std::nullopt;
+  return position_of(plan.program.main(task.stage), *step);
 }
 
 const Step* find_step(const Plan& plan, std::optional<StepRef> step) {
   return position_of(plan, step) ? &plan.program.tasks[step->task].steps[step->step] : nullptr;
+}
+
+int stage_of(const Plan& plan, StepRef step) { return plan.program.tasks[step.task].stage; }
+
+int shown_stage(const Plan& plan, const Selection& selection) {
+  const std::optional<int> device = selection.device();
+  return device && *device < plan.mesh.device_count() ? plan.stage_of(*device) : 0;
 }
 
 QString short_name(const std::string& name) {

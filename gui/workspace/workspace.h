@@ -26,11 +26,19 @@ struct Workspace {
     const std::shared_ptr<const Plan> plan = planner.plan();
     return plan && planner.is_current() && run.record().is_of(*plan) ? &run.record() : nullptr;
   }
+  // Selects a step, and where it is of another stage than that which is shown, the first device of its stage.
+  void select_step(StepRef step) {
+    const std::shared_ptr<const Plan> plan = planner.plan();
+    if (plan && find_step(*plan, step) && stage_of(*plan, step) != shown_stage(*plan, selection))
+      selection.select_device(plan->devices_of_stage(stage_of(*plan, step)).front());
+    selection.select_step(step);
+  }
   // The time that a step of the plan took on the ranks of that run.
   std::optional<double> measured_seconds(StepRef step) const {
     const RunRecord* record = matching_run();
     const std::optional<int> position = record ? position_of(*planner.plan(), step) : std::nullopt;
-    const std::optional<double> ms = position ? record->plan_step_ms(*position) : std::nullopt;
+    const std::optional<double> ms =
+        position ? record->plan_step_ms(*position, stage_of(*planner.plan(), step)) : std::nullopt;
     return ms ? std::optional(*ms / 1000) : std::nullopt;
   }
 };

@@ -171,6 +171,7 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   }
   plan.totals.memory_total = plan.arenas[0].bytes;
   plan.totals.live_lower_bound = plan.arenas[0].bytes;
+  plan.pipeline.totals = {plan.totals};
   plan.graph = graph;
   plan.hash = std::hash<std::string>()(std::to_string(plan.totals.memory_total) + "/" +
                                        std::to_string(plan.totals.wire_bytes_per_device));

@@ -80,6 +80,11 @@ LayoutPicture lay_out(const Shape& shape, const Sharding& sharding, const Mesh& 
   return picture;
 }
 
+void take_away(LayoutPicture& picture, int device) {
+  std::erase(picture.cells[picture.cell_of[device]].devices, device);
+  picture.cell_of[device] = -1;
+}
+
 std::optional<int> cell_at(const LayoutPicture& picture, double x, double y) {
   for (size_t i = 0; i < picture.cells.size(); ++i)
     if (picture.cells[i].place.contains(x, y)) return static_cast<int>(i);
@@ -87,7 +92,8 @@ std::optional<int> cell_at(const LayoutPicture& picture, double x, double y) {
 }
 
 std::optional<int> cell_of_device(const LayoutPicture& picture, int device) {
-  if (device < 0 || device >= static_cast<int>(picture.cell_of.size())) return std::nullopt;
+  if (device < 0 || device >= static_cast<int>(picture.cell_of.size()) || picture.cell_of[device] < 0)
+    return std::nullopt;
   return picture.cell_of[device];
 }
 

@@ -31,16 +31,18 @@ struct LayoutPicture {
   double aspect = 1;              // width / height of the drawing, within [1 / widest, widest]
   bool to_scale = true;           // false where the true aspect lies outside
   std::vector<ShardCell> cells;   // row-major by place
-  std::vector<int> cell_of;       // by device
+  std::vector<int> cell_of;       // by device; -1: it holds none of it
 
   static constexpr double widest = 8;
 };
 
 LayoutPicture lay_out(const Shape& shape, const Sharding& sharding, const Mesh& mesh);
+// Takes the array from a device; another one must hold the same shard.
+void take_away(LayoutPicture& picture, int device);
 
 // The cell at a point of the unit square; none outside.
 std::optional<int> cell_at(const LayoutPicture& picture, double x, double y);
-// The cell that `device` holds.
+// The cell that `device` holds, if any.
 std::optional<int> cell_of_device(const LayoutPicture& picture, int device);
 
 // "512 x 8", the sizes of some dimensions of an array, as an axis label.

@@ -29,26 +29,29 @@ struct PhaseSpan {
   double start = 0, end = 0;
 };
 
-// The predicted run of a plan's main sequence: its steps one after the other; local work and collectives on lanes of
-// their own.
+// Whether a step moves data between devices.
+inline bool is_communication(StepKind kind) { return is_collective(kind) || is_transfer(kind); }
+
+// The predicted run of the main sequence of a plan's stage: its steps one after the other, in a pipeline with what the
+// stage waits between them; local work and communication on lanes of their own.
 struct PredictedTimeline {
   TimelineLane compute;
-  TimelineLane collectives;
+  TimelineLane collectives;  // and sends and receives
   std::vector<PhaseSpan> phases;
   double seconds = 0;
 };
-PredictedTimeline predict(const Plan& plan);
+PredictedTimeline predict(const Plan& plan, int stage = 0);
 
 // A training step as one rank did it: each plan step when it was really done, from the rank's coming to the first. The
-// time that a collective waited for peers lies on a lane of its own.
+// time that communication waited for peers lies on a lane of its own.
 struct MeasuredTimeline {
   TimelineLane compute;
   TimelineLane collectives;
   TimelineLane waiting;
   double seconds = 0;
 };
-// `times` by position; nothing where they are of another plan.
-std::optional<MeasuredTimeline> measured_timeline(const Plan& plan, std::span<const PlanStepTime> times);
+// `times` by position of the stage's main sequence; nothing where they are of another plan.
+std::optional<MeasuredTimeline> measured_timeline(const Plan& plan, std::span<const PlanStepTime> times, int stage = 0);
 
 // What is drawn of a lane: one slice, or several neighbours folded into one bar because they are too narrow to tell
 // apart.

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <QScrollArea>
+#include <QStackedWidget>
+
+#include "gui/pages/pipeline_stages.h"
+#include "gui/pages/pipeline_timeline.h"
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// The pipeline: its stages, and when each does what. Without one: how to get it, in one click.
+class PipelinePage : public QStackedWidget {
+  Q_OBJECT
+ public:
+  explicit PipelinePage(Workspace& workspace, QWidget* parent = nullptr);
+
+ private:
+  QWidget* make_empty();
+  void show_state();
+
+  Workspace& workspace_;
+  QWidget* empty_ = nullptr;
+  QWidget* choices_ = nullptr;  // a button for each mesh axis that could be the pipeline
+  QScrollArea* area_;
+  PipelineStages* stages_;
+  PipelineTimeline* timeline_;
+};
+
+}  // namespace shardscope

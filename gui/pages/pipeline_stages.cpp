@@ -1,0 +1,135 @@
+#include "gui/pages/pipeline_stages.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/fitted_name.h"
+#include "viz/paint/layout_geometry.h"
+#include "viz/paint/layout_painter.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int top = 34;
+constexpr int row_height = 24;
+constexpr int left = 272;   // of the bars
+constexpr int right = 238;  // of what stands behind them
+
+// "2 + 1": the layers of each of its stretches.
+QString layers_text(const Plan& plan, int stage) {
+  QStringList stretches;
+  for (size_t stretch = size_t(stage); stretch < plan.pipeline.layers.size(); stretch += size_t(plan.program.stages))
+    stretches << QString::number(plan.pipeline.layers[stretch]);
+  return stretches.join(" + ");
+}
+
+double waiting_share(const Plan& plan, int stage) {
+  const double all = plan.pipeline.timeline.seconds;
+  return all > 0 ? 1 - plan.pipeline.totals[size_t(stage)].seconds_per_step / all : 0;
+}
+
+QString percent(double share) { return QString("%1 %").arg(100 * share, 0, 'f', 1); }
+
+}  // namespace
+
+PipelineStages::PipelineStages(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+  setObjectName("pipelineStages");
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(&workspace.planner, &Planner::delivered, this, [this] {
+    updateGeometry();
+    update();
+  });
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+}
+
+QSize PipelineStages::sizeHint() const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  return {560, top + (plan ? plan->program.stages : 1) * row_height + 10};
+}
+
+std::optional<int> PipelineStages::stage_under(const QPointF& point) const {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const int stage = static_cast<int>((point.y() - top) / row_height);
+  return plan && point.y() >= top && stage < plan->program.stages ? std::optional(stage) : std::nullopt;
+}
+
+void PipelineStages::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan || plan->program.stages < 2) return;
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  painter.setFont(small_font());
+  const PipelinePlan& pipeline = plan->pipeline;
+  const double room = std::max(60, width() - left - right);
+  const int behind = left + int(room) + 8;
+  const auto cell = [&](int x, double y, int wide, const QString& text, Qt::Alignment side) {
+    painter.drawText(QRectF(x, y, wide, row_height), side | Qt::AlignVCenter,
+                     fitted_name(text, painter.fontMetrics(), wide));
+  };
+  painter.setPen(theme().muted);
+  cell(32, 8, 64, tr("stage"), Qt::AlignLeft);
+  cell(98, 8, 66, tr("layers"), Qt::AlignLeft);
+  cell(168, 8, left - 176, tr("devices"), Qt::AlignLeft);
+  cell(left, 8, int(room), tr("work of the step's time; hatched: waiting"), Qt::AlignLeft);
+  cell(behind, 8, 62, tr("waits"), Qt::AlignRight);
+  cell(behind + 66, 8, 64, tr("in flight"), Qt::AlignRight);
+  cell(behind + 134, 8, 84, tr("memory"), Qt::AlignRight);
+  const std::optional<int> device = workspace_.selection.device();
+  for (int stage = 0; stage < plan->program.stages; ++stage) {
+    const double y = top + stage * row_height;
+    if (device && *device < plan->mesh.device_count() && plan->stage_of(*device) == stage)
+      painter.fillRect(QRectF(0, y, width(), row_height), mix(theme().base, theme().accent, 0.14));
+    paint_tones(painter, QRectF(12, y + 6, 12, 12), {{*pipeline.axis, stage, plan->program.stages}}, theme());
+    const PlanTotals& totals = pipeline.totals[size_t(stage)];
+    painter.setPen(theme().text);
+    cell(32, y, 64, QString::number(stage), Qt::AlignLeft);
+    cell(98, y, 66, layers_text(*plan, stage), Qt::AlignLeft);
+    painter.setPen(theme().muted);
+    cell(168, y, left - 176, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
+    const double waits = std::clamp(waiting_share(*plan, stage), 0.0, 1.0);
+    const QRectF bar(left, y + 4, room, row_height - 8), work(bar.x(), bar.y(), room * (1 - waits), bar.height());
+    painter.fillRect(bar, theme().window);
+    paint_hatch(painter, bar, theme());
+    const QColor fill = step_color(StepKind::compute, theme());
+    painter.fillRect(work, fill);
+    painter.setPen(text_on(fill));
+    if (work.width() > 70)
+      painter.drawText(work.adjusted(6, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                       qt(seconds_text(totals.seconds_per_step)));
+    painter.setPen(theme().text);
+    cell(behind, y, 62, percent(waits), Qt::AlignRight);
+    cell(behind + 66, y, 64, QString::number(pipeline.in_flight[size_t(stage)]), Qt::AlignRight);
+    cell(behind + 134, y, 84, qt(bytes_text(double(totals.memory_total))), Qt::AlignRight);
+  }
+}
+
+QString PipelineStages::tip_at(const QPointF& point) {
+  const std::optional<int> stage = stage_under(point);
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!stage || plan->program.stages < 2) return {};
+  const PlanTotals& totals = plan->pipeline.totals[size_t(*stage)];
+  QStringList lines{tr("Stage %1: %2 layers, on devices %3")
+                        .arg(*stage)
+                        .arg(layers_text(*plan, *stage), qt(device_text(plan->devices_of_stage(*stage))))};
+  lines << tr("works %1 of %2: it waits %3 of the step")
+               .arg(qt(seconds_text(totals.seconds_per_step)), qt(seconds_text(plan->pipeline.timeline.seconds)),
+                    percent(waiting_share(*plan, *stage)));
+  lines << tr("holds the activations of up to %n microbatch(es) at a time", nullptr,
+              plan->pipeline.in_flight[size_t(*stage)]);
+  lines << tr("arena of %1; sends %2 a step")
+               .arg(qt(exact_bytes(double(totals.memory_total))), qt(bytes_text(totals.wire_bytes_per_device)));
+  return lines.join('\n');
+}
+
+void PipelineStages::mousePressEvent(QMouseEvent* event) {
+  const std::optional<int> stage = stage_under(event->position());
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (stage && plan) workspace_.selection.select_device(plan->devices_of_stage(*stage).front());
+}
+
+}  // namespace shardscope

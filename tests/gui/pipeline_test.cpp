@@ -1,0 +1,292 @@
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTest>
+#include <QToolButton>
+#include <algorithm>
+#include <set>
+
+#include "gui/document/edits.h"
+#include "gui/look/appearance.h"
+#include "gui/pages/collectives_page.h"
+#include "gui/pages/layout_page.h"
+#include "gui/pages/memory_page.h"
+#include "gui/pages/pipeline_page.h"
+#include "gui/pages/stage_box.h"
+#include "gui/pages/timeline_page.h"
+#include "gui/run/run_comparison.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
+#include "gui/workspace/array_facts.h"
+#include "viz/paint/units.h"
+
+using namespace shardscope;
+
+// Pipelines in the window, with the real planner and real ranks.
+class PipelineTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 120000;
+  std::unique_ptr<MainWindow> window_;
+
+  Workspace& workspace() { return window_->workspace(); }
+  Planner& planner() { return workspace().planner; }
+  Document& document() { return workspace().document; }
+  const Plan& plan() { return *planner().plan(); }
+  PipelinePage* page() { return window_->findChild<PipelinePage*>(); }
+  PipelineTimeline* timeline() { return window_->findChild<PipelineTimeline*>(); }
+  template <class Field>
+  Field* field(const char* place) {
+    return window_->findChild<Field*>(place);
+  }
+
+  static RunConfig small_config() {
+    RunConfig config = load_preset("nnx_gpt2");
+    const auto set = [&](NamedOptions& group, const std::string& name, int64_t value) {
+      for (auto& [option, held] : group.options)
+        if (option == name) held = value;
+    };
+    for (const auto& [name, value] : {std::pair<const char*, int64_t>{"vocab_size", 64},
+                                      {"seq_len", 16},
+                                      {"embed_dim", 32},
+                                      {"ff_dim", 64},
+                                      {"num_heads", 2},
+                                      {"num_layers", 4}})
+      set(config.model, name, value);
+    set(config.data, "batch_size", 8);
+    config.mesh_axes = {{"batch", 1}, {"model", 1}};
+    config.schedule.microbatches = 4;
+    config.steps = 6;
+    return config;
+  }
+
+  static RunConfig piped_config() {
+    RunConfig config = small_config();
+    config.mesh_axes.push_back({"pipeline", 2});
+    config.pipeline.axis = "pipeline";
+    return config;
+  }
+
+  void settle() {
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY2(planner().is_current(), planner().errors().empty() ? "" : to_string(planner().errors().front()).c_str());
+  }
+
+  void open(const RunConfig& config) {
+    document().reset(config, {});
+    settle();
+  }
+
+  void choose(const char* place, const QString& data) {
+    auto* box = field<QComboBox>(place);
+    const int index = box->findData(data);
+    QVERIFY2(index >= 0, qPrintable(data));
+    box->setCurrentIndex(index);
+    emit box->activated(index);
+    settle();
+  }
+
+  // "F0", "B3": of the blocks of a row, without those that are a run's second part.
+  std::vector<std::string> labels(const PipelineRow& row) {
+    std::vector<std::string> texts;
+    const TaskRun* before = nullptr;
+    for (const TimelineSlice& block : row.blocks) {
+      const TaskRun& run = run_at(plan().program.main(row.stage), block.step);
+      if (&run != before) texts.push_back(label_of(plan(), run).text);
+      before = &run;
+    }
+    return texts;
+  }
+
+  static int count(const std::vector<std::string>& labels, char part) {
+    const auto is_part = [part](const std::string& label) { return label.front() == part; };
+    return static_cast<int>(std::ranges::count_if(labels, is_part));
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), SHARDSCOPE_BINARY_DIR "/bin/shardrun");
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    auto* dock = window_->findChild<QDockWidget*>("settings");
+    dock->show();
+    dock->raise();
+    QVERIFY(window_->show_page("Pipeline"));
+  }
+
+  void cleanup() {
+    document().reset(small_config(), {});
+    window_.reset();
+  }
+
+  void without_a_pipeline_the_page_gives_one_in_one_click_and_undo_takes_it() {
+    open(small_config());
+    auto* add = page()->findChild<QPushButton*>("addPipelineAxis");
+    QVERIFY(add && add->isVisible());
+    QVERIFY(!timeline()->isVisible());
+    QTest::mouseClick(add, Qt::LeftButton);
+    settle();
+    QCOMPARE(plan().program.stages, 2);
+    QVERIFY(timeline()->isVisible());
+    QCOMPARE(document().undo_stack().count(), 1);
+    document().undo_stack().undo();
+    settle();
+    QVERIFY(document().config() == small_config());
+    QVERIFY(!timeline()->isVisible());
+    RunConfig wide = small_config();
+    wide.mesh_axes[0].size = 2;
+    open(wide);
+    auto* use = page()->findChild<QPushButton*>("usePipelineAxis");
+    QVERIFY(use && use->isVisible());
+  }
+
+  void every_schedule_is_drawn_with_each_microbatch_once_and_ends_when_the_plan_says() {
+    open(piped_config());
+    for (const char* schedule : {"gpipe", "interleaved", "zero_bubble", "1f1b"}) {
+      choose("pipeline.schedule", schedule);
+      QCOMPARE(document().config().pipeline.schedule, std::string(schedule));
+      const int items = plan().pipeline.shape.chunks * plan().pipeline.shape.microbatches;
+      QCOMPARE(timeline()->predicted().rows.size(), size_t(plan().program.stages));
+      for (const PipelineRow& row : timeline()->predicted().rows) {
+        const std::vector<std::string> texts = labels(row);
+        QCOMPARE(count(texts, 'F'), items);
+        QCOMPARE(count(texts, 'B'), items);
+        QCOMPARE(std::set<std::string>(texts.begin(), texts.end()).size(), texts.size());
+      }
+      QCOMPARE(timeline()->predicted().seconds, plan().pipeline.timeline.seconds);
+      QVERIFY(std::abs(timeline()->predicted().bubble() - plan().pipeline.timeline.bubble) < 1e-9);
+    }
+    QVERIFY(field<QWidget>("pipeline.schedule")->isEnabled());
+  }
+
+  void the_panel_edits_the_pipeline_and_its_errors_stand_at_its_fields() {
+    open(small_config());
+    QVERIFY(!field<QWidget>("pipeline.layers")->isEnabled());
+    choose("pipeline.axis", "\n");
+    QCOMPARE(document().config().pipeline.axis, std::string("pipeline"));
+    QVERIFY(field<QWidget>("pipeline.layers")->isEnabled());
+    QVERIFY(!field<QWidget>("pipeline.chunks")->isEnabled());
+    choose("pipeline.schedule", "interleaved");
+    QCOMPARE(document().config().pipeline.chunks, int64_t{2});
+    QVERIFY(field<QWidget>("pipeline.chunks")->isEnabled());
+    choose("pipeline.schedule", "1f1b");
+    QCOMPARE(document().config().pipeline.chunks, int64_t{1});
+    auto* layers = field<QLineEdit>("pipeline.layers");
+    const auto type = [&](const QString& text) {
+      layers->setFocus();
+      layers->selectAll();
+      QTest::keyClicks(layers, text);
+      QTest::keyClick(layers, Qt::Key_Return);
+    };
+    type("1, 3");
+    settle();
+    QCOMPARE(plan().pipeline.layers, std::vector<int>({1, 3}));
+    type("1, two");
+    QVERIFY(layers->property("invalid").toBool());
+    QCOMPARE(document().config().pipeline.layers, std::vector<int64_t>({1, 3}));
+    type("1, 2");
+    QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
+    QVERIFY(!planner().errors().empty() && layers->property("invalid").toBool());
+    QVERIFY(layers->toolTip().contains("4"));
+    while (document().undo_stack().canUndo()) document().undo_stack().undo();
+    QVERIFY(document().config() == small_config());
+    settle();
+  }
+
+  void pages_show_the_stage_of_the_selected_device() {
+    open(piped_config());
+    QVERIFY(window_->show_page("Memory"));
+    auto* box = window_->findChild<MemoryLife*>()->findChild<StageBox*>();
+    QVERIFY(box->isVisible());
+    QCOMPARE(box->count(), 2);
+    for (const int device : {1, 0}) {
+      workspace().selection.select_device(device);
+      QCOMPARE(box->currentIndex(), plan().stage_of(device));
+    }
+    emit box->activated(1);
+    QCOMPARE(workspace().selection.device(), std::optional(plan().devices_of_stage(1).front()));
+    for (const char* name : {"Flow", "Timeline", "Layout", "Collectives"}) {
+      QVERIFY(window_->show_page(name));
+      QVERIFY(!window_->grab().isNull());
+    }
+    const PredictedTimeline second = predict(plan(), 1);
+    QCOMPARE(second.compute.slices.size() + second.collectives.slices.size(), size_t(plan().steps(1).size()));
+  }
+
+  void sends_and_receives_stand_among_the_collectives_with_their_stage() {
+    open(piped_config());
+    QTableView* table = window_->findChild<CollectivesPage*>()->table();
+    QVERIFY(!table->isColumnHidden(CollectivesModel::stage_column));
+    std::set<QString> kinds;
+    for (int row = 0; row < table->model()->rowCount(); ++row) {
+      const auto cell = [&](int column) { return table->model()->index(row, column).data().toString(); };
+      const auto id = table->model()->index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
+      kinds.insert(cell(CollectivesModel::kind_column) + " " + cell(CollectivesModel::stage_column));
+      QCOMPARE(cell(CollectivesModel::stage_column), QString::number(stage_of(plan(), id)));
+      workspace().select_step(id);
+      QCOMPARE(shown_stage(plan(), workspace().selection), stage_of(plan(), id));
+    }
+    for (const char* kind : {"send 0", "receive 0", "send 1", "receive 1"}) QVERIFY2(kinds.contains(kind), kind);
+    open(small_config());
+    QVERIFY(table->isColumnHidden(CollectivesModel::stage_column));
+  }
+
+  void a_parameter_lies_on_the_devices_of_its_stage_alone() {
+    open(piped_config());
+    QVERIFY(window_->show_page("Layout"));
+    std::set<int> seen;
+    for (const ParameterPlan& parameter : plan().parameters) {
+      const ArrayRef array = ParameterRef{parameter.path};
+      const std::optional<ArrayFacts> facts = array_facts(workspace(), array);
+      QVERIFY(facts);
+      const int stage = plan().program.values[parameter.value].stage;
+      QCOMPARE(facts->stages, std::vector<int>({stage}));
+      QCOMPARE(copies_of(*facts, plan()), int64_t{1});
+      workspace().selection.select_array(array);
+      auto* layout = window_->findChild<LayoutPage*>();
+      for (int device = 0; device < 2; ++device)
+        QCOMPARE(layout->shard_rect(device).isNull(), plan().stage_of(device) != stage);
+      seen.insert(stage);
+    }
+    QCOMPARE(seen.size(), size_t{2});
+  }
+
+  void a_run_of_two_ranks_is_drawn_beneath_the_prediction() {
+    open(piped_config());
+    QVERIFY(!timeline()->measured());
+    QTest::mouseClick(window_->findChild<QToolButton*>("trainButton"), Qt::LeftButton);
+    RunControl& run = workspace().run;
+    QTRY_VERIFY_WITH_TIMEOUT(timeline()->measured() && !run.is_active(), patience);
+    QVERIFY2(run.state() == RunControl::State::finished, qPrintable(run.state_text()));
+    const PipelinePicture& measured = *timeline()->measured();
+    for (const PipelineRow& row : measured.rows) {
+      QCOMPARE(labels(row), labels(timeline()->predicted().rows[size_t(row.stage)]));
+      QCOMPARE(row.device, row.stage);
+    }
+    QVERIFY(measured.bubble() >= 0 && measured.bubble() < 1);
+    for (const Comparison& row : compare(plan(), run.record())) {
+      QVERIFY2(row.is_measured, qPrintable(row.name));
+      if (row.format == bytes_text) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
+    }
+    for (int stage = 0; stage < 2; ++stage)
+      QVERIFY(workspace().measured_seconds(step_at(plan(), plan().steps(stage).size() - 1, stage)));
+    const QRectF place = timeline()->row_place(1, true);
+    const auto length = [](const TimelineSlice& slice) { return slice.end - slice.start; };
+    const TimelineSlice& block = std::ranges::max(measured.rows[1].blocks, {}, length);
+    const double all = std::max(measured.seconds, timeline()->predicted().seconds);
+    const QPointF inside(place.x() + (block.start + block.end) / 2 / all * place.width(), place.center().y());
+    QTest::mouseClick(timeline(), Qt::LeftButton, {}, inside.toPoint());
+    QVERIFY(workspace().selection.step());
+    QCOMPARE(stage_of(plan(), *workspace().selection.step()), 1);
+    QCOMPARE(workspace().selection.device(), std::optional(1));
+  }
+};
+
+QTEST_MAIN(PipelineTest)
+#include "pipeline_test.moc"
