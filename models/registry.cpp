@@ -5,6 +5,7 @@
 #include "models/mintext_mlp.h"
 #include "models/mintext_transformer.h"
 #include "models/nnx_gpt2.h"
+#include "models/sequential.h"
 #include "models/tensor_parallel_mlp.h"
 #include "models/tiny_lm.h"
 #include "models/workshop_transformer.h"
@@ -17,6 +18,7 @@ const std::vector<ModelDefinition>& all_models() {
                                                    mintext_mlp(),
                                                    mintext_transformer(),
                                                    nnx_gpt2(),
+                                                   sequential(),
                                                    tensor_parallel_mlp(),
                                                    tiny_lm(),
                                                    workshop_transformer()};

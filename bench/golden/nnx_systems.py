@@ -155,16 +155,54 @@ class WorkshopLayer(nnx.Module):
         return x
 
 
-MODELS = {"mintext_mlp": MintextMlp, "logical_dot_relu_dot": DotReluDot, "tensor_parallel_mlp": TensorParallelMlp,
+class Sequential(nnx.Module):
+    """The stages of PipelineParallelModel one behind the other, from the layers that the run file lists."""
+
+    def __init__(self, options, rngs):
+        self.shape = tuple(int(size) for size in options["input"].split("x"))
+        layers, self.order = [], []
+        x = jnp.zeros((1, *self.shape))
+        for entry in options["layers"]:
+            kind, *words = entry.split()
+            if kind == "linear":
+                layers.append(nnx.Linear(x.shape[-1], int(words[0]), rngs=rngs))
+            elif kind == "conv":
+                sizes = lambda text: tuple(int(size) for size in (text if "x" in text else f"{text}x{text}").split("x"))
+                strides = sizes(words[words.index("stride") + 1]) if "stride" in words else (1, 1)
+                padding = "VALID" if "valid" in words else "SAME"
+                layers.append(nnx.Conv(x.shape[-1], int(words[0]), sizes(words[1]), strides=strides, padding=padding,
+                                       rngs=rngs))
+            self.order.append(len(layers) - 1 if kind in ("linear", "conv") else kind)
+            x = self.apply(self.order[-1], layers, x)
+        self.layers = nnx.List(layers)
+        self.result_shape = x.shape[1:]
+
+    @staticmethod
+    def apply(entry, layers, x):
+        if entry == "relu":
+            return nnx.relu(x)
+        return x.reshape(x.shape[0], -1) if entry == "flatten" else layers[entry](x)
+
+    def __call__(self, x):
+        for entry in self.order:
+            x = self.apply(entry, self.layers, x)
+        return x
+
+
+MODELS = {"sequential": Sequential, "mintext_mlp": MintextMlp, "logical_dot_relu_dot": DotReluDot, "tensor_parallel_mlp": TensorParallelMlp,
           "mintext_transformer": MintextTransformer, "workshop_transformer": WorkshopLayer}
 
 
-def widths(model):
-    """Numbers in an example and in a target of a regression."""
+def example_shapes(model):
+    """Of an example and of a target of a regression."""
     if model["name"] == "mintext_mlp":
-        return model["din"], model["dout"]
+        return [model["din"]], [model["dout"]]
+    if model["name"] == "sequential":
+        layers = Sequential(model, nnx.Rngs(0))
+        return layers.shape, layers.result_shape
     width = model.get("embed_dim") or model.get("d_model") or model["hidden_size"]
-    return width, width
+    shape = [model["seq_len"], width] if "seq_len" in model else [width]
+    return shape, shape
 
 
 def quadratic(seed, batch, count):
@@ -182,10 +220,10 @@ def batches(run, count):
     if kind == "quadratic":
         yield from quadratic(seed, batch, count)
     elif kind == "normal":
-        sequence = [model["seq_len"]] if "seq_len" in model else []
+        shapes = example_shapes(model)
         for step in range(count):
             keys = jax.random.split(jax.random.fold_in(jax.random.PRNGKey(seed), step), 2)
-            yield tuple(jax.random.normal(key, [batch] + sequence + [n]) for key, n in zip(keys, widths(model)))
+            yield tuple(jax.random.normal(key, (batch, *shape)) for key, shape in zip(keys, shapes))
     else:
         shape = (batch, model["seq_len"])
         tokens = jax.random.randint(jax.random.PRNGKey(seed), shape, 0, model["vocab_size"])

@@ -1,6 +1,7 @@
 #include "engine/base/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace shardscope {
 namespace {
 
 const char* type_name(const OptionValue& value) {
-  constexpr const char* names[] = {"true or false", "an integer", "a number", "a string"};
+  constexpr const char* names[] = {"true or false", "an integer", "a number", "a string", "a list of strings"};
   return names[value.index()];
 }
 
@@ -83,6 +84,10 @@ double real_option(const OptionList& options, const std::string& name) { return 
 
 const std::string& string_option(const OptionList& options, const std::string& name) {
   return std::get<std::string>(find(options, name));
+}
+
+const TextList& list_option(const OptionList& options, const std::string& name) {
+  return std::get<TextList>(find(options, name));
 }
 
 }  // namespace shardscope

@@ -11,7 +11,8 @@
 
 namespace shardscope {
 
-using OptionValue = std::variant<bool, int64_t, double, std::string>;
+using TextList = std::vector<std::string>;
+using OptionValue = std::variant<bool, int64_t, double, std::string, TextList>;
 using OptionList = std::vector<std::pair<std::string, OptionValue>>;
 
 // A hyperparameter that a model, optimizer or data source declares. The type is that of `default_value`; `required`
@@ -35,5 +36,6 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
 int64_t integer_option(const OptionList& options, const std::string& name);
 double real_option(const OptionList& options, const std::string& name);
 const std::string& string_option(const OptionList& options, const std::string& name);
+const TextList& list_option(const OptionList& options, const std::string& name);
 
 }  // namespace shardscope

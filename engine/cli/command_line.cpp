@@ -23,6 +23,7 @@ int run_command(int argc, char** argv) {
   add_show(app, line);
   add_plan(app, line);
   add_train(app, line);
+  add_suggest(app, line);
   add_checkpoint(app, line);
   add_calibrate(app, line);
   add_rank(app, line);

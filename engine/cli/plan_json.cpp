@@ -4,6 +4,7 @@
 
 #include "engine/cli/plan_report.h"
 #include "engine/config/write.h"
+#include "engine/plan/advice.h"
 #include "engine/plan/host_groups.h"
 
 namespace shardscope {
@@ -55,6 +56,12 @@ Json collectives(const Plan& plan) {
   return list;
 }
 
+Json texts(const std::vector<Error>& errors) {
+  Json list = Json::array();
+  for (const Error& error : errors) list.push_back(to_string(error));
+  return list;
+}
+
 Json parameters(const Plan& plan) {
   Json list = Json::array();
   for (const ParameterPlan& parameter : plan.parameters) {
@@ -82,8 +89,6 @@ std::string plan_json(const Plan& plan) {
   memory["total"] = plan.totals.memory_total;
   memory["live_lower_bound"] = plan.totals.live_lower_bound;
   memory["fragmentation"] = plan.totals.fragmentation();
-  Json warnings = Json::array();
-  for (const Error& warning : plan.warnings) warnings.push_back(to_string(warning));
   Json json = {{"mesh", {{"axes", axes}, {"devices", plan.mesh.devices()}}},
                {"memory", memory},
                {"wire_bytes_per_device", plan.totals.wire_bytes_per_device},
@@ -93,7 +98,8 @@ std::string plan_json(const Plan& plan) {
                {"planning_ms", plan.planning_milliseconds},
                {"collectives", collectives(plan)},
                {"parameters", parameters(plan)},
-               {"warnings", warnings}};
+               {"warnings", texts(plan.warnings)},
+               {"advice", texts(advice(plan))}};
   if (!plan.bf16_products.empty()) json["bf16_products"] = plan.bf16_products;
   return json.dump(1) + '\n';
 }

@@ -23,8 +23,11 @@ struct Setting {
   JsonNode* node;
 };
 
+bool is_option_section(const std::string& name) { return name == "model" || name == "data" || name == "optimizer"; }
+
 void collect_settings(JsonNode& node, const std::string& place, std::vector<Setting>& settings) {
-  const bool list = place == "mesh.axes" || place == "sharding.rules";
+  const bool option_list = node.is(Kind::array) && is_option_section(place.substr(0, place.find('.')));
+  const bool list = place == "mesh.axes" || place == "sharding.rules" || option_list;
   const bool container = node.is(Kind::object) || list;
   const bool settable_whole = list || place == "sharding.parameters" || place == "sharding.constraints";
   if (!container || settable_whole || lies_in(place, "sharding.rules")) settings.push_back({place, place, &node});
@@ -269,8 +272,7 @@ class Overrides {
       if (value) put_at(*document_.find("sharding"), steps[1].name, std::move(*value), path);
       return true;
     }
-    const bool option =
-        steps.size() == 2 && (steps[0].name == "model" || steps[0].name == "data" || steps[0].name == "optimizer");
+    const bool option = steps.size() == 2 && is_option_section(steps[0].name);
     if (!option || !(known || path == "optimizer.name")) return false;
     if (!document_.find(steps[0].name)) document_.add(steps[0].name, JsonNode::object());
     put_at(*document_.find(steps[0].name), steps[1].name, as_json(text).value_or(JsonNode::of(text)), path);

@@ -84,13 +84,22 @@ class RunDocumentReader {
                      fmt::format("integers reach {}", std::numeric_limits<int64_t>::max()));
         return std::nullopt;
       case Kind::integer: return item.integer;
+      case Kind::array: return texts(item, path);
       case Kind::null:
-      case Kind::array:
       case Kind::object: break;
     }
     faults_.fail(item.line, path, "wrong_type",
-                 fmt::format("expected a number, text, true or false, got {}", describe(item)));
+                 fmt::format("expected a number, text, true, false or a list of texts, got {}", describe(item)));
     return std::nullopt;
+  }
+
+  TextList texts(const JsonNode& list, const std::string& path) {
+    TextList result;
+    for (size_t i = 0; i < list.items.size(); ++i) {
+      faults_.expect(list.items[i], element_place(path, i), Kind::string, "text");
+      result.push_back(list.items[i].text);
+    }
+    return result;
   }
 
   void read_mesh(RunConfig& config) {

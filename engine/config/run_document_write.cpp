@@ -7,12 +7,22 @@
 namespace shardscope {
 namespace {
 
+struct OptionWriter {
+  template <class T>
+  JsonNode operator()(const T& plain) const {
+    return JsonNode::of(plain);
+  }
+  JsonNode operator()(const TextList& texts) const {
+    JsonNode list = JsonNode::array();
+    for (const std::string& text : texts) list.items.push_back(JsonNode::of(text));
+    return list;
+  }
+};
+
 JsonNode to_node(const NamedOptions& named, const std::string& section) {
   JsonNode node = JsonNode::object();
   node.add(run_file::choice_key(section), JsonNode::of(named.name));
-  for (const auto& [key, value] : named.options) {
-    node.add(key, std::visit([](const auto& plain) { return JsonNode::of(plain); }, value));
-  }
+  for (const auto& [key, value] : named.options) node.add(key, std::visit(OptionWriter{}, value));
   return node;
 }
 

@@ -10,6 +10,7 @@ namespace shardscope {
 std::vector<const OpDefinition*> embedding_ops();
 std::vector<const OpDefinition*> einsum_ops();
 std::vector<const OpDefinition*> add_ops();
+std::vector<const OpDefinition*> conv_ops();
 std::vector<const OpDefinition*> gelu_ops();
 std::vector<const OpDefinition*> relu_ops();
 std::vector<const OpDefinition*> layer_norm_ops();

@@ -21,6 +21,7 @@ QString option_text(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<int64_t>(&value)) return QString::number(*whole);
   if (const auto* number = std::get_if<double>(&value)) return QString::number(*number, 'g', 10);
+  if (const auto* list = std::get_if<TextList>(&value)) return list_text(*list);
   return qt(std::get<std::string>(value));
 }
 

@@ -3,10 +3,15 @@
 #include <QString>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardscope {
 
 // The engine's text (UTF-8) as Qt's.
 inline QString qt(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+// A list of texts as a person writes it in one field, "linear 512, relu", and back.
+QString list_text(const std::vector<std::string>& list);
+std::vector<std::string> listed_texts(const QString& text);
 
 }  // namespace shardscope

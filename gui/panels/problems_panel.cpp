@@ -3,6 +3,7 @@
 #include <QHeaderView>
 #include <QVBoxLayout>
 
+#include "engine/plan/advice.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 
@@ -63,8 +64,10 @@ void ProblemsPanel::refresh() {
   for (const Error& error : file_errors_) add(error, true);
   for (const Error& error : workspace_.planner.errors()) add(error, true);
   const int errors = list_->topLevelItemCount();
-  if (plan && workspace_.planner.errors().empty())
+  if (plan && workspace_.planner.errors().empty()) {
     for (const Error& warning : plan->warnings) add(warning, false);
+    for (const Error& said : advice(*plan)) add(said, false);
+  }
   const int all = list_->topLevelItemCount();
   list_->setVisible(all > 0);
   empty_->setVisible(all == 0);

@@ -9,8 +9,8 @@
 
 namespace shardscope {
 
-// Errors of the newest config and warnings of its plan, each with its place and what would be right. Activating one
-// asks for the field concerned.
+// Errors of the newest config, warnings of its plan and advice on it, each with its place and what would be right.
+// Activating one asks for the field concerned.
 class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:

@@ -9,6 +9,7 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
+#include <optional>
 
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -42,6 +43,22 @@ QDoubleSpinBox* spin_box(int64_t value, QWidget* parent, double least = -largest
   return box;
 }
 
+// What a field of one line says of a value: a number, a text, or a list of texts.
+QString written_text(const OptionValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return real_text(*number);
+  if (const auto* list = std::get_if<TextList>(&value)) return list_text(*list);
+  return qt(std::get<std::string>(value));
+}
+
+// The value of such a text, of the kind of `like`; nothing where it is none.
+std::optional<OptionValue> written_value(const QString& text, const OptionValue& like) {
+  if (std::holds_alternative<TextList>(like)) return OptionValue(listed_texts(text));
+  if (std::holds_alternative<std::string>(like)) return OptionValue(text.toStdString());
+  bool legal = false;
+  const double number = text.toDouble(&legal);
+  return legal ? std::optional<OptionValue>(number) : std::nullopt;
+}
+
 void show_value(QWidget* field, const OptionValue& value) {
   const QSignalBlocker block(field);
   if (auto* check = qobject_cast<QCheckBox*>(field)) {
@@ -51,10 +68,8 @@ void show_value(QWidget* field, const OptionValue& value) {
   } else if (auto* spin = qobject_cast<QDoubleSpinBox*>(field)) {
     spin->setValue(static_cast<double>(std::get<int64_t>(value)));
   } else if (auto* line = qobject_cast<QLineEdit*>(field)) {
-    const auto* number = std::get_if<double>(&value);
-    const QString text = number ? real_text(*number) : qt(std::get<std::string>(value));
-    if (line->text() != text && !(number && line->hasFocus() && line->text().toDouble() == *number))
-      line->setText(text);
+    const std::optional<OptionValue> said = written_value(line->text(), value);
+    if (!(line->hasFocus() && said == value)) line->setText(written_text(value));
   }
 }
 
@@ -244,14 +259,11 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& optio
   auto* line = new QLineEdit(body_);
   line->setAlignment(Qt::AlignRight);
   show_value(line, value);
-  const bool is_real = std::holds_alternative<double>(value);
-  connect(line, &QLineEdit::textEdited, this, [this, line, which, name = name, is_real](const QString& text) {
-    bool legal = true;
-    const double number = is_real ? text.toDouble(&legal) : 0;
-    mark_invalid(line, !legal);
-    if (!legal) line->setToolTip(tr("A number such as 0.001 or 1e-3"));
-    if (legal)
-      set_option(workspace_.document, which, name, is_real ? OptionValue(number) : OptionValue(text.toStdString()));
+  connect(line, &QLineEdit::textEdited, this, [this, line, which, name = name, like = value](const QString& text) {
+    const std::optional<OptionValue> said = written_value(text, like);
+    mark_invalid(line, !said);
+    if (!said) line->setToolTip(tr("A number such as 0.001 or 1e-3"));
+    if (said) set_option(workspace_.document, which, name, *said);
   });
   connect(line, &QLineEdit::editingFinished, this, [this] { show_config(); });
   return line;

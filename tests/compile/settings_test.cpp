@@ -3,6 +3,7 @@
 #include <QTest>
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
@@ -27,6 +28,7 @@ std::string text_of(const OptionValue& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return std::to_string(*real);
+  if (const auto* list = std::get_if<TextList>(&value)) return nlohmann::json(*list).dump();
   return std::get<std::string>(value);
 }
 

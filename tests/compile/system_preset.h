@@ -45,6 +45,14 @@ inline const std::vector<SystemPreset>& system_presets() {
        {"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8", "model.ffn_hidden_size=64",
         "data.batch_size=8"},
        3},
+      {"workshop_gpipe",
+       {"model.input=32",
+        R"(model.layers=["linear 64", "relu", "linear 64", "relu", "linear 32", "relu", "linear 32", "relu", "linear 16", "relu", "linear 8"])"},
+       1},
+      {"workshop_zero_bubble",
+       {"model.input=8x6x1",
+        R"(model.layers=["conv 8 3x3", "relu", "conv 8 3x3 stride 2", "relu", "conv 16 3x2 valid", "relu", "flatten", "linear 16", "relu", "linear 8"])"},
+       1},
   };
   return presets;
 }

@@ -16,6 +16,7 @@ namespace {
 
 RunConfig preset() {
   RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
+  config.data.options.emplace_back("names", TextList{"a", "b", "c"});
   config.sharding.constraints = {{"**/gelu", {{{"data"}, {}, {"model"}}}}};
   config.sharding.rules = {{"params/**/bias", PartitionSpec{{{"model"}}}, {SpecKind::parameter}},
                            {"**", LogicalAxes{{{"mlp", {"model"}}, {"embed", {}}}}, {SpecKind::activation}},
@@ -59,6 +60,15 @@ class OverrideTest : public QObject {
         {"model.name=mlp", [](RunConfig& c) { c.model.name = "mlp"; }},
         {"model.name=\"m l p\"", [](RunConfig& c) { c.model.name = "m l p"; }},
         {"model.dropout_rate=0", [](RunConfig& c) { c.model.options[5].second = 0.0; }},
+        {"data.names=[\"a\",\"d\"]",
+         [](RunConfig& c) {
+           c.data.options[2].second = TextList{"a", "d"};
+         }},
+        {"data.names=[]", [](RunConfig& c) { c.data.options[2].second = TextList{}; }},
+        {"data.names[1]=d 3",
+         [](RunConfig& c) {
+           c.data.options[2].second = TextList{"a", "d 3", "c"};
+         }},
         {"data.batch_size=16", [](RunConfig& c) { c.data.options[0].second = int64_t{16}; }},
         {"data.seed=3", [](RunConfig& c) { c.data.options[1].second = int64_t{3}; }},
         {"data.kind=tokens", [](RunConfig& c) { c.data.name = "tokens"; }},
@@ -182,6 +192,9 @@ class OverrideTest : public QObject {
         {"model.num_layers=2.5", "wrong_type", "--set model.num_layers", "2"},
         {"model.num_layers=two", "wrong_type", "--set model.num_layers", ""},
         {"model.layers=2", "unknown_path", "--set model.layers", "model.num_layers"},
+        {"data.names=a", "wrong_type", "--set data.names", "[\"a\", \"b\", \"c\"]"},
+        {"data.names=[\"a\", 2]", "wrong_type", "--set data.names[1]", ""},
+        {"data.names[3]=d", "unknown_path", "--set data.names[3]", "data.names"},
         {"mesh.dat=2", "unknown_path", "--set mesh.dat", "mesh.data"},
         {"model=5", "unknown_path", "--set model", "model.name"},
         {"nothing.like.that=5", "unknown_path", "--set nothing.like.that", "sharding"},

@@ -92,8 +92,8 @@ const std::vector<BadFile> bad_files = {
      "\"steps\": true, \"deterministic\": 1",
      {"f:15: steps wrong_type", "f:15: deterministic wrong_type"}},
     {"\"layers\": 2",
-     "\"layers\": [2], \"x\": null, \"y\": {}",
-     {"f:3: model.layers wrong_type", "f:3: model.x wrong_type", "f:3: model.y wrong_type"}},
+     "\"layers\": [\"a\", 2], \"x\": null, \"y\": {}",
+     {"f:3: model.layers[1] wrong_type", "f:3: model.x wrong_type", "f:3: model.y wrong_type"}},
     {"\"layers\": 2", "\"layers\": 2, \"layers\": 3", {"f:3: model.layers duplicate_key first on line 3"}},
     {"\"layers\": 2", "\"layers\": 9223372036854775808", {"f:3: model.layers out_of_range"}},
     {"\"kind\": \"d\"", "\"name\": \"d\"", {"f:12: data.kind missing_key data source"}},
@@ -210,7 +210,7 @@ class ParseTest : public QObject {
   void errors_of_many_places_come_together() {
     std::string text = legal;
     for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"\"size\": 2", "\"size\": 0"},
-                                                                                   {"\"layers\": 2", "\"layers\": []"},
+                                                                                   {"\"layers\": 2", "\"layers\": {}"},
                                                                                    {"[\"data\"]", "\"data\""},
                                                                                    {"\"cheapest\"", "\"fast\""},
                                                                                    {"\"seed\": 0", "\"seed\": \"0\""},

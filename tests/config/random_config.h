@@ -115,10 +115,11 @@ class RandomConfigs {
     NamedOptions result{name(), {}};
     for (int i = below(6); i > 0; --i) {
       OptionValue value;
-      switch (below(4)) {
+      switch (below(5)) {
         case 0: value = below(2) == 1; break;
         case 1: value = below(2) ? int64_t{below(2000)} - 1000 : INT64_MIN + below(2); break;
         case 2: value = real(); break;
+        case 3: value = axes(below(4)); break;
         default: value = name();
       }
       result.options.emplace_back(prefix + std::to_string(i), value);

@@ -139,6 +139,25 @@ class FieldsTest : public QObject {
     QVERIFY(!settings()->findChild<QWidget*>("optimizer.warmup_steps"));
   }
 
+  void a_list_of_texts_is_one_field_and_stays_as_it_is_typed() {
+    RunConfig listed = made::config();
+    listed.model.options.emplace_back("layers", TextList{"linear 8", "relu"});
+    document().reset(listed, {});
+    show_settings();
+    auto* layers = settings()->findChild<QLineEdit*>("model.layers");
+    QVERIFY(layers);
+    QCOMPARE(layers->text(), QString("linear 8, relu"));
+    layers->setFocus();
+    layers->end(false);
+    QTest::keyClicks(layers, ", linear 2, ");
+    QCOMPARE(layers->text(), QString("linear 8, relu, linear 2, "));
+    QCOMPARE(*document().config().model.find("layers"), OptionValue(TextList{"linear 8", "relu", "linear 2"}));
+    QTest::keyClick(layers, Qt::Key_Return);
+    tree()->setFocus();
+    emit layers->editingFinished();
+    QCOMPARE(layers->text(), QString("linear 8, relu, linear 2"));
+  }
+
   void enter_ends_an_edit() {
     QSpinBox* data = window_->mesh_bar()->field(0);
     data->setFocus();

@@ -7,6 +7,7 @@
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/constant.h"
+#include "engine/ops/conv.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
 #include "engine/ops/registry.h"
@@ -101,6 +102,19 @@ ValueId through_heads(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "rearrange", {m.gelu(heads)}, EquationAttributes{"bhsd->bs(dh)"});
 }
 
+// Pictures of sequence x 4 with two channels, every second column of which is the middle of a window.
+ValueId through_pictures(Graph& graph, const Linen& m, ValueId x, ValueId) {
+  const ConvAttributes conv{conv_dimension(sequence, 3, 1, ConvPadding::same),
+                            conv_dimension(4, 2, 2, ConvPadding::same)};
+  const InitialiseAttributes one{InitialiseAttributes::Kind::constant, 1, {}, {{3, 2, 2, 4}, DType::f32}};
+  State& kernel = graph.states[graph.add_state(op_definition("initialise"), one, "params", {"params", "window"})];
+  kernel.trainable = true;
+  const ValueId stored = kernel.before;
+  x = append(graph, "rearrange", {square_dense(m, x)}, EquationAttributes{"bs(wc)->bswc", {{'w', 4}}});
+  x = append(graph, "conv", {x, stored}, conv);
+  return append(graph, "rearrange", {x}, EquationAttributes{"bswc->bs(wc)"});
+}
+
 // Of a value's own type: the identity.
 ValueId cast_to_itself(Graph& graph, const Linen& m, ValueId x, ValueId) {
   return append(graph, "cast", {square_dense(m, x)}, CastAttributes{DType::f32});
@@ -185,6 +199,7 @@ std::vector<NamedNetwork> networks() {
       {"attention of one key head", 0, grouped_attention(1, false, causal)},
       {"attention of one key head, masked", 0, grouped_attention(1, true, plain)},
       {"rearrange", 0, through_heads},
+      {"convolution", 0, through_pictures},
       {"cast", 0, cast_to_itself},
       {"weighted cross-entropy", 0, no_layer, weighted_cross_entropy},
       {"next-token cross-entropy", 0, no_layer, next_token_cross_entropy},

@@ -86,6 +86,14 @@ inline std::vector<OpCase> small_op_cases() {
       {"clip_by_global_norm", {x, scalar}, ClipAttributes{2}, {}},
       {"clip_by_global_norm", {x, scalar}, ClipAttributes{5}, {}},
   };
+  for (const ConvAttributes& attributes : {conv(1, ConvPadding::same), conv(2, ConvPadding::same),
+                                           conv(1, ConvPadding::valid), conv(3, ConvPadding::valid)}) {
+    const TensorType picture = array({4, 6, 7, 4}), window = array({3, 2, 4, 8});
+    const TensorType result = conv_result(attributes, 4, 8);
+    all.push_back({"conv", {picture, window}, attributes, {}});
+    all.push_back({"conv_grad_input", {result, window}, attributes, {}});
+    all.push_back({"conv_grad_kernel", {picture, result}, attributes, {}});
+  }
   for (Kind kind : {Kind::constant, Kind::normal, Kind::truncated_normal, Kind::uniform}) {
     all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), x}, {}});
     all.push_back({"initialise", {}, InitialiseAttributes{kind, 0.02, key_from_seed(5), array({12})}, {}});

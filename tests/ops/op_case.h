@@ -8,6 +8,7 @@
 #include "engine/ops/attention.h"
 #include "engine/ops/cast.h"
 #include "engine/ops/constant.h"
+#include "engine/ops/conv.h"
 #include "engine/ops/embedding.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/global_norm.h"
@@ -39,11 +40,21 @@ inline Attributes equation(const std::string& text, std::vector<std::pair<char, 
   return EquationAttributes{text, std::move(sizes)};
 }
 
+// Pictures of 6 x 7 under windows of 3 x 2.
+inline ConvAttributes conv(int64_t stride, ConvPadding padding) {
+  return {conv_dimension(6, 3, stride, padding), conv_dimension(7, 2, stride, padding)};
+}
+inline TensorType conv_result(const ConvAttributes& conv, int64_t pictures, int64_t features) {
+  return array({pictures, conv.height.output, conv.width.output, features});
+}
+
 // At least one case of every op in the registry. All sizes are multiples of 12 or 6, so that small meshes divide them.
 inline std::vector<OpCase> op_cases() {
   const TensorType x = array({12, 6, 24}), rows = array({12, 6}), scale = array({24}), scalar = array({});
   const TensorType query = array({12, 6, 12, 24}), key = array({12, 18, 12, 24}), shared = array({12, 18, 6, 24});
   const TensorType lse = array({12, 12, 6}), queries = tokens({12, 6}), keys = tokens({12, 18});
+  const ConvAttributes same = conv(1, ConvPadding::same), valid = conv(2, ConvPadding::valid);
+  const TensorType picture = array({12, 6, 7, 6}), window = array({3, 2, 6, 24});
   const StepKey step_key{{0, 1}, 1, 0, 7};
   const AttentionAttributes attention{true, {0, step_key}};
   const LayerNormAttributes norm{1e-6, 24};
@@ -64,6 +75,10 @@ inline std::vector<OpCase> op_cases() {
           {"add", {x, array({6, 24})}, equation("bse,se->bse"), {0, 1}},
           {"add", {x, scalar}, equation("bse,->bse"), {0, 1}},
           {"add", {scalar, scalar}, sum_attributes(scalar), {0, 1}},
+          {"conv", {picture, window}, same, {0, 1}},
+          {"conv", {picture, window}, valid, {0, 1}},
+          {"conv_grad_input", {conv_result(same, 12, 24), window}, same, {}},
+          {"conv_grad_kernel", {picture, conv_result(valid, 12, 24)}, valid, {}},
           {"reduce_sum", {x}, equation("bse->se"), {}},
           {"rearrange", {x}, equation("bs(hd)->bshd", {{'h', 12}}), {0}},
           {"rearrange", {query}, equation("bshd->bs(hd)"), {0}},

@@ -27,6 +27,7 @@ struct NamedReference {
 // Each op family is one file.
 std::vector<NamedReference> adam_references();
 std::vector<NamedReference> attention_references();
+std::vector<NamedReference> conv_references();
 std::vector<NamedReference> cross_entropy_references();
 std::vector<NamedReference> dropout_references();
 std::vector<NamedReference> elementwise_references();

@@ -22,6 +22,7 @@ std::vector<NamedKernel> attention_kernels();
 std::vector<NamedKernel> attention_grad_kernels();
 std::vector<NamedKernel> cast_kernels();
 std::vector<NamedKernel> constant_kernels();
+std::vector<NamedKernel> conv_kernels();
 std::vector<NamedKernel> cross_entropy_kernels();
 std::vector<NamedKernel> dropout_kernels();
 std::vector<NamedKernel> einsum_kernels();

@@ -16,12 +16,31 @@ using Registry = std::map<std::string_view, std::map<std::string_view, KernelFac
 const Registry& registry() {
   static const Registry all = [] {
     Registry map;
-    for (auto family : {accumulate_kernels,     adam_kernels,       add_kernels,        attention_kernels,
-                        attention_grad_kernels, cast_kernels,       constant_kernels,   cross_entropy_kernels,
-                        dropout_kernels,        einsum_kernels,     embedding_kernels,  gelu_kernels,
-                        global_norm_kernels,    initialise_kernels, layer_norm_kernels, layer_norm_grad_kernels,
-                        next_token_kernels,     rearrange_kernels,  reduce_sum_kernels, relu_kernels,
-                        rms_norm_kernels,       scale_kernels,      sgd_kernels,        squared_error_kernels,
+    for (auto family : {accumulate_kernels,
+                        adam_kernels,
+                        add_kernels,
+                        attention_kernels,
+                        attention_grad_kernels,
+                        cast_kernels,
+                        constant_kernels,
+                        conv_kernels,
+                        cross_entropy_kernels,
+                        dropout_kernels,
+                        einsum_kernels,
+                        embedding_kernels,
+                        gelu_kernels,
+                        global_norm_kernels,
+                        initialise_kernels,
+                        layer_norm_kernels,
+                        layer_norm_grad_kernels,
+                        next_token_kernels,
+                        rearrange_kernels,
+                        reduce_sum_kernels,
+                        relu_kernels,
+                        rms_norm_kernels,
+                        scale_kernels,
+                        sgd_kernels,
+                        squared_error_kernels,
                         stack_kernels}) {
       for (const NamedKernel& kernel : family()) map[kernel.op].emplace(kernel.types, kernel.factory);
     }

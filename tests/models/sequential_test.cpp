@@ -1,0 +1,151 @@
+#include "models/sequential.h"
+
+#include <QTest>
+
+#include "engine/graph/op_definition.h"
+#include "models/layer_list.h"
+
+using namespace shardscope;
+
+namespace {
+
+const TextList document = {"linear 512", "relu", "linear 512", "relu", "linear 256", "relu",
+                           "linear 256", "relu", "linear 128", "relu", "linear 10"};
+
+Graph graph_of(const std::string& input, const TextList& layers) {
+  return sequential().build({{"input", input}, {"layers", layers}, {"compute_dtype", std::string("f32")}},
+                            {32, true, 0});
+}
+
+std::vector<Error> errors_of_layers(const std::string& input, const TextList& layers) {
+  return sequential().check({{"input", input}, {"layers", layers}, {"compute_dtype", std::string("f32")}});
+}
+
+}  // namespace
+
+class SequentialTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void the_documents_layers_have_its_shapes() {
+    const Graph graph = graph_of("784", document);
+    std::string shapes;
+    for (const State& state : graph.states)
+      shapes += graph.name(state) + " " + to_string(graph.type(state.before).shape) + "\n";
+    QCOMPARE(shapes, std::string("params/layers/0/kernel (784, 512)\nparams/layers/0/bias (512,)\n"
+                                 "params/layers/1/kernel (512, 512)\nparams/layers/1/bias (512,)\n"
+                                 "params/layers/2/kernel (512, 256)\nparams/layers/2/bias (256,)\n"
+                                 "params/layers/3/kernel (256, 256)\nparams/layers/3/bias (256,)\n"
+                                 "params/layers/4/kernel (256, 128)\nparams/layers/4/bias (128,)\n"
+                                 "params/layers/5/kernel (128, 10)\nparams/layers/5/bias (10,)\n"));
+    QVERIFY(graph.type(graph.outputs.at("predictions")) == (TensorType{{32, 10}, DType::f32}));
+    QVERIFY(graph.type(graph.inputs.at("targets")) == (TensorType{{32, 10}, DType::f32}));
+  }
+
+  // Stages are cut between layers: each op says which it is part of, in order, and the loss is part of none.
+  void every_op_says_its_layer_and_layers_follow_each_other() {
+    const Graph graph = graph_of("784", document);
+    int last = 0;
+    for (const Op& op : graph.ops) {
+      if (op.phase != Phase::forward) continue;
+      const bool of_loss = op.name.starts_with("loss/");
+      QCOMPARE(op.place.layer >= 0, !of_loss);
+      if (of_loss) continue;
+      QVERIFY(op.place.layer == last || op.place.layer == last + 1);
+      QVERIFY2(op.name.starts_with("layers/" + std::to_string(op.place.layer) + "/"), op.name.c_str());
+      last = op.place.layer;
+    }
+    QCOMPARE(last, 5);
+  }
+
+  void what_stands_before_the_first_layer_is_part_of_it() {
+    std::vector<Error> errors;
+    const std::vector<ListedLayer> layers = read_layers("4x4x3", {"flatten", "relu", "linear 5", "relu"}, errors);
+    QVERIFY(errors.empty());
+    for (const ListedLayer& layer : layers) QCOMPARE(layer.number, 0);
+    QVERIFY((layers[0].after == Shape{48} && layers[3].after == Shape{5}));
+  }
+
+  void convolutions_give_pictures_of_the_shapes_that_flax_gives() {
+    const std::vector<std::pair<std::string, Shape>> cases = {{"conv 5 3x3", {9, 12, 5}},
+                                                              {"conv 5 3x3 stride 2", {5, 6, 5}},
+                                                              {"conv 5 3x3 stride 2x1", {5, 12, 5}},
+                                                              {"conv 5 3x4 valid", {7, 9, 5}},
+                                                              {"conv 5 3x3 valid stride 2", {4, 5, 5}},
+                                                              {"conv 5 1x1 same stride 3", {3, 4, 5}},
+                                                              {"conv 5 9x12 valid", {1, 1, 5}}};
+    for (const auto& [layer, expected] : cases) {
+      const Graph graph = graph_of("9x12x3", {layer, "relu", "flatten", "linear 2"});
+      std::vector<Error> errors;
+      const std::vector<ListedLayer> layers = read_layers("9x12x3", {layer, "relu", "flatten", "linear 2"}, errors);
+      QVERIFY2(layers[0].after == expected, layer.c_str());
+      QVERIFY(graph.type(graph.outputs.at("predictions")).shape == (Shape{32, 2}));
+    }
+  }
+
+  void a_linear_layer_of_pictures_is_over_their_channels() {
+    const Graph graph = graph_of("4x6x3", {"linear 5"});
+    QVERIFY(graph.type(graph.outputs.at("predictions")).shape == (Shape{32, 4, 6, 5}));
+    QVERIFY((graph.values[graph.outputs.at("predictions")].logical ==
+             std::vector<std::string>{"batch", "height", "width", "features"}));
+  }
+
+  void bf16_is_of_linear_layers_and_that_convolutions_stay_is_told() {
+    const auto options = [](const char* layer, const char* type) {
+      return OptionList{
+          {"input", std::string("4x6x3")}, {"layers", TextList{layer}}, {"compute_dtype", std::string(type)}};
+    };
+    const Graph graph = sequential().build(options("linear 5", "bf16"), {32, true, 0});
+    QVERIFY(std::ranges::any_of(graph.values, [](const Value& value) { return value.type.dtype == DType::bf16; }));
+    QCOMPARE(graph.type(graph.outputs.at("predictions")).dtype, DType::f32);
+    QVERIFY(sequential().notes(options("linear 5", "bf16")).empty());
+    QVERIFY(sequential().notes(options("conv 5 3x3", "f32")).empty());
+    const std::vector<Error> notes = sequential().notes(options("conv 5 3x3", "bf16"));
+    QCOMPARE(notes.size(), size_t{1});
+    QCOMPARE(to_string(notes[0].place), std::string("model.compute_dtype"));
+  }
+
+  void each_fault_is_told_at_its_entry_with_what_would_be_right() {
+    struct Case {
+      std::string input;
+      TextList layers;
+      std::string place, code, hint;
+    };
+    for (const Case& bad :
+         std::vector<Case>{{"784", {"linear 8", "liner 4"}, "model.layers[1]", "unknown_layer", "'linear'"},
+                           {"784", {"linear 8", "relu", ""}, "model.layers[2]", "layer", "linear 512"},
+                           {"784", {"linear"}, "model.layers[0]", "layer", "linear 512"},
+                           {"784", {"linear 0"}, "model.layers[0]", "layer", "linear 512"},
+                           {"784", {"linear 8 8"}, "model.layers[0]", "layer", "linear 512"},
+                           {"784", {"linear 99999999999999999999"}, "model.layers[0]", "layer", "linear 512"},
+                           {"784", {"relu 3"}, "model.layers[0]", "layer", "relu"},
+                           {"784", {"flatten"}, "model.layers[0]", "layer", "leave it out"},
+                           {"784", {"conv 8 3x3"}, "model.layers[0]", "layer", "28x28x1"},
+                           {"8x8x1", {"conv 8"}, "model.layers[0]", "layer", "conv 16 3x3"},
+                           {"8x8x1", {"conv 8 3"}, "model.layers[0]", "layer", "conv 16 3x3"},
+                           {"8x8x1", {"conv 8 3x3 stride"}, "model.layers[0]", "layer", "stride 2"},
+                           {"8x8x1", {"conv 8 3x3 stride 0"}, "model.layers[0]", "layer", "stride 2"},
+                           {"8x8x1", {"conv 8 3x3 padded"}, "model.layers[0]", "layer", "valid"},
+                           {"8x8x1", {"relu", "conv 8 9x3 valid"}, "model.layers[1]", "conv", "same"},
+                           {"1000x1000x3", {"linear 100"}, "model.layers[0]", "layer", "10000000"},
+                           {"784", {"relu"}, "model.layers", "layer", "linear 512"},
+                           {"784", {}, "model.layers", "layer", "linear 512"},
+                           {"784", TextList(10001, "relu"), "model.layers", "out_of_range", "10000"},
+                           {"", {"linear 8"}, "model.input", "input_shape", "784"},
+                           {"28x28", {"linear 8"}, "model.input", "input_shape", "28x28x1"},
+                           {"28x28x", {"linear 8"}, "model.input", "input_shape", "28x28x1"},
+                           {"-3", {"linear 8"}, "model.input", "input_shape", "784"},
+                           {"10000x10000x1000", {"linear 8"}, "model.input", "input_shape", "784"}}) {
+      const std::vector<Error> errors = errors_of_layers(bad.input, bad.layers);
+      const std::string what = bad.input + " " + (bad.layers.empty() ? "" : bad.layers.back());
+      QVERIFY2(errors.size() == 1, what.c_str());
+      QCOMPARE(to_string(errors[0].place), bad.place);
+      QCOMPARE(errors[0].code, bad.code);
+      QVERIFY2(errors[0].hint.find(bad.hint) != std::string::npos, errors[0].hint.c_str());
+    }
+    QVERIFY(errors_of_layers("784", document).empty());
+  }
+};
+
+QTEST_APPLESS_MAIN(SequentialTest)
+#include "sequential_test.moc"
