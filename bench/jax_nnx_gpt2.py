@@ -2,10 +2,10 @@
 out by NamedSharding as the run file's specs say. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_program import main, make_mesh, make_optimizer, to_spec
+from jax_program import checkpoints_layers, main, make_mesh, make_optimizer, to_spec
 
 
-def make_model(options, seed):
+def make_model(options, seed, checkpointed=False):
     import jax.numpy as jnp
     from flax import nnx
 
@@ -40,8 +40,11 @@ def make_model(options, seed):
 
         def __call__(self, tokens, training):
             x = self.token_emb(tokens) + self.pos_emb(jnp.arange(tokens.shape[1]))
+            call = TransformerBlock.__call__
+            if checkpointed:
+                call = nnx.remat(call, static_argnums=2)
             for block in self.blocks:
-                x = block(x, training)
+                x = call(block, x, training)
             return self.head(self.layer_norm(x))
 
     return GPT2(nnx.Rngs(seed))
@@ -82,7 +85,7 @@ def make_program(run):
     sharding, data, options = run["sharding"], run["data"], run["model"]
     specs = sharding["parameters"]["params"]["**"]
 
-    model = make_model(options, run["seed"])
+    model = make_model(options, run["seed"], checkpoints_layers(run))
     optimizer = nnx.Optimizer(model, make_optimizer(run, parameter_name), wrt=nnx.Param)
     definition, state = nnx.split((model, optimizer))
 

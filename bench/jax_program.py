@@ -106,6 +106,14 @@ def make_optimizer(run, name_of):
     return optax.chain(optax.clip_by_global_norm(norm), optimizer) if norm else optimizer
 
 
+def checkpoints_layers(run):
+    """Whether each layer is under jax.checkpoint."""
+    policy = run.get("schedule", {}).get("rematerialise", "none")
+    if policy not in ("none", "full"):
+        sys.exit(f"schedule.rematerialise is {policy}: this program knows none and full")
+    return policy == "full"
+
+
 def linen_parameters(params):
     import jax
 

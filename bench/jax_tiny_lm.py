@@ -3,10 +3,10 @@ AdamW, one jitted step (of several microbatches one each, joined by optax.MultiS
 where the run file has that rule. A peer of `shardrun train`: see bench/jax_program.py.
 """
 
-from jax_program import linen_parameters, main, make_mesh, make_optimizer
+from jax_program import checkpoints_layers, linen_parameters, main, make_mesh, make_optimizer
 
 
-def make_model(options):
+def make_model(options, checkpointed=False):
     import jax.numpy as jnp
     from flax import linen as nn
     from jax import lax
@@ -29,7 +29,8 @@ def make_model(options):
         def setup(self):
             self.tok_emb = nn.Embed(options["vocab_size"], options["d_model"])
             self.pos_emb = self.param("pos_emb", lambda _: sinusoids(options["seq_len"], options["d_model"]))
-            self.blocks = [Block() for _ in range(options["n_layers"])]
+            block = nn.remat(Block) if checkpointed else Block
+            self.blocks = [block() for _ in range(options["n_layers"])]
             self.ln_f = nn.LayerNorm()
             self.head = nn.Dense(options["vocab_size"], use_bias=False)
 
@@ -68,7 +69,7 @@ def make_program(run):
         return NamedSharding(mesh, PartitionSpec(*spec))
 
     with jax.set_mesh(mesh):
-        model = make_model(options)
+        model = make_model(options, checkpoints_layers(run))
         params = model.init(jax.random.PRNGKey(run["seed"]), jnp.zeros((8, options["seq_len"]), jnp.int32))
         optimizer = make_optimizer(run, lambda path: "/".join(key.key for key in path))
         if microbatches > 1:

@@ -11,7 +11,8 @@
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
 #include "engine/comm/peer_communicator.h"
-#include "tests/comm/collective_checks.h"
+#include "tests/base/errors_of.h"
+#include "tests/comm/channel_checks.h"
 
 // Started by a person or by ctest, this runs itself under mpirun; started by mpirun, it is a rank.
 
@@ -23,8 +24,11 @@ namespace {
 // Long arrays are cut into messages of 1000 bytes, so that the cutting is tested too.
 void check_messages() {
   std::vector<std::byte> arena(arena_bytes);
-  check_all(*make_mpi_communicator(1000), arena, 24);
-  check_all(*make_mpi_communicator(), arena, 24);
+  const std::unique_ptr<Communicator> cut = make_mpi_communicator(1000), whole = make_mpi_communicator();
+  check_all(*cut, arena, 24);
+  check_all(*whole, arena, 24);
+  check_channels(*cut, arena, 1, 1, 5);
+  check_channels(*whole, arena, 2, 1, 6);
 }
 
 void check_world() {
@@ -35,6 +39,7 @@ void check_world() {
   for (std::string line; std::getline(maps, line);) shared += line.find("/memfd:shardscope.") != std::string::npos;
   require(mpi->size() == 1 || shared > 1, "ranks of one host share memory");
   check_all(*world.communicator, world.arena, 24);
+  check_channels(*world.communicator, world.arena, 3, 1, 6);
 }
 
 // Ranks that act as if they were on the hosts of `layout`, a digit each. A group on one host sends nothing by MPI, and
@@ -50,6 +55,7 @@ void check_hosts(int rank, std::string_view layout) {
   std::unique_ptr<Communicator> here = world.communicator->split(hosts[static_cast<size_t>(rank)], rank);
   require(dynamic_cast<PeerCommunicator*>(here.get()) != nullptr, "a group of one host shares memory alone");
   check_random_cases(*here, world.arena, 8, 8);
+  check_channels(*world.communicator, world.arena, 4 + hosts.size(), 2, 6);
 }
 
 // Rank 1 aborts while the others wait in several groups, or have yet to call; they say so.
@@ -81,6 +87,47 @@ void check_abort_on_hosts(int rank) {
   }
 }
 
+// Four ranks on two hosts. Ranks 0 and 3 wait for each other's hosts, rank 2 for a rank of its own; rank 1 aborts.
+void check_abort_of_channels(int rank) {
+  ::setenv(host_variable, std::to_string(rank / 2).c_str(), 1);
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  RankWorld world = make_world(*mpi, 1 << 20);
+  const std::vector<ChannelEnds> ends{{0, 2}, {1, 3}, {3, 2}};
+  const std::span<std::byte> room = world.arena.first(100'000);
+  const std::span<const std::byte> source = room;
+  const Error error = error_of([&] {
+    auto channels = world.communicator->open_channels(ends);
+    if (rank == 1) world.communicator->abort();
+    for (; rank == 0;) channels[0]->start_send({&source, 1});
+    if (rank == 2) channels[2]->receive({&room, 1});
+    if (rank == 3) channels[1]->receive({&room, 1});
+    for (;;) world.communicator->progress();
+  });
+  require(error.code == "comm_aborted" && error.message.find("rank 1 ended the run") != std::string::npos,
+          error.message);
+}
+
+// The receiver names both ends, and its abort ends the sender's wait.
+void check_mismatch_of_channels(int rank) {
+  ::setenv(host_variable, std::to_string(rank).c_str(), 1);
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  RankWorld world = make_world(*mpi, 1 << 20);
+  auto channels = world.communicator->open_channels(std::vector<ChannelEnds>{{0, 1}});
+  std::vector<std::byte> elsewhere(20'000);
+  const std::span<const std::byte> source = world.arena.first(100'000), unreadable = elsewhere;
+  const std::span<std::byte> destination = world.arena.first(90'000);
+  const Error error = error_of([&] {
+    if (rank == 1) return channels[0]->receive({&destination, 1});
+    require(error_of([&] { channels[0]->start_send({&unreadable, 1}); }).code == "comm_argument", "not in the arena");
+    for (;;) channels[0]->start_send({&source, 1});
+  });
+  if (rank == 1) world.communicator->abort();
+  require(error.code == (rank == 1 ? "comm_argument" : "comm_aborted"), error.message);
+  require(rank == 0 || error.message.find("rank 0 sent 1 arrays (100000 bytes) where rank 1 expected 1 arrays "
+                                          "(90000 bytes)") != std::string::npos,
+          error.message);
+}
+
 void check_mismatch(int rank) {
   std::unique_ptr<Communicator> mpi = make_mpi_communicator();
   std::vector<float> from(2000, 1.0f), to(8000);
@@ -103,7 +150,9 @@ int run_rank(int argc, char** argv) {
     if (what == "abort") check_abort(runtime.rank());
     if (what == "hosts") check_hosts(runtime.rank(), argv[2]);
     if (what == "abort on hosts") check_abort_on_hosts(runtime.rank());
+    if (what == "abort of channels") check_abort_of_channels(runtime.rank());
     if (what == "mismatch") check_mismatch(runtime.rank());
+    if (what == "mismatch of channels") check_mismatch_of_channels(runtime.rank());
     if (what == "fail" && runtime.rank() == 1) throw Failure(Error{"test", "rank 1 cannot go on", {}, {}});
     if (what == "fail") make_mpi_communicator()->barrier();
   } catch (const std::exception& error) {
@@ -131,7 +180,9 @@ class CommunicatorTest : public QObject {
     QTest::newRow("world, 8 ranks") << "world" << 8;
     QTest::newRow("abort, 4 ranks") << "abort" << 4;
     QTest::newRow("abort on hosts, 4 ranks") << "abort on hosts" << 4;
+    QTest::newRow("abort of channels, 4 ranks") << "abort of channels" << 4;
     QTest::newRow("mismatch, 2 ranks") << "mismatch" << 2;
+    QTest::newRow("mismatch of channels, 2 ranks") << "mismatch of channels" << 2;
   }
 
   void real_ranks_keep_the_laws() {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tests/compile/system_preset.h"
+#include "tests/laws/serial_training.h"
 #include "tests/parity/golden_training.h"
 
 using namespace shardscope;
@@ -67,6 +68,28 @@ class JaxProgramsParityTest : public QObject {
       }
       compare_norm(name, values, finals[QString::fromStdString(name)].toDouble(-1), {1e-4});
     }
+  }
+
+  void layers_under_jax_checkpoint_and_made_again_here_have_the_losses_of_layers_kept() {
+    const QJsonArray runs = golden()["runs"].toArray();
+    const QString full = "schedule.rematerialise=\"full\"";
+    int pairs = 0;
+    for (const QJsonValue& again : runs) {
+      QJsonArray set = again["set"].toArray();
+      if (set.isEmpty() || set.last().toString() != full) continue;
+      set.removeLast();
+      const auto kept = std::ranges::find_if(
+          runs, [&](const QJsonValue& run) { return run["preset"] == again["preset"] && run["set"].toArray() == set; });
+      QVERIFY2(kept != runs.end(), qPrintable(title(again)));
+      QCOMPARE(again["losses"].toArray(), kept->toObject()["losses"].toArray());
+      RunConfig config = run_of(again);
+      for (MeshAxis& axis : config.mesh_axes) axis.size = 1;
+      const std::vector<double> losses = losses_of(train_in_threads(compile(config, DeviceProfile{}), 10));
+      config.schedule = {};
+      QCOMPARE(losses, losses_of(train_in_threads(compile(config, DeviceProfile{}), 10)));
+      ++pairs;
+    }
+    QCOMPARE(pairs, 2);
   }
 
   // Laws 7 and 8.
