@@ -59,4 +59,15 @@ inline std::vector<ForkedOutcome> run_forked_ranks(int ranks, const std::functio
   return outcomes;
 }
 
+// The first failure that is not the echo of another rank's; empty when all ranks returned.
+inline std::string first_failure(const std::vector<ForkedOutcome>& outcomes) {
+  std::string echo;
+  for (const ForkedOutcome& outcome : outcomes) {
+    if (outcome.signal) return "signal " + std::to_string(outcome.signal);
+    if (outcome.code == "comm_aborted") echo = outcome.text;
+    if (!outcome.code.empty() && outcome.code != "comm_aborted") return outcome.text;
+  }
+  return echo;
+}
+
 }  // namespace shardscope::checks

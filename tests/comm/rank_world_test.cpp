@@ -25,17 +25,6 @@ void require_no_names() {
   require(objects > 1, "no shared memory is mapped");
 }
 
-// The first failure that is not the echo of another rank's; empty when all ranks returned.
-std::string first_failure(const std::vector<ForkedOutcome>& outcomes) {
-  std::string echo;
-  for (const ForkedOutcome& outcome : outcomes) {
-    if (outcome.signal) return "signal " + std::to_string(outcome.signal);
-    if (outcome.code == "comm_aborted") echo = outcome.text;
-    if (!outcome.code.empty() && outcome.code != "comm_aborted") return outcome.text;
-  }
-  return echo;
-}
-
 }  // namespace
 
 class RankWorldTest : public QObject {
