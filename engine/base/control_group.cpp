@@ -120,13 +120,12 @@ int64_t usable_memory_bytes() {
 
 int64_t out_of_memory_kills() {
   const ControlGroup group = control_group("self", "memory");
-  std::optional<int64_t> most;
+  int64_t most = 0;
   for (const std::string& folder : group.folders) {
     const char* file = group.unified ? "/memory.events" : "/memory.oom_control";
-    most = std::max(most, keyed_number(folder + file, "oom_kill"));
+    most = std::max(most, keyed_number(folder + file, "oom_kill").value_or(0));
   }
-  if (!most) most = keyed_number("/proc/vmstat", "oom_kill");  // of the whole machine
-  return most.value_or(0);
+  return std::max(most, keyed_number("/proc/vmstat", "oom_kill").value_or(0));
 }
 
 bool is_frozen(int pid) {

@@ -48,6 +48,7 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
   folder_->setToolTip(tr("The folder of this run's checkpoints. Training that begins needs one without any."));
   every_->setSpecialValueText(tr("at the end"));
   every_->setSuffix(tr(" steps"));
+  restarts_->setMaximum(99);
   resume_->setObjectName("resume");
   resume_->setToolTip(tr("Goes on with the plan that is shown, on its mesh, from the selected checkpoint."));
   auto* choose = new QPushButton(tr("Choose\u2026"), this);

@@ -308,7 +308,7 @@ void TrainTest::a_pause_stops_the_ranks_too_for_as_long_as_it_lasts() {
     return std::ranges::all_of(started, [&](const ProcessId& one) { return (state_of(one) == 'T') == stopped; });
   };
   QVERIFY(eventually([&] { return look_at_process(pid).info.state == 'T'; }));
-  QVERIFY(all_are(true));
+  QVERIFY(eventually([&] { return all_are(true); }));
   QTest::qWait(1000);
   process.readAllStandardOutput();
   ::kill(pid, SIGCONT);
