@@ -57,9 +57,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
   }
   x = model.child("layer_norm").layer_norm(x);
   const ValueId logits =
-      is_tied(options)
-          ? model.child("token_emb").attend(x, embedded)
-          : model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);
+      is_tied(options) ? model.child("token_emb").attend(x, embedded)
+                       : model.child("head").linear(x, vocabulary, "vocab", nnx_default_kernel, /*use_bias=*/false);
 
   set_outputs(graph, logits, mean_cross_entropy(graph, logits, labels));
   return graph;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/printable.h"
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
 #include "engine/compile/recomputed_ops.h"
@@ -47,7 +48,8 @@ Mesh mesh_of_names(const std::vector<MeshAxis>& axes) {
   for (const MeshAxis& axis : axes) {
     bool repeated =
         std::any_of(named.begin(), named.end(), [&](const MeshAxis& other) { return other.name == axis.name; });
-    if (!axis.name.empty() && !repeated && named.size() < Mesh::max_axes) named.push_back({axis.name, 1});
+    const bool shown = !axis.name.empty() && printable(axis.name) == axis.name;
+    if (shown && !repeated && named.size() < Mesh::max_axes) named.push_back({axis.name, 1});
   }
   return Mesh(named);
 }

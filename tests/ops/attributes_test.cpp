@@ -173,6 +173,20 @@ Family equations() {
            EquationAttributes{"bs,(hd)->bshd", sizes}, EquationAttributes{"bs(hd),->bshd", sizes}}};
 }
 
+Family conv() {
+  const ConvDimension d{8, 3, 2, 4, 1};
+  [[maybe_unused]] const auto& [input, window, stride, output, before] = d;
+  const ConvAttributes a{d, d};
+  [[maybe_unused]] const auto& [height, width] = a;
+  Family family{"conv", {a}};
+  for (const ConvDimension& other :
+       {ConvDimension{9, 3, 2, 4, 1}, {8, 4, 2, 4, 1}, {8, 3, 3, 4, 1}, {8, 3, 2, 5, 1}, {8, 3, 2, 4, 0}}) {
+    family.variants.push_back(ConvAttributes{other, d});
+    family.variants.push_back(ConvAttributes{d, other});
+  }
+  return family;
+}
+
 Family stack() {
   const StackAttributes a{1, 3};
   [[maybe_unused]] const auto& [dimension, count] = a;
@@ -180,8 +194,9 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),     sgd(),        schedules(),      clip(),       dropout(), attention(), cast(),
-          constant(), initialise(), embedding_grad(), layer_norm(), scale(),   equations(), stack()};
+  return {adam(),       sgd(),   schedules(), clip(),       dropout(),
+          attention(),  cast(),  constant(),  initialise(), embedding_grad(),
+          layer_norm(), scale(), equations(), stack(),      conv()};
 }
 
 }  // namespace
@@ -213,7 +228,7 @@ class AttributesTest : public QObject {
                    a.are<CastAttributes>() || a.are<ConstantAttributes>() || a.are<InitialiseAttributes>() ||
                    a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
                    a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
-                   a.are<ClipAttributes>(),
+                   a.are<ClipAttributes>() || a.are<ConvAttributes>(),
                one.op.c_str());
     }
   }

@@ -25,7 +25,7 @@ const QMap<QString, QStringList> may_use = {
     {"engine/config", {"engine/base", "engine/mesh"}},
     {"engine/program", {"engine/graph", "engine/mesh"}},
     {"engine/shard", {"engine/ops", "engine/program", "engine/config"}},
-    {"engine/plan/schedules", {"engine/base"}},
+    {"engine/plan/schedules", {"engine/base", "engine/program"}},
     {"engine/plan", {"engine/shard", "engine/config", "engine/plan/schedules"}},
     {"engine/data", {"engine/config"}},
     {"engine/compile", {"engine/plan", "engine/optim", "models", "engine/data"}},
