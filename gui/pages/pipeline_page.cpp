@@ -56,7 +56,9 @@ void PipelinePage::show_state() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const bool has_pipeline = plan && plan->program.stages > 1;
   setCurrentWidget(has_pipeline ? static_cast<QWidget*>(area_) : empty_);
-  if (has_pipeline) return;
+  const std::vector<MeshAxis>& axes = workspace_.document.config().mesh_axes;
+  if (has_pipeline || offered_ == axes) return;
+  offered_ = axes;
   for (QPushButton* button : choices_->findChildren<QPushButton*>(Qt::FindDirectChildrenOnly)) {
     button->hide();
     button->deleteLater();  // it may be the one that brought this about
@@ -68,8 +70,7 @@ void PipelinePage::show_state() {
     connect(button, &QPushButton::clicked, this, edit);
   };
   offer("addPipelineAxis", tr("Add a mesh axis of 2 stages"), [this] { add_pipeline_axis(workspace_.document); });
-  const RunConfig& config = workspace_.document.config();
-  for (const MeshAxis& axis : config.mesh_axes) {
+  for (const MeshAxis& axis : axes) {
     if (axis.size < 2) continue;
     offer("usePipelineAxis", tr("Make axis %1 the pipeline: %2 stages").arg(qt(axis.name)).arg(axis.size),
           [this, name = axis.name] {

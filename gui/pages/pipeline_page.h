@@ -2,6 +2,7 @@
 
 #include <QScrollArea>
 #include <QStackedWidget>
+#include <optional>
 
 #include "gui/pages/pipeline_stages.h"
 #include "gui/pages/pipeline_timeline.h"
@@ -22,6 +23,7 @@ class PipelinePage : public QStackedWidget {
   Workspace& workspace_;
   QWidget* empty_ = nullptr;
   QWidget* choices_ = nullptr;  // a button for each mesh axis that could be the pipeline
+  std::optional<std::vector<MeshAxis>> offered_;
   QScrollArea* area_;
   PipelineStages* stages_;
   PipelineTimeline* timeline_;

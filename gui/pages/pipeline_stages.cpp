@@ -16,7 +16,7 @@ namespace {
 
 constexpr int top = 34;
 constexpr int row_height = 24;
-constexpr int left = 272;   // of the bars
+constexpr int left = 236;   // of the bars
 constexpr int right = 238;  // of what stands behind them
 
 // "2 + 1": the layers of each of its stretches.
@@ -72,10 +72,10 @@ void PipelineStages::paintEvent(QPaintEvent*) {
                      fitted_name(text, painter.fontMetrics(), wide));
   };
   painter.setPen(theme().muted);
-  cell(32, 8, 64, tr("stage"), Qt::AlignLeft);
-  cell(98, 8, 66, tr("layers"), Qt::AlignLeft);
-  cell(168, 8, left - 176, tr("devices"), Qt::AlignLeft);
-  cell(left, 8, int(room), tr("work of the step's time; hatched: waiting"), Qt::AlignLeft);
+  cell(32, 8, 50, tr("stage"), Qt::AlignLeft);
+  cell(84, 8, 66, tr("layers"), Qt::AlignLeft);
+  cell(154, 8, left - 162, tr("devices"), Qt::AlignLeft);
+  cell(left, 8, int(room), tr("work (hatched: waits)"), Qt::AlignLeft);
   cell(behind, 8, 62, tr("waits"), Qt::AlignRight);
   cell(behind + 66, 8, 64, tr("in flight"), Qt::AlignRight);
   cell(behind + 134, 8, 84, tr("memory"), Qt::AlignRight);
@@ -87,10 +87,10 @@ void PipelineStages::paintEvent(QPaintEvent*) {
     paint_tones(painter, QRectF(12, y + 6, 12, 12), {{*pipeline.axis, stage, plan->program.stages}}, theme());
     const PlanTotals& totals = pipeline.totals[size_t(stage)];
     painter.setPen(theme().text);
-    cell(32, y, 64, QString::number(stage), Qt::AlignLeft);
-    cell(98, y, 66, layers_text(*plan, stage), Qt::AlignLeft);
+    cell(32, y, 50, QString::number(stage), Qt::AlignLeft);
+    cell(84, y, 66, layers_text(*plan, stage), Qt::AlignLeft);
     painter.setPen(theme().muted);
-    cell(168, y, left - 176, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
+    cell(154, y, left - 162, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
     const double waits = std::clamp(waiting_share(*plan, stage), 0.0, 1.0);
     const QRectF bar(left, y + 4, room, row_height - 8), work(bar.x(), bar.y(), room * (1 - waits), bar.height());
     painter.fillRect(bar, theme().window);

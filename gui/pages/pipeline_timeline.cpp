@@ -17,7 +17,7 @@ constexpr double left = 112;
 constexpr double right = 20;
 constexpr double heading = 30;
 constexpr double ruler = 24;
-constexpr double legend = 34;
+constexpr double legend = 52;
 constexpr double least_row = 24;
 constexpr double most_row = 46;
 constexpr double row_gap = 5;
@@ -81,7 +81,7 @@ void PipelineTimeline::resizeEvent(QResizeEvent*) { place_choice(); }
 void PipelineTimeline::place_choice() {
   if (!measured_) return;
   const QSize size = choice_->sizeHint();
-  choice_->setGeometry(QRect(QPoint(int(left), int(row_place(0, true).top() - heading) - 2), size));
+  choice_->setGeometry(QRect(QPoint(12, int(row_place(0, true).top() - heading) - 2), size));
 }
 
 int PipelineTimeline::least_height() const {
@@ -131,7 +131,8 @@ void PipelineTimeline::paint_headings(QPainter& painter) const {
                            .arg(qt(seconds_text(predicted_.seconds)), percent(plan_->pipeline.timeline.bubble),
                                 percent(plan_->pipeline.equal_bubble), qt(plan_->config.pipeline.schedule))
                            .arg(shape.microbatches);
-  painter.drawText(QRectF(left, 4, width() - left - right, heading - 6), Qt::AlignLeft | Qt::AlignVCenter, text);
+  painter.drawText(QRectF(12, 4, width() - 12 - right, heading - 6), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(text, Qt::ElideRight, int(width() - 12 - right)));
   if (!measured_) return;
   const double x = choice_->geometry().right() + 10;
   painter.drawText(QRectF(x, choice_->y(), width() - x, choice_->height()), Qt::AlignLeft | Qt::AlignVCenter,
@@ -162,8 +163,8 @@ void PipelineTimeline::paint_legend(QPainter& painter) const {
   const QString hint = measured_ ? tr("Wheel: zoom. Drag: pan. Double click: all.")
                                  : tr("Train to see the measured schedule beneath. Wheel: zoom. Drag: pan.");
   painter.setPen(theme().muted);
-  if (x + painter.fontMetrics().horizontalAdvance(hint) < width() - right)
-    painter.drawText(QRectF(x, y, width() - right - x, 20), Qt::AlignRight | Qt::AlignVCenter, hint);
+  painter.drawText(QRectF(left, y + 20, width() - left - right, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(hint, Qt::ElideRight, int(width() - left - right)));
 }
 
 void PipelineTimeline::paint_row(QPainter& painter, const PipelineRow& row, const QRectF& place) const {

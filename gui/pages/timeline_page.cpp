@@ -56,9 +56,8 @@ void TimelinePage::take_plan() {
 }
 
 void TimelinePage::take_stage() {
-  const int stage = plan_ ? shown_stage(*plan_, workspace_.selection) : -1;
-  if (stage_ != stage) {
-    stage_ = stage;
+  if (plan_ && stage_ != shown_stage(*plan_, workspace_.selection)) {
+    stage_ = shown_stage(*plan_, workspace_.selection);
     PredictedTimeline predicted = predict(*plan_, stage_);
     predicted_seconds_ = std::max(predicted.seconds, 1e-9);
     lanes_.clear();

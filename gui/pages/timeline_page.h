@@ -53,7 +53,7 @@ class TimelinePage : public TimeCanvas {
   std::vector<PhaseSpan> phases_;
   QComboBox* choice_;
   StageBox* stage_box_;
-  int stage_ = 0;
+  int stage_ = -1;
   QString measured_of_;           // "step 12, rank 0"
   double predicted_seconds_ = 0;  // of a step
 };

@@ -34,7 +34,7 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
   add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
   add_page(new TimelinePage(workspace), tr("&Timeline"), tr("Where the time of a training step goes."));
-  add_page(new PipelinePage(workspace), tr("&Pipeline"),
+  add_page(new PipelinePage(workspace), tr("P&ipeline"),
            tr("The stages of the pipeline, and which microbatch each works on when."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);

@@ -32,7 +32,7 @@ inline RunConfig config() {
 
 inline int add_value(Plan& plan, const Shape& shape, const Sharding& sharding, ValueId value, MemoryCategory category,
                      int first, int last) {
-  ProgramValue lies{value, false, DType::f32, shape, sharding, local_shape(sharding, plan.mesh, shape)};
+  ProgramValue lies{value, false, 0, DType::f32, shape, sharding, local_shape(sharding, plan.mesh, shape)};
   Buffer buffer{static_cast<int>(plan.program.values.size()),
                 category,
                 lies.bytes(),

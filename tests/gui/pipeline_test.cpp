@@ -68,6 +68,12 @@ class PipelineTest : public QObject {
     return config;
   }
 
+  QPushButton* offer(const char* name) {
+    for (auto* button : page()->findChildren<QPushButton*>(name))
+      if (button->isVisible()) return button;
+    return nullptr;
+  }
+
   void settle() {
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
     QVERIFY2(planner().is_current(), planner().errors().empty() ? "" : to_string(planner().errors().front()).c_str());
@@ -127,8 +133,8 @@ class PipelineTest : public QObject {
 
   void without_a_pipeline_the_page_gives_one_in_one_click_and_undo_takes_it() {
     open(small_config());
-    auto* add = page()->findChild<QPushButton*>("addPipelineAxis");
-    QVERIFY(add && add->isVisible());
+    QTRY_VERIFY(offer("addPipelineAxis"));
+    QPushButton* add = offer("addPipelineAxis");
     QVERIFY(!timeline()->isVisible());
     QTest::mouseClick(add, Qt::LeftButton);
     settle();
@@ -142,8 +148,9 @@ class PipelineTest : public QObject {
     RunConfig wide = small_config();
     wide.mesh_axes[0].size = 2;
     open(wide);
-    auto* use = page()->findChild<QPushButton*>("usePipelineAxis");
-    QVERIFY(use && use->isVisible());
+    QTRY_VERIFY(offer("usePipelineAxis"));
+    QTest::mouseClick(offer("usePipelineAxis"), Qt::LeftButton);
+    QCOMPARE(document().config().pipeline.axis, std::string("batch"));
   }
 
   void every_schedule_is_drawn_with_each_microbatch_once_and_ends_when_the_plan_says() {
@@ -229,6 +236,7 @@ class PipelineTest : public QObject {
       const auto id = table->model()->index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
       kinds.insert(cell(CollectivesModel::kind_column) + " " + cell(CollectivesModel::stage_column));
       QCOMPARE(cell(CollectivesModel::stage_column), QString::number(stage_of(plan(), id)));
+      if (is_transfer(find_step(plan(), id)->kind)) QCOMPARE(cell(CollectivesModel::axes_column), QString("pipeline"));
       workspace().select_step(id);
       QCOMPARE(shown_stage(plan(), workspace().selection), stage_of(plan(), id));
     }
