@@ -135,7 +135,7 @@ QString CollectivesModel::text(StepRef id, int column) const {
     case kind_column: return qt(name(step.kind));
     case stage_column: return QString::number(stage_of(*plan_, id));
     case axes_column:
-      if (is_transfer(step.kind)) return axes_text(plan_->mesh, {*plan_->pipeline.axis});
+      if (is_transfer(step.kind)) return qt(plan_->mesh.axes()[*plan_->pipeline.axis].name);
       return axes_text(plan_->mesh, step.axes) + across_hosts(*plan_, step);
     case payload_column: return qt(bytes_text(double(step.payload_bytes)));
     case wire_column: return qt(bytes_text(step.wire_bytes));

@@ -33,7 +33,7 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   table_->verticalHeader()->setDefaultSectionSize(24);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setStretchLastSection(true);
-  const int widths[] = {112, 84, 72, 72, 76, 78, 74, 48, 250, 320};
+  const int widths[] = {112, 84, 72, 72, 76, 78, 74, 58, 250, 320};
   for (int column = 0; column < CollectivesModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   table_->installEventFilter(this);
   totals_->setContentsMargins(10, 6, 10, 6);

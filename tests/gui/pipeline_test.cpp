@@ -236,6 +236,7 @@ class PipelineTest : public QObject {
       const auto id = table->model()->index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
       kinds.insert(cell(CollectivesModel::kind_column) + " " + cell(CollectivesModel::stage_column));
       QCOMPARE(cell(CollectivesModel::stage_column), QString::number(stage_of(plan(), id)));
+      if (is_transfer(find_step(plan(), id)->kind)) QCOMPARE(cell(CollectivesModel::axes_column), QString("pipeline"));
       workspace().select_step(id);
       QCOMPARE(shown_stage(plan(), workspace().selection), stage_of(plan(), id));
     }
