@@ -177,7 +177,8 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
     fail(shape.chunks == 1
              ? fmt::format("{} stages of a network of {} layers", shape.stages, layers)
              : fmt::format("{} stages of {} chunks, of a network of {} layers", shape.stages, shape.chunks, layers),
-         shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.{}", pipeline.axis) : "pipeline.chunks",
+         shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.axes[{}].size", *pipeline_axis(pipeline, mesh))
+                                                    : "pipeline.chunks",
          "at most as many as there are layers");
   } else if (!pipeline.layers.empty()) {
     const int64_t sum = std::accumulate(pipeline.layers.begin(), pipeline.layers.end(), int64_t{0});

@@ -31,7 +31,7 @@ class PipelineErrorsTest : public QObject {
  private slots:
   void what_a_pipeline_cannot_be_is_said_at_its_place() {
     QCOMPARE(places({}), QStringList());
-    QCOMPARE(places({"1f1b", 8, {1, 1}}), QStringList("mesh.pipeline"));
+    QCOMPARE(places({"1f1b", 8, {1, 1}}), QStringList("mesh.axes[2].size"));
     QCOMPARE(places({"1f1b", 2, {1, 1}, 3}), QStringList("schedule.microbatches"));
     QCOMPARE(places({"interleaved", 4, {1, 1}, 2}), QStringList("schedule.microbatches"));
     const auto with = [](auto change) { return places({}, change); };
