@@ -55,7 +55,7 @@ void add_options(QCommandLineParser& parser) {
   parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
   parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
                      {"size", "Window size.", "WxH", "1280x800"},
-                     {"page", "Page to show: layout, flow, memory, collectives, timeline.", "NAME"},
+                     {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline.", "NAME"},
                      {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
                      {"train", "Start training; pictures are taken at the end of the run."},
                      {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
@@ -194,7 +194,7 @@ int main(int count, char** arguments) {
   window.resize(wanted);
   if (!screenshot && !parser.isSet("size")) window.remember_arrangement();
   if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
-    return fail("--page is layout, flow, memory, collectives or timeline");
+    return fail("--page is layout, flow, memory, collectives, timeline or pipeline");
   if (parser.positionalArguments().isEmpty()) {
     window.files().open_preset(default_preset);
   } else if (!window.files().open_file(parser.positionalArguments().front()) && screenshot) {
