@@ -1,0 +1,31 @@
+#include "engine/export/jax_arrays.h"
+
+#include "engine/compile/training_graph.h"
+
+namespace shardscope {
+
+std::vector<const JaxArray*> JaxArrays::of(SpecKind kind) const {
+  std::vector<const JaxArray*> found;
+  for (const JaxArray& array : arrays) {
+    if (array.target.kind == kind) found.push_back(&array);
+  }
+  return found;
+}
+
+JaxArrays jax_arrays(const RunConfig& config) {
+  ForwardGraph forward = build_forward(config);
+  if (!forward.errors.empty()) throw Failure(std::move(forward.errors));
+  const TrainingGraph training = build_training(config, std::move(*forward.graph));
+  SpecTargets targets = spec_targets(training.graph);
+  ResolvedSpecs resolved = resolve_specs(config.sharding, *forward.mesh, targets.targets);
+  if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
+  JaxArrays result{std::move(*forward.mesh), {}};
+  for (size_t i = 0; i < targets.targets.size(); ++i) {
+    SpecTarget& target = targets.targets[i];
+    std::string name = target.kind == SpecKind::gradient ? "gradients/" + target.name : target.name;
+    result.arrays.push_back({std::move(name), std::move(target), std::move(resolved.specs[i])});
+  }
+  return result;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/config/run_config.h"
+#include "engine/mesh/mesh.h"
+#include "engine/shard/spec_rules.h"
+
+namespace shardscope {
+
+// Every array of a run that may be given a spec, and what the run file's table says of it: what a program of JAX needs
+// to know, without a plan.
+struct JaxArray {
+  // "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel", "tokens"; of a gradient
+  // "gradients/params/Dense_0/kernel".
+  std::string name;
+  SpecTarget target;
+  ResolvedSpec resolved;
+};
+
+struct JaxArrays {
+  Mesh mesh;
+  std::vector<JaxArray> arrays;
+
+  std::vector<const JaxArray*> of(SpecKind kind) const;
+};
+
+// Throws Failure with every fault of the config.
+JaxArrays jax_arrays(const RunConfig& config);
+
+}  // namespace shardscope

@@ -1,0 +1,84 @@
+#include "engine/export/jax_model.h"
+
+namespace shardscope {
+
+namespace {
+
+std::vector<std::string_view> flags(const OptionList& options) {
+  std::vector<std::string_view> set;
+  if (integer_option(options, "ffn_hidden_size") > 0) set.push_back("ffn");
+  if (integer_option(options, "num_layers") > 1) set.push_back("layers");
+  return set;
+}
+
+}  // namespace
+
+// WorkshopLayer of bench/golden/nnx_systems.py; the elements of its fused kernel by heads.
+const JaxModel& jax_workshop_transformer() {
+  static const JaxModel model{"workshop_transformer",
+                              JaxModel::Library::nnx,
+                              R"(
+WorkshopTransformer(nnx.Rngs(SEED))  #? layers
+WorkshopTransformer(nnx.Rngs(SEED))  #! layers  #? remat
+TransformerLayer(nnx.Rngs(SEED))  #! layers  #! remat
+)",
+                              R"(
+class Linear(nnx.Module):
+    def __init__(self, rngs, n, *m):
+        kernel = nnx.initializers.lecun_normal()(rngs.params(), (n, math.prod(m)))
+        self.weight = nnx.Param(kernel.reshape(n, *m))
+        self.bias = nnx.Param(jnp.zeros(m))
+
+
+class TransformerLayer(nnx.Module):
+    def __init__(self, rngs):
+        self.qkv_proj = Linear(rngs, HIDDEN_SIZE, 3, NUM_HEADS, HIDDEN_SIZE // NUM_HEADS)
+        self.output_proj = Linear(rngs, HIDDEN_SIZE, HIDDEN_SIZE)
+        self.ffn_layer1 = Linear(rngs, HIDDEN_SIZE, FFN_HIDDEN_SIZE)  #? ffn
+        self.ffn_layer2 = Linear(rngs, FFN_HIDDEN_SIZE, HIDDEN_SIZE)  #? ffn
+        self.ln1 = nnx.LayerNorm(HIDDEN_SIZE, rngs=rngs)
+        self.ln2 = nnx.LayerNorm(HIDDEN_SIZE, rngs=rngs)  #? ffn
+
+    def __call__(self, x):
+        y = self.ln1(x)  #@ **/ln1/layer_norm
+        y = jnp.einsum("bse,ethd->bsthd", y, self.qkv_proj.weight[...])  #@ **/qkv_proj/einsum
+        y = y + self.qkv_proj.bias[...]  #@ **/qkv_proj/add
+        q, k, v = y[:, :, 0], y[:, :, 1], y[:, :, 2]
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(q.shape[-1])
+        y = jnp.einsum("bhqk,bkhd->bqhd", nnx.softmax(scores, axis=-1), v)  #@ **/attention
+        y = y.reshape(x.shape)  #@ **/context
+        y = y @ self.output_proj.weight[...]  #@ **/output_proj/einsum
+        y = y + self.output_proj.bias[...]  #@ **/output_proj/add
+        x = x + y  #@ **/residual
+        y = self.ln2(x)  #? ffn  #@ **/ln2/layer_norm
+        y = y @ self.ffn_layer1.weight[...]  #? ffn  #@ **/ffn_layer1/einsum
+        y = y + self.ffn_layer1.bias[...]  #? ffn  #@ **/ffn_layer1/add
+        y = nnx.gelu(y)  #? ffn  #@ **/gelu
+        y = y @ self.ffn_layer2.weight[...]  #? ffn  #@ **/ffn_layer2/einsum
+        y = y + self.ffn_layer2.bias[...]  #? ffn  #@ **/ffn_layer2/add
+        x = x + y  #? ffn  #@ **/residual_1
+        return x
+
+
+class WorkshopTransformer(nnx.Module):  #? layers
+    def __init__(self, rngs):  #? layers
+        self.layers = nnx.List([TransformerLayer(rngs) for _ in range(NUM_LAYERS)])  #? layers
+
+    def __call__(self, x):  #? layers
+        for layer in self.layers:  #? layers
+            x = nnx.remat(TransformerLayer.__call__)(layer, x)  #? layers  #? remat
+            x = layer(x)  #? layers  #! remat
+        return x  #? layers
+
+
+class WorkshopTransformer(TransformerLayer):  #! layers  #? remat
+    def __call__(self, x):  #! layers  #? remat
+        return nnx.remat(TransformerLayer.__call__)(self, x)  #! layers  #? remat
+)",
+                              jax_squared_error,
+                              {{"compute_dtype", "f32"}, {"qkv_layout", "heads"}},
+                              flags};
+  return model;
+}
+
+}  // namespace shardscope
