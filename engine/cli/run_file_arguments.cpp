@@ -8,6 +8,8 @@
 #include "engine/compile/file_faults.h"
 #include "engine/compile/settings.h"
 #include "engine/config/parse.h"
+#include "engine/config/read_file.h"
+#include "engine/export/jax_specs_file.h"
 
 namespace shardscope {
 
@@ -71,6 +73,10 @@ void RunFileArguments::add_to(CLI::App& command, bool file_required) {
   command.add_option("--set", assignments, "change a value of the run file: mesh.data=2, model.num_layers=3")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
+  command
+      .add_option("--specs", specs,
+                  "where arrays lie: {path: spec}, as 'export --to specs' and programs of JAX write it")
+      ->type_name("JSON");
 }
 
 RunConfig RunFileArguments::load() const {
@@ -84,7 +90,7 @@ RunConfig RunFileArguments::load() const {
     std::ranges::move(locate_errors(std::move(errors), read.text, file), std::back_inserter(faults));
     throw Failure(faults);
   }
-  return config;
+  return specs.empty() ? config : with_specs(config, read_file(specs), specs);
 }
 
 }  // namespace shardscope

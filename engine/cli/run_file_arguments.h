@@ -8,16 +8,17 @@
 
 namespace shardscope {
 
-// FILE and --set PATH=VALUE, which all subcommands share.
+// FILE, --set PATH=VALUE and --specs JSON, which all subcommands share.
 struct RunFileArguments {
   std::string file;
   std::vector<std::string> assignments;
+  std::string specs;  // a file of {path: spec}, see engine/export/jax_specs_file.h; empty: none
 
   void add_to(CLI::App& command, bool file_required = true);
 
-  // The file's config with the assignments applied, checked as far as that goes without planning. Paths are absolute:
-  // those of the file were relative to its folder, those of assignments to where the program runs. Throws Failure with
-  // all errors, each with file, line and path where it has one.
+  // The file's config with the assignments applied and then the specs, checked as far as that goes without planning.
+  // Paths are absolute: those of the file were relative to its folder, those of assignments to where the program runs.
+  // Throws Failure with all errors, each with file, line and path where it has one.
   RunConfig load() const;
 };
 

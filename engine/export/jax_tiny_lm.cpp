@@ -8,7 +8,7 @@ const JaxModel& jax_tiny_lm() {
 def sinusoids(length, width):
     positions, columns = jnp.arange(length)[:, None], jnp.arange(0, width, 2)[None, :]
     angles = positions * jnp.exp(-(jnp.log(10000.0) / width) * columns)
-    return jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1).reshape(length, width)
+    return jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1).reshape(length, width).astype(jnp.float32)
 
 
 class Block(nn.Module):

@@ -1,0 +1,74 @@
+#include "gui/export/picture_file.h"
+
+#include <QBuffer>
+#include <QFile>
+#include <QImage>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int dots_per_inch = 96;
+constexpr double points_per_inch = 72;
+
+[[noreturn]] void fail(const std::string& path, const QString& why) {
+  throw Failure(Error{"unwritable_file", "cannot write: " + why.toStdString(), in_file(path), ""});
+}
+
+void paint(const QPicture& picture, QPaintDevice& device, const std::string& path) {
+  QPainter painter;
+  if (!painter.begin(&device)) fail(path, "the picture is too large");
+  painter.setRenderHint(QPainter::TextAntialiasing);
+  painter.drawPicture(0, 0, picture);
+  painter.end();
+}
+
+void write_svg(const QPicture& picture, QSize size, QIODevice& file, const std::string& path) {
+  QSvgGenerator svg;
+  svg.setOutputDevice(&file);
+  svg.setResolution(dots_per_inch);
+  svg.setSize(size);
+  svg.setViewBox(QRect({}, size));
+  svg.setTitle("Shardscope");
+  paint(picture, svg, path);
+}
+
+void write_pdf(const QPicture& picture, QSize size, QIODevice& file, const std::string& path) {
+  QPdfWriter pdf(&file);
+  pdf.setResolution(dots_per_inch);
+  pdf.setPageSize(
+      QPageSize(QSizeF(size) * points_per_inch / dots_per_inch, QPageSize::Point, {}, QPageSize::ExactMatch));
+  pdf.setPageMargins({});
+  pdf.setCreator("Shardscope");
+  paint(picture, pdf, path);
+}
+
+void write_png(const QPicture& picture, QSize size, double scale, QIODevice& file, const std::string& path) {
+  QImage image(size * scale, QImage::Format_RGB32);
+  if (image.isNull()) fail(path, "the picture is too large");
+  image.setDotsPerMeterX(qRound(dots_per_inch * scale / 0.0254));
+  image.setDotsPerMeterY(image.dotsPerMeterX());
+  image.fill(Qt::white);
+  image.setDevicePixelRatio(scale);
+  paint(picture, image, path);
+  if (!image.save(&file, "PNG")) fail(path, file.errorString());
+}
+
+}  // namespace
+
+void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path) {
+  QFile file(QString::fromStdString(path));
+  if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate)) fail(path, file.errorString());
+  switch (form) {
+    case PictureForm::svg: write_svg(picture, size, file, path); break;
+    case PictureForm::pdf: write_pdf(picture, size, file, path); break;
+    case PictureForm::png: write_png(picture, size, scale, file, path); break;
+  }
+  if (!file.flush() || file.error() != QFileDevice::NoError) fail(path, file.errorString());
+}
+
+}  // namespace shardscope

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <QPicture>
+#include <QSize>
+#include <string>
+
+namespace shardscope {
+
+enum class PictureForm : uint8_t { svg, png, pdf };
+
+// Writes a picture of `size` (in pixels of a screen of 96 dpi) over the file: SVG and PDF as vectors, PNG with `scale`
+// pixels for each. From any thread. Throws Failure (unwritable_file).
+void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path);
+
+}  // namespace shardscope

@@ -1,0 +1,186 @@
+#include <QtTest>
+#include <cmath>
+
+#include "engine/export/jax_program.h"
+#include "engine/export/jax_specs_file.h"
+#include "engine/worker/thread_training.h"
+#include "tests/compile/system_preset.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+struct Case {
+  const char* name;
+  const char* preset;
+  std::vector<std::string> settings;
+};
+
+constexpr int steps = 4;
+
+const std::vector<std::string> small_decoder{"model.vocab_size=64", "model.seq_len=16", "model.embed_dim=32",
+                                             "model.num_heads=4", "data.batch_size=16"};
+
+std::vector<std::string> operator+(std::vector<std::string> list, const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
+std::vector<std::string> small(const char* preset) { return system_preset(preset).small; }
+
+// The first has the most devices: a process of JAX takes their number once.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"parallax_decoder", "parallax_decoder", small_decoder},
+      {"parallax_decoder_dropout", "parallax_decoder", small_decoder + std::vector<std::string>{"deterministic=false"}},
+      {"tiny_lm_fsdp", "tiny_lm_fsdp", small("tiny_lm_fsdp")},
+      {"tiny_lm_microbatches", "tiny_lm_dp",
+       small("tiny_lm_dp") + std::vector<std::string>{"mesh.data=4", "schedule.microbatches=4",
+                                                      "schedule.rematerialise=full", "sharding.zero.stage=2",
+                                                      "optimizer.clip_by_global_norm=0.5", "optimizer.weight_decay=0.1",
+                                                      "optimizer.decay_mask=**/kernel, params/tok_emb/*"}},
+      {"nnx_gpt2", "nnx_gpt2", small("nnx_gpt2")},
+      {"nnx_gpt2_tied", "nnx_gpt2",
+       small("nnx_gpt2") +
+           std::vector<std::string>{"mesh.batch=2", "model.tied_embedding=true", "deterministic=true",
+                                    "schedule.microbatches=2", "schedule.rematerialise=full",
+                                    R"(sharding.constraints={"blocks/*/gelu": ["batch", null, "model"]})"}},
+      {"tiny_text", "tiny_text", small("tiny_text")},
+      {"mintext_transformer", "mintext_transformer", small("mintext_transformer")},
+      {"mintext_transformer_bf16", "mintext_transformer",
+       small("mintext_transformer") + std::vector<std::string>{"model.compute_dtype=bf16", "model.kv_heads=4"}},
+      {"mintext_mlp", "mintext_mlp", small("mintext_mlp")},
+      {"logical_dot_relu_dot", "logical_dot_relu_dot", small("logical_dot_relu_dot")},
+      {"tensor_parallel_mlp", "tensor_parallel_mlp", small("tensor_parallel_mlp")},
+      {"workshop_sequence", "workshop_sequence", small("workshop_sequence")},
+      {"workshop_sequence_megatron", "workshop_sequence_megatron",
+       small("workshop_sequence_megatron") + std::vector<std::string>{"model.num_layers=2", "sharding.parameters={}",
+                                                                      "sharding.constraints={}",
+                                                                      "schedule.rematerialise=full"}},
+      {"workshop_tp", "workshop_tp", small("workshop_tp") + std::vector<std::string>{"schedule.rematerialise=full"}},
+  };
+  return all;
+}
+
+RunConfig config_of(const Case& one) { return system_run(one.preset, one.settings); }
+
+// A Python that has JAX; empty where there is none.
+QString find_python() {
+  const QString python = qEnvironmentVariable("SHARDSCOPE_JAX_PYTHON", "python3");
+  QProcess asked;
+  asked.start(python, {"-c", "import jax, flax, optax"});
+  return asked.waitForFinished(300'000) && asked.exitCode() == 0 ? python : QString();
+}
+
+// Runs every program of its arguments as __main__, one after the other: JAX is imported once.
+constexpr const char* driver = R"(
+import runpy, sys
+files = sys.argv[1:]
+for file in files:
+    print("#", file, flush=True)
+    sys.argv = [file, "--steps", "4", "--write-specs", file + ".json"]
+    runpy.run_path(file, run_name="__main__")
+)";
+
+void write(const QString& path, const std::string& text) {
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray::fromStdString(text));
+}
+
+std::string read(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll().toStdString() : std::string();
+}
+
+}  // namespace
+
+class JaxProgramTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  QMap<QString, QList<QJsonObject>> printed_;  // by case
+  QString missing_ = "JAX is not installed: SHARDSCOPE_JAX_PYTHON names a Python that has it";
+
+  QString program(const QString& name) const { return folder_.filePath(name + ".py"); }
+
+  void add_cases() {
+    QTest::addColumn<int>("index");
+    for (size_t i = 0; i < cases().size(); ++i) QTest::newRow(cases()[i].name) << static_cast<int>(i);
+  }
+
+ private slots:
+  void initTestCase() {
+    const QString python = find_python();
+    if (python.isEmpty()) return;
+    missing_.clear();
+    QStringList files{"-c", driver};
+    for (const Case& one : cases()) {
+      write(program(one.name), jax_program(config_of(one)));
+      files << program(one.name);
+    }
+    QProcess run;
+    run.start(python, files);
+    QVERIFY(run.waitForFinished(1'500'000));
+    QString name;
+    for (const QByteArray& line : run.readAllStandardOutput().split('\n')) {
+      if (line.startsWith("# ")) name = QFileInfo(QString::fromUtf8(line.mid(2))).baseName();
+      else if (!line.isEmpty()) printed_[name] << QJsonDocument::fromJson(line).object();
+    }
+    QVERIFY2(run.exitCode() == 0, (name.toUtf8() + "\n" + run.readAllStandardError().right(3000)).constData());
+  }
+
+  void an_exported_program_has_our_losses_data() { add_cases(); }
+  void an_exported_program_has_our_losses() {
+    if (!missing_.isEmpty()) QSKIP(qPrintable(missing_));
+    QFETCH(int, index);
+    const Case& one = cases()[static_cast<size_t>(index)];
+    const Plan plan = compile(config_of(one), DeviceProfile{});
+    const ThreadTraining ours = train_in_threads(plan, steps);
+    const QList<QJsonObject> theirs = printed_[one.name];
+    QCOMPARE(theirs.size(), steps);
+    const double limit = QString(one.name).contains("bf16") ? 5e-3 : 1e-4;
+    for (int step = 0; step < steps; ++step) {
+      for (size_t metric = 0; metric < plan.metrics.size(); ++metric) {
+        const QString name = QString::fromStdString(plan.metrics[metric].name);
+        if (name.startsWith("val_")) continue;
+        QVERIFY2(theirs[step].contains(name), qPrintable(name));
+        const double got = theirs[step][name].toDouble();
+        const double expected = ours.steps[static_cast<size_t>(step)].metrics[metric];
+        QVERIFY2(std::abs(got - expected) <= limit * std::max(std::abs(expected), 1e-3),
+                 qPrintable(QString("step %1: %2 is %3 in JAX, %4 here").arg(step).arg(name).arg(got).arg(expected)));
+      }
+    }
+  }
+
+  void the_specs_that_a_program_writes_change_nothing_data() { add_cases(); }
+  void the_specs_that_a_program_writes_change_nothing() {
+    if (!missing_.isEmpty()) QSKIP(qPrintable(missing_));
+    QFETCH(int, index);
+    const Case& one = cases()[static_cast<size_t>(index)];
+    const std::string specs = read(program(one.name) + ".json");
+    QVERIFY(specs.size() > 10);
+    QVERIFY(with_specs(config_of(one), specs, "specs.json") == config_of(one));
+  }
+
+  // Those that it writes are the real ones of JAX: changed in the program, they are changed here.
+  void the_specs_of_a_changed_program_are_rules_here() {
+    if (!missing_.isEmpty()) QSKIP(qPrintable(missing_));
+    const RunConfig config = config_of(cases()[0]);
+    const QString specs = folder_.filePath("changed.json");
+    std::string text = jax_program(config);
+    const std::string line = R"("params/Embed_0/embedding": P("data", "model"))";
+    QVERIFY(text.find(line) != std::string::npos);
+    text.replace(text.find(line), line.size(), R"("params/Embed_0/embedding": P(None, ("data", "model")))");
+    write(program("changed"), text);
+    QCOMPARE(QProcess::execute(find_python(), {program("changed"), "--steps", "0", "--write-specs", specs}), 0);
+    const RunConfig changed = with_specs(config, read(specs), "changed.json");
+    const ParameterSpec* spec = find_parameter_spec(changed.sharding, {"params", "Embed_0", "embedding"});
+    QVERIFY(spec && spec->spec == (PartitionSpec{{{}, {"data", "model"}}}));
+    QVERIFY(changed.sharding.rules.empty());
+  }
+};
+
+QTEST_APPLESS_MAIN(JaxProgramTest)
+#include "jax_program_test.moc"

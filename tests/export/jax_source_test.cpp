@@ -1,0 +1,143 @@
+#include <QtTest>
+
+#include "engine/export/jax_program.h"
+#include "engine/export/jax_specs_file.h"
+#include "tests/compile/system_preset.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace {
+
+std::vector<Error> faults_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Failure& failure) {
+    return failure.errors();
+  }
+  return {};
+}
+
+QString places(const std::vector<Error>& errors) {
+  QStringList list;
+  for (const Error& error : errors) list << QString::fromStdString(error.code + " " + to_string(error.place));
+  return list.join("; ");
+}
+
+QStringList lines_of(const std::string& text) { return QString::fromStdString(text).split('\n'); }
+
+}  // namespace
+
+class JaxSourceTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void what_jax_cannot_be_told_is_refused_at_its_place_data() {
+    QTest::addColumn<QString>("preset");
+    QTest::addColumn<QStringList>("settings");
+    QTest::addColumn<QString>("expected");
+    const auto row = [](const char* name, const char* preset, QStringList settings, const char* expected) {
+      QTest::newRow(name) << preset << settings << expected;
+    };
+    row("a model of ours", "workshop_gpipe", {}, "not_exportable model.name");
+    row("a pipeline", "workshop_3d", {}, "not_exportable pipeline.axis");
+    row("bf16 in Flax's layers", "tiny_lm_dp", {"model.compute_dtype=bf16"}, "not_exportable model.compute_dtype");
+    row("part of a layer made again", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
+        "not_exportable schedule.rematerialise");
+    row("several layers made again", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
+        "not_exportable schedule.rematerialised_layers");
+    row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
+    row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");
+    row("inside of attention", "tiny_lm_dp",
+        {R"(sharding.constraints={"blocks_0/SelfAttention_0/query/einsum": ["data"]})"},
+        R"(not_exportable sharding.constraints["blocks_0/SelfAttention_0/query/einsum"])");
+    row("one layer of several", "tiny_lm_dp", {R"(sharding.constraints={"blocks_1/gelu": ["data"]})"},
+        R"(not_exportable sharding.constraints["blocks_1/gelu"])");
+  }
+  void what_jax_cannot_be_told_is_refused_at_its_place() {
+    QFETCH(QString, preset);
+    QFETCH(QStringList, settings);
+    QFETCH(QString, expected);
+    std::vector<std::string> list;
+    for (const QString& setting : settings) list.push_back(setting.toStdString());
+    const RunConfig config = system_run(preset.toStdString(), list);
+    const std::vector<Error> errors = faults_of([&] { jax_program(config); });
+    QCOMPARE(places(errors), expected);
+    QVERIFY2(errors[0].hint.find("specs") != std::string::npos, errors[0].hint.c_str());
+    QVERIFY(!jax_specs(config).empty());
+  }
+
+  void a_constraint_follows_the_line_that_makes_its_activation() {
+    const QStringList lines = lines_of(jax_program(system_run("mintext_transformer", {})));
+    const qsizetype at = lines.indexOf("        x = x + y");
+    QVERIFY(at > 0);
+    QVERIFY(lines.contains("        y = constrain(y, P(\"x\", None, \"y\"))"));
+    QCOMPARE(lines.filter("constrain(").size(), 1 + 4);  // its definition, and one for each of the file
+  }
+
+  void marks_and_idle_lines_are_gone_data() {
+    QTest::addColumn<QString>("preset");
+    for (const char* preset : {"parallax_decoder", "tiny_lm_fsdp", "nnx_gpt2", "tiny_text", "mintext_transformer",
+                               "mintext_mlp", "logical_dot_relu_dot", "tensor_parallel_mlp", "workshop_tp"})
+      QTest::newRow(preset) << preset;
+  }
+  void marks_and_idle_lines_are_gone() {
+    QFETCH(QString, preset);
+    const std::string text = jax_program(system_run(preset.toStdString(), {}));
+    static const QRegularExpression mark("#[?!@] ");
+    QVERIFY(!QString::fromStdString(text).contains(mark));
+    QVERIFY(text.find("\n\n\n\n") == std::string::npos);
+    for (const QString& line : lines_of(text)) QVERIFY2(line.size() <= 120, qPrintable(line));
+  }
+
+  void a_program_has_the_values_of_its_run_file() {
+    const std::string text = jax_program(
+        system_run("tiny_text", {"model.num_layers=5", "steps=7", "seed=11", "mesh.data=4", "data.batch_size=24"}));
+    for (const char* value : {"NUM_LAYERS = 5\n", "STEPS = 7\n", "SEED = 11\n", "BATCH_SIZE = 24\n", "device_count=4\"",
+                              "optax.clip_by_global_norm(1)", "decay_steps=400", "(.*/)?kernel", "reshape(4, 1)"})
+      QVERIFY2(text.find(value) != std::string::npos, value);
+  }
+
+  void specs_of_other_places_become_the_shortest_rules() {
+    const RunConfig config = system_run("tiny_lm_fsdp", {});
+    const RunConfig changed = with_specs(config, R"({
+      "params/head/kernel": [null, "data"],
+      "optimizer/mu/params/tok_emb/embedding": [null, null],
+      "tokens": ["data", null],
+      "blocks_0/gelu": [null, null, "data"],
+      "logits": []
+    })",
+                                         "x.json");
+    QCOMPARE(changed.sharding.parameters.size(), 1U);
+    QCOMPARE(changed.sharding.rules.size(), config.sharding.rules.size() + 2);  // a state, and the open output
+    QCOMPARE(changed.sharding.rules[0].names, std::string("optimizer/mu/params/tok_emb/embedding"));
+    QCOMPARE(changed.sharding.constraints.size(), config.sharding.constraints.size() + 1);
+    QVERIFY(changed.sharding.in == config.sharding.in);
+  }
+
+  void faults_of_a_specs_file_are_all_told_at_their_lines() {
+    const RunConfig config = system_run("tiny_lm_fsdp", {});
+    const auto faults = [&](const char* text) {
+      return places(faults_of([&] { with_specs(config, text, "x.json"); }));
+    };
+    QCOMPARE(faults("{\n\"params/heat/kernel\": [],\n\"params/head/kernel\": [\"date\"]}"),
+             QString("unknown_array x.json:2: [\"params/heat/kernel\"]; "
+                     "unknown_axis x.json:3: [\"params/head/kernel\"][0]"));
+    QCOMPARE(faults("[]"), QString("wrong_type x.json:1"));
+    QCOMPARE(faults("{"), QString("truncated x.json:1:2"));
+    const auto hint = faults_of([&] { with_specs(config, R"({"params/heat/kernel": []})", "x.json"); })[0].hint;
+    QVERIFY2(hint.find("params/head/kernel") != std::string::npos, hint.c_str());
+  }
+
+  void specs_that_zero_would_change_are_refused() {
+    const RunConfig config = system_run("tiny_lm_dp", {"sharding.zero.stage=1"});
+    const char* text = R"({"params/head/kernel": ["data"], "optimizer/mu/params/tok_emb/embedding": []})";
+    QVERIFY(with_specs(config, text, "x.json").sharding.rules.size() == 1);
+    const RunConfig all = system_run("tiny_lm_dp", {"sharding.zero.stage=3"});
+    QCOMPARE(places(faults_of([&] { with_specs(all, R"({"params/head/kernel": []})", "x.json"); })),
+             QString("overruled x.json:1: [\"params/head/kernel\"]"));
+  }
+};
+
+QTEST_APPLESS_MAIN(JaxSourceTest)
+#include "jax_source_test.moc"
