@@ -23,7 +23,8 @@ JaxArrays jax_arrays(const RunConfig& config) {
   for (size_t i = 0; i < targets.targets.size(); ++i) {
     SpecTarget& target = targets.targets[i];
     std::string name = target.kind == SpecKind::gradient ? "gradients/" + target.name : target.name;
-    result.arrays.push_back({std::move(name), std::move(target), std::move(resolved.specs[i])});
+    std::string value_name = target.kind == SpecKind::output ? training.graph.values[targets.values[i]].name : name;
+    result.arrays.push_back({std::move(name), std::move(value_name), std::move(target), std::move(resolved.specs[i])});
   }
   return result;
 }

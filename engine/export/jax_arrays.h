@@ -15,6 +15,7 @@ struct JaxArray {
   // "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel", "tokens"; of a gradient
   // "gradients/params/Dense_0/kernel".
   std::string name;
+  std::string value_name;  // of an output, as the op that gives it is called: "Dense_0/add"; of others the same
   SpecTarget target;
   ResolvedSpec resolved;
 };

@@ -62,8 +62,7 @@ class Gpt2(nnx.Module):
         x = self.layer_norm(x)  #@ layer_norm/layer_norm
         return self.token_emb.attend(x)  #? tied
         return self.head(x)  #! tied
-)",        jax_cross_entropy,      {{"compute_dtype", "f32"}},
-                              flags};
+)",        jax_cross_entropy,      {{"compute_dtype", "f32"}}, flags};
   return model;
 }
 

@@ -242,8 +242,8 @@ std::string mesh_text(const Mesh& mesh) {
 std::string heading(const RunConfig& config, const Mesh& mesh) {
   std::string text = fmt::format(R"("""{} on a mesh of {}, written by `shardrun export`.
 
-Trains {} steps on {} virtual CPU devices and prints a JSON object a step: the losses are those of `shardrun train`. On
-other devices leave out the two lines that set os.environ. Needs jax, flax and optax.
+Trains {} steps on {} virtual CPU devices and prints a JSON object a step; the losses are those of `shardrun train`.
+On other devices leave out the two lines that set os.environ. Needs jax, flax and optax.
 )",
                                  config.model.name, mesh_text(mesh), config.steps, mesh.device_count());
   if (evaluation(config.data).every > 0) text += "The run file's evaluation of held-out data is not part of it.\n";

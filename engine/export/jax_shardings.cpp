@@ -18,7 +18,7 @@ def constrain(x, spec):
 
 
 def name_of(keys):
-    """"params/Dense_0/kernel" of a parameter, "optimizer/KEPT/params/Dense_0/kernel" of what the optimizer keeps of it."""
+    """"params/Dense_0/kernel" of a parameter, "optimizer/KEPT/params/Dense_0/kernel" of its optimizer state."""
     path = jax.tree_util.keystr(keys, simple=True, separator="/")
     found = re.search(r"(?:(ALTERNATIVES)/)?(params/.*)", path)  #? linen
     if not found:  #? linen

@@ -32,6 +32,7 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
   for (const JaxArray& array : arrays.arrays) {
     if (array.target.kind == SpecKind::gradient) continue;
     by_name.emplace(array.name, &array);
+    by_name.emplace(array.value_name, &array);
     names.push_back(array.name);
   }
   for (size_t i = 0; i < document.keys.size(); ++i) {
@@ -49,7 +50,7 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
     for (Error& error : check(read.spec, arrays.mesh, array->second->target.type.shape, path)) {
       faults.fail(line, error.place.path, error.code, error.message, error.hint);
     }
-    given.emplace(name, std::move(read));
+    given.emplace(array->second->name, std::move(read));
   }
   return given;
 }

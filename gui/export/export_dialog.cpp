@@ -11,6 +11,7 @@
 #include <QToolButton>
 
 #include "gui/document/text.h"
+#include "gui/export/picture_file.h"
 
 namespace shardscope {
 namespace {
@@ -28,7 +29,7 @@ QSpinBox* add_size(QWidget* parent, QHBoxLayout& row, const QString& name, int v
 
 }  // namespace
 
-bool is_picture(const ExportKind& kind) { return kind.name == "svg" || kind.name == "png" || kind.name == "pdf"; }
+bool is_picture(const ExportKind& kind) { return picture_form(qt(kind.name)).has_value(); }
 
 ExportDialog::ExportDialog(const QString& folder, const QString& name, const QString& page, bool has_run,
                            const ExportWish& last, QWidget* parent)

@@ -60,6 +60,13 @@ void write_png(const QPicture& picture, QSize size, double scale, QIODevice& fil
 
 }  // namespace
 
+std::optional<PictureForm> picture_form(const QString& name) {
+  if (name == "svg") return PictureForm::svg;
+  if (name == "png") return PictureForm::png;
+  if (name == "pdf") return PictureForm::pdf;
+  return std::nullopt;
+}
+
 void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path) {
   QFile file(QString::fromStdString(path));
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate)) fail(path, file.errorString());

@@ -2,11 +2,14 @@
 
 #include <QPicture>
 #include <QSize>
+#include <QString>
+#include <optional>
 #include <string>
 
 namespace shardscope {
 
 enum class PictureForm : uint8_t { svg, png, pdf };
+std::optional<PictureForm> picture_form(const QString& name);  // "svg"; nothing for another name
 
 // Writes a picture of `size` (in pixels of a screen of 96 dpi) over the file: SVG and PDF as vectors, PNG with `scale`
 // pixels for each. From any thread. Throws Failure (unwritable_file).

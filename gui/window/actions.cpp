@@ -48,6 +48,18 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
       save_as(make(window, {"saveAs", tr("Save &as\u2026"), "", tr("Save under another name")},
                    QKeySequence("Ctrl+Shift+S"))),
       quit(make(window, {"quit", tr("&Quit"), "", tr("Close the window")}, QKeySequence::Quit)),
+      export_as(make(
+          window, {"export", tr("&Export\u2026"), "", tr("Write a picture, a table, a trace or a program of the plan")},
+          QKeySequence("Ctrl+E"))),
+      import_specs(make(window,
+                        {"importSpecs", tr("&Import specs\u2026"), "", tr("Lay arrays out as a JSON of specs says")},
+                        QKeySequence("Ctrl+Shift+I"))),
+      copy_picture(make(window, {"copyPicture", tr("Copy &picture"), "", tr("Copy the page as it is seen")},
+                        QKeySequence("Ctrl+Alt+C"))),
+      copy_layout(
+          make(window,
+               {"copyLayout", tr("Copy la&yout as text"), "", tr("Copy the selected array's layout as JAX prints it")},
+               QKeySequence("Ctrl+Alt+L"))),
       undo(make_undo(window, edits)),
       redo(make_redo(window, edits)),
       find(make(window, {"find", tr("&Find parameter"), "", tr("Filter the parameter tree")}, QKeySequence::Find)),

@@ -49,6 +49,15 @@ void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
   pages_->setTabToolTip(pages_->addTab(page, title), tip);
 }
 
+void Centre::offer(const QList<QAction*>& actions) {
+  for (int i = 0; i < pages_->count(); ++i) {
+    QWidget* page = pages_->widget(i);
+    if (page->contextMenuPolicy() != Qt::DefaultContextMenu) continue;
+    page->setContextMenuPolicy(Qt::ActionsContextMenu);
+    page->addActions(actions);
+  }
+}
+
 bool Centre::show_page(const QString& name) {
   for (int i = 0; i < pages_->count(); ++i)
     if (pages_->tabText(i).remove('&').compare(name, Qt::CaseInsensitive) == 0) {

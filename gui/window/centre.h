@@ -18,6 +18,8 @@ class Centre : public QWidget {
   QTabWidget* pages() const { return pages_; }
   // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
   bool show_page(const QString& name);
+  // Puts actions into the context menu of each page that has none of its own.
+  void offer(const QList<QAction*>& actions);
   // No page waits for a plan of its own.
   bool is_settled() const { return !comparison_->is_busy(); }
 

@@ -12,8 +12,11 @@
 #include <cstdio>
 
 #include "engine/base/standard_streams.h"
+#include "engine/compile/compile.h"
+#include "gui/export/picture_file.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_picture.h"
+#include "gui/window/page_recorder.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
@@ -60,6 +63,10 @@ void add_options(QCommandLineParser& parser) {
                      {"train", "Start training; pictures are taken at the end of the run."},
                      {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
                      {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
+                     {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
+                     {"out", "The file that --export writes.", "FILE"},
+                     {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
+                     {"profile", "Device profile to plan with, in place of this machine's.", "FILE"},
                      {"theme", "light or dark; the last choice when left out.", "NAME"}});
 }
 
@@ -141,6 +148,60 @@ void select_when_planned(MainWindow& window, const QString& name, bool required)
   QObject::connect(&planner, &Planner::delivered, &window, select, Qt::SingleShotConnection);
 }
 
+// Draws a page of the plan of a run file, without a window.
+class PageExport : public QObject {
+ public:
+  PageExport(PlanSource source, const QCommandLineParser& options)
+      : workspace_(std::move(source), shardrun_path()), options_(options) {
+    connect(&workspace_.planner, &Planner::delivered, this, &PageExport::draw, Qt::SingleShotConnection);
+    workspace_.document.load(options.positionalArguments().value(0));
+  }
+
+ private:
+  void draw() {
+    const Planner& planner = workspace_.planner;
+    if (!planner.errors().empty()) return fail_with(planner.errors());
+    select_first_array(workspace_);
+    if (options_.isSet("select")) {
+      const std::optional<ArrayRef> array = find_array(planner, options_.value("select"));
+      if (!array) return QApplication::exit(fail(QString("there is no array %1").arg(options_.value("select"))));
+      workspace_.selection.select_array(*array);
+    }
+    const QStringList size = options_.value("size").split('x');
+    recorder_ =
+        std::make_unique<PageRecorder>(workspace_, options_.value("page"), QSize(size[0].toInt(), size[1].toInt()));
+    connect(recorder_.get(), &PageRecorder::recorded, this, &PageExport::write);
+  }
+
+  void write(const QPicture& picture, QSize size) {
+    try {
+      write_picture(picture, size, *picture_form(options_.value("export")), options_.value("scale").toDouble(),
+                    options_.value("out").toStdString());
+      QApplication::exit(0);
+    } catch (const Failure& failure) {
+      fail_with(failure.errors());
+    }
+  }
+
+  void fail_with(const std::vector<Error>& errors) {
+    for (const Error& error : errors) std::fprintf(stderr, "%s\n", to_string(error).c_str());
+    QApplication::exit(bad_input);
+  }
+
+  Workspace workspace_;
+  const QCommandLineParser& options_;
+  std::unique_ptr<PageRecorder> recorder_;
+};
+
+PlanSource plan_source(const QString& profile) {
+  PlanSource source = compiled_plans();
+  if (profile.isEmpty()) return source;
+  source.plan = [profile = load_profile(profile.toStdString())](const RunConfig& config, std::stop_token stop) {
+    return compile(config, profile, stop);
+  };
+  return source;
+}
+
 // Ctrl-C and kill end the run that the window watches, then the window; nothing of either is left.
 int signal_pipe[2];
 
@@ -154,6 +215,21 @@ void end_on_signals(MainWindow& window) {
   struct sigaction action {};
   action.sa_handler = [](int) { [[maybe_unused]] const auto written = ::write(signal_pipe[1], "", 1); };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+int draw_page(const QCommandLineParser& options) {
+  const QStringList size = options.value("size").split('x');
+  if (!picture_form(options.value("export"))) return fail("--export is svg, png or pdf");
+  if (options.value("out").isEmpty() || options.positionalArguments().size() != 1)
+    return fail("--export takes --out FILE and a run file");
+  if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1 || options.value("scale").toDouble() <= 0)
+    return fail("--size is WIDTHxHEIGHT, such as 1280x800, and --scale a number above 0");
+  try {
+    PageExport drawing(plan_source(options.value("profile")), options);
+    return QApplication::exec();
+  } catch (const Failure& failure) {
+    return fail(QString::fromUtf8(failure.what()));
+  }
 }
 
 }  // namespace
@@ -184,6 +260,7 @@ int main(int count, char** arguments) {
                            : look == "dark" ? ThemeChoice::dark
                                             : ThemeChoice::light);
 
+  if (parser.isSet("export")) return draw_page(parser);
   MainWindow window(compiled_plans(), shardrun_path());
   QApplication::setWindowIcon(themed_icon("shardscope"));
   const QStringList size = parser.value("size").split('x');

@@ -24,6 +24,8 @@ void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
   menu->addSeparator();
   menu->addActions({actions.save, actions.save_as});
   menu->addSeparator();
+  menu->addActions({actions.export_as, actions.import_specs});
+  menu->addSeparator();
   menu->addAction(actions.quit);
 }
 
@@ -85,7 +87,7 @@ void make_menus(QMenuBar& bar, const Actions& actions, Document& document, Files
   QMenu* edit = bar.addMenu(tr("&Edit"));
   edit->addActions({actions.undo, actions.redo});
   edit->addSeparator();
-  edit->addActions({actions.find, actions.copy});
+  edit->addActions({actions.find, actions.copy, actions.copy_picture, actions.copy_layout});
   add_view_menu(bar, centre, docks);
   add_plan_menu(bar, actions, document, centre, docks);
   bar.addMenu(tr("&Run"))->addActions({actions.train, actions.stop});

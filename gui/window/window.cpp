@@ -31,6 +31,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       files_(workspace_->document, *this),
       centre_(new Centre(*workspace_, this)),
       docks_(*this, *workspace_),
+      exports_(*workspace_, *centre_, *this),
       tool_bar_(new ToolBar(actions_, *workspace_, this)),
       verdict_(new Verdict(*workspace_, statusBar())),
       notice_(new Notice(this)) {
@@ -41,6 +42,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   make_menus(*menuBar(), actions_, workspace_->document, files_, *centre_, docks_);
   menuBar()->setCornerWidget(notice_);
   statusBar()->setSizeGripEnabled(false);
+  centre_->offer({actions_.export_as, actions_.copy_picture, actions_.copy_layout});
   connect_actions();
   connect_workspace();
   refresh_title();
@@ -60,6 +62,11 @@ void MainWindow::connect_actions() {
   connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
   connect(actions_.stop, &QAction::triggered, &workspace_->run, &RunControl::stop);
   connect(actions_.mesh, &QAction::triggered, this, &MainWindow::editMesh);
+  connect(actions_.export_as, &QAction::triggered, &exports_, &Exports::choose);
+  connect(actions_.import_specs, &QAction::triggered, &exports_, &Exports::choose_specs);
+  connect(actions_.copy_picture, &QAction::triggered, &exports_, &Exports::copy_picture);
+  connect(actions_.copy_layout, &QAction::triggered, &exports_, &Exports::copy_layout);
+  connect(&exports_, &Exports::told, notice_, &Notice::say);
   connect(actions_.copy, &QAction::triggered, this, &MainWindow::copy_plan);
   connect(actions_.find, &QAction::triggered, this, [this] {
     docks_.show(docks_.parameters());
@@ -79,18 +86,12 @@ void MainWindow::connect_workspace() {
   connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
   connect(&workspace_->planner, &Planner::delivered, this, [this] {
     refresh_run();
-    choose_first_array();
+    select_first_array(*workspace_);
     workspace_->selection.select_step(std::nullopt);
   });
 }
 
 bool MainWindow::is_settled() const { return !workspace_->planner.is_busy() && centre_->is_settled(); }
-
-void MainWindow::choose_first_array() {
-  const auto& parameters = workspace_->planner.parameters();
-  if (parameters.empty() || array_facts(*workspace_, workspace_->selection.array())) return;
-  workspace_->selection.select_array(ParameterRef{parameters.front().path});
-}
 
 void MainWindow::show_unreadable(const QString& name, const std::vector<Error>& errors) {
   docks_.problems()->show_file_errors(errors);

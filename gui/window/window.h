@@ -5,6 +5,7 @@
 #include "gui/window/actions.h"
 #include "gui/window/centre.h"
 #include "gui/window/docks.h"
+#include "gui/window/exports.h"
 #include "gui/window/files.h"
 #include "gui/window/notice.h"
 #include "gui/window/tool_bar.h"
@@ -23,6 +24,7 @@ class MainWindow : public QMainWindow {
 
   Workspace& workspace() { return *workspace_; }
   Files& files() { return files_; }
+  Exports& exports() { return exports_; }
   const RunPanel& run_panel() const { return *docks_.run(); }
   MeshBar* mesh_bar() const { return tool_bar_->mesh_bar(); }
   InspectorPanel* inspector() const { return docks_.inspector(); }
@@ -56,13 +58,13 @@ class MainWindow : public QMainWindow {
   void focus_place(const QString& place);
   void copy_plan();
   bool may_exceed_memory();
-  void choose_first_array();
 
   std::unique_ptr<Workspace> workspace_;
   const Actions actions_;
   Files files_;
   Centre* centre_;
   Docks docks_;
+  Exports exports_;
   ToolBar* tool_bar_;
   Verdict* verdict_;
   Notice* notice_;

@@ -180,6 +180,12 @@ std::optional<ArrayRef> find_array(const Planner& planner, const QString& name) 
   return found == arrays.end() ? std::nullopt : std::optional(*found);
 }
 
+void select_first_array(Workspace& workspace) {
+  const auto& parameters = workspace.planner.parameters();
+  if (parameters.empty() || array_facts(workspace, workspace.selection.array())) return;
+  workspace.selection.select_array(ParameterRef{parameters.front().path});
+}
+
 std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& facts) {
   std::set<StepRef> steps;
   for (const ValueId value : facts.graph_values)

@@ -43,6 +43,9 @@ QString stages_text(const std::vector<int>& stages);  // "0, 2"
 // The array of the model that goes by a name (see name_of), or by its title.
 std::optional<ArrayRef> find_array(const Planner& planner, const QString& name);
 
+// Selects the model's first parameter where no array of it is selected.
+void select_first_array(Workspace& workspace);
+
 // Steps of the plan that communicate one of the array's values, in program order.
 std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& facts);
 

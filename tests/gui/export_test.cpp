@@ -1,0 +1,212 @@
+#include <QClipboard>
+#include <QDialog>
+#include <QImage>
+#include <QMessageBox>
+#include <QSignalSpy>
+#include <QStandardItemModel>
+#include <QStandardPaths>
+#include <QSvgRenderer>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QXmlStreamReader>
+
+#include "gui/look/appearance.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
+
+using namespace shardscope;
+
+namespace {
+
+QByteArray content(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+bool is_xml(const QByteArray& text) {
+  QXmlStreamReader reader(text);
+  while (!reader.atEnd()) reader.readNext();
+  return !reader.hasError();
+}
+
+QAction* action(MainWindow& window, const QString& name) { return window.findChild<QAction*>(name); }
+
+}  // namespace
+
+class ExportTest : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<MainWindow> window_;
+  QTemporaryDir folder_;
+
+  Planner& planner() { return window_->workspace().planner; }
+  Document& document() { return window_->workspace().document; }
+
+  ExportWish wish(const char* kind, const char* page, const QString& name) {
+    ExportWish wish{&find_export_kind(kind), {}, folder_.filePath(name), {900, 600}, 2, false};
+    wish.choice.page = page;
+    return wish;
+  }
+
+  // Does what a person does with the next dialog.
+  template <class Dialog, class Act>
+  void answer(Act act) {
+    QTimer::singleShot(0, this, [this, act] {
+      for (int tries = 0; tries < 100; ++tries) {
+        if (auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget())) return act(*dialog);
+        QTest::qWait(20);
+      }
+      QFAIL("there is no dialog");
+    });
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    document().reset(load_preset("parallax_decoder"), {}, "parallax_decoder.json");
+    window_->show();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), 120000);
+  }
+
+  void cleanup() {
+    document().reset(document().config(), {});
+    window_.reset();
+  }
+
+  void every_page_becomes_a_picture_of_every_form_data() {
+    QTest::addColumn<QString>("page");
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline"})
+      QTest::newRow(page) << page;
+  }
+  void every_page_becomes_a_picture_of_every_form() {
+    QFETCH(QString, page);
+    QSignalSpy told(&window_->exports(), &Exports::told);
+    for (const char* kind : {"svg", "png", "pdf"}) {
+      const ExportWish wanted = wish(kind, page.toUtf8().constData(), page + "." + kind);
+      window_->exports().start(wanted);
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+      QVERIFY2(QFileInfo(wanted.path).size() > 1000, kind);
+    }
+    QCOMPARE(told.size(), 3);
+    const QString file = folder_.filePath(page);
+    const QByteArray svg = content(file + ".svg");
+    QVERIFY(is_xml(svg) && svg.contains("<text"));
+    QVERIFY(QSvgRenderer(svg).isValid());
+    const QImage png(file + ".png");
+    QVERIFY(png.width() >= 1800 && png.height() >= 1200);
+    QSet<QRgb> colors;
+    for (int y = 0; y < png.height(); y += 7)
+      for (int x = 0; x < png.width(); x += 7) colors << png.pixel(x, y);
+    QVERIFY(colors.size() > 3);
+    QVERIFY(content(file + ".pdf").startsWith("%PDF"));
+  }
+
+  void the_dialog_writes_what_was_chosen_where_it_was_said() {
+    const QString file = folder_.filePath("chosen.svg");
+    answer<ExportDialog>([&](ExportDialog& dialog) {
+      auto* kinds = dialog.findChild<QComboBox*>("exportKind");
+      kinds->setCurrentIndex(kinds->findData("svg"));
+      auto* pages = dialog.findChild<QComboBox*>("exportPage");
+      pages->setCurrentText("memory");
+      auto* path = dialog.findChild<QLineEdit*>("exportPath");
+      QVERIFY2(path->text().endsWith("parallax_decoder_memory.svg"), qPrintable(path->text()));
+      path->selectAll();
+      QTest::keyClicks(path, file);
+      QTest::mouseClick(dialog.findChild<QPushButton*>("exportStart"), Qt::LeftButton);
+    });
+    action(*window_, "export")->trigger();
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QVERIFY(content(file).contains("<svg"));
+  }
+
+  void kinds_of_a_run_are_grey_without_one() {
+    answer<ExportDialog>([&](ExportDialog& dialog) {
+      auto* kinds = dialog.findChild<QComboBox*>("exportKind");
+      for (const ExportKind& kind : export_kinds()) {
+        const int at = kinds->findData(QString::fromStdString(kind.name));
+        const bool enabled = qobject_cast<QStandardItemModel*>(kinds->model())->item(at)->isEnabled();
+        QVERIFY2(enabled == !kind.needs_run, kind.name.c_str());
+      }
+      dialog.reject();
+    });
+    action(*window_, "export")->trigger();
+  }
+
+  void a_file_that_exists_stays_unless_a_person_agrees() {
+    const ExportWish wanted = wish("jax", "program", "there.py");
+    QFile file(wanted.path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("mine");
+    file.close();
+    window_->exports().start(wanted);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+    window_->findChild<QMessageBox*>("exportFailed")->close();
+    QCOMPARE(content(wanted.path), QByteArray("mine"));
+    ExportWish agreed = wanted;
+    agreed.overwrite = true;
+    window_->exports().start(agreed);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    QVERIFY(content(wanted.path).contains("import jax"));
+  }
+
+  void a_place_that_cannot_be_written_is_said_and_leaves_nothing() {
+    ExportWish wanted = wish("png", "layout", "x.png");
+    wanted.path = "/proc/nowhere/x.png";
+    window_->exports().start(wanted);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+    auto* box = window_->findChild<QMessageBox*>("exportFailed");
+    QVERIFY2(box->text().contains("/proc/nowhere/x.png"), qPrintable(box->text()));
+    box->close();
+  }
+
+  void imported_specs_are_one_edit() {
+    const QString file = folder_.filePath("specs.json");
+    QFile specs(file);
+    QVERIFY(specs.open(QIODevice::WriteOnly));
+    specs.write(R"({"params/Dense_0/kernel": [null, "model"], "params/Dense_0/bias": ["model"]})");
+    specs.close();
+    const RunConfig before = document().config();
+    window_->exports().import_specs(file);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    const ParameterSpec* spec = find_parameter_spec(document().config().sharding, {"params", "Dense_0", "bias"});
+    QVERIFY(spec && spec->spec == (PartitionSpec{{{"model"}}}));
+    QCOMPARE(document().undo_stack().count(), 1);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+  }
+
+  void specs_with_unknown_paths_are_told_and_change_nothing() {
+    const QString file = folder_.filePath("wrong.json");
+    QFile specs(file);
+    QVERIFY(specs.open(QIODevice::WriteOnly));
+    specs.write("{\"params/Dense_0/bias\": [\"model\"],\n\"params/Dense_7/bias\": [\"model\"]}");
+    specs.close();
+    const RunConfig before = document().config();
+    window_->exports().import_specs(file);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
+    QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+    auto* box = window_->findChild<QMessageBox*>("exportFailed");
+    QVERIFY2(box->text().contains("wrong.json:2"), qPrintable(box->text()));
+    box->close();
+    QVERIFY(document().config() == before);
+    QCOMPARE(document().undo_stack().count(), 0);
+  }
+
+  void the_page_and_the_layout_of_an_array_go_to_the_clipboard() {
+    action(*window_, "copyLayout")->trigger();
+    QVERIFY2(QApplication::clipboard()->text().contains("CPU"), qPrintable(QApplication::clipboard()->text()));
+    action(*window_, "copyPicture")->trigger();
+    QVERIFY(!QApplication::clipboard()->image().isNull());
+  }
+};
+
+QTEST_MAIN(ExportTest)
+#include "export_test.moc"
