@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "engine/comm/mapping.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
 #include "engine/plan/pipeline_timeline.h"
 #include "engine/plan/schedules/schedule.h"
-#include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/worker.h"
 
@@ -78,12 +78,9 @@ double measured_bubble(const Plan& plan, std::chrono::milliseconds sleep) {
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      std::vector<std::byte> memory(static_cast<size_t>(rank_memory_bytes(plan)) + Arena::alignment);
-      void* base = memory.data();
-      size_t room = memory.size();
-      std::align(Arena::alignment, static_cast<size_t>(plan.arena_bytes()), base, room);
+      Mapping memory = Mapping::anonymous(rank_memory_bytes(plan));
       TaskClock clock(plan, plan.stage_of(rank), sleep);
-      Executor executor(plan, rank, static_cast<std::byte*>(base), *world[static_cast<size_t>(rank)], &clock);
+      Executor executor(plan, rank, memory.data(), *world[static_cast<size_t>(rank)], &clock);
       executor.run(Purpose::initialise, {});
       for (int step = 0; step < steps; ++step) {
         world[static_cast<size_t>(rank)]->barrier();

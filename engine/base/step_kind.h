@@ -24,5 +24,7 @@ enum class StepKind : uint8_t {
 std::string_view name(StepKind kind);
 inline bool is_transfer(StepKind kind) { return kind == StepKind::send || kind == StepKind::receive; }
 inline bool is_collective(StepKind kind) { return kind >= StepKind::barrier; }
+// Either: devices have to do with each other.
+inline bool is_communication(StepKind kind) { return is_collective(kind) || is_transfer(kind); }
 
 }  // namespace shardscope

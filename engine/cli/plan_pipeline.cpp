@@ -6,18 +6,6 @@
 
 namespace shardscope {
 
-namespace {
-
-std::vector<int> layers_of(const PipelinePlan& pipeline, int stage) {
-  std::vector<int> layers;
-  for (int chunk = 0; chunk < pipeline.shape.chunks; ++chunk) {
-    layers.push_back(pipeline.layers[static_cast<size_t>(chunk * pipeline.shape.stages + stage)]);
-  }
-  return layers;
-}
-
-}  // namespace
-
 std::string pipeline_text(const Plan& plan) {
   const PipelinePlan& pipeline = plan.pipeline;
   if (!pipeline.axis) return "";
@@ -32,12 +20,12 @@ std::string pipeline_text(const Plan& plan) {
                    {"Waits", Align::right}});
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const PlanTotals& totals = pipeline.totals[static_cast<size_t>(stage)];
-    table.add_row({std::to_string(stage), fmt::format("{}", fmt::join(layers_of(pipeline, stage), " + ")),
+    table.add_row({std::to_string(stage), fmt::format("{}", fmt::join(pipeline.layers_of(stage), " + ")),
                    std::to_string(pipeline.in_flight[static_cast<size_t>(stage)]),
                    bytes_text(static_cast<double>(totals.memory_total)), bytes_text(totals.wire_bytes_per_device),
                    fmt::format("{:.2f}", totals.flops_per_device / 1e9),
                    fmt::format("{:.3g} s", totals.seconds_per_step),
-                   fmt::format("{:.0f} %", 100 * (1 - totals.seconds_per_step / pipeline.timeline.seconds))});
+                   fmt::format("{:.0f} %", 100 * pipeline.waiting_share(stage))});
   }
   return fmt::format("Pipeline: axis {}, {} over {} stages, {} microbatch{}\n{}", plan.config.pipeline.axis,
                      plan.config.pipeline.schedule, plan.program.stages, pipeline.shape.microbatches,

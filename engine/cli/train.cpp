@@ -243,11 +243,9 @@ void add_train(CLI::App& app, CommandLine& line) {
   command->add_option("--socket", arguments->socket, "where watchers connect (a local socket)");
   command->footer(
       "Nothing that is printed makes the ranks wait for its reader. Standard output that was closed from the start is "
-      "as "
-      "/dev/null; where its reader goes away the run ends after the step, as other programs do (SIGPIPE), and where a "
-      "disk is full with code 1. Code 1 tells a failed run, 2 a run file or an argument that is wrong, 128 + the "
-      "signal "
-      "a run that was ended by one.");
+      "as /dev/null; where its reader goes away the run ends after the step, as other programs do (SIGPIPE), and where "
+      "a disk is full with code 1. Code 1 tells a failed run, 2 a run file or an argument that is wrong, 128 + the "
+      "signal a run that was ended by one.");
   command->callback(
       [&line, arguments] { line.action = [&line, arguments] { return train_command(line, *arguments); }; });
 }

@@ -68,18 +68,6 @@ std::vector<std::vector<int>> stored_inputs(const Graph& graph, const Lowered& l
   return values;
 }
 
-// Without a name ZeRO's axis is the first that can split arrays.
-ShardingConfig sharding_of(const RunConfig& config, const Mesh& mesh) {
-  ShardingConfig sharding = config.sharding;
-  if (!sharding.zero.axis.empty()) return sharding;
-  for (const MeshAxis& axis : mesh.axes()) {
-    if (axis.name == config.pipeline.axis) continue;
-    sharding.zero.axis = axis.name;
-    break;
-  }
-  return sharding;
-}
-
 StagedOps staged_ops(const RunConfig& config, const Mesh& mesh, const Graph& graph, const std::vector<int>& layers) {
   StagedOps staged;
   staged.shape = pipeline_shape(config, mesh);
@@ -143,7 +131,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const CostRates rates = cost_rates(profile, ranks);
   // Arrays are split over the devices of a stage.
   const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
-  const ShardingConfig sharding = sharding_of(config, plan.mesh);
+  const ShardingConfig sharding = sharding_of_a_stage(config, plan.mesh);
   const StagedOps staged = staged_ops(config, plan.mesh, graph, training.layers);
 
   const ResolvedPins resolved = pass("resolve", [&] { return pin_specs(sharding, graph, mesh, training.cotangents); });
@@ -200,7 +188,10 @@ std::vector<Error> config_warnings(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.errors.empty()) return {};
   const Graph graph = build_training(config, std::move(*forward.graph)).graph;
-  std::vector<Error> warnings = resolve_specs(config.sharding, *forward.mesh, spec_targets(graph).targets).warnings;
+  std::vector<Error> warnings =
+      resolve_specs(sharding_of_a_stage(config, *forward.mesh), mesh_of_a_stage(config.pipeline, *forward.mesh),
+                    spec_targets(graph).targets)
+          .warnings;
   for (Error& note : notes(config, graph)) warnings.push_back(std::move(note));
   return warnings;
 }

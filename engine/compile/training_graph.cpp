@@ -221,7 +221,7 @@ std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forw
   if (!forward.batch_known) {
     std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
   }
-  return resolve_specs(config.sharding, mesh, targets).errors;
+  return resolve_specs(sharding_of_a_stage(config, mesh), mesh_of_a_stage(config.pipeline, mesh), targets).errors;
 }
 
 SpecTargets spec_targets(const Graph& graph) {
@@ -260,6 +260,15 @@ SpecTargets spec_targets(const Graph& graph) {
     }
   }
   return result;
+}
+
+ShardingConfig sharding_of_a_stage(const RunConfig& config, const Mesh& mesh) {
+  ShardingConfig sharding = config.sharding;
+  if (!sharding.zero.axis.empty()) return sharding;
+  const auto splits = [&](const MeshAxis& axis) { return axis.name != config.pipeline.axis; };
+  const auto first = std::ranges::find_if(mesh.axes(), splits);
+  if (first != mesh.axes().end()) sharding.zero.axis = first->name;
+  return sharding;
 }
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {

@@ -33,6 +33,10 @@ struct SpecTargets {
 };
 SpecTargets spec_targets(const Graph& graph);
 
+// The sharding section as arrays are split by it, on the mesh of a pipeline's stage (mesh_of_a_stage): ZeRO without an
+// axis goes over the first that is not the pipeline's.
+ShardingConfig sharding_of_a_stage(const RunConfig& config, const Mesh& mesh);
+
 // A config without optimizer runs its model forward and learns nothing.
 bool trains(const RunConfig& config);
 

@@ -38,14 +38,12 @@ class BufferAssignment {
       const ProgramValue& value = program_.values[v];
       if (value.stage == stage_ && is_source(value, graph_)) allocate_source(static_cast<int>(v));
     }
-    int begun = -1;  // folded
     for (const TaskRun& run : main_.runs) {
-      if (run.folded_first <= begun) continue;
-      begun = run.folded_first;
+      if (!run.is_first) continue;
       const std::vector<Step>& steps = program_.tasks[run.task].steps;
       for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
-        place_results(steps[s], begun + s);
-        add_workspace(steps[s], {run.task, s}, begun + s);
+        place_results(steps[s], run.folded_first + s);
+        add_workspace(steps[s], {run.task, s}, run.folded_first + s);
       }
     }
     place_initial_values();

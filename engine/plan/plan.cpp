@@ -11,6 +11,19 @@ double PlanTotals::fragmentation() const {
   return static_cast<double>(memory_total - live_lower_bound) / static_cast<double>(memory_total);
 }
 
+std::vector<int> PipelinePlan::layers_of(int stage) const {
+  std::vector<int> own;
+  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+    own.push_back(layers[static_cast<size_t>(chunk * shape.stages + stage)]);
+  }
+  return own;
+}
+
+double PipelinePlan::waiting_share(int stage) const {
+  if (timeline.seconds <= 0) return 0;
+  return 1 - totals[static_cast<size_t>(stage)].seconds_per_step / timeline.seconds;
+}
+
 std::string Plan::step_name(const Step& step) const { return ProgramText{program, *graph, mesh}.step(step); }
 std::string Plan::cause(const Step& step) const { return ProgramText{program, *graph, mesh}.cause(step); }
 std::string Plan::value_name(int id) const { return ProgramText{program, *graph, mesh}.value(id); }

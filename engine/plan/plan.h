@@ -81,6 +81,9 @@ struct PipelinePlan {
   std::vector<PlanTotals> totals;  // per stage, also without a pipeline; seconds are those in which it works
   StageTimeline timeline;          // predicted
   double equal_bubble = 0;         // were all work of all stages equally long, and nothing else
+
+  std::vector<int> layers_of(int stage) const;  // of each of its stretches
+  double waiting_share(int stage) const;        // of the predicted step; 0 without a pipeline
 };
 
 // What compile() gives: everything that is shown and everything that is executed.

@@ -13,9 +13,31 @@ namespace {
 // The runs of a task in a sequence.
 struct TaskRuns {
   std::vector<int> runs;  // indices into Sequence::runs, by microbatch
-  int first = 0;          // folded
+  int last_run = -1;
+  int first = 0;  // folded
   int last = -1;
 };
+
+// While a value is kept, by as many microbatches at a time as `slot_count`, its maker may run for another one (or its
+// last user, from which it is), and so may all between `first` and `last`, positions of the folded sequence.
+struct Reach {
+  int slot_count = 1;
+  bool maker_runs = false, user_runs = false;
+  int first = 0, last = -1;
+};
+
+int most_at_a_time(const std::vector<std::pair<int, int>>& spans) {
+  std::vector<int> begins, ends;
+  for (const auto& [begin, end] : spans) begins.push_back(begin), ends.push_back(end);
+  std::ranges::sort(begins);
+  std::ranges::sort(ends);
+  size_t most = 0;
+  for (size_t begun = 0, ended = 0; begun < begins.size(); ++begun) {
+    while (ends[ended] < begins[begun]) ++ended;
+    most = std::max(most, begun + 1 - ended);
+  }
+  return static_cast<int>(most);
+}
 
 class Lives {
  public:
@@ -30,8 +52,9 @@ class Lives {
     for (int r = 0; r < static_cast<int>(sequence_.runs.size()); ++r) {
       const TaskRun& run = sequence_.runs[r];
       TaskRuns& task = tasks_[run.task];
-      if (task.runs.empty()) order_.push_back(run.task);
-      task.runs.push_back(r);
+      if (run.is_first) order_.push_back(run.task);
+      if (std::ssize(task.runs) <= run.microbatch) task.runs.resize(static_cast<size_t>(run.microbatch) + 1);
+      task.runs[static_cast<size_t>(run.microbatch)] = task.last_run = r;
       task.first = run.folded_first;
       task.last = run.folded_first + static_cast<int>(program.tasks[run.task].steps.size()) - 1;
     }
@@ -51,7 +74,7 @@ class Lives {
       if (lives_[v].last < 0) continue;
       if (is_source(program_.values[v], graph_)) {
         lives_[v].first = 0;
-        lives_[v].slot_count = is_input(static_cast<int>(v)) ? keepers(static_cast<int>(v)) : 1;
+        if (is_input(static_cast<int>(v))) lives_[v].slot_count = reach(static_cast<int>(v)).slot_count;
       } else if (accumulates_[v]) {
         lives_[v].first = 0;
       } else {
@@ -94,7 +117,7 @@ class Lives {
       int last = tasks_[maker].runs[m];
       for (int task : uses_[value]) {
         const std::vector<int>& runs = tasks_[task].runs;
-        last = std::max(last, each && is_repeated(task) ? runs[m] : runs.back());
+        last = std::max(last, each && is_repeated(task) ? runs[m] : tasks_[task].last_run);
       }
       list.emplace_back(made_in_[value] >= 0 ? tasks_[maker].runs[m] : begin_of(static_cast<int>(m)), last);
     }
@@ -107,52 +130,39 @@ class Lives {
     return static_cast<int>(first - sequence_.runs.begin());
   }
 
-  // Microbatches come and go in order.
-  int keepers(int value) const {
-    if (uses_[value].empty()) return 1;
-    const std::vector<std::pair<int, int>> list = spans(value);
-    int most = 1;
-    for (size_t m = 0, gone = 0; m < list.size(); ++m) {
-      while (list[gone].second < list[m].first) ++gone;
-      most = std::max(most, static_cast<int>(m - gone) + 1);
-    }
-    return most;
-  }
-
   // Beyond the tasks that make and use it, to those that run in between, whole.
   void widen(int value) {
     const std::vector<int>& uses = uses_[value];
     const int maker = made_in_[value];
     if (uses.empty() || (uses.size() == 1 && uses.front() == maker)) return;
     ValueLife& life = lives_[value];
-    const int user = uses.back();
-    if (is_repeated(maker)) life.slot_count = keepers(value);
-    const auto [begin, end] = reach(value);
-    if (begin.first) life.first = tasks_[maker].first;
-    if (end.first) life.last = tasks_[user].last;
-    life.first = std::min(life.first, begin.second);
-    life.last = std::max(life.last, end.second);
+    const Reach reached = reach(value);
+    if (is_repeated(maker)) life.slot_count = reached.slot_count;
+    if (reached.maker_runs) life.first = tasks_[maker].first;
+    if (reached.user_runs) life.last = tasks_[uses.back()].last;
+    life.first = std::min(life.first, reached.first);
+    life.last = std::max(life.last, reached.last);
   }
 
-  // What else runs while the value is kept: whether the maker (of another microbatch) and how far forward, and whether
-  // the last user and how far backward.
-  std::pair<std::pair<bool, int>, std::pair<bool, int>> reach(int value) {
+  // The same for all values that a task makes for the same others.
+  const Reach& reach(int value) {
     const int maker = made_in_[value], user = uses_[value].back();
-    const auto key = std::pair(maker, uses_[value]);
-    const auto known = reaches_.find(key);
-    if (known != reaches_.end()) return known->second;
-    bool again = false, still = false;
-    int first = length_, last = -1;
-    for (const auto& [begin, end] : spans(value)) {
+    const auto [entry, added] = reaches_.try_emplace({maker, uses_[value]});
+    Reach& found = entry->second;
+    if (!added) return found;
+    found.first = length_;
+    const std::vector<std::pair<int, int>> list = spans(value);
+    found.slot_count = most_at_a_time(list);
+    for (const auto& [begin, end] : list) {
       for (int r = begin + 1; r < end; ++r) {
         const int task = sequence_.runs[r].task;
-        again |= task == maker;
-        still |= task == user;
-        first = std::min(first, tasks_[task].first);
-        last = std::max(last, tasks_[task].last);
+        found.maker_runs |= task == maker;
+        found.user_runs |= task == user;
+        found.first = std::min(found.first, tasks_[task].first);
+        found.last = std::max(found.last, tasks_[task].last);
       }
     }
-    return reaches_[key] = {{again, first}, {still, last}};
+    return found;
   }
 
   const Program& program_;
@@ -164,7 +174,7 @@ class Lives {
   std::vector<std::vector<int>> uses_;  // tasks, in that order
   std::vector<int> made_in_;            // -1: a source
   std::vector<bool> accumulates_;
-  std::map<std::pair<int, std::vector<int>>, std::pair<std::pair<bool, int>, std::pair<bool, int>>> reaches_;
+  std::map<std::pair<int, std::vector<int>>, Reach> reaches_;  // by maker and uses
   int length_ = 0;
 };
 

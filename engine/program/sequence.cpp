@@ -17,7 +17,8 @@ Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::ve
   for (TaskRun& run : sequence.runs) {
     const int steps = static_cast<int>(tasks[run.task].steps.size());
     int& folded = folded_first[run.task];
-    if (folded < 0) folded = folded_length, folded_length += steps;
+    run.is_first = folded < 0;
+    if (run.is_first) folded = folded_length, folded_length += steps;
     run.first = sequence.length;
     run.folded_first = folded;
     sequence.length += steps;
@@ -27,20 +28,13 @@ Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::ve
 
 namespace {
 
-// The first run of each task, in order.
-std::vector<TaskRun> first_runs(const Sequence& sequence) {
-  std::vector<TaskRun> firsts;
-  for (const TaskRun& run : sequence.runs) {
-    if (firsts.empty() || run.folded_first > firsts.back().folded_first) firsts.push_back(run);
-  }
-  return firsts;
+// The position behind its last step.
+int end_of(const Sequence& sequence, const TaskRun& run) {
+  const auto next = std::ranges::upper_bound(sequence.runs, run.first, {}, &TaskRun::first);
+  return next == sequence.runs.end() ? sequence.length : next->first;
 }
 
 }  // namespace
-
-bool is_first_run(const Sequence& sequence, const TaskRun& run) {
-  return std::ranges::find(sequence.runs, run.task, &TaskRun::task)->first == run.first;
-}
 
 const TaskRun& run_at(const Sequence& sequence, int position) {
   const auto after = std::ranges::upper_bound(sequence.runs, position, {}, &TaskRun::first);
@@ -54,11 +48,10 @@ StepId step_at(const Sequence& sequence, int position) {
 
 int folded_length(const Sequence& sequence) {
   int length = 0;
-  for (const TaskRun& run : sequence.runs) length = std::max(length, run.folded_first);
-  const auto last = std::ranges::find(sequence.runs, length, &TaskRun::folded_first);
-  if (last == sequence.runs.end()) return 0;
-  const auto next = std::next(last);
-  return length + (next == sequence.runs.end() ? sequence.length : next->first) - last->first;
+  for (const TaskRun& run : sequence.runs) {
+    if (run.is_first) length += end_of(sequence, run) - run.first;
+  }
+  return length;
 }
 
 int folded(const Sequence& sequence, int position) {
@@ -67,19 +60,20 @@ int folded(const Sequence& sequence, int position) {
 }
 
 int unfolded(const Sequence& sequence, int position) {
-  const std::vector<TaskRun> firsts = first_runs(sequence);
-  const TaskRun& run = *std::prev(std::ranges::upper_bound(firsts, position, {}, &TaskRun::folded_first));
-  return run.first + position - run.folded_first;
+  const TaskRun* found = nullptr;
+  for (const TaskRun& run : sequence.runs) {
+    if (run.is_first && run.folded_first <= position) found = &run;
+  }
+  return found->first + position - found->folded_first;
 }
 
 std::vector<RepeatedStep> distinct_steps(const Sequence& sequence) {
   std::vector<RepeatedStep> steps;
-  for (const TaskRun& first : first_runs(sequence)) {
-    const auto runs_it = [&](const TaskRun& run) { return run.task == first.task; };
-    const int count = static_cast<int>(std::ranges::count_if(sequence.runs, runs_it));
-    const auto next = std::ranges::upper_bound(sequence.runs, first.first, {}, &TaskRun::first);
-    const int end = next == sequence.runs.end() ? sequence.length : next->first;
-    for (int position = first.first; position < end; ++position) steps.push_back({position, count});
+  for (const TaskRun& run : sequence.runs) {
+    if (!run.is_first) continue;
+    const int count = static_cast<int>(std::ranges::count(sequence.runs, run.task, &TaskRun::task));
+    const int end = end_of(sequence, run);
+    for (int position = run.first; position < end; ++position) steps.push_back({position, count});
   }
   return steps;
 }

@@ -18,6 +18,7 @@ struct TaskRun {
   int microbatch = 0;
   int first = 0;         // position of the task's first step
   int folded_first = 0;  // and in the folded sequence
+  bool is_first = true;  // no other run of the task is before it
 };
 
 // What runs when, for one purpose. The steps of all runs have positions 0 .. length - 1: a place in the trace, on the
@@ -35,8 +36,6 @@ struct Sequence {
 Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage = 0);
 
 StepId step_at(const Sequence& sequence, int position);
-// Whether no other run of the same task is before it.
-bool is_first_run(const Sequence& sequence, const TaskRun& run);
 // The run that a position is in.
 const TaskRun& run_at(const Sequence& sequence, int position);
 // Where a task's step is, when the task runs for that microbatch.

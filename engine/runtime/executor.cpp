@@ -176,7 +176,7 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
   int begun = -1;
   for (const TaskRun& run : sequence->runs) {
     here.microbatch = run.microbatch;
-    here.first = is_first_run(*sequence, run);
+    here.first = run.is_first;
     if (run.microbatch > begun) {
       begun = run.microbatch;
       if (hooks.begin_microbatch) hooks.begin_microbatch(begun);

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "engine/mesh/reshard.h"
+#include "engine/shard/moving_steps.h"
 #include "engine/shard/open_tasks.h"
+#include "engine/shard/task_ends.h"
 
 namespace shardscope {
 
@@ -55,8 +57,8 @@ class Lowering {
     }
     lowered_.program.tasks = tasks_.close();
     lowered_.program.sequences = tasks_.sequences(lowered_.program.tasks, problem_.staged.order);
-    name_ends();
-    list_groups();
+    name_ends(lowered_.program, kept_values());
+    list_groups(lowered_.program);
     return std::move(lowered_);
   }
 
@@ -289,28 +291,19 @@ class Lowering {
   // Values of one stage, sent in one message; as the caller's stage has them.
   std::vector<int> transfer(const std::vector<int>& values, int from, int to) {
     Program& program = lowered_.program;
-    Step send, receive;
-    send.kind = StepKind::send;
-    receive.kind = StepKind::receive;
+    const int here = std::exchange(task_, to);
+    std::vector<int> received;
+    for (int value : values) {
+      const ProgramValue home = program.values[value];
+      received.push_back(add_value(home.graph_value, home.sharding, true));
+      making_[received.back()].received = true;
+    }
+    task_ = here;
+    auto [send, receive] = transfer_steps(program.values, graph_, values, received);
     send.phase = tasks_[from].phase;
     receive.phase = tasks_[to].phase;
     send.channel = receive.channel = static_cast<int>(program.channels.size());
-    const int here = std::exchange(task_, to);
-    for (int value : values) {
-      const ProgramValue home = program.values[value];
-      const int made = add_value(home.graph_value, home.sharding, true);
-      making_[made].received = true;
-      send.inputs.push_back(value);
-      receive.outputs.push_back(made);
-      send.payload_bytes += home.bytes();
-    }
-    task_ = here;
-    send.op = receive.op = graph_.values[program.values[values.front()].graph_value].producer;
-    receive.payload_bytes = send.payload_bytes;
-    send.wire_bytes = static_cast<double>(send.payload_bytes);
-    send.bytes_touched = receive.bytes_touched = 2.0 * static_cast<double>(send.payload_bytes);
     program.channels.push_back({tasks_[from].key.stage, tasks_[to].key.stage, send.payload_bytes});
-    const std::vector<int> received = receive.outputs;
     tasks_.insert_behind(from, values, std::move(send));
     tasks_[to].main.push_back(std::move(receive));
     return received;
@@ -370,7 +363,8 @@ class Lowering {
     size_t stage = staged_here ? making_[source].stages : 0;
     for (const ReshardStep& part : path) {
       int made = add_value(value, part.result, true);
-      Step step = reshard_step(part, source, made, {user, first, last});
+      Step step = reshard_step(part, lowered_.program.values, mesh_, {user, first, last}, source, made);
+      step.phase = phase_;
       if (section == Section::main) {
         task().main.push_back(std::move(step));
       } else {
@@ -388,67 +382,17 @@ class Lowering {
     return section == Section::opening ? task().opening : task().closing;
   }
 
-  Step reshard_step(const ReshardStep& part, int source, int made, const Cause& cause) const {
-    const ProgramValue &from = lowered_.program.values[source], &to = lowered_.program.values[made];
-    Step step;
-    step.kind = part.kind;
-    step.phase = phase_;
-    step.op = cause.user;
-    step.inputs = {source};
-    step.outputs = {made};
-    step.axes = part.axes;
-    step.group_size = group_size(part.axes, mesh_);
-    step.moved = {{part.split_dim, part.concat_dim, cause}};
-    step.reduction = part.reduction;
-    step.dtype = from.dtype;
-    double payload = 0;
-    step.wire_bytes = wire_bytes(part, from.sharding, mesh_, graph_.type(from.graph_value), &payload);
-    step.payload_bytes = static_cast<int64_t>(payload);
-    int64_t read = part.kind == StepKind::slice ? to.bytes() : from.bytes();
-    step.bytes_touched = static_cast<double>(read + to.bytes());
-    return step;
-  }
-
-  // Inputs and outputs of the tasks. Scalar outputs and the new values of what is stored stay when all is done.
-  void name_ends() {
-    Program& program = lowered_.program;
-    std::vector<int> maker(program.values.size(), -1);
-    std::vector<bool> wanted(program.values.size());
-    for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
-      Task& task = program.tasks[t];
-      for (const Step& step : task.steps) {
-        for (int output : step.outputs) maker[output] = t;
-      }
-      for (const Step& step : task.steps) {
-        for (int input : step.inputs) {
-          if (maker[input] == t) continue;
-          wanted[input] = true;
-          task.inputs.push_back(input);
-        }
-      }
-      std::ranges::sort(task.inputs);
-      task.inputs.erase(std::unique(task.inputs.begin(), task.inputs.end()), task.inputs.end());
-    }
+  // Scalar outputs and the new values of what is stored stay when all is done.
+  std::vector<bool> kept_values() const {
+    std::vector<bool> kept(lowered_.program.values.size());
     for (const auto& [name, values] : lowered_.outputs) {
-      for (int value : values) wanted[value] = true;
+      for (int value : values) kept[value] = true;
     }
     for (const State& state : graph_.states) {
-      wanted[lowered_.defined[state.initial]] = true;
-      if (state.after != no_id) wanted[lowered_.defined[state.after]] = true;
+      kept[lowered_.defined[state.initial]] = true;
+      if (state.after != no_id) kept[lowered_.defined[state.after]] = true;
     }
-    for (int v = 0; v < static_cast<int>(maker.size()); ++v) {
-      if (wanted[v] && maker[v] >= 0) program.tasks[maker[v]].outputs.push_back(v);
-    }
-  }
-
-  void list_groups() {
-    for (const Task& task : lowered_.program.tasks) {
-      for (const Step& step : task.steps) {
-        std::vector<AxisList>& groups = lowered_.program.groups;
-        bool listed = !is_collective(step.kind) || std::ranges::find(groups, step.axes) != groups.end();
-        if (!listed) groups.push_back(step.axes);
-      }
-    }
+    return kept;
   }
 
   const LayoutProblem& problem_;

@@ -18,6 +18,15 @@ constexpr int left = 56;
 constexpr int right = 210;
 constexpr int most_rows = 64;
 
+QString heading(const Plan& plan) {
+  const int devices = plan.mesh.device_count();
+  if (devices <= most_rows) return MemoryBars::tr("planned arena at its fullest step");
+  const QString text = plan.program.stages > 1
+                           ? MemoryBars::tr("planned arena at its fullest step; first %1 of %2 devices")
+                           : MemoryBars::tr("planned arena at its fullest step; first %1 of %2 devices, all alike");
+  return text.arg(most_rows).arg(devices);
+}
+
 const PlanTotals& totals_of(const Plan& plan, int device) {
   return plan.pipeline.totals[static_cast<size_t>(plan.stage_of(device))];
 }
@@ -124,14 +133,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   const double scale = bar_place(0).width() / widest_bytes();
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, 8, left - 12, 20), Qt::AlignRight | Qt::AlignVCenter, tr("device"));
-  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   plan->mesh.device_count() > most_rows
-                       ? plan->program.stages > 1
-                             ? tr("planned arena at its fullest step; first %1 of %2 devices")
-                             : tr("planned arena at its fullest step; first %1 of %2 devices, all alike")
-                                   .arg(most_rows)
-                                   .arg(plan->mesh.device_count())
-                       : tr("planned arena at its fullest step"));
+  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, heading(*plan));
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
   const int rows = std::min(plan->mesh.device_count(), most_rows);

@@ -22,17 +22,9 @@ constexpr int right = 238;  // of what stands behind them
 // "2 + 1": the layers of each of its stretches.
 QString layers_text(const Plan& plan, int stage) {
   QStringList stretches;
-  for (size_t stretch = size_t(stage); stretch < plan.pipeline.layers.size(); stretch += size_t(plan.program.stages))
-    stretches << QString::number(plan.pipeline.layers[stretch]);
+  for (const int layers : plan.pipeline.layers_of(stage)) stretches << QString::number(layers);
   return stretches.join(" + ");
 }
-
-double waiting_share(const Plan& plan, int stage) {
-  const double all = plan.pipeline.timeline.seconds;
-  return all > 0 ? 1 - plan.pipeline.totals[size_t(stage)].seconds_per_step / all : 0;
-}
-
-QString percent(double share) { return QString("%1 %").arg(100 * share, 0, 'f', 1); }
 
 }  // namespace
 
@@ -91,7 +83,7 @@ void PipelineStages::paintEvent(QPaintEvent*) {
     cell(84, y, 66, layers_text(*plan, stage), Qt::AlignLeft);
     painter.setPen(theme().muted);
     cell(154, y, left - 162, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
-    const double waits = std::clamp(waiting_share(*plan, stage), 0.0, 1.0);
+    const double waits = std::clamp(pipeline.waiting_share(stage), 0.0, 1.0);
     const QRectF bar(left, y + 4, room, row_height - 8), work(bar.x(), bar.y(), room * (1 - waits), bar.height());
     painter.fillRect(bar, theme().window);
     paint_hatch(painter, bar, theme());
@@ -102,7 +94,7 @@ void PipelineStages::paintEvent(QPaintEvent*) {
       painter.drawText(work.adjusted(6, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
                        qt(seconds_text(totals.seconds_per_step)));
     painter.setPen(theme().text);
-    cell(behind, y, 62, percent(waits), Qt::AlignRight);
+    cell(behind, y, 62, qt(share_text(waits)), Qt::AlignRight);
     cell(behind + 66, y, 64, QString::number(pipeline.in_flight[size_t(stage)]), Qt::AlignRight);
     cell(behind + 134, y, 84, qt(bytes_text(double(totals.memory_total))), Qt::AlignRight);
   }
@@ -118,7 +110,7 @@ QString PipelineStages::tip_at(const QPointF& point) {
                         .arg(layers_text(*plan, *stage), qt(device_text(plan->devices_of_stage(*stage))))};
   lines << tr("works %1 of %2: it waits %3 of the step")
                .arg(qt(seconds_text(totals.seconds_per_step)), qt(seconds_text(plan->pipeline.timeline.seconds)),
-                    percent(waiting_share(*plan, *stage)));
+                    qt(share_text(plan->pipeline.waiting_share(*stage))));
   lines << tr("holds the activations of up to %n microbatch(es) at a time", nullptr,
               plan->pipeline.in_flight[size_t(*stage)]);
   lines << tr("arena of %1; sends %2 a step")

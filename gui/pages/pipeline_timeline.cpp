@@ -22,21 +22,15 @@ constexpr double least_row = 24;
 constexpr double most_row = 46;
 constexpr double row_gap = 5;
 
-QString percent(double share) { return QString("%1 %").arg(100 * share, 0, 'f', 1); }
-
 }  // namespace
 
 PipelineTimeline::PipelineTimeline(Workspace& workspace, QWidget* parent)
-    : TimeCanvas(parent), workspace_(workspace), choice_(new QComboBox(this)) {
+    : TimeCanvas(parent), workspace_(workspace), choice_(new TraceBox(this)) {
   setObjectName("pipelineTimeline");
   setAccessibleName(tr("Predicted and measured schedule of the pipeline's stages"));
   choice_->setObjectName("pipelineStep");
   choice_->setToolTip(tr("Which training step is shown: as one device of each stage did it."));
   guard_field(choice_);
-  choice_->addItem(tr("median step"), int(TraceChoice::median));
-  choice_->addItem(tr("slowest step"), int(TraceChoice::slowest));
-  choice_->addItem(tr("latest step"), int(TraceChoice::latest));
-  choice_->hide();
   connect(choice_, &QComboBox::currentIndexChanged, this, &PipelineTimeline::take_measurements);
   connect(&workspace.selection, &Selection::deviceChanged, this, &PipelineTimeline::take_measurements);
   connect(&workspace.planner, &Planner::delivered, this, &PipelineTimeline::take_plan);
@@ -63,7 +57,7 @@ void PipelineTimeline::showEvent(QShowEvent*) { take_plan(); }
 void PipelineTimeline::take_measurements() {
   measured_.reset();
   const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
-  const TraceMessage* trace = run ? run->trace(static_cast<TraceChoice>(choice_->currentData().toInt())) : nullptr;
+  const TraceMessage* trace = run ? run->trace(choice_->choice()) : nullptr;
   if (trace) {
     const int device = std::min(workspace_.selection.device().value_or(0), plan_->mesh.device_count() - 1);
     measured_ = measured_pipeline(*plan_, trace->ranks, device);
@@ -128,18 +122,19 @@ void PipelineTimeline::paint_headings(QPainter& painter) const {
   painter.setPen(theme().text);
   const PipelineShape& shape = plan_->pipeline.shape;
   const QString text = tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5 microbatches")
-                           .arg(qt(seconds_text(predicted_.seconds)), percent(plan_->pipeline.timeline.bubble),
-                                percent(plan_->pipeline.equal_bubble), qt(plan_->config.pipeline.schedule))
+                           .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->pipeline.timeline.bubble)),
+                                qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
                            .arg(shape.microbatches);
   painter.drawText(QRectF(12, 4, width() - 12 - right, heading - 6), Qt::AlignLeft | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(text, Qt::ElideRight, int(width() - 12 - right)));
   if (!measured_) return;
   const double x = choice_->geometry().right() + 10;
-  painter.drawText(QRectF(x, choice_->y(), width() - x, choice_->height()), Qt::AlignLeft | Qt::AlignVCenter,
-                   tr("measured in training step %1: %2 (%3), bubble %4")
-                       .arg(measured_step_)
-                       .arg(qt(seconds_text(measured_->seconds)),
-                            qt(ratio_text(measured_->seconds, predicted_.seconds)), percent(measured_->bubble())));
+  painter.drawText(
+      QRectF(x, choice_->y(), width() - x, choice_->height()), Qt::AlignLeft | Qt::AlignVCenter,
+      tr("measured in training step %1: %2 (%3), bubble %4")
+          .arg(measured_step_)
+          .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted_.seconds)),
+               qt(share_text(measured_->bubble()))));
 }
 
 void PipelineTimeline::paint_legend(QPainter& painter) const {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <QComboBox>
-
 #include "gui/look/time_canvas.h"
+#include "gui/pages/trace_box.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/pipeline_geometry.h"
 
@@ -54,7 +53,7 @@ class PipelineTimeline : public TimeCanvas {
   PipelinePicture predicted_;
   std::optional<PipelinePicture> measured_;
   int64_t measured_step_ = 0;
-  QComboBox* choice_;
+  TraceBox* choice_;
 };
 
 }  // namespace shardscope

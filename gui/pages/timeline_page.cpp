@@ -24,16 +24,12 @@ constexpr double lane_gap = 12;
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : TimeCanvas(parent),
       workspace_(workspace),
-      choice_(new QComboBox(this)),
+      choice_(new TraceBox(this)),
       stage_box_(new StageBox(workspace, this)) {
   setObjectName("timeline");
   setAccessibleName(tr("Predicted and measured time of one training step"));
   choice_->setObjectName("timelineStep");
   choice_->setToolTip(tr("Which training step is shown: as the rank of the selected device did it."));
-  choice_->addItem(tr("median step"), int(TraceChoice::median));
-  choice_->addItem(tr("slowest step"), int(TraceChoice::slowest));
-  choice_->addItem(tr("latest step"), int(TraceChoice::latest));
-  choice_->hide();
   connect(choice_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_measurements);
   connect(&workspace.selection, &Selection::deviceChanged, this, &TimelinePage::take_stage);
   connect(&workspace.planner, &Planner::delivered, this, &TimelinePage::take_plan);
@@ -77,7 +73,7 @@ void TimelinePage::take_measurements() {
   update();
   choice_->hide();
   const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
-  const TraceMessage* trace = run ? run->trace(static_cast<TraceChoice>(choice_->currentData().toInt())) : nullptr;
+  const TraceMessage* trace = run ? run->trace(choice_->choice()) : nullptr;
   if (!trace || trace->ranks.empty()) return;
   const int rank = std::min(workspace_.selection.device().value_or(device_at_stage(*plan_, 0, stage_)),
                             static_cast<int>(trace->ranks.size()) - 1);

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <QComboBox>
-
 #include "gui/look/time_canvas.h"
 #include "gui/pages/stage_box.h"
+#include "gui/pages/trace_box.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_geometry.h"
 
@@ -51,7 +50,7 @@ class TimelinePage : public TimeCanvas {
   std::shared_ptr<const Plan> plan_;
   std::vector<Lane> lanes_;
   std::vector<PhaseSpan> phases_;
-  QComboBox* choice_;
+  TraceBox* choice_;
   StageBox* stage_box_;
   int stage_ = -1;
   QString measured_of_;           // "step 12, rank 0"

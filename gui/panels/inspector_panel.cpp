@@ -252,7 +252,7 @@ void InspectorPanel::show_step() {
   if (plan->program.stages > 1) row(tr("Stage"), QString::number(stage_of(*plan, *id)));
   if (is_collective(step.kind))
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
-  if (is_collective(step.kind) || is_transfer(step.kind)) {
+  if (is_communication(step.kind)) {
     row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
     row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
   }

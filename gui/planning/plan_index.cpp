@@ -11,7 +11,7 @@ PlanIndex::PlanIndex(const Plan& plan) {
     const SequenceSteps steps = plan.steps(stage);
     for (const auto& [at, count] : distinct_steps(plan.program.main(stage))) {
       const Step& step = steps[at];
-      if (!is_collective(step.kind) && !is_transfer(step.kind)) continue;
+      if (!is_communication(step.kind)) continue;
       const int number = static_cast<int>(collectives.size());
       collectives.push_back(steps.id(at));
       for (const std::vector<int>* values : {&step.inputs, &step.outputs})

@@ -1,34 +1,11 @@
 #include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
 #include <cmath>
 
-#include "tests/cli/program.h"
+#include "tests/cli/preset_runs.h"
 
 using namespace shardscope;
 
 namespace {
-
-QJsonObject planned(const QStringList& settings, const QString& name) {
-  return QJsonDocument::fromJson(shardrun(QStringList{"plan", preset(name), "--json"} + settings).output.toUtf8())
-      .object();
-}
-
-QList<QJsonObject> trained(const QStringList& settings, const QString& name) {
-  QTemporaryDir folder;
-  const QString lines = folder.filePath("steps.jsonl");
-  const ProgramResult result =
-      shardrun(QStringList{"train", preset(name), "--steps", "3", "--jsonl", lines} + settings);
-  if (result.code != 0) qWarning("%s", qPrintable(result.errors));
-  QList<QJsonObject> records;
-  QFile file(lines);
-  if (!file.open(QIODevice::ReadOnly)) return records;
-  for (const QByteArray& line : file.readAll().split('\n')) {
-    if (!line.isEmpty()) records.append(QJsonDocument::fromJson(line).object());
-  }
-  return records;
-}
 
 QStringList set(const QStringList& assignments) {
   QStringList arguments;
@@ -63,8 +40,8 @@ class PipelineRanksTest : public QObject {
     QFETCH(QStringList, settings);
     const QJsonArray stages = planned(set(settings), name)["pipeline"].toObject()["stages"].toArray();
     QVERIFY(stages.size() > 1);
-    const QList<QJsonObject> steps = trained(set(settings), name),
-                             alone = trained(set({"mesh.pipeline=1", "schedule.microbatches=1"}), name);
+    const QList<QJsonObject> steps = trained(set(settings), 3, name),
+                             alone = trained(set({"mesh.pipeline=1", "schedule.microbatches=1"}), 3, name);
     QCOMPARE(steps.size(), 3);
     QCOMPARE(alone.size(), 3);
     for (int i = 0; i < 3; ++i) {

@@ -1,11 +1,8 @@
 #include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
 #include <algorithm>
 #include <cmath>
 
-#include "tests/cli/program.h"
+#include "tests/cli/preset_runs.h"
 #include "tests/compile/system_preset.h"
 
 using namespace shardscope;
@@ -13,26 +10,6 @@ using namespace shardscope;
 namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
-
-QJsonObject planned(const QStringList& settings, const QString& name = "parallax_decoder") {
-  ProgramResult result = shardrun(QStringList{"plan", preset(name), "--json"} + settings);
-  return QJsonDocument::fromJson(result.output.toUtf8()).object();
-}
-
-QList<QJsonObject> trained(const QStringList& settings, int steps, const QString& name = "parallax_decoder") {
-  QTemporaryDir folder;
-  QString lines = folder.filePath("steps.jsonl");
-  ProgramResult result =
-      shardrun(QStringList{"train", preset(name), "--steps", QString::number(steps), "--jsonl", lines} + settings);
-  if (result.code != 0) qWarning("%s", qPrintable(result.errors));
-  QList<QJsonObject> records;
-  QFile file(lines);
-  if (!file.open(QIODevice::ReadOnly)) return records;
-  for (const QByteArray& line : file.readAll().split('\n')) {
-    if (!line.isEmpty()) records.append(QJsonDocument::fromJson(line).object());
-  }
-  return records;
-}
 
 }  // namespace
 

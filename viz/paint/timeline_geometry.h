@@ -30,7 +30,6 @@ struct PhaseSpan {
 };
 
 // Whether a step moves data between devices.
-inline bool is_communication(StepKind kind) { return is_collective(kind) || is_transfer(kind); }
 
 // The predicted run of the main sequence of a plan's stage: its steps one after the other, in a pipeline with what the
 // stage waits between them; local work and communication on lanes of their own.

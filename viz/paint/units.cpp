@@ -63,6 +63,8 @@ std::string signed_text(double value, std::string (*format)(double)) {
   return (value > 0 ? "+" : "\u2212") + format(std::abs(value));
 }
 
+std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 std::string ratio_text(double measured, double predicted) {
   if (predicted == 0) return "";
   const double percent = 100 * (measured / predicted - 1);

@@ -12,6 +12,7 @@ std::string seconds_text(double seconds);  // "1.92 s", "240 ms", "35.0 us" (wit
 std::string flops_text(double flops);      // "12.3 GFLOP", decimal units
 std::string count_text(double count);      // "12.3 M", decimal units
 std::string signed_text(double value, std::string (*format)(double));  // with "+" or a minus sign
+std::string share_text(double share);                                  // "12.3 %"
 std::string ratio_text(double measured, double predicted);             // "+3.2 %"; "" when predicted is 0
 
 // The unit in which bytes_text writes so many bytes.

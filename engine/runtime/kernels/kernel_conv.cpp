@@ -114,113 +114,89 @@ class BlockProducts {
   std::optional<MatrixProduct> whole_, rest_;
 };
 
-class ConvKernel : public Kernel {
- public:
-  explicit ConvKernel(const KernelArguments& arguments)
-      : patches_(arguments.attributes->as<ConvAttributes>(), arguments.inputs[0].shape[0],
-                 arguments.inputs[0].shape[3]),
-        features_(arguments.outputs[0].shape[3]),
+// What the three have in common: of two operands and a result one is the pictures, and one lies as the outputs.
+class ConvolutionKernel : public Kernel {
+ protected:
+  ConvolutionKernel(const KernelArguments& arguments, const TensorView& pictures, const TensorView& outputs,
+                    BlockProducts::ShapeOf shape_of)
+      : patches_(arguments.attributes->as<ConvAttributes>(), pictures.shape[0], pictures.shape[3]),
+        features_(outputs.shape[3]),
         threads_(arguments.threads),
-        pictures_(arguments.inputs[0].f32()),
-        kernel_(arguments.inputs[1].f32()),
+        first_(arguments.inputs[0].f32()),
+        second_(arguments.inputs[1].f32()),
         result_(arguments.outputs[0].f32()),
-        products_(arguments, patches_, features_, [](int64_t rows, int64_t patch, int64_t features) {
-          return MatrixProductShape{
-              .m = rows, .n = features, .k = patch, .lda = patch, .ldb = features, .ldc = features};
-        }) {}
+        products_(arguments, patches_, features_, shape_of) {}
 
-  void run(const StepContext&) override {
-    products_.for_each_block([&](int64_t first, int64_t count, MatrixProduct& product) {
-      patches_.gather(pictures_, first, count, products_.patches(), threads_);
-      product.run(products_.patches(), kernel_, result_ + first * features_, products_.product_workspace());
-    });
-  }
-
- private:
   Patches patches_;
   int64_t features_;
   int threads_;
-  const float* pictures_;
-  const float* kernel_;
+  const float *first_, *second_;
   float* result_;
   BlockProducts products_;
 };
 
-class ConvGradInputKernel : public Kernel {
+class ConvKernel : public ConvolutionKernel {
+ public:
+  explicit ConvKernel(const KernelArguments& arguments)
+      : ConvolutionKernel(arguments, arguments.inputs[0], arguments.outputs[0],
+                          [](int64_t rows, int64_t patch, int64_t features) {
+                            return MatrixProductShape{
+                                .m = rows, .n = features, .k = patch, .lda = patch, .ldb = features, .ldc = features};
+                          }) {}
+
+  void run(const StepContext&) override {
+    products_.for_each_block([&](int64_t first, int64_t count, MatrixProduct& product) {
+      patches_.gather(first_, first, count, products_.patches(), threads_);
+      product.run(products_.patches(), second_, result_ + first * features_, products_.product_workspace());
+    });
+  }
+};
+
+class ConvGradInputKernel : public ConvolutionKernel {
  public:
   explicit ConvGradInputKernel(const KernelArguments& arguments)
-      : patches_(arguments.attributes->as<ConvAttributes>(), arguments.outputs[0].shape[0],
-                 arguments.outputs[0].shape[3]),
-        features_(arguments.inputs[0].shape[3]),
-        threads_(arguments.threads),
-        cotangent_(arguments.inputs[0].f32()),
-        kernel_(arguments.inputs[1].f32()),
-        result_(arguments.outputs[0].f32()),
-        products_(arguments, patches_, features_, [](int64_t rows, int64_t patch, int64_t features) {
-          return MatrixProductShape{.m = rows,
-                                    .n = patch,
-                                    .k = features,
-                                    .transpose_b = true,
-                                    .lda = features,
-                                    .ldb = features,
-                                    .ldc = patch};
-        }) {}
+      : ConvolutionKernel(arguments, arguments.outputs[0], arguments.inputs[0],
+                          [](int64_t rows, int64_t patch, int64_t features) {
+                            return MatrixProductShape{.m = rows,
+                                                      .n = patch,
+                                                      .k = features,
+                                                      .transpose_b = true,
+                                                      .lda = features,
+                                                      .ldb = features,
+                                                      .ldc = patch};
+                          }) {}
 
   void run(const StepContext&) override {
     std::fill_n(result_, patches_.picture_elements(), 0.0f);
     products_.for_each_block([&](int64_t first, int64_t count, MatrixProduct& product) {
-      product.run(cotangent_ + first * features_, kernel_, products_.patches(), products_.product_workspace());
+      product.run(first_ + first * features_, second_, products_.patches(), products_.product_workspace());
       patches_.scatter(products_.patches(), first, count, result_, threads_);
     });
   }
-
- private:
-  Patches patches_;
-  int64_t features_;
-  int threads_;
-  const float* cotangent_;
-  const float* kernel_;
-  float* result_;
-  BlockProducts products_;
 };
 
-class ConvGradKernelKernel : public Kernel {
+class ConvGradKernelKernel : public ConvolutionKernel {
  public:
   explicit ConvGradKernelKernel(const KernelArguments& arguments)
-      : patches_(arguments.attributes->as<ConvAttributes>(), arguments.inputs[0].shape[0],
-                 arguments.inputs[0].shape[3]),
-        features_(arguments.inputs[1].shape[3]),
-        threads_(arguments.threads),
-        pictures_(arguments.inputs[0].f32()),
-        cotangent_(arguments.inputs[1].f32()),
-        result_(arguments.outputs[0].f32()),
-        products_(arguments, patches_, features_, [](int64_t rows, int64_t patch, int64_t features) {
-          return MatrixProductShape{.m = patch,
-                                    .n = features,
-                                    .k = rows,
-                                    .transpose_a = true,
-                                    .lda = patch,
-                                    .ldb = features,
-                                    .ldc = features,
-                                    .accumulate = true};
-        }) {}
+      : ConvolutionKernel(arguments, arguments.inputs[0], arguments.inputs[1],
+                          [](int64_t rows, int64_t patch, int64_t features) {
+                            return MatrixProductShape{.m = patch,
+                                                      .n = features,
+                                                      .k = rows,
+                                                      .transpose_a = true,
+                                                      .lda = patch,
+                                                      .ldb = features,
+                                                      .ldc = features,
+                                                      .accumulate = true};
+                          }) {}
 
   void run(const StepContext&) override {
     std::fill_n(result_, patches_.size() * features_, 0.0f);
     products_.for_each_block([&](int64_t first, int64_t count, MatrixProduct& product) {
-      patches_.gather(pictures_, first, count, products_.patches(), threads_);
-      product.run(products_.patches(), cotangent_ + first * features_, result_, products_.product_workspace());
+      patches_.gather(first_, first, count, products_.patches(), threads_);
+      product.run(products_.patches(), second_ + first * features_, result_, products_.product_workspace());
     });
   }
-
- private:
-  Patches patches_;
-  int64_t features_;
-  int threads_;
-  const float* pictures_;
-  const float* cotangent_;
-  float* result_;
-  BlockProducts products_;
 };
 
 }  // namespace
