@@ -30,8 +30,9 @@ struct ExportArguments {
 
   ExportSource source(std::stop_token stop) const {
     if (std::error_code fault; std::filesystem::is_directory(run_file.file, fault)) {
-      if (!run_file.assignments.empty() || !profile_file.empty()) {
-        throw Failure(Error{"bad_argument", "a recorded run is as it was; --set and --profile are for run files",
+      if (!run_file.assignments.empty() || !run_file.specs.empty() || !profile_file.empty()) {
+        throw Failure(Error{"bad_argument",
+                            "a recorded run is as it was; --set, --specs and --profile are for run files",
                             at_argument("export"), "export run_file.json of the folder with them"});
       }
       return recorded_source(run_file.file, stop);

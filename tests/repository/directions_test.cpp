@@ -46,7 +46,8 @@ const QMap<QString, QStringList> may_use = {
     {"gui/workspace", {"gui/run"}},
     {"gui/panels", {"gui/workspace"}},
     {"gui/pages", {"gui/workspace"}},
-    {"gui/window", {"gui/panels", "gui/pages"}},
+    {"gui/export", {"gui/workspace", "engine/export"}},
+    {"gui/window", {"gui/panels", "gui/pages", "gui/export"}},
 };
 
 struct Source {

@@ -1,0 +1,18 @@
+#include "engine/export/jax_program.h"
+#include "engine/export/kinds.h"
+
+namespace shardscope {
+
+ExportKind jax_export() {
+  return {"jax",
+          "a program of JAX and Flax that trains the same, or its mesh and specs alone",
+          "py",
+          {"program", "specs"},
+          false,
+          [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
+            const RunConfig& config = source.plan->config;
+            target.write(choice.page == "specs" ? jax_specs(config) : jax_program(config));
+          }};
+}
+
+}  // namespace shardscope

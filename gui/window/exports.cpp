@@ -1,0 +1,185 @@
+#include "gui/window/exports.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+
+#include "engine/compile/compile.h"
+#include "engine/config/read_file.h"
+#include "engine/export/jax_specs_file.h"
+#include "gui/document/text.h"
+#include "gui/export/picture_file.h"
+#include "gui/workspace/array_facts.h"
+#include "viz/paint/units.h"
+#include "viz/text/visualize.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int bar_after_ms = 200;
+constexpr int bar_parts = 1000;
+
+Exported save(const ExportWish& wish, const QPicture& picture, QSize size, ExportTarget::Options options) {
+  const std::string path = wish.path.toStdString();
+  ExportTarget target(path, ExportTarget::Form::file, std::move(options));
+  write_picture(picture, size, *picture_form(qt(wish.kind->name)), wish.scale, target.part());
+  target.keep();
+  return {path, target.bytes(), {}};
+}
+
+QString page_name(const QTabWidget& pages) { return pages.tabText(pages.currentIndex()).remove('&').toLower(); }
+
+}  // namespace
+
+Exports::Exports(Workspace& workspace, Centre& centre, QWidget& window)
+    : QObject(&window), workspace_(workspace), centre_(centre), window_(window), job_([this](Outcome outcome) {
+        take(std::move(outcome));
+      }) {
+  bar_timer_.setInterval(50);
+  connect(&bar_timer_, &QTimer::timeout, this, [this] {
+    if (bar_) bar_->setValue(int(share_->load() * bar_parts));
+  });
+}
+
+void Exports::choose() {
+  if (is_busy()) return;
+  if (!workspace_.planner.plan()) return emit told(tr("There is no plan to export."));
+  const Document& document = workspace_.document;
+  const QString folder = last_.path.isEmpty()
+                             ? document.path().isEmpty() ? QDir::homePath() : QFileInfo(document.path()).path()
+                             : QFileInfo(last_.path).path();
+  ExportDialog dialog(folder, QFileInfo(document.title()).completeBaseName(), page_name(*centre_.pages()),
+                      workspace_.matching_run() != nullptr, last_, &window_);
+  if (dialog.exec() == QDialog::Accepted) start(dialog.wish());
+}
+
+void Exports::start(const ExportWish& wish) {
+  last_ = wish;
+  if (!is_picture(*wish.kind)) {
+    return write(wish, [wish, from = source()](ExportTarget::Options options) {
+      return export_source(*wish.kind, from, wish.choice, wish.path.toStdString(), std::move(options));
+    });
+  }
+  recorder_ = std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size);
+  connect(recorder_.get(), &PageRecorder::recorded, this, [this, wish](const QPicture& picture, QSize size) {
+    recorder_.release()->deleteLater();
+    write(wish, [wish, picture, size](ExportTarget::Options options) {
+      return save(wish, picture, size, std::move(options));
+    });
+  });
+}
+
+void Exports::write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how) {
+  work(tr("Exporting %1").arg(wish.path),
+       [how, overwrite = wish.overwrite, share = share_](const std::stop_token& stop) {
+         ExportTarget::Options options;
+         options.existing = overwrite ? Existing::overwrite : Existing::refuse;
+         options.stop = stop;
+         options.on_progress = [share](double done) { share->store(done); };
+         return Outcome{how(std::move(options)), {}, {}, false};
+       });
+}
+
+void Exports::work(const QString& label, std::function<Outcome(const std::stop_token&)> how) {
+  share_->store(0);
+  bar_ = std::make_unique<QProgressDialog>(label, tr("Cancel"), 0, bar_parts, &window_);
+  bar_->setObjectName("exportProgress");
+  bar_->setWindowTitle(tr("Export"));
+  bar_->setMinimumDuration(bar_after_ms);
+  bar_->setAutoClose(false);
+  bar_->setAutoReset(false);
+  bar_->setValue(0);
+  connect(bar_.get(), &QProgressDialog::canceled, this, [this] {
+    job_.cancel();
+    take({{}, {}, {}, true});
+  });
+  bar_timer_.start();
+  job_.make([how = std::move(how)](const std::stop_token& stop) -> Outcome {
+    try {
+      return how(stop);
+    } catch (const Cancelled&) {
+      return {{}, {}, {}, true};
+    } catch (const Failure& failure) {
+      return {{}, {}, failure.errors(), false};
+    }
+  });
+}
+
+void Exports::take(Outcome outcome) {
+  bar_timer_.stop();
+  if (bar_) {
+    bar_->hide();
+    bar_.release()->deleteLater();
+  }
+  if (outcome.cancelled) return emit told(tr("Cancelled; nothing was written."));
+  if (outcome.config) {
+    if (workspace_.document.shared_config() != imported_into_)
+      return emit told(tr("The run file has changed meanwhile."));
+    if (*outcome.config == *imported_into_) return emit told(tr("Everything lies so already: %1").arg(imported_));
+    workspace_.document.edit(std::move(*outcome.config), tr("specs of %1").arg(QFileInfo(imported_).fileName()));
+    return emit told(tr("Imported %1").arg(imported_));
+  }
+  if (!outcome.exported) return fail(tr("Nothing was written"), outcome.errors);
+  QString text = tr("Exported %1, %2").arg(qt(outcome.exported->path), qt(bytes_text(double(outcome.exported->bytes))));
+  for (const std::string& note : outcome.exported->notes) text += ", " + qt(note);
+  emit told(text);
+}
+
+void Exports::fail(const QString& title, const std::vector<Error>& errors) {
+  QStringList texts;
+  for (const Error& error : errors) texts << qt(to_string(error));
+  auto* box = new QMessageBox(QMessageBox::Warning, title, texts.join("\n"), QMessageBox::Ok, &window_);
+  box->setObjectName("exportFailed");
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
+}
+
+ExportSource Exports::source() const {
+  ExportSource source{workspace_.planner.plan(), {}, {}};
+  if (!workspace_.document.path().isEmpty()) source.inputs.push_back(workspace_.document.path().toStdString());
+  const RunRecord* run = workspace_.matching_run();
+  if (!run) return source;
+  MeasuredRun measured;
+  for (TraceChoice choice : {TraceChoice::median, TraceChoice::slowest, TraceChoice::latest})
+    if (const TraceMessage* trace = run->trace(choice)) measured.traces.push_back(*trace);
+  measured.replay = [hello = run->hello, steps = run->steps()](const std::function<void(const Message&)>& take) {
+    if (hello) take(*hello);
+    for (const StepMessage& step : steps) take(step);
+  };
+  source.run = std::move(measured);
+  return source;
+}
+
+void Exports::copy_picture() {
+  QApplication::clipboard()->setPixmap(centre_.pages()->currentWidget()->grab());
+  emit told(tr("Copied the picture of page %1").arg(page_name(*centre_.pages())));
+}
+
+void Exports::copy_layout() {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+  if (!plan || !facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape))
+    return emit told(tr("There is no array to copy the layout of."));
+  QApplication::clipboard()->setText(qt(visualize_sharding(*facts->sharding, plan->mesh, facts->shape)));
+  emit told(tr("Copied the layout of %1").arg(facts->title));
+}
+
+void Exports::choose_specs() {
+  const QString path = QFileDialog::getOpenFileName(&window_, tr("Import specs"), QFileInfo(last_.path).path(),
+                                                    tr("Specs (*.json);;All files (*)"));
+  if (!path.isEmpty()) import_specs(path);
+}
+
+void Exports::import_specs(const QString& path) {
+  if (is_busy()) return;
+  imported_ = path;
+  imported_into_ = workspace_.document.shared_config();
+  work(tr("Importing %1").arg(path), [config = imported_into_, file = path.toStdString()](const std::stop_token&) {
+    return Outcome{{}, with_specs(*config, read_file(file), file), {}, false};
+  });
+}
+
+}  // namespace shardscope

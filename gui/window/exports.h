@@ -1,0 +1,64 @@
+#pragma once
+
+#include <QObject>
+#include <QProgressDialog>
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "gui/export/export_dialog.h"
+#include "gui/window/page_recorder.h"
+#include "gui/workspace/background.h"
+
+namespace shardscope {
+
+// What the window hands out, and takes in: File > Export, pictures and layouts to the clipboard, File > Import specs.
+// Everything that may take long is done by another thread, with a bar to cancel it by after 200 ms.
+class Exports : public QObject {
+  Q_OBJECT
+ public:
+  // `centre`: whose page is seen. `window`: what the dialogs belong to.
+  Exports(Workspace& workspace, Centre& centre, QWidget& window);
+
+  void choose();
+  void start(const ExportWish& wish);
+  bool is_busy() const { return recorder_ || job_.is_busy(); }
+
+  void copy_picture();  // of the page that is seen
+  void copy_layout();   // of the selected array, as JAX prints it
+
+  void choose_specs();
+  // One undoable edit; faults are shown, and nothing is changed then.
+  void import_specs(const QString& path);
+
+ signals:
+  void told(const QString& what);
+
+ private:
+  struct Outcome {
+    std::optional<Exported> exported;
+    std::optional<RunConfig> config;  // of an import
+    std::vector<Error> errors;
+    bool cancelled = false;
+  };
+
+  void write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how);
+  void work(const QString& label, std::function<Outcome(const std::stop_token&)> how);
+  void take(Outcome outcome);
+  ExportSource source() const;
+  void fail(const QString& title, const std::vector<Error>& errors);
+
+  Workspace& workspace_;
+  Centre& centre_;
+  QWidget& window_;
+  ExportWish last_;
+  std::unique_ptr<PageRecorder> recorder_;
+  std::unique_ptr<QProgressDialog> bar_;
+  QTimer bar_timer_;
+  std::shared_ptr<std::atomic<double>> share_ = std::make_shared<std::atomic<double>>(0);
+  std::shared_ptr<const RunConfig> imported_into_;
+  QString imported_;  // the file
+  Background<Outcome> job_;
+};
+
+}  // namespace shardscope
