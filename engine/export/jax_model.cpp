@@ -5,14 +5,10 @@ namespace shardscope {
 namespace {
 
 const std::vector<const JaxModel*>& all() {
-  static const std::vector<const JaxModel*> models{&jax_decoder_only_transformer(),
-                                                   &jax_tiny_lm(),
-                                                   &jax_nnx_gpt2(),
-                                                   &jax_mintext_transformer(),
-                                                   &jax_mintext_mlp(),
-                                                   &jax_logical_dot_relu_dot(),
-                                                   &jax_tensor_parallel_mlp(),
-                                                   &jax_workshop_transformer()};
+  static const std::vector<const JaxModel*> models{
+      &jax_decoder_only_transformer(), &jax_tiny_lm(),     &jax_nnx_gpt2(),
+      &jax_mintext_transformer(),      &jax_mintext_mlp(), &jax_logical_dot_relu_dot(),
+      &jax_tensor_parallel_mlp(),      &jax_sequential(),  &jax_workshop_transformer()};
   return models;
 }
 

@@ -52,6 +52,7 @@ const JaxModel& jax_mintext_transformer();
 const JaxModel& jax_mintext_mlp();
 const JaxModel& jax_logical_dot_relu_dot();
 const JaxModel& jax_tensor_parallel_mlp();
+const JaxModel& jax_sequential();
 const JaxModel& jax_workshop_transformer();
 
 }  // namespace shardscope

@@ -8,6 +8,7 @@
 #include <QSvgGenerator>
 
 #include "engine/base/error.h"
+#include "gui/export/clipped_painting.h"
 
 namespace shardscope {
 namespace {
@@ -34,7 +35,10 @@ void write_svg(const QPicture& picture, QSize size, QIODevice& file, const std::
   svg.setSize(size);
   svg.setViewBox(QRect({}, size));
   svg.setTitle("Shardscope");
-  paint(picture, svg, path);
+  QPainter painter;
+  if (!painter.begin(&svg)) fail(path, "the picture is too large");
+  play_clipped(picture, painter, size);
+  painter.end();
 }
 
 void write_pdf(const QPicture& picture, QSize size, QIODevice& file, const std::string& path) {

@@ -39,7 +39,8 @@ class JaxSourceTest : public QObject {
     const auto row = [](const char* name, const char* preset, QStringList settings, const char* expected) {
       QTest::newRow(name) << preset << settings << expected;
     };
-    row("a model of ours", "workshop_gpipe", {}, "not_exportable model.name");
+    row("a fused kernel laid flat", "workshop_tp", {"model.qkv_layout=flat", "sharding.parameters={}"},
+        "not_exportable model.qkv_layout");
     row("a pipeline", "workshop_3d", {}, "not_exportable pipeline.axis");
     row("bf16 in Flax's layers", "tiny_lm_dp", {"model.compute_dtype=bf16"}, "not_exportable model.compute_dtype");
     row("part of a layer made again", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
