@@ -225,6 +225,7 @@ int draw_page(const QCommandLineParser& options) {
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1 || options.value("scale").toDouble() <= 0)
     return fail("--size is WIDTHxHEIGHT, such as 1280x800, and --scale a number above 0");
   try {
+    QApplication::setQuitOnLastWindowClosed(false);
     PageExport drawing(plan_source(options.value("profile")), options);
     return QApplication::exec();
   } catch (const Failure& failure) {
