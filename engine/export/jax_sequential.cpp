@@ -7,7 +7,7 @@ const JaxModel& jax_sequential() {
   static const JaxModel model {"sequential",
                               JaxModel::Library::nnx,
                               "Sequential(nnx.Rngs(SEED))",
-                              R"(
+                              R"py(
 def sizes(text):
     """"3x2" -> (3, 2); "3" -> (3, 3)"""
     return tuple(int(size) for size in (text if "x" in text else f"{text}x{text}").split("x"))
@@ -41,7 +41,7 @@ class Sequential(nnx.Module):
         for entry in self.order:
             x = self.apply(entry, self.layers, x)
         return x
-)",
+)py",
                               jax_squared_error,
                               {
       { "compute_dtype", "f32" }
