@@ -7,15 +7,15 @@ namespace shardscope {
 namespace {
 
 // Finds the program, and verifies the folder.
-constexpr std::string_view check = R"(shardrun=${SHARDRUN:-shardrun}
+constexpr std::string_view check = R"sh(shardrun=${SHARDRUN:-shardrun}
 "$shardrun" export --check "$folder" || exit 2
 if [ "${1-}" = --check ]; then exit 0; fi
-)";
+)sh";
 
-constexpr std::string_view own_folder = R"(folder=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 2
-)";
+constexpr std::string_view own_folder = R"sh(folder=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 2
+)sh";
 
-constexpr std::string_view train = R"("$shardrun" train "$folder/run.json" --profile "$folder/profile.json")";
+constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" --profile "$folder/profile.json")sh";
 
 // Beside what the arena holds: the program, its libraries and MPI's buffers.
 constexpr int64_t beside_arena_bytes = int64_t{256} << 20;
@@ -47,7 +47,7 @@ std::string mpirun_script(const HeadlessFacts& facts) {
 
 std::string slurm_script(const HeadlessFacts& facts) {
   const int64_t megabytes = (facts.rank_bytes + beside_arena_bytes + (1 << 20) - 1) >> 20;
-  return fmt::format(R"(#!/bin/bash
+  return fmt::format(R"sh(#!/bin/bash
 #SBATCH --job-name=shardscope-{0}
 #SBATCH --ntasks={1}
 #SBATCH --cpus-per-task=1
@@ -56,20 +56,19 @@ std::string slurm_script(const HeadlessFacts& facts) {
 #SBATCH --signal=B:TERM@60
 # Trains {0} in an allocation of Slurm. Submit it from its own folder, which all nodes see: sbatch job.sbatch
 # A minute before the allocation ends the run ends after its step, with a checkpoint where --checkpoint names a folder.
-folder=${{SLURM_SUBMIT_DIR:-$(CDPATH= cd -- "$(dirname -- "$0")" &&
-                     pwd)
-}
-}
-if
-  [!-f "$folder/run.json"];
-then echo "$folder has no run.json: submit job.sbatch from its own folder" > &2 exit 2 fi{3} exec { 4 } --socket "${{SOCKET:-$folder/socket}}" "$@"
-)",
+folder=${{SLURM_SUBMIT_DIR:-$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)}}
+if [ ! -f "$folder/run.json" ]; then
+  echo "$folder has no run.json: submit job.sbatch from its own folder" >&2
+  exit 2
+fi
+{3}exec {4} --socket "${{SOCKET:-$folder/socket}}" "$@"
+)sh",
                      facts.model, facts.ranks, megabytes, check, train);
 }
 
 std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {
   return fmt::format(
-      R"(A run of Shardscope, to be trained elsewhere: {0} on {1} rank{2}.
+      R"sh(A run of Shardscope, to be trained elsewhere: {0} on {1} rank{2}.
 
   ./train.sh --check     verifies that this machine's shardrun makes the very plan that was exported
   ./train.sh             verifies, and trains on this machine; --hosts h0:4,h1:4 on several
@@ -79,11 +78,11 @@ What else is given to them goes to `shardrun train`: --jsonl FILE, --checkpoint 
 SHARDRUN=/path/to/shardrun says which program, where it is not on the PATH; every host must have it at the same path.
 
 To watch the run, forward the socket that it makes here, and attach a window to it:
-  ssh -L /tmp/run.socket:{4}/socket HOST
-({4} stands for this folder on HOST; SOCKET=/path before ./train.sh chooses another place.)
-)",
+  ssh -L /tmp/run.socket:FOLDER/socket HOST
+(FOLDER stands for this folder on HOST; SOCKET=/path before ./train.sh chooses another place.)
+)sh",
       facts.model, facts.ranks, facts.ranks == 1 ? "" : "s",
-      with_slurm ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder\n" : "", "FOLDER");
+      with_slurm ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder\n" : "");
 }
 
 }  // namespace shardscope

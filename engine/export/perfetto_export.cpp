@@ -42,7 +42,6 @@ class TraceWriter {
            {"args", {{"sort_index", thread}}}});
     const Place place{process, thread};
     if (!times.empty()) slice(place, step_name, "step", times.front().arrive_ns, times.back().end_ns, Json::object());
-    const SequenceSteps steps = plan_.steps(stage);
     for (const TaskRun& run : plan_.program.main(stage).runs) {
       const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
       const auto first = times.begin() + run.first;

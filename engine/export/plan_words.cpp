@@ -1,6 +1,5 @@
 #include "engine/export/plan_words.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace shardscope {
@@ -26,15 +25,6 @@ std::string values_text(const Plan& plan, const std::vector<int>& values) {
 
 std::string op_text(const Plan& plan, const Step& step) {
   return step.op == no_id ? plan.step_name(step) : plan.graph->ops[static_cast<size_t>(step.op)].name;
-}
-
-std::string partial_text(const Sharding& sharding, const Mesh& mesh) {
-  std::string text;
-  for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
-    if ((sharding.partial >> axis & 1) == 0) continue;
-    text += (text.empty() ? (sharding.reduction == Reduction::sum ? "" : "max ") : ",") + mesh.axes()[axis].name;
-  }
-  return text;
 }
 
 std::vector<PredictedTime> predicted_times(const Plan& plan, int stage) {

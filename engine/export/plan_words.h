@@ -10,13 +10,10 @@ namespace shardscope {
 
 // "data,model"; of a send or a receive the pipeline's axis.
 std::string axes_text(const Plan& plan, const Step& step);
-// "tokens [data][]; labels [data][]": names and layouts of program values.
+// "tokens P('data', None); labels P('data', None)": names and layouts of program values.
 std::string values_text(const Plan& plan, const std::vector<int>& values);
 // The op that a step computes, or that needs what it moves; the step's own name where there is none.
 std::string op_text(const Plan& plan, const Step& step);
-// The spec as JAX prints it, without what a partial value lacks: that is its own word, "data" or "max data"; empty
-// where nothing is partial.
-std::string partial_text(const Sharding& sharding, const Mesh& mesh);
 
 // When each stage does each step of its main sequence, in nanoseconds from the beginning of the training step, as the
 // plan predicts it. Ascending without overlap.

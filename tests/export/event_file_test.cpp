@@ -61,7 +61,7 @@ class EventFileTest : public QObject {
   }
 
   void a_recorded_run_gives_each_step_with_its_metrics_and_voids_what_was_done_anew() {
-    for (const std::string& preset : {"tiny_lm_dp", "workshop_1f1b"}) {
+    for (const char* preset : {"tiny_lm_dp", "workshop_1f1b"}) {
       const ExportSource source = made_source(preset);
       const std::vector<Event> events = read_events(exported_text(source, "tensorboard"));
       std::vector<int64_t> steps;

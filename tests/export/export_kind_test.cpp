@@ -171,7 +171,7 @@ class ExportKindTest : public QObject {
   }
 
   void a_recorded_run_is_a_source_with_all_that_was_told() {
-    for (const std::string& preset : {"tiny_lm_dp", "workshop_interleaved"}) {
+    for (const char* preset : {"tiny_lm_dp", "workshop_interleaved"}) {
       const std::shared_ptr<const Plan> plan = preset_plan(preset);
       const QTemporaryDir folder;
       const std::string path = folder.filePath("record").toStdString();

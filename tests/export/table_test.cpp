@@ -145,7 +145,7 @@ class TableTest : public QObject {
   }
 
   void the_time_line_has_each_step_predicted_for_stages_and_measured_for_ranks() {
-    for (const std::string& preset : {"tiny_lm_dp", "workshop_zero_bubble"}) {
+    for (const char* preset : {"tiny_lm_dp", "workshop_zero_bubble"}) {
       const ExportSource source = made_source(preset);
       const Plan& plan = *source.plan;
       std::map<std::string, std::pair<int, double>> lanes;  // rows, and the end of the last
