@@ -54,11 +54,11 @@ void write_pdf(const QPicture& picture, QSize size, QIODevice& file, const std::
 void write_png(const QPicture& picture, QSize size, double scale, QIODevice& file, const std::string& path) {
   QImage image(size * scale, QImage::Format_RGB32);
   if (image.isNull()) fail(path, "the picture is too large");
-  image.setDotsPerMeterX(qRound(dots_per_inch * scale / 0.0254));
-  image.setDotsPerMeterY(image.dotsPerMeterX());
   image.fill(Qt::white);
   image.setDevicePixelRatio(scale);
   paint(picture, image, path);
+  image.setDotsPerMeterX(qRound(dots_per_inch * scale / 0.0254));
+  image.setDotsPerMeterY(image.dotsPerMeterX());
   if (!image.save(&file, "PNG")) fail(path, file.errorString());
 }
 

@@ -153,8 +153,8 @@ class PageExport : public QObject {
  public:
   PageExport(PlanSource source, const QCommandLineParser& options)
       : workspace_(std::move(source), shardrun_path()), options_(options) {
-    connect(&workspace_.planner, &Planner::delivered, this, &PageExport::draw, Qt::SingleShotConnection);
     workspace_.document.load(options.positionalArguments().value(0));
+    connect(&workspace_.planner, &Planner::delivered, this, &PageExport::draw, Qt::SingleShotConnection);
   }
 
  private:

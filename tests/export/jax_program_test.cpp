@@ -149,7 +149,7 @@ class JaxProgramTest : public QObject {
         if (name.startsWith("val_")) continue;
         QVERIFY2(theirs[step].contains(name), qPrintable(name));
         const double got = theirs[step][name].toDouble();
-        const double expected = ours.steps[static_cast<size_t>(step)].metrics[metric];
+        const double expected = ours.steps[static_cast<size_t>(step)].metrics[metric].value;
         QVERIFY2(std::abs(got - expected) <= limit * std::max(std::abs(expected), 1e-3),
                  qPrintable(QString("step %1: %2 is %3 in JAX, %4 here").arg(step).arg(name).arg(got).arg(expected)));
       }
