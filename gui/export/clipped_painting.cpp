@@ -109,11 +109,18 @@ class ClippingDevice : public QPaintDevice {
 
  protected:
   int metric(PaintDeviceMetric metric) const override {
-    if (metric == PdmWidth) return size_.width();
-    if (metric == PdmHeight) return size_.height();
-    if (metric == PdmDpiX || metric == PdmPhysicalDpiX) return to_.device()->logicalDpiX();
-    if (metric == PdmDpiY || metric == PdmPhysicalDpiY) return to_.device()->logicalDpiY();
-    return QPaintDevice::metric(metric);
+    switch (metric) {
+      case PdmWidth: return size_.width();
+      case PdmHeight: return size_.height();
+      case PdmDpiX:
+      case PdmPhysicalDpiX: return to_.device()->logicalDpiX();
+      case PdmDpiY:
+      case PdmPhysicalDpiY: return to_.device()->logicalDpiY();
+      case PdmDevicePixelRatio: return 1;
+      case PdmDevicePixelRatioScaled: return qRound(devicePixelRatioFScale());
+      case PdmDepth: return 32;
+      default: return 0;
+    }
   }
 
  private:
