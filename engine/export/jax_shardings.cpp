@@ -31,7 +31,7 @@ def name_of(keys):
 
 
 def shardings(tree, collection=""):
-    """NamedShardings of a tree of arrays by their paths; what SPECS does not name lies as its parameter, or replicated."""
+    """NamedShardings of a tree by paths; what SPECS does not name lies as its parameter does, or is replicated."""
 
     def place(keys, leaf):
         name = name_of(keys)

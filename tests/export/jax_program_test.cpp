@@ -72,7 +72,7 @@ QString find_python() {
   const QString python = qEnvironmentVariable("SHARDSCOPE_JAX_PYTHON", "python3");
   QProcess asked;
   asked.start(python, {"-c", "import jax, flax, optax"});
-  return asked.waitForFinished(300'000) && asked.exitCode() == 0 ? python : QString();
+  return asked.waitForFinished(300000) && asked.exitCode() == 0 ? python : QString();
 }
 
 // Runs every program of its arguments as __main__, one after the other: JAX is imported once.
@@ -124,7 +124,7 @@ class JaxProgramTest : public QObject {
     }
     QProcess run;
     run.start(python, files);
-    QVERIFY(run.waitForFinished(1'500'000));
+    QVERIFY(run.waitForFinished(1500000));
     QString name;
     for (const QByteArray& line : run.readAllStandardOutput().split('\n')) {
       if (line.startsWith("# ")) name = QFileInfo(QString::fromUtf8(line.mid(2))).baseName();

@@ -102,7 +102,7 @@ class JaxSourceTest : public QObject {
   void specs_of_other_places_become_the_shortest_rules() {
     const RunConfig config = system_run("tiny_lm_fsdp", {});
     const RunConfig changed = with_specs(config, R"({
-      "params/head/kernel": [null, "data"],
+      "params/head/kernel": ["data", null],
       "optimizer/mu/params/tok_emb/embedding": [null, null],
       "tokens": ["data", null],
       "blocks_0/gelu": [null, null, "data"],
