@@ -45,7 +45,7 @@ const std::vector<Case>& cases() {
        small("nnx_gpt2") +
            std::vector<std::string>{"mesh.batch=2", "model.tied_embedding=true", "deterministic=true",
                                     "schedule.microbatches=2", "schedule.rematerialise=full",
-                                    R"(sharding.constraints={"blocks/*/gelu": ["batch", null, "model"]})"}},
+                                    "sharding.constraints={\"blocks/*/gelu\": [\"batch\", null, \"model\"]}"}},
       {"tiny_text", "tiny_text", small("tiny_text")},
       {"mintext_transformer", "mintext_transformer", small("mintext_transformer")},
       {"mintext_transformer_bf16", "mintext_transformer",
