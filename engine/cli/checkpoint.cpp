@@ -110,7 +110,7 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
   });
 }
 
-void add_parameter_import(CLI::App& command, CommandLine& line) {
+void add_import(CLI::App& command, CommandLine& line) {
   struct Arguments {
     std::string path, parameters;
     RunFileArguments run_file;
@@ -139,7 +139,7 @@ void add_checkpoint(CLI::App& app, CommandLine& line) {
   command->require_subcommand(1);
   add_list(*command, line);
   add_parameter_export(*command, line);
-  add_parameter_import(*command, line);
+  add_import(*command, line);
 }
 
 }  // namespace shardscope
