@@ -160,8 +160,8 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
   }
   if (!trains(config)) errors.push_back(not_exportable("the run has no optimizer: there is no training", "optimizer"));
   if (!config.pipeline.axis.empty()) {
-    errors.push_back(not_exportable("a pipeline is nothing that shardings can say", "pipeline.axis",
-                                    "\"pipeline.axis=\" leaves it out"));
+    errors.push_back(
+        not_exportable("a pipeline is nothing that shardings can say", "pipeline.axis", "an empty axis leaves it out"));
   }
   const ScheduleConfig& schedule = config.schedule;
   if (schedule.rematerialise != "none" && schedule.rematerialise != "full") {

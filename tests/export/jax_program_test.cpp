@@ -54,7 +54,8 @@ const std::vector<Case>& cases() {
       {"logical_dot_relu_dot", "logical_dot_relu_dot", small("logical_dot_relu_dot")},
       {"tensor_parallel_mlp", "tensor_parallel_mlp", small("tensor_parallel_mlp")},
       {"sequential", "workshop_zero_bubble",
-       small("workshop_zero_bubble") + std::vector<std::string>{"mesh.data=2", "pipeline.axis=", "data.batch_size=8"}},
+       small("workshop_zero_bubble") +
+           std::vector<std::string>{"mesh.data=2", "pipeline.axis=\"\"", "data.batch_size=8"}},
       {"workshop_sequence", "workshop_sequence", small("workshop_sequence")},
       {"workshop_sequence_megatron", "workshop_sequence_megatron",
        small("workshop_sequence_megatron") + std::vector<std::string>{"model.num_layers=2", "sharding.parameters={}",
