@@ -25,8 +25,8 @@ class Sequential(nnx.Module):
                 layers.append(nnx.Linear(x.shape[-1], int(words[0]), rngs=rngs))
             elif kind == "conv":
                 strides = sizes(words[words.index("stride") + 1]) if "stride" in words else (1, 1)
-                padding = "VALID" if "valid" in words else "SAME"
-                layers.append(nnx.Conv(x.shape[-1], int(words[0]), sizes(words[1]), strides, padding, rngs=rngs))
+                options = {"strides": strides, "padding": "VALID" if "valid" in words else "SAME"}
+                layers.append(nnx.Conv(x.shape[-1], int(words[0]), sizes(words[1]), rngs=rngs, **options))
             self.order.append(len(layers) - 1 if kind in ("linear", "conv") else kind)
             x = self.apply(self.order[-1], layers, x)
         self.layers = nnx.List(layers)
