@@ -234,7 +234,7 @@ class ExportKindTest : public QObject {
       change(file, from, to);
       return failure_code([&] { check_headless(path); });
     };
-    QCOMPARE(after("/run.json", "\"seed\": 0", "\"seed\": 1"), std::string("other_plan"));
+    QCOMPARE(after("/run.json", "\"seed\": 42", "\"seed\": 43"), std::string("other_plan"));
     QCOMPARE(after("/profile.json", "\"step_latency\": ", "\"step_latency\": 1"), std::string("other_plan"));
     QCOMPARE(after("/plan.json", "\"version\":\"", "\"version\":\"9"), std::string("other_version"));
     QCOMPARE(after("/plan.json", "\"plan_hash\"", "\"planhash\""), std::string("bad_export"));
