@@ -4,9 +4,7 @@ namespace shardscope {
 
 // Sequential of bench/golden/nnx_systems.py.
 const JaxModel& jax_sequential() {
-  static const JaxModel model {"sequential",
-                              JaxModel::Library::nnx,
-                              "Sequential(nnx.Rngs(SEED))",
+  static const JaxModel model{"sequential", JaxModel::Library::nnx, "Sequential(nnx.Rngs(SEED))",
                               R"py(
 def sizes(text):
     """"3x2" -> (3, 2); "3" -> (3, 3)"""
@@ -41,12 +39,7 @@ class Sequential(nnx.Module):
         for entry in self.order:
             x = self.apply(entry, self.layers, x)
         return x
-)py",
-                              jax_squared_error,
-                              {
-      { "compute_dtype", "f32" }
-    }
-  };
+)py",        jax_squared_error,      {{"compute_dtype", "f32"}}};
   return model;
 }
 

@@ -55,10 +55,22 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
   return given;
 }
 
+// Axes of size 1 split nothing, and JAX may leave them out.
+Sharding without_unit_axes(const PartitionSpec& spec, const Mesh& mesh, int rank) {
+  const Sharding whole = to_sharding(spec, mesh, rank);
+  Sharding result = Sharding::replicated(rank);
+  for (int d = 0; d < rank; ++d) {
+    for (AxisIndex axis : whole.dims[d]) {
+      if (mesh.axis_size(axis) > 1) result.dims[d].push_back(axis);
+    }
+  }
+  return result;
+}
+
 bool lies_so(const JaxArray& array, const PartitionSpec& spec, const Mesh& mesh) {
   const int rank = static_cast<int>(array.target.type.shape.size());
   const bool open = array.target.kind == SpecKind::activation && !array.resolved.pinned;
-  return !open && to_sharding(spec, mesh, rank) == to_sharding(array.resolved.spec, mesh, rank);
+  return !open && without_unit_axes(spec, mesh, rank) == without_unit_axes(array.resolved.spec, mesh, rank);
 }
 
 std::vector<std::string> parts_of(const std::string& name) {
