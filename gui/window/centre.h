@@ -18,6 +18,8 @@ class Centre : public QWidget {
   QTabWidget* pages() const { return pages_; }
   // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
   bool show_page(const QString& name);
+  // Shows on the page Layout who sends what in the selected step; false where it sends nothing.
+  bool replay_selected();
   // No page waits for a plan of its own.
   bool is_settled() const { return !comparison_->is_busy(); }
 
