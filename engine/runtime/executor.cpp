@@ -10,6 +10,7 @@
 
 #include "engine/graph/op_definition.h"
 #include "engine/mesh/box_runs.h"
+#include "engine/mesh/permute.h"
 
 namespace shardscope {
 

@@ -62,7 +62,8 @@ void set_axis_size(Document& document, int axis, int64_t size) {
   if (loses_order) document.tell(order_lost());
 }
 
-void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before) {
+void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before,
+                   const std::optional<std::vector<int>>& devices) {
   RunConfig config = rename_removed(document.config(), axes, before);
   // By way of names that no file has, so that two axes can change theirs.
   const auto passing = [](size_t axis) { return "\x01" + std::to_string(axis); };
@@ -73,6 +74,8 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::ve
       renamed << Document::tr("%1 is %2").arg(qt(before[i]), qt(axes[i].name));
     }
   for (size_t i = 0; i < before.size(); ++i) config = rename_axis(config, passing(i), axes[i].name);
+  const bool reorders = devices && *devices != config.mesh_devices;
+  if (reorders) config.mesh_devices = *devices;
   const bool loses_order = put_axes(config, std::move(axes));
   QStringList sizes;
   for (const MeshAxis& axis : config.mesh_axes) sizes << QString("%1=%2").arg(qt(axis.name)).arg(axis.size);

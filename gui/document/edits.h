@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <optional>
 
 #include "gui/document/array_ref.h"
 #include "gui/document/document.h"
@@ -14,7 +15,9 @@ void set_axis_size(Document& document, int axis, int64_t size);  // successive o
 // `before`: by what name each axis went until now, empty for a new one; left out, all keep theirs. Specs, constraints
 // and rules follow an axis to its new name; those of a removed axis "data" whose name another one takes name
 // "data (removed)", which planning marks.
-void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before = {});
+// `devices`: their order from then on; left out, it is kept where their number is.
+void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before = {},
+                   const std::optional<std::vector<int>>& devices = {});
 // Whether the config orders its devices in a way that a mesh of these axes cannot keep: both edits keep the order while
 // the number of devices stays, else it goes back to 0..n-1 and the document tells so.
 bool loses_device_order(const RunConfig& config, const std::vector<MeshAxis>& axes);

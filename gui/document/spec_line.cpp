@@ -123,6 +123,20 @@ void add_constraint(Document& document, std::string activation, int rank) {
   });
 }
 
+void set_constraint(Document& document, const std::string& activation, PartitionSpec spec) {
+  edit_specs(document, Document::tr("constrain %1").arg(qt(activation)), [&](ShardingConfig& sharding) {
+    const auto own = std::ranges::find(sharding.constraints, activation, &Constraint::names);
+    if (own == sharding.constraints.end()) sharding.constraints.push_back({activation, std::move(spec)});
+    else own->spec = std::move(spec);
+  });
+}
+
+void remove_constraint(Document& document, const std::string& activation) {
+  edit_specs(document, Document::tr("no constraint of %1").arg(qt(activation)), [&](ShardingConfig& sharding) {
+    std::erase_if(sharding.constraints, [&](const Constraint& constraint) { return constraint.names == activation; });
+  });
+}
+
 bool remove_line(Document& document, SpecLine line) {
   if (!is_free(line)) return false;
   const auto at = static_cast<std::ptrdiff_t>(line.index);

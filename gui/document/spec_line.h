@@ -42,6 +42,9 @@ bool set_names(Document& document, SpecLine line, std::string names);
 bool set_kinds(Document& document, SpecLine line, std::vector<SpecKind> kinds);
 void add_rule(Document& document, size_t index);  // replicates all parameters that nothing before it decides
 void add_constraint(Document& document, std::string activation, int rank);  // whole on every device, to be changed
+// The layout of one activation, by its own name: added or changed; or taken away where there is one.
+void set_constraint(Document& document, const std::string& activation, PartitionSpec spec);
+void remove_constraint(Document& document, const std::string& activation);
 bool remove_line(Document& document, SpecLine line);
 bool move_line(Document& document, SpecLine line, int by);
 

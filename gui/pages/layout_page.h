@@ -1,65 +1,54 @@
 #pragma once
 
-#include <QPixmap>
-#include <optional>
+#include <QMenu>
+#include <QStackedWidget>
+#include <QToolButton>
 
-#include "gui/look/tip_widget.h"
-#include "gui/workspace/array_facts.h"
-#include "viz/paint/layout_geometry.h"
-#include "viz/paint/mesh_geometry.h"
+#include "gui/pages/layout_array_picker.h"
+#include "gui/pages/layout_constraint.h"
+#include "gui/pages/layout_pins.h"
+#include "gui/pages/layout_view.h"
+#include "gui/pages/replay_view.h"
 
 namespace shardscope {
 
-// The selected array drawn to scale with its shards, beside the mesh with its named axes. Hovering a shard or a device
-// lights all devices that hold the same data, in both. Arrow keys move from device to device along the mesh axes.
-class LayoutPage : public TipWidget {
+// How the selected array lies on the mesh, with a field to choose any array, sliders through the pages of arrays of
+// more than two dimensions and a constraint for activations; and the replay of what moves it.
+class LayoutPage : public QWidget {
   Q_OBJECT
  public:
   explicit LayoutPage(Workspace& workspace, QWidget* parent = nullptr);
 
   QSize minimumSizeHint() const override { return {280, 150}; }
-  // Where things are drawn, in widget coordinates; empty when nothing is.
-  QRectF device_rect(int device);
-  QRectF shard_rect(int device);
+  LayoutView* view() const { return view_; }
+  ReplayView* replay() const { return replay_; }
+  LayoutPins* pins() const { return pins_; }
+  // Of the selected step where it moves arrays, else of the first that moves the selected array; false where there is
+  // neither.
+  bool replay_selected();
 
  protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void leaveEvent(QEvent* event) override;
   void showEvent(QShowEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  QString tip_at(const QPointF& point) override;
+  void hideEvent(QHideEvent* event) override;
 
  private:
-  struct Scene {
-    std::shared_ptr<const Plan> plan;
-    ArrayFacts facts;
-    LayoutPicture array;
-    std::shared_ptr<const MeshPicture> mesh;
-  };
-
-  void expect_change();
-  void renew();
-  QRectF device_place(int device) const;
-  QRectF shard_place(int device) const;
-  void arrange();
-  void draw();
-  void paint_marks(QPainter& painter);
-  std::optional<int> device_under(const QPointF& point) const;
-  void paint_heading(QPainter& painter) const;
-  void paint_array_labels(QPainter& painter) const;
-  void paint_mesh_labels(QPainter& painter) const;
-  void paint_legend(QPainter& painter) const;
+  void show_tools();
+  void fill_menu();
+  std::vector<StepRef> replayable() const;
+  bool open_replay(StepRef step);
+  void close_replay();
+  QString step_text(const Plan& plan, StepRef step) const;
 
   Workspace& workspace_;
-  std::shared_ptr<const Scene> scene_;
-  bool is_stale_ = true;  // laid out anew when it is looked at
-  QRectF array_place_;
-  QPointF mesh_origin_;
-  double mesh_cell_ = 0;
-  QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
+  LayoutArrayPicker* picker_;
+  QToolButton* offer_;
+  QMenu* menu_;
+  LayoutPins* pins_;
+  LayoutConstraint* constraint_;
+  QWidget* tools_;
+  QStackedWidget* stack_;
+  LayoutView* view_;
+  ReplayView* replay_;
 };
 
 }  // namespace shardscope

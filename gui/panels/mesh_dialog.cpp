@@ -1,23 +1,97 @@
 #include "gui/panels/mesh_dialog.h"
 
+#include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFormLayout>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <charconv>
+#include <string_view>
 
+#include "engine/config/host_list.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/planning/chosen_hosts.h"
 
 namespace shardscope {
+namespace {
+
+Failure no_order(const std::string& message) {
+  return Failure({"device_order", message, "mesh.devices", "numbers and ranges, such as 0-3, 8, 4-7"});
+}
+
+int device_number(std::string_view text) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number >= Mesh::max_devices)
+    throw no_order("'" + std::string(text) + "' is no device");
+  return number;
+}
+
+// Devices counted with the first axis fastest.
+std::vector<int> first_axis_fastest(const Mesh& mesh) {
+  std::vector<int> order;
+  for (int position = 0; position < mesh.device_count(); ++position) {
+    int64_t device = 0, stride = 1;
+    for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
+      device += mesh.coordinate(mesh.devices()[position], axis) * stride;
+      stride *= mesh.axis_size(axis);
+    }
+    order.push_back(static_cast<int>(device));
+  }
+  return order;
+}
+
+// Every other line of the last axis backwards, so that neighbours have neighbouring numbers.
+std::vector<int> back_and_forth(const Mesh& mesh) {
+  std::vector<int> order;
+  const auto line = static_cast<int>(mesh.axis_size(static_cast<AxisIndex>(mesh.axis_count() - 1)));
+  for (int position = 0; position < mesh.device_count(); ++position) {
+    const int row = position / line, column = position % line;
+    order.push_back(row * line + (row % 2 ? line - 1 - column : column));
+  }
+  return order;
+}
+
+}  // namespace
+
+std::string device_order_text(const std::vector<int>& devices) {
+  std::string text;
+  for (size_t i = 0; i < devices.size();) {
+    size_t last = i;
+    while (last + 1 < devices.size() && devices[last + 1] == devices[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(devices[i]);
+    if (last > i) text += "-" + std::to_string(devices[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::vector<int> parse_device_order(const std::string& text) {
+  std::vector<int> devices;
+  for (const QString& part : qt(text).split(',', Qt::SkipEmptyParts)) {
+    const QStringList ends = part.trimmed().split('-');
+    if (ends.size() > 2) throw no_order("'" + part.trimmed().toStdString() + "' is no device");
+    const int first = device_number(ends.front().trimmed().toStdString());
+    const int last = device_number(ends.back().trimmed().toStdString());
+    if (last < first) throw no_order("'" + part.trimmed().toStdString() + "' runs backwards");
+    for (int device = first; device <= last; ++device) devices.push_back(device);
+    if (std::ssize(devices) > Mesh::max_devices) throw no_order("the order lists too many devices");
+  }
+  return devices;
+}
 
 MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
     : QDialog(parent),
       config_(config),
       table_(new QTableWidget(0, 2, this)),
+      order_(new QLineEdit(qt(device_order_text(config.mesh_devices)), this)),
+      hosts_(new QLineEdit(qt(chosen_hosts()), this)),
       verdict_(new QLabel(this)),
       buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
   setWindowTitle(tr("Mesh axes"));
@@ -55,11 +129,57 @@ MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->addWidget(new QLabel(tr("Outermost axis first. Specs and rules follow an axis to its new name."), this));
   layout->addLayout(body, 1);
+  layout->addWidget(make_order());
   layout->addWidget(verdict_);
   layout->addWidget(buttons_);
-  resize(420, 300);
+  resize(460, 380);
   check();
 }
+
+QWidget* MeshDialog::make_order() {
+  auto* part = new QWidget(this);
+  order_->setObjectName("deviceOrder");
+  order_->setPlaceholderText("0, 1, 2\u2026");
+  order_->setToolTip(
+      tr("The device (rank) at each place of the mesh, the last axis fastest: 0-3, 8, 4-7. Empty: 0, 1, 2\u2026"));
+  auto* proposals = new QComboBox(part);
+  proposals->setObjectName("orders");
+  proposals->setToolTip(tr("Fills in an order of the devices."));
+  proposals->addItems({tr("Propose\u2026"), tr("Last axis fastest"), tr("First axis fastest"), tr("Back and forth")});
+  hosts_->setObjectName("hosts");
+  hosts_->setPlaceholderText(tr("this machine alone"));
+  hosts_->setToolTip(
+      tr("The hosts of a run, with how many devices each takes: h0:4,h1:4. Devices 0, 1, 2\u2026 fill "
+         "them in this order. They are of this program, not of the run file: shardrun takes --hosts."));
+  auto* row = new QHBoxLayout;
+  row->addWidget(order_, 1);
+  row->addWidget(proposals);
+  auto* form = new QFormLayout(part);
+  form->setContentsMargins(0, 0, 0, 0);
+  form->addRow(tr("&Device order"), row);
+  form->addRow(tr("&Hosts"), hosts_);
+  static_cast<QLabel*>(form->labelForField(row))->setBuddy(order_);
+  connect(order_, &QLineEdit::textChanged, this, &MeshDialog::check);
+  connect(hosts_, &QLineEdit::textChanged, this, &MeshDialog::check);
+  connect(proposals, &QComboBox::activated, this, [this, proposals](int choice) {
+    propose_order(choice);
+    proposals->setCurrentIndex(0);
+  });
+  return part;
+}
+
+void MeshDialog::propose_order(int choice) try {
+  const Mesh mesh(axes());
+  order_->setText(choice == 2   ? qt(device_order_text(first_axis_fastest(mesh)))
+                  : choice == 3 ? qt(device_order_text(back_and_forth(mesh)))
+                                : QString());
+} catch (const Failure&) {
+  check();
+}
+
+std::vector<int> MeshDialog::devices() const { return parse_device_order(order_->text().toStdString()); }
+
+std::string MeshDialog::hosts() const { return hosts_->text().trimmed().toStdString(); }
 
 std::vector<MeshAxis> MeshDialog::axes() const {
   std::vector<MeshAxis> axes;
@@ -104,11 +224,20 @@ void MeshDialog::check() {
   QString text;
   bool legal = true;
   try {
-    const Mesh mesh(axes());
-    text = mesh.device_count() == 1 ? tr("1 device") : tr("%1 devices").arg(mesh.device_count());
-    if (loses_device_order(config_, axes()))
+    const Mesh axes_alone(axes());
+    const int count = axes_alone.device_count();
+    text = count == 1 ? tr("1 device") : tr("%1 devices").arg(count);
+    const bool as_it_was = devices() == config_.mesh_devices;
+    if (as_it_was && loses_device_order(config_, axes()))
       text += tr("<br>The order of the devices goes back to 0, 1, 2\u2026: it was for %1 of them.")
                   .arg(config_.mesh_devices.size());
+    else Mesh(axes(), devices());
+    if (!hosts().empty()) {
+      QStringList shares;
+      for (const HostRanks& host : lay_over_hosts(parse_host_list(hosts(), "hosts"), count, "hosts"))
+        shares << tr("%1 has %2").arg(qt(host.name)).arg(host.ranks);
+      text += "<br>" + shares.join(", ").toHtmlEscaped();
+    }
   } catch (const Failure& failure) {
     legal = false;
     text = in_color(theme().error, errors_text(failure.errors()).toHtmlEscaped());

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <QDialog>
+#include <QLineEdit>
 #include <QTableWidget>
+#include <string>
 #include <vector>
 
 #include "engine/config/run_config.h"
@@ -11,8 +13,8 @@ class QLabel;
 
 namespace shardscope {
 
-// Adds, removes, renames, resizes and orders the axes of a config's mesh. Illegal meshes are explained and cannot be
-// accepted; what an edit would take with it is said.
+// Adds, removes, renames, resizes and orders the axes of a config's mesh, says in which order the devices lie on it,
+// and on which hosts. Illegal meshes are explained and cannot be accepted; what an edit would take with it is said.
 class MeshDialog : public QDialog {
   Q_OBJECT
  public:
@@ -20,16 +22,28 @@ class MeshDialog : public QDialog {
   std::vector<MeshAxis> axes() const;
   // By what name each of them went before; empty for a new one.
   std::vector<std::string> names_before() const;
+  // As it is written: the device at each place of the grid, last axis fastest, "0-3, 8, 4-7"; empty: 0, 1, 2...
+  std::vector<int> devices() const;
+  std::string hosts() const;  // "h0:4,h1:4"; empty: this machine alone
 
  private:
   void add_row(const MeshAxis& axis, const std::string& before);
   void move_row(int by);
   void check();
 
+  QWidget* make_order();
+  void propose_order(int choice);
+
   const RunConfig& config_;
   QTableWidget* table_;
+  QLineEdit* order_;
+  QLineEdit* hosts_;
   QLabel* verdict_;
   QDialogButtonBox* buttons_;
 };
+
+// "0-3, 8" and back; reading throws Failure (code device_order) at what is no list of devices.
+std::string device_order_text(const std::vector<int>& devices);
+std::vector<int> parse_device_order(const std::string& text);
 
 }  // namespace shardscope

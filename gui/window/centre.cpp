@@ -67,6 +67,11 @@ bool Centre::show_page(const QString& name) {
   return false;
 }
 
+bool Centre::replay_selected() {
+  show_page("layout");
+  return findChild<LayoutPage*>()->replay_selected();
+}
+
 void Centre::refresh_banner() {
   const std::vector<Error>& errors = planner_.errors();
   banner_->setVisible(!errors.empty());

@@ -20,6 +20,8 @@ class Centre : public QWidget {
   bool show_page(const QString& name);
   // Puts actions into the context menu of each page that has none of its own.
   void offer(const QList<QAction*>& actions);
+  // Shows on the page Layout who sends what in the selected step; false where it sends nothing.
+  bool replay_selected();
   // No page waits for a plan of its own.
   bool is_settled() const { return !comparison_->is_busy(); }
 

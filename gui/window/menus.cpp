@@ -67,6 +67,8 @@ void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Ce
                   [&document] { set_mode(document, LayoutMode::as_written); });
   menu->addAction(tr("Compare &layout modes"), QKeySequence("Ctrl+Shift+L"), &centre,
                   [&centre] { centre.show_page("collectives"); });
+  menu->addAction(tr("&Replay the selected collective"), QKeySequence("Ctrl+Shift+R"), &centre,
+                  [&centre] { centre.replay_selected(); });
   menu->addSeparator();
   menu->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+P"), &docks, [&docks] {
     docks.show(docks.problems());

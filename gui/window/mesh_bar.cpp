@@ -1,6 +1,8 @@
 #include "gui/window/mesh_bar.h"
 
+#include <QMenu>
 #include <QSignalBlocker>
+#include <algorithm>
 
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
@@ -11,7 +13,7 @@
 namespace shardscope {
 namespace {
 
-constexpr int largest_axis = 4096;
+constexpr int largest_axis = 16384;
 
 QString axis_place(size_t axis) { return QString("mesh.axes[%1]").arg(axis); }
 
@@ -22,11 +24,20 @@ MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
       workspace_(workspace),
       layout_(new QHBoxLayout(this)),
       title_(new QLabel(tr("Mesh"), this)),
+      add_(new QToolButton(this)),
       total_(new QLabel(this)) {
   layout_->setContentsMargins(6, 0, 6, 0);
   layout_->setSpacing(6);
   title_->setToolTip(tr("The mesh is a grid of devices with named axes; each device is one training process (rank)."));
   layout_->addWidget(title_);
+  add_->setObjectName("addAxis");
+  add_->setText("+");
+  add_->setAccessibleName(tr("add a mesh axis"));
+  add_->setToolTip(tr("Adds an axis of 2 to the mesh. Names, order, hosts and removal: Plan, Mesh axes (Ctrl+M)."));
+  add_->setPopupMode(QToolButton::InstantPopup);
+  add_->setMenu(new QMenu(add_));
+  connect(add_->menu(), &QMenu::aboutToShow, this, &MeshBar::offer_axes);
+  layout_->addWidget(add_);
   layout_->addWidget(total_);
   connect(&workspace.document, &Document::configChanged, this, &MeshBar::show_config);
   connect(&workspace.document, &Document::configChanged, this,
@@ -53,6 +64,27 @@ void MeshBar::set_compact(bool compact) {
   layout_->setContentsMargins(compact ? 0 : 6, 0, compact ? 0 : 6, 0);
   layout_->setSpacing(compact ? 4 : 6);
   show_config();
+}
+
+void MeshBar::offer_axes() {
+  add_->menu()->clear();
+  for (const char* name : {"data", "model", "sequence", "expert", "pipeline"})
+    if (std::ranges::find(names_, name) == names_.end())
+      add_->menu()->addAction(tr("%1 = 2").arg(name), this, [this, name] { add_axis(name); });
+  std::string other = "axis";
+  for (int number = 2; std::ranges::find(names_, other) != names_.end(); ++number)
+    other = "axis" + std::to_string(number);
+  add_->menu()->addAction(tr("%1 = 2").arg(qt(other)), this, [this, other] { add_axis(other); });
+  add_->menu()->addSeparator();
+  if (QAction* dialog = window()->findChild<QAction*>("meshAxes")) add_->menu()->addAction(dialog);
+}
+
+void MeshBar::add_axis(const std::string& name) {
+  std::vector<MeshAxis> axes = workspace_.document.config().mesh_axes;
+  axes.push_back({name, 2});
+  set_mesh_axes(workspace_.document, std::move(axes));
+  fields_.back()->setFocus(Qt::OtherFocusReason);
+  fields_.back()->selectAll();
 }
 
 void MeshBar::make_fields() {

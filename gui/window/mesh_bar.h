@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSpinBox>
+#include <QToolButton>
 #include <QWidget>
 #include <vector>
 
@@ -10,8 +11,8 @@
 
 namespace shardscope {
 
-// The mesh as fields: "data [4] x model [2] = 8 devices". A size that is wrong has a red frame and says why, and so has
-// the one that the last edit changed while that cannot be planned.
+// The mesh as fields: "data [4] x model [2] + = 8 devices"; the plus adds an axis. A size that is wrong has a red frame
+// and says why, and so has the one that the last edit changed while that cannot be planned.
 class MeshBar : public QWidget {
   Q_OBJECT
  public:
@@ -29,10 +30,13 @@ class MeshBar : public QWidget {
   void show_errors();
   void make_fields();
   void name_axes();
+  void offer_axes();
+  void add_axis(const std::string& name);
 
   Workspace& workspace_;
   QHBoxLayout* layout_;
   QLabel* title_;
+  QToolButton* add_;
   QLabel* total_;
   bool compact_ = false;
   std::vector<std::string> names_;

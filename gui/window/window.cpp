@@ -14,6 +14,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/panels/mesh_dialog.h"
+#include "gui/planning/chosen_hosts.h"
 #include "gui/window/menus.h"
 #include "gui/workspace/array_facts.h"
 
@@ -125,7 +126,11 @@ bool MainWindow::may_exceed_memory() {
 
 void MainWindow::editMesh() {
   MeshDialog dialog(workspace_->document.config(), this);
-  if (dialog.exec() == QDialog::Accepted) set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before());
+  if (dialog.exec() != QDialog::Accepted) return;
+  const bool moves = dialog.hosts() != chosen_hosts();
+  choose_hosts(dialog.hosts());
+  set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before(), dialog.devices());
+  if (moves) workspace_->planner.request(workspace_->document.shared_config());
 }
 
 void MainWindow::copy_plan() {

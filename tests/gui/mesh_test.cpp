@@ -1,10 +1,14 @@
+#include <QComboBox>
 #include <QDialogButtonBox>
 #include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QStandardPaths>
 #include <QTableWidget>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
 
 #include "gui/look/appearance.h"
 #include "gui/panels/mesh_dialog.h"
@@ -172,6 +176,75 @@ class MeshTest : public QObject {
     QTest::keyClicks(data, "2");
     QVERIFY(document().config().mesh_devices.empty());
     QVERIFY(notice->isVisible() && notice->text().contains("order of the devices"));
+  }
+
+  void an_order_of_devices_that_is_typed_or_proposed_is_the_plans_in_one_step() {
+    const RunConfig before = document().config();
+    edit_mesh([](QTableWidget* table) {
+      auto* order = table->window()->findChild<QLineEdit*>("deviceOrder");
+      QCOMPARE(order->text(), QString("0, 2, 4, 6, 1, 3, 5, 7"));
+      auto* ok = table->window()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok);
+      for (const char* wrong : {"0-6", "0-6, 6", "0-7, 8", "3-1", "zero", "0-3-7", "0-999999999"}) {
+        order->setText(wrong);
+        QVERIFY2(!ok->isEnabled(), wrong);
+      }
+      order->setText("4-7, 0-3");
+      QVERIFY(ok->isEnabled());
+    });
+    const std::vector<int> halves{4, 5, 6, 7, 0, 1, 2, 3};
+    QVERIFY(document().config().mesh_devices == halves);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(planner().plan()->mesh.devices() == halves);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+    const std::vector<std::vector<int>> proposed{
+        {}, {0, 4, 1, 5, 2, 6, 3, 7}, {0, 1, 3, 2, 4, 5, 7, 6}};  // of data=4, model=2
+    for (int choice = 1; choice <= 3; ++choice) {
+      edit_mesh([choice](QTableWidget* table) {
+        auto* orders = table->window()->findChild<QComboBox*>("orders");
+        orders->setCurrentIndex(choice);
+        emit orders->activated(choice);
+      });
+      QVERIFY(document().config().mesh_devices == proposed[static_cast<size_t>(choice - 1)]);
+    }
+  }
+
+  void hosts_that_are_named_share_the_devices_and_too_few_are_refused() {
+    const RunConfig before = document().config();
+    const QString said = edit_mesh([](QTableWidget* table) {
+      auto* hosts = table->window()->findChild<QLineEdit*>("hosts");
+      auto* ok = table->window()->findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok);
+      hosts->setText("h0:2,h1:2");
+      QVERIFY(!ok->isEnabled());
+      hosts->setText("h0:4,h1:4");
+      QVERIFY(ok->isEnabled());
+    });
+    QVERIFY2(said.contains("h0 has 4, h1 has 4"), qPrintable(said));
+    QVERIFY(document().config() == before);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const std::vector<int> halves{4, 4};
+    QVERIFY(planner().plan()->profile.ranks_per_host == halves);
+    edit_mesh([](QTableWidget* table) { table->window()->findChild<QLineEdit*>("hosts")->clear(); });
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(planner().plan()->profile.ranks_per_host.empty());
+  }
+
+  void the_plus_beside_the_axes_adds_one_that_has_the_keyboard() {
+    document().reset(load_preset(default_preset), {});
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const RunConfig before = document().config();
+    QMenu* menu = window_->mesh_bar()->findChild<QToolButton*>("addAxis")->menu();
+    emit menu->aboutToShow();
+    QStringList offered;
+    for (QAction* action : menu->actions()) offered << action->text();
+    QVERIFY(!offered.contains("data = 2") && offered.contains("sequence = 2"));
+    menu->actions()[offered.indexOf("sequence = 2")]->trigger();
+    QVERIFY(document().config().mesh_axes.back() == (MeshAxis{"sequence", 2}));
+    QVERIFY(window_->mesh_bar()->field(2)->hasFocus());
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(planner().plan()->mesh.device_count(), 16);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
   }
 
   void every_parameter_tells_the_rule_that_decided_it_and_an_edit_starts_from_what_the_rule_gave() {

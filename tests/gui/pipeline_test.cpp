@@ -10,7 +10,7 @@
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
-#include "gui/pages/layout_page.h"
+#include "gui/pages/layout_view.h"
 #include "gui/pages/memory_page.h"
 #include "gui/pages/pipeline_page.h"
 #include "gui/pages/stage_box.h"
@@ -257,7 +257,7 @@ class PipelineTest : public QObject {
       QCOMPARE(facts->stages, std::vector<int>({stage}));
       QCOMPARE(copies_of(*facts, plan()), int64_t{1});
       workspace().selection.select_array(array);
-      auto* layout = window_->findChild<LayoutPage*>();
+      auto* layout = window_->findChild<LayoutView*>();
       for (int device = 0; device < 2; ++device)
         QCOMPARE(layout->shard_rect(device).isNull(), plan().stage_of(device) != stage);
       seen.insert(stage);

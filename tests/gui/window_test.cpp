@@ -13,7 +13,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/pages/collectives_page.h"
-#include "gui/pages/layout_page.h"
+#include "gui/pages/layout_view.h"
 #include "gui/pages/timeline_page.h"
 #include "gui/panels/spec_editor.h"
 #include "gui/window/window.h"
@@ -240,7 +240,7 @@ class WindowTest : public QObject {
   void hovering_a_shard_or_a_device_lights_the_same_device() {
     window_->show_page("layout");
     window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
-    auto* page = window_->findChild<LayoutPage*>();
+    auto* page = window_->findChild<LayoutView*>();
     for (int device = 0; device < 8; ++device) {
       for (const QRectF& rect : {page->device_rect(device), page->shard_rect(device)}) {
         QVERIFY(rect.isValid());
@@ -252,7 +252,7 @@ class WindowTest : public QObject {
 
   void arrow_keys_walk_the_mesh() {
     window_->show_page("layout");
-    auto* page = window_->findChild<LayoutPage*>();
+    auto* page = window_->findChild<LayoutView*>();
     page->setFocus();
     QTest::keyClick(page, Qt::Key_Right);
     QCOMPARE(window_->workspace().selection.device(), std::optional(0));

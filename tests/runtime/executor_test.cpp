@@ -1,3 +1,4 @@
+#include "engine/mesh/permute.h"
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"  // before Qt, which makes `emit` a keyword
 #include "tests/runtime/small_plan.h"

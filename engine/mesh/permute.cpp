@@ -1,6 +1,10 @@
+#include "engine/mesh/permute.h"
+
 #include <fmt/format.h>
 
-#include "engine/runtime/executor.h"
+#include <map>
+
+#include "engine/base/error.h"
 
 namespace shardscope {
 
@@ -13,21 +17,22 @@ std::vector<int> permute_destinations(const Mesh& mesh, const Shape& shape, cons
     wants.push_back(shard_box(destination, mesh, shape, device));
   }
   std::vector<int> destination_of(count, -1);
-  std::vector<bool> served(count, false);
-  for (int rank = 0; rank < count; ++rank) {
-    if (has[rank] != wants[rank]) continue;
-    destination_of[rank] = rank;
-    served[rank] = true;
+  std::map<Shape, std::vector<int>> unserved;  // by what they want, the first rank last
+  for (int rank = count - 1; rank >= 0; --rank) {
+    if (has[rank] == wants[rank]) {
+      destination_of[rank] = rank;
+    } else {
+      unserved[wants[rank].start].push_back(rank);
+    }
   }
   for (int rank = 0; rank < count; ++rank) {
-    for (int to = 0; to < count && destination_of[rank] < 0; ++to) {
-      if (served[to] || has[rank] != wants[to]) continue;
-      destination_of[rank] = to;
-      served[to] = true;
-    }
-    if (destination_of[rank] < 0) {
+    if (destination_of[rank] >= 0) continue;
+    std::vector<int>& waiting = unserved[has[rank].start];
+    if (waiting.empty() || wants[waiting.back()] != has[rank]) {
       throw Failure({"plan", fmt::format("no device of the group needs what device {} holds", devices[rank]), "", ""});
     }
+    destination_of[rank] = waiting.back();
+    waiting.pop_back();
   }
   return destination_of;
 }

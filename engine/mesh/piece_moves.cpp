@@ -1,0 +1,92 @@
+#include "engine/mesh/piece_moves.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/mesh/box_runs.h"
+#include "engine/mesh/permute.h"
+
+namespace shardscope {
+
+PieceMoves::PieceMoves(ArrayMove move, const Mesh& mesh) : move_(std::move(move)), mesh_(&mesh) {}
+
+std::vector<int> PieceMoves::group(int device) const {
+  if (move_.kind == StepKind::slice) return {device};
+  const std::vector<int> all = mesh_->group(device, axes());
+  if (!is_transfer(move_.kind)) return all;
+  return {all[static_cast<size_t>(move_.from_stage)], all[static_cast<size_t>(move_.to_stage)]};
+}
+
+int PieceMoves::group_size() const {
+  if (move_.kind == StepKind::slice) return 1;
+  if (is_transfer(move_.kind)) return 2;
+  int64_t size = 1;
+  for (const AxisIndex axis : move_.axes) size *= mesh_->axis_size(axis);
+  return static_cast<int>(size);
+}
+
+int PieceMoves::place(int device) const { return static_cast<int>(mesh_->group_index(device, axes())); }
+
+bool PieceMoves::holds_before(int device) const {
+  return !is_transfer(move_.kind) || mesh_->group_index(device, axes()) == move_.from_stage;
+}
+
+bool PieceMoves::holds_after(int device) const {
+  return !is_transfer(move_.kind) || mesh_->group_index(device, axes()) == move_.to_stage;
+}
+
+// The piece that goes from one place of the group to another, where there is one.
+void PieceMoves::add(std::vector<MovedPiece>& pieces, const std::vector<int>& group, size_t from, size_t to,
+                     int round) const {
+  MovedPiece piece{group[from], group[to], before(group[from]), 0, 1, false};
+  switch (move_.kind) {
+    case StepKind::send:
+    case StepKind::receive:
+      if (from == 0 && to == 1) pieces.push_back(piece);
+      return;
+    case StepKind::all_reduce:
+      if (round == 1 && from == to) return;
+      piece.parts = static_cast<int>(group.size());
+      piece.part = static_cast<int>(round == 0 ? to : from);
+      piece.reduced = round == 0;
+      if (piece.elements() > 0) pieces.push_back(piece);
+      return;
+    default: break;
+  }
+  const std::optional<Box> common = intersection(before(group[from]), after(group[to]));
+  if (!common) return;
+  piece.box = *common;
+  piece.reduced = move_.kind == StepKind::reduce_scatter;
+  pieces.push_back(piece);
+}
+
+std::vector<MovedPiece> PieceMoves::into(int device, int round) const {
+  const std::vector<int> devices = group(device);
+  const auto to = static_cast<size_t>(std::ranges::find(devices, device) - devices.begin());
+  std::vector<MovedPiece> pieces;
+  if (to == devices.size()) return pieces;
+  if (move_.kind == StepKind::collective_permute) {
+    const std::vector<int> goes = permute_destinations(*mesh_, move_.shape, move_.before, move_.after, devices);
+    add(pieces, devices, static_cast<size_t>(std::ranges::find(goes, static_cast<int>(to)) - goes.begin()), to, round);
+    return pieces;
+  }
+  for (size_t from = 0; from < devices.size(); ++from) add(pieces, devices, from, to, round);
+  return pieces;
+}
+
+std::vector<MovedPiece> PieceMoves::out_of(int device, int round) const {
+  const std::vector<int> devices = group(device);
+  const auto from = static_cast<size_t>(std::ranges::find(devices, device) - devices.begin());
+  std::vector<MovedPiece> pieces;
+  if (from == devices.size()) return pieces;
+  if (move_.kind == StepKind::collective_permute) {
+    const std::vector<int> goes = permute_destinations(*mesh_, move_.shape, move_.before, move_.after, devices);
+    add(pieces, devices, from, static_cast<size_t>(goes[from]), round);
+    return pieces;
+  }
+  for (size_t to = 0; to < devices.size(); ++to) add(pieces, devices, from, to, round);
+  return pieces;
+}
+
+}  // namespace shardscope

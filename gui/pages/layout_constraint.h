@@ -1,0 +1,34 @@
+#pragma once
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QWidget>
+
+#include "gui/workspace/array_facts.h"
+
+namespace shardscope {
+
+// The layout of an activation as a person wants it, "P('data', None)": a line of sharding.constraints in the run file.
+// Without one the field shows, pale, how the plan lays it out.
+class LayoutConstraint : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LayoutConstraint(Workspace& workspace, QWidget* parent = nullptr);
+
+  // Hidden for what is no activation.
+  void show_array(const std::optional<ArrayFacts>& facts);
+  QLineEdit* field() const { return field_; }
+
+ private:
+  void take();
+  void show_fault(const QString& fault);
+
+  Workspace& workspace_;
+  std::string name_;
+  QLabel* title_;
+  QLineEdit* field_;
+  QPushButton* remove_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,477 @@
+#include "gui/pages/layout_view.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
+#include "gui/look/fitted_name.h"
+#include "gui/pages/no_plan.h"
+#include "gui/planning/disposal.h"
+#include "viz/paint/layout_painter.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr double margin = 20;
+constexpr double heading_height = 64;
+constexpr double legend_height = 34;
+constexpr double label_space = 26;
+constexpr double largest_cell = 76;
+constexpr double most_enlarged_device = 150;  // pixels
+constexpr double most_enlarged_array = 400;   // times
+constexpr double smallest_marked = 8;         // pixels of a device that has a frame
+constexpr double page_label_space = 16;
+constexpr int click_reach = 4;  // pixels that a press may slip without being a drag
+
+std::vector<int> hosts_of(const Plan& plan) {
+  std::vector<int> host_of;
+  if (plan.profile.ranks_per_host.size() < 2) return host_of;
+  for (int device = 0; device < plan.mesh.device_count(); ++device) host_of.push_back(plan.profile.host_of(device));
+  return host_of;
+}
+
+}  // namespace
+
+LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+  setObjectName("layoutView");
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Layout of the selected array on the mesh"));
+  connect(&workspace.planner, &Planner::delivered, this, &LayoutView::expect_change);
+  connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
+  connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutView::expect_change);
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
+}
+
+void LayoutView::showEvent(QShowEvent*) { expect_change(); }
+
+// A page that is not seen lets its plan go and takes the newest when it is shown.
+void LayoutView::expect_change() {
+  is_stale_ = true;
+  if (!isVisible() || !workspace_.planner.plan()) scene_.reset();
+  update();
+}
+
+void LayoutView::set_pins(std::vector<int64_t> pins) {
+  if (pins == pins_) return;
+  pins_ = std::move(pins);
+  array_zoom_.show_all();
+  expect_change();
+}
+
+void LayoutView::renew() {
+  if (!std::exchange(is_stale_, false)) return;
+  const std::shared_ptr<const Scene> before = std::exchange(scene_, nullptr);
+  drawn_ = QPixmap();
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan) return;
+  std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+  if (!facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape)) return;
+  Scene scene;
+  scene.plan = plan;
+  scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh, pins_);
+  for (int device = 0; device < plan->mesh.device_count(); ++device)
+    if (scene.array.cell_of[device] >= 0 && !is_held_by(*facts, plan->stage_of(device))) take_away(scene.array, device);
+  scene.host_of = hosts_of(*plan);
+  const bool same_mesh = before && before->plan->mesh == plan->mesh;
+  scene.mesh = same_mesh ? before->mesh : share(lay_out(plan->mesh));
+  if (!same_mesh) mesh_zoom_.show_all();
+  if (!before || before->facts.array != facts->array) array_zoom_.show_all();
+  scene.facts = std::move(*facts);
+  scene_ = share(std::move(scene));
+  arrange();
+}
+
+void LayoutView::arrange() {
+  if (!scene_) return;
+  const QRectF body(margin, heading_height, width() - 2 * margin, height() - heading_height - legend_height - margin);
+  const double mesh_label = label_space + 8, gap = 36;
+  const double mesh_width =
+      std::clamp(scene_->mesh->width * largest_cell, 90.0, std::max(120.0, body.width() * 0.42 - mesh_label));
+  const double pages = scene_->array.pages.empty() ? 0 : page_label_space;
+  mesh_room_ = QRectF(body.right() - mesh_width, body.top() + label_space, mesh_width,
+                      std::max(40.0, body.height() - label_space));
+  mesh_whole_ = fit(*scene_->mesh, mesh_room_, largest_cell);
+  const double array_right = mesh_room_.left() + mesh_width / 2 - scene_->mesh->width * mesh_whole_.cell / 2;
+  array_room_ = QRectF(body.left() + label_space, body.top() + label_space + pages,
+                       std::max(40.0, array_right - mesh_label - gap - body.left() - label_space),
+                       std::max(40.0, body.height() - label_space - pages));
+  const PictureRect at =
+      fit(scene_->array.aspect, {array_room_.x(), array_room_.y(), array_room_.width(), array_room_.height()});
+  array_whole_ = QRectF(at.x, at.y, at.width, at.height);
+  mesh_whole_.origin.setX(mesh_room_.right() - scene_->mesh->width * mesh_whole_.cell);
+  mesh_whole_.origin.setX(std::min(mesh_whole_.origin.x(), std::max(array_whole_.right() + gap + mesh_label + 40,
+                                                                    body.left() + body.width() * 0.45)));
+  mesh_room_.setLeft(std::min(mesh_room_.left(), mesh_whole_.origin.x()));
+  mesh_whole_ = fit(*scene_->mesh, mesh_room_, largest_cell);
+  mesh_whole_.origin.setX(mesh_room_.left());
+  array_room_.setRight(std::min(array_room_.right(), mesh_whole_.origin.x() - mesh_label - 8));
+}
+
+MeshPlace LayoutView::mesh_place() const {
+  const QRectF seen = mesh_zoom_.apply({mesh_whole_.origin, QSizeF(mesh_whole_.cell, mesh_whole_.cell)});
+  return {seen.topLeft(), seen.width()};
+}
+
+QRectF LayoutView::array_place() const { return array_zoom_.apply(array_whole_); }
+
+QRectF LayoutView::device_rect(int device) {
+  renew();
+  return device_place(device);
+}
+
+QRectF LayoutView::shard_rect(int device) {
+  renew();
+  return shard_place(device);
+}
+
+QRectF LayoutView::device_place(int device) const {
+  if (!scene_ || device < 0 || device >= scene_->plan->mesh.device_count()) return {};
+  return mesh_place().rect(scene_->mesh->place_of(device));
+}
+
+QRectF LayoutView::shard_place(int device) const {
+  if (!scene_) return {};
+  const std::optional<int> cell = cell_of_device(scene_->array, device);
+  return cell ? cell_place(array_place(), scene_->array.cells[*cell]) : QRectF();
+}
+
+std::optional<LayoutView::Part> LayoutView::part_under(const QPointF& point) const {
+  if (!scene_) return std::nullopt;
+  if (mesh_room_.contains(point)) return Part::mesh;
+  return array_room_.adjusted(0, -page_label_space, 0, 0).contains(point) ? std::optional(Part::array) : std::nullopt;
+}
+
+std::optional<int> LayoutView::device_under(const QPointF& point) const {
+  const std::optional<Part> part = part_under(point);
+  if (!part) return std::nullopt;
+  if (*part == Part::mesh) {
+    const MeshPlace at = mesh_place();
+    const QPointF on_mesh = (point - at.origin) / at.cell;
+    return device_at(*scene_->mesh, on_mesh.x(), on_mesh.y());
+  }
+  const QRectF at = array_place();
+  const std::optional<int> cell =
+      cell_at(scene_->array, (point.x() - at.x()) / at.width(), (point.y() - at.y()) / at.height());
+  return cell && !scene_->array.cells[*cell].devices.empty() ? std::optional(scene_->array.cells[*cell].devices.front())
+                                                             : std::nullopt;
+}
+
+void LayoutView::zoom(Part part, double factor, const QPointF& about) {
+  touched_ = part;
+  if (part == Part::mesh) {
+    mesh_zoom_.zoom(factor, about, most_enlarged_device / mesh_whole_.cell);
+  } else {
+    array_zoom_.zoom(factor, about, most_enlarged_array);
+  }
+  pan(part, {});
+}
+
+void LayoutView::pan(Part part, const QPointF& by) {
+  PictureZoom& zoom = part == Part::mesh ? mesh_zoom_ : array_zoom_;
+  zoom.pan(by);
+  if (part == Part::mesh) zoom.keep_in(mesh_whole_.rect({0, 0, scene_->mesh->width, scene_->mesh->height}), mesh_room_);
+  else zoom.keep_in(array_whole_, array_room_);
+  drawn_ = QPixmap();
+  update();
+}
+
+void LayoutView::show_all(Part part) {
+  (part == Part::mesh ? mesh_zoom_ : array_zoom_).show_all();
+  arrange();
+  drawn_ = QPixmap();
+  update();
+}
+
+void LayoutView::draw() {
+  drawn_ = QPixmap(size() * devicePixelRatioF());
+  drawn_.setDevicePixelRatio(devicePixelRatioF());
+  drawn_.fill(Qt::transparent);
+  QPainter painter(&drawn_);
+  painter.setFont(small_font());
+  painter.setClipRect(array_room_.adjusted(-1, -page_label_space, 1, 1));
+  paint_array(painter, array_place(), scene_->array, *scene_->facts.sharding, scene_->plan->mesh, theme());
+  painter.setClipRect(mesh_room_);
+  paint_mesh(painter, mesh_place(), *scene_->mesh, scene_->plan->mesh, scene_->host_of, theme());
+  QColor veil = theme().base;
+  veil.setAlphaF(0.8F);
+  for (const MeshCell& cell : scene_->mesh->cells)
+    if (!cell_of_device(scene_->array, cell.device)) painter.fillRect(mesh_place().rect(cell.place), veil);
+}
+
+// What is hovered stands out from the rest, what is chosen has a ring.
+void LayoutView::paint_marks(QPainter& painter) {
+  const Mesh& mesh = scene_->plan->mesh;
+  const std::optional<int> hovered = workspace_.selection.hovered_device();
+  const std::optional<int> lit = hovered ? cell_of_device(scene_->array, *hovered) : std::nullopt;
+  const double opacity = painter.opacity();
+  if (lit) painter.setOpacity(0.45 * opacity);
+  painter.drawPixmap(0, 0, drawn_);
+  painter.setOpacity(opacity);
+  if (lit) {
+    painter.setClipRect(array_room_.adjusted(-1, -1, 1, 1));
+    paint_cell(painter, array_place(), scene_->array, *lit, *scene_->facts.sharding, mesh, theme());
+    paint_ring(painter, cell_place(array_place(), scene_->array.cells[*lit]), theme().text, 2);
+    painter.setClipRect(mesh_room_);
+    const MeshPlace at = mesh_place();
+    Fills fills(theme());
+    for (const MeshCell& cell : scene_->mesh->cells) {
+      const QRectF place = at.rect(cell.place);
+      if (scene_->array.cell_of[cell.device] != *lit || !place.intersects(mesh_room_)) continue;
+      if (at.cell < smallest_marked) {
+        painter.fillRect(place, fills(device_tones(mesh, cell.device)));
+        continue;
+      }
+      paint_device(painter, place, cell.device, mesh, theme());
+      paint_ring(painter, place.adjusted(1, 1, -1, -1), theme().text, at.cell < 12 ? 1 : 2);
+    }
+  }
+  const std::optional<int> chosen = workspace_.selection.device();
+  if (chosen && *chosen < mesh.device_count()) {
+    painter.setClipRect(array_room_.adjusted(-2, -2, 2, 2));
+    if (cell_of_device(scene_->array, *chosen)) paint_ring(painter, shard_place(*chosen), theme().accent, 3);
+    painter.setClipRect(mesh_room_.adjusted(-2, -2, 2, 2));
+    const double inset = mesh_place().cell < 8 ? -2 : 1.5;
+    paint_ring(painter, device_place(*chosen).adjusted(inset, inset, -inset, -inset), theme().accent, 3);
+  }
+  painter.setClipping(false);
+}
+
+void LayoutView::paintEvent(QPaintEvent*) {
+  renew();
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!workspace_.planner.plan()) return paint_no_plan(painter, rect(), workspace_.planner);
+  if (!scene_)
+    return paint_empty_state(painter, rect(), tr("Select an array"),
+                             tr("Choose a parameter on the left to see how it lies on the mesh."));
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  paint_heading(painter);
+  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF()) draw();
+  paint_marks(painter);
+  paint_array_labels(painter);
+  const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
+  painter.setFont(small_font());
+  paint_mesh_axes(painter, mesh, *scene_->mesh, scene_->plan->mesh, theme());
+  paint_legend(painter);
+}
+
+void LayoutView::paint_heading(QPainter& painter) const {
+  const ArrayFacts& facts = scene_->facts;
+  const Mesh& mesh = scene_->plan->mesh;
+  QFont font = this->font();
+  font.setPointSizeF(font.pointSizeF() * 1.2);
+  font.setBold(true);
+  painter.setFont(font);
+  painter.setPen(theme().text);
+  const int wide = width() - 2 * static_cast<int>(margin);
+  painter.drawText(QRect(int(margin), 12, wide, 24), Qt::AlignLeft | Qt::AlignVCenter,
+                   fitted_name(facts.title, painter.fontMetrics(), wide));
+  painter.setFont(this->font());
+  painter.setPen(theme().muted);
+  const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
+  const auto copies = static_cast<size_t>(copies_of(facts, *scene_->plan));
+  const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
+                           .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)), qt(to_string(*facts.sharding, mesh)),
+                                qt(bytes_text(double(local))),
+                                copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
+                       (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
+  painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(line, Qt::ElideRight, wide));
+}
+
+void LayoutView::paint_array_labels(QPainter& painter) const {
+  const ArrayFacts& facts = scene_->facts;
+  const QRectF at = array_place() & array_room_;
+  const double above = label_space + (scene_->array.pages.empty() ? 0 : page_label_space);
+  painter.setFont(small_font());
+  painter.setPen(theme().muted);
+  const auto label = [&](const std::vector<int>& dims) {
+    if (dims.empty()) return facts.shape.empty() ? tr("scalar") : QString();
+    QStringList numbers;
+    for (int d : dims) numbers << QString::number(d);
+    return tr("dim %1: %2").arg(numbers.join(QString(" \u00d7 ")), qt(dimension_text(facts.shape, dims)));
+  };
+  QString across = label(scene_->array.column_dims);
+  if (const int pages = page_dims(facts.shape); pages > 0) {
+    std::vector<int> leading(static_cast<size_t>(pages));
+    std::iota(leading.begin(), leading.end(), 0);
+    across += tr("   |   pages: %1").arg(label(leading));
+  }
+  if (!scene_->array.to_scale && !scene_->array.row_dims.empty()) across += tr("  (not to scale)");
+  painter.drawText(QRectF(at.x(), at.y() - above, std::max(at.width(), 260.0), label_space - 4),
+                   Qt::AlignLeft | Qt::AlignBottom, across);
+  painter.save();
+  painter.translate(at.x() - label_space + 2, at.bottom());
+  painter.rotate(-90);
+  painter.drawText(QRectF(0, 0, at.height(), label_space - 6), Qt::AlignRight | Qt::AlignBottom,
+                   label(scene_->array.row_dims.empty() ? std::vector<int>{} : scene_->array.row_dims));
+  painter.restore();
+}
+
+void LayoutView::paint_legend(QPainter& painter) const {
+  const Mesh& mesh = scene_->plan->mesh;
+  painter.setFont(small_font());
+  const QFontMetricsF metrics(painter.font());
+  double x = margin;
+  const double y = height() - legend_height;
+  const auto swatch = [&](const QString& text, auto fill) {
+    if (x + 26 + metrics.horizontalAdvance(text) > width() - margin) return;
+    const QRectF box(x, y + 8, 16, 12);
+    fill(box);
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x + 22, y, metrics.horizontalAdvance(text) + 4, 28), Qt::AlignVCenter, text);
+    x += metrics.horizontalAdvance(text) + 44;
+  };
+  for (int i = 0; i < mesh.axis_count(); ++i) {
+    const auto axis = static_cast<AxisIndex>(i);
+    const int64_t count = mesh.axis_size(axis);
+    if (count < 2) continue;
+    swatch(tr("%1 0\u2026%2").arg(qt(mesh.axes()[axis].name)).arg(count - 1), [&](const QRectF& box) {
+      for (int part = 0; part < 4; ++part)
+        painter.fillRect(QRectF(box.x() + part * 4, box.y(), 4, box.height()), tone_color({axis, part, 4}, theme()));
+    });
+  }
+  const bool copies = scene_->array.cells.front().devices.size() > 1;
+  if (copies)
+    swatch(tr("hatched: several devices hold the same data"), [&](const QRectF& box) {
+      paint_tones(painter, box, {}, theme());
+      paint_hatch(painter, box, theme());
+    });
+  if (!scene_->facts.stages.empty())
+    swatch(tr("pale: devices of other stages"),
+           [&](const QRectF& box) { painter.fillRect(box, mix(theme().base, theme().line, 0.4)); });
+  swatch(tr("numbers are devices (ranks)"), [&](const QRectF& box) {
+    painter.setPen(theme().muted);
+    painter.drawText(box, Qt::AlignCenter, "0");
+  });
+}
+
+QString LayoutView::tip_at(const QPointF& point) {
+  renew();
+  const std::optional<int> under = device_under(point);
+  if (!under) return {};
+  const int device = *under;
+  const Mesh& mesh = scene_->plan->mesh;
+  const std::optional<int> held = cell_of_device(scene_->array, device);
+  if (!held && is_held_by(scene_->facts, scene_->plan->stage_of(device)))
+    return tr("Device %1 (%2) holds none of this page").arg(device).arg(coordinates_text(mesh, device));
+  if (!held)
+    return tr("Device %1 (%2) holds none of it: it lies on the devices of stage %3")
+        .arg(device)
+        .arg(coordinates_text(mesh, device), stages_text(scene_->facts.stages));
+  const ShardCell& cell = scene_->array.cells[*held];
+  const bool on_mesh = part_under(point) == Part::mesh;
+  const int64_t bytes = element_count(cell.box.size) * byte_size(scene_->facts.dtype);
+  QString text = on_mesh ? tr("Device %1 (%2) holds ").arg(device).arg(coordinates_text(mesh, device)) : tr("Shard ");
+  text += qt(range_text(cell.box)) + ", " + qt(exact_bytes(double(bytes)));
+  text += cell.devices.size() > 1
+              ? tr("\nHeld by %1: %2")
+                    .arg(qt(device_count_text(cell.devices.size())),
+                         cell.devices.size() > 64 ? qt(device_text({cell.devices.begin(), cell.devices.begin() + 64})) +
+                                                        QString(QChar(0x2026))
+                                                  : qt(device_text(cell.devices)))
+              : tr("\nHeld by device %1 alone").arg(cell.devices.front());
+  return text;
+}
+
+void LayoutView::resizeEvent(QResizeEvent*) {
+  renew();
+  array_zoom_.show_all();
+  mesh_zoom_.show_all();
+  arrange();
+  drawn_ = QPixmap();
+}
+
+void LayoutView::wheelEvent(QWheelEvent* event) {
+  renew();
+  if (const std::optional<Part> part = part_under(event->position()))
+    zoom(*part, std::pow(1.002, event->angleDelta().y()), event->position());
+  event->accept();
+}
+
+void LayoutView::mouseMoveEvent(QMouseEvent* event) {
+  renew();
+  if (dragged_ && event->buttons() & Qt::LeftButton) {
+    is_dragging_ |= (event->position() - pressed_).manhattanLength() > click_reach;
+    if (is_dragging_) pan(*dragged_, event->position() - last_);
+    last_ = event->position();
+    return;
+  }
+  workspace_.selection.hover_device(device_under(event->position()));
+}
+
+void LayoutView::mousePressEvent(QMouseEvent* event) {
+  renew();
+  setFocus(Qt::MouseFocusReason);
+  pressed_ = last_ = event->position();
+  is_dragging_ = false;
+  dragged_ = part_under(event->position());
+  if (dragged_) touched_ = *dragged_;
+}
+
+void LayoutView::mouseReleaseEvent(QMouseEvent* event) {
+  renew();
+  dragged_.reset();
+  if (!is_dragging_) workspace_.selection.select_device(device_under(event->position()));
+}
+
+void LayoutView::mouseDoubleClickEvent(QMouseEvent* event) {
+  renew();
+  is_dragging_ = true;  // its release chooses nothing
+  if (const std::optional<Part> part = part_under(event->position())) show_all(*part);
+}
+
+void LayoutView::leaveEvent(QEvent*) { workspace_.selection.hover_device(std::nullopt); }
+
+void LayoutView::keyPressEvent(QKeyEvent* event) {
+  renew();
+  if (!scene_) return QWidget::keyPressEvent(event);
+  constexpr double stride = 60;  // pixels
+  const QPointF middle = (touched_ == Part::mesh ? mesh_room_ : array_room_).center();
+  QPointF way;
+  switch (event->key()) {
+    case Qt::Key_Escape: return workspace_.selection.select_device(std::nullopt);
+    case Qt::Key_Plus:
+    case Qt::Key_Equal: return zoom(touched_, 1.3, middle);
+    case Qt::Key_Minus: return zoom(touched_, 1 / 1.3, middle);
+    case Qt::Key_0: show_all(Part::array); return show_all(Part::mesh);
+    case Qt::Key_Left: way = {-1, 0}; break;
+    case Qt::Key_Right: way = {1, 0}; break;
+    case Qt::Key_Up: way = {0, -1}; break;
+    case Qt::Key_Down: way = {0, 1}; break;
+    default: return QWidget::keyPressEvent(event);
+  }
+  if (event->modifiers() & Qt::ControlModifier) return pan(touched_, -way * stride);
+  choose_neighbour(way);
+}
+
+void LayoutView::choose_neighbour(const QPointF& way) {
+  const std::optional<int> chosen = workspace_.selection.device();
+  if (!chosen || *chosen >= scene_->plan->mesh.device_count()) return workspace_.selection.select_device(0);
+  const PictureRect from = scene_->mesh->place_of(*chosen);
+  std::optional<int> best;
+  double nearest = 0;
+  for (const MeshCell& cell : scene_->mesh->cells) {
+    const QPointF delta(cell.place.x - from.x, cell.place.y - from.y);
+    const double along = QPointF::dotProduct(delta, way), aside = delta.x() * way.y() - delta.y() * way.x();
+    if (along < 0.5 || std::abs(aside) > 0.5 || (best && along >= nearest)) continue;
+    best = cell.device;
+    nearest = along;
+  }
+  if (!best) return;
+  mesh_zoom_.reveal(mesh_whole_.rect(scene_->mesh->place_of(*best)), mesh_room_);
+  drawn_ = QPixmap();
+  workspace_.selection.select_device(best);
+}
+
+}  // namespace shardscope

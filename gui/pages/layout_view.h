@@ -1,0 +1,93 @@
+#pragma once
+
+#include <QPixmap>
+#include <optional>
+
+#include "gui/look/tip_widget.h"
+#include "gui/pages/layout_zoom.h"
+#include "gui/workspace/array_facts.h"
+#include "viz/paint/layout_geometry.h"
+#include "viz/paint/mesh_painter.h"
+
+namespace shardscope {
+
+// The selected array drawn to scale with its shards, beside the mesh with its named axes. Hovering a shard or a device
+// lights all devices that hold the same data, in both. Arrow keys move from device to device along the mesh axes, and
+// where a picture is enlarged the chosen device stays in sight.
+//
+// The wheel zooms the picture under the cursor, dragging pans it, a double click shows all of it; + and - zoom the
+// picture that was touched last, Ctrl and arrow keys pan it, 0 shows all of both.
+class LayoutView : public TipWidget {
+  Q_OBJECT
+ public:
+  explicit LayoutView(Workspace& workspace, QWidget* parent = nullptr);
+
+  QSize minimumSizeHint() const override { return {280, 120}; }
+  // Where things are drawn, in widget coordinates; empty when nothing is.
+  QRectF device_rect(int device);
+  QRectF shard_rect(int device);
+  // Where the pictures are seen.
+  QRectF mesh_room() const { return mesh_room_; }
+  QRectF array_room() const { return array_room_; }
+
+  // At which index to cut through each leading dimension; -1: not (see lay_out()).
+  void set_pins(std::vector<int64_t> pins);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  QString tip_at(const QPointF& point) override;
+
+ private:
+  struct Scene {
+    std::shared_ptr<const Plan> plan;
+    ArrayFacts facts;
+    LayoutPicture array;
+    std::shared_ptr<const MeshPicture> mesh;
+    std::vector<int> host_of;  // by device; empty: one host has all
+  };
+  enum class Part : uint8_t { mesh, array };
+
+  void expect_change();
+  void renew();
+  void arrange();
+  MeshPlace mesh_place() const;
+  QRectF array_place() const;
+  QRectF device_place(int device) const;
+  QRectF shard_place(int device) const;
+  std::optional<int> device_under(const QPointF& point) const;
+  std::optional<Part> part_under(const QPointF& point) const;
+  void zoom(Part part, double factor, const QPointF& about);
+  void pan(Part part, const QPointF& by);
+  void show_all(Part part);
+  void choose_neighbour(const QPointF& way);
+  void draw();
+  void paint_marks(QPainter& painter);
+  void paint_heading(QPainter& painter) const;
+  void paint_array_labels(QPainter& painter) const;
+  void paint_legend(QPainter& painter) const;
+
+  Workspace& workspace_;
+  std::shared_ptr<const Scene> scene_;
+  bool is_stale_ = true;  // laid out anew when it is looked at
+  std::vector<int64_t> pins_;
+  QRectF array_room_, mesh_room_;
+  QRectF array_whole_;    // not enlarged
+  MeshPlace mesh_whole_;  // likewise
+  PictureZoom array_zoom_, mesh_zoom_;
+  Part touched_ = Part::mesh;
+  std::optional<Part> dragged_;
+  QPointF pressed_, last_;
+  bool is_dragging_ = false;
+  QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
+};
+
+}  // namespace shardscope

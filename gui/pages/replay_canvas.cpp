@@ -1,0 +1,149 @@
+#include "gui/pages/replay_canvas.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <cmath>
+
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "viz/paint/layout_geometry.h"
+#include "viz/paint/replay_painter.h"
+#include "viz/paint/tone_painter.h"
+
+namespace shardscope {
+namespace {
+
+constexpr double margin = 34, largest_cell = 110, most_enlarged = 160;
+constexpr int click_reach = 4;
+
+}  // namespace
+
+ReplayCanvas::ReplayCanvas(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
+  setObjectName("replayCanvas");
+  setAccessibleName(tr("The mesh, with the pieces that its devices exchange"));
+  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  connect(&look(), &Look::changed, this, [this] { still_ = QPixmap(); });
+}
+
+void ReplayCanvas::show_replay(std::shared_ptr<const Replay> replay) {
+  replay_ = std::move(replay);
+  zoom_.show_all();
+  picture_ = replay_ ? lay_out(replay_->plan->mesh) : MeshPicture();
+  pieces_.clear();
+  still_ = QPixmap();
+  update();
+}
+
+void ReplayCanvas::show_moment(const ReplayMoment& moment, const std::vector<TimedPiece>& pieces) {
+  if (moment.leg != moment_.leg) still_ = QPixmap();
+  moment_ = moment;
+  pieces_ = pieces;
+  update();
+}
+
+QRectF ReplayCanvas::room() const { return QRectF(rect()).adjusted(margin, margin, -12, -12); }
+
+MeshPlace ReplayCanvas::place() const {
+  MeshPlace at = fit(picture_, room(), largest_cell);
+  const QRectF seen = zoom_.apply({at.origin, QSizeF(at.cell, at.cell)});
+  return {seen.topLeft(), seen.width()};
+}
+
+QRectF ReplayCanvas::device_rect(int device) const {
+  return replay_ ? place().rect(picture_.place_of(device)) : QRectF();
+}
+
+std::optional<int> ReplayCanvas::device_under(const QPointF& point) const {
+  if (!replay_ || !room().contains(point)) return std::nullopt;
+  const MeshPlace at = place();
+  const QPointF on_mesh = (point - at.origin) / at.cell;
+  return device_at(picture_, on_mesh.x(), on_mesh.y());
+}
+
+void ReplayCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!replay_) return;
+  painter.setFont(small_font());
+  const MeshPlace at = place();
+  painter.setClipRect(room().adjusted(-2, -2, 2, 2));
+  const std::optional<int> device = workspace_.selection.device();
+  const bool has_device = device && *device < static_cast<int>(picture_.cell_of.size());
+  const ReplayPicture picture{at, picture_, *replay_, moment_, pieces_, has_device ? device : std::nullopt};
+  if (devices_stay(at)) {
+    if (still_.isNull() || still_.devicePixelRatio() != devicePixelRatioF()) {
+      still_ = QPixmap(size() * devicePixelRatioF());
+      still_.setDevicePixelRatio(devicePixelRatioF());
+      still_.fill(Qt::transparent);
+      QPainter once(&still_);
+      once.setClipRect(room());
+      paint_devices(once, picture, theme());
+    }
+    painter.drawPixmap(0, 0, still_);
+  } else {
+    paint_devices(painter, picture, theme());
+  }
+  paint_pieces(painter, picture, theme());
+  if (has_device) paint_ring(painter, at.rect(picture_.place_of(*device)), theme().accent, 3);
+  painter.setClipping(false);
+  const QRectF whole = at.rect({0, 0, picture_.width, picture_.height});
+  paint_mesh_axes(painter, whole & room(), picture_, replay_->plan->mesh, theme());
+}
+
+void ReplayCanvas::zoom_about(double factor, const QPointF& point) {
+  const MeshPlace whole = fit(picture_, room(), largest_cell);
+  zoom_.zoom(factor, point, most_enlarged / whole.cell);
+  zoom_.keep_in(whole.rect({0, 0, picture_.width, picture_.height}), room());
+  still_ = QPixmap();
+  update();
+}
+
+void ReplayCanvas::zoom(double factor) { zoom_about(factor, room().center()); }
+
+void ReplayCanvas::show_all() {
+  zoom_.show_all();
+  still_ = QPixmap();
+  update();
+}
+
+void ReplayCanvas::resizeEvent(QResizeEvent*) { show_all(); }
+
+void ReplayCanvas::wheelEvent(QWheelEvent* event) {
+  zoom_about(std::pow(1.002, event->angleDelta().y()), event->position());
+  event->accept();
+}
+
+void ReplayCanvas::mousePressEvent(QMouseEvent* event) {
+  pressed_ = dragged_ = event->position();
+  is_dragging_ = false;
+}
+
+void ReplayCanvas::mouseMoveEvent(QMouseEvent* event) {
+  if (!(event->buttons() & Qt::LeftButton)) return;
+  is_dragging_ |= (event->position() - pressed_).manhattanLength() > click_reach;
+  if (!is_dragging_) return;
+  zoom_.pan(event->position() - dragged_);
+  zoom_.keep_in(fit(picture_, room(), largest_cell).rect({0, 0, picture_.width, picture_.height}), room());
+  dragged_ = event->position();
+  still_ = QPixmap();
+  update();
+}
+
+void ReplayCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (!is_dragging_) workspace_.selection.select_device(device_under(event->position()));
+}
+
+void ReplayCanvas::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
+
+QString ReplayCanvas::tip_at(const QPointF& point) {
+  const std::optional<int> device = device_under(point);
+  if (!device) return {};
+  const ReplayLeg& leg = replay_->legs[moment_.leg];
+  QString text = tr("Device %1 (%2)").arg(*device).arg(coordinates_text(replay_->plan->mesh, *device));
+  if (leg.moves.holds_before(*device)) text += tr("\nbefore: %1").arg(qt(range_text(leg.moves.before(*device))));
+  if (leg.moves.holds_after(*device)) text += tr("\nafter: %1").arg(qt(range_text(leg.moves.after(*device))));
+  return text;
+}
+
+}  // namespace shardscope

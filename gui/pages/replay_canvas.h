@@ -1,0 +1,57 @@
+#pragma once
+
+#include <QPixmap>
+#include <memory>
+#include <optional>
+
+#include "gui/look/tip_widget.h"
+#include "gui/pages/layout_zoom.h"
+#include "gui/workspace/workspace.h"
+#include "viz/paint/mesh_painter.h"
+#include "viz/paint/replay.h"
+
+namespace shardscope {
+
+// The mesh on which a replay is played. The wheel zooms about the cursor, dragging pans, a click selects a device: then
+// the arrows of its pieces alone are drawn.
+class ReplayCanvas : public TipWidget {
+  Q_OBJECT
+ public:
+  explicit ReplayCanvas(Workspace& workspace, QWidget* parent = nullptr);
+
+  void show_replay(std::shared_ptr<const Replay> replay);  // null: none
+  void show_moment(const ReplayMoment& moment, const std::vector<TimedPiece>& pieces);
+  void zoom(double factor);
+  void show_all();
+
+  QSize minimumSizeHint() const override { return {180, 120}; }
+  QRectF device_rect(int device) const;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  QString tip_at(const QPointF& point) override;
+
+ private:
+  QRectF room() const;
+  MeshPlace place() const;
+  std::optional<int> device_under(const QPointF& point) const;
+  void zoom_about(double factor, const QPointF& point);
+
+  Workspace& workspace_;
+  std::shared_ptr<const Replay> replay_;
+  MeshPicture picture_;
+  ReplayMoment moment_;
+  std::vector<TimedPiece> pieces_;
+  PictureZoom zoom_;
+  QPixmap still_;  // the devices where they stay as they are; null: to be drawn anew
+  QPointF pressed_, dragged_;
+  bool is_dragging_ = false;
+};
+
+}  // namespace shardscope

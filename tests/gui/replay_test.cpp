@@ -1,0 +1,241 @@
+#include <QAction>
+#include <QClipboard>
+#include <QSlider>
+#include <QStandardPaths>
+#include <QTest>
+#include <QToolButton>
+
+#include "gui/look/appearance.h"
+#include "gui/pages/layout_page.h"
+#include "gui/window/presets.h"
+#include "gui/window/window.h"
+
+using namespace shardscope;
+
+// Who sends which piece to whom, from real plans.
+class ReplayTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Planner& planner() { return window_->workspace().planner; }
+  const Plan& plan() { return *planner().plan(); }
+  Selection& selection() { return window_->workspace().selection; }
+  LayoutPage* page() { return window_->findChild<LayoutPage*>(); }
+  ReplayView* replay() { return page()->replay(); }
+
+  void plan_preset(const QString& name, const std::function<void(RunConfig&)>& change = {}) {
+    RunConfig config = load_preset(name);
+    if (change) change(config);
+    window_->workspace().document.reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  // The first step of a kind among so many devices, or more.
+  std::optional<StepRef> step_of(StepKind kind, int64_t least = 2) {
+    for (const StepRef id : planner().index().collectives)
+      if (find_step(plan(), id)->kind == kind && find_step(plan(), id)->group_size >= least) return id;
+    return std::nullopt;
+  }
+
+  void open(StepRef step) {
+    window_->workspace().select_step(step);
+    window_->show_page("collectives");
+    for (QAction* action : window_->findChildren<QAction*>())
+      if (action->shortcut() == QKeySequence("Ctrl+Shift+R")) action->trigger();
+    QVERIFY(replay()->isVisible());
+    QVERIFY(replay()->replay());
+  }
+
+  void key(int key) { QTest::keyClick(replay(), Qt::Key(key)); }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    window_->resize(1200, 800);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    plan_preset(default_preset);
+  }
+
+  void cleanup() { window_.reset(); }
+
+  void every_step_that_communicates_can_be_replayed_and_its_pieces_are_the_bytes_of_the_plan() {
+    QSet<int> kinds;
+    for (const char* preset : {"parallax_decoder", "mintext_transformer", "tiny_lm_fsdp", "workshop_gpipe"})
+      for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+        plan_preset(preset, [mode](RunConfig& config) { config.sharding.mode = mode; });
+        for (const StepRef id : planner().index().collectives) {
+          const Step& step = *find_step(plan(), id);
+          double sent = 0, devices = 0;
+          for (int operand = 0; operand < std::ssize(step.kind == StepKind::receive ? step.outputs : step.inputs);
+               ++operand) {
+            const std::optional<Replay> made = make_replay(planner().plan(), id, operand);
+            QVERIFY2(made, plan().step_name(step).c_str());
+            const ReplayLeg& leg = made->legs[static_cast<size_t>(made->chosen_leg)];
+            if (step.kind != StepKind::receive) QVERIFY(leg.step == id);
+            for (size_t next = 1; next < made->legs.size(); ++next)
+              QVERIFY(made->legs[next].moves.move().before == made->legs[next - 1].moves.move().after);
+            devices = 0;
+            for (const int device : leg.devices) {
+              devices += leg.moves.holds_before(device);
+              for (int round = 0; round < leg.moves.rounds(); ++round)
+                for (const MovedPiece& piece : leg.moves.out_of(device, round))
+                  if (piece.to != device) sent += double(piece.elements() * byte_size(made->dtype));
+            }
+          }
+          kinds.insert(int(step.kind));
+          const double said = step.kind == StepKind::receive ? double(step.payload_bytes) : step.wire_bytes;
+          if (step.kind == StepKind::collective_permute) QVERIFY(sent <= said * devices + 1);
+          else QVERIFY2(std::abs(sent - said * devices) <= 1e-6 * sent + 1, plan().step_name(step).c_str());
+        }
+      }
+    for (const StepKind kind :
+         {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter, StepKind::send, StepKind::receive})
+      QVERIFY2(kinds.contains(int(kind)), name(kind).data());
+  }
+
+  void a_collective_selected_on_any_page_is_replayed_on_layout() {
+    const std::optional<StepRef> step = step_of(StepKind::all_gather);
+    QVERIFY(step);
+    open(*step);
+    const Replay& shown = *replay()->replay();
+    QVERIFY(shown.legs[static_cast<size_t>(shown.chosen_leg)].step == *step);
+    QVERIFY(replay()->findChild<QLabel*>("replayTitle")->text().startsWith("all-gather over"));
+    key(Qt::Key_Escape);
+    QVERIFY(page()->view()->isVisible());
+    QVERIFY(!replay()->replay());
+  }
+
+  void what_moves_the_selected_array_is_offered_beside_it_and_without_it_the_offer_is_grey() {
+    window_->show_page("layout");
+    auto* offer = page()->findChild<QToolButton*>("replayOffer");
+    const std::optional<StepRef> step = step_of(StepKind::all_gather);
+    const ValueId moved = plan().program.values[find_step(plan(), *step)->inputs[0]].graph_value;
+    bool is_offered = false, is_grey = false;
+    for (const ParameterInfo& info : planner().parameters()) {
+      selection().select_array(ParameterRef{info.path});
+      const std::optional<ArrayFacts> facts = array_facts(window_->workspace(), selection().array());
+      QCOMPARE(offer->isEnabled(), !collectives_of(planner(), *facts).empty());
+      is_grey |= !offer->isEnabled();
+      if (std::ranges::count(facts->graph_values, moved) == 0) continue;
+      is_offered = true;
+      offer->click();
+      QVERIFY(replay()->isVisible());
+    }
+    QVERIFY(is_offered || is_grey);
+  }
+
+  void keys_step_play_and_go_to_the_ends() {
+    open(*step_of(StepKind::all_gather, 4));
+    QCOMPARE(replay()->tick(),
+             double(replay()->replay()->legs[static_cast<size_t>(replay()->replay()->chosen_leg)].first_tick));
+    key(Qt::Key_Home);
+    QCOMPARE(replay()->tick(), 0.0);
+    key(Qt::Key_Right);
+    QCOMPARE(replay()->tick(), 1.0);
+    key(Qt::Key_Right);
+    key(Qt::Key_Left);
+    QCOMPARE(replay()->tick(), 1.0);
+    key(Qt::Key_End);
+    QCOMPARE(replay()->tick(), double(replay()->replay()->ticks));
+    key(Qt::Key_Space);  // from the beginning again
+    QVERIFY(replay()->is_playing());
+    QVERIFY(replay()->tick() < 1);
+    replay()->advance(0.4);
+    QVERIFY(replay()->tick() > 0);
+    replay()->advance(1000);
+    QVERIFY(!replay()->is_playing());
+    QCOMPARE(replay()->tick(), double(replay()->replay()->ticks));
+    auto* slider = replay()->findChild<QSlider*>("replaySlider");
+    slider->setValue(slider->maximum() / 2);
+    QVERIFY(std::abs(replay()->tick() - replay()->replay()->ticks / 2.0) < 0.02);
+  }
+
+  void a_faster_film_goes_farther_in_the_same_time() {
+    open(*step_of(StepKind::all_gather));
+    double before = 0;
+    for (int speed = 0; speed < 4; ++speed) {
+      key(Qt::Key_Home);
+      for (int i = 0; i < 5; ++i) key(Qt::Key_BracketLeft);
+      for (int i = 0; i < speed; ++i) key(Qt::Key_BracketRight);
+      replay()->advance(0.1);
+      QVERIFY(replay()->tick() > before);
+      before = replay()->tick();
+    }
+  }
+
+  void the_list_has_each_piece_that_moves_and_is_copied_with_exact_bytes() {
+    open(*step_of(StepKind::all_gather));
+    const Replay& shown = *replay()->replay();
+    const ReplayLeg& leg = shown.legs[static_cast<size_t>(shown.chosen_leg)];
+    int pieces = 0;
+    for (const int device : leg.devices)
+      for (int round = 0; round < leg.moves.rounds(); ++round)
+        for (const MovedPiece& piece : leg.moves.into(device, round)) pieces += piece.from != device;
+    QCOMPARE(replay()->list()->rowCount(), pieces);
+    QTest::keySequence(replay(), QKeySequence::Copy);
+    const QStringList lines = QGuiApplication::clipboard()->text().split('\n', Qt::SkipEmptyParts);
+    QCOMPARE(lines.size(), pieces + 1);
+    QCOMPARE(lines.front().split('\t').size(), int(ReplayList::columns));
+    QVERIFY(lines[1].endsWith(" B"));
+    selection().select_device(leg.devices.front());
+    for (int row = 0; row < replay()->list()->rowCount(); ++row) {
+      const auto number = [&](int column) { return replay()->list()->index(row, column).data().toInt(); };
+      QVERIFY(number(ReplayList::from_column) == leg.devices.front() ||
+              number(ReplayList::to_column) == leg.devices.front());
+    }
+    QVERIFY(replay()->list()->rowCount() < pieces);
+  }
+
+  void the_picture_changes_from_the_first_tick_to_the_last_and_comes_back() {
+    open(*step_of(StepKind::all_gather));
+    QList<QImage> seen;
+    for (int tick = 0; tick <= replay()->replay()->ticks; ++tick) {
+      replay()->set_tick(tick + 0.5 * (tick < replay()->replay()->ticks));
+      const QImage image = replay()->canvas()->grab().toImage();
+      QVERIFY(!seen.contains(image));
+      seen << image;
+    }
+    replay()->set_tick(0.5);
+    QCOMPARE(replay()->canvas()->grab().toImage(), seen.front());
+  }
+
+  void a_replay_of_16384_devices_shows_what_one_of_them_gives_and_gets() {
+    plan_preset(default_preset, [](RunConfig& config) {
+      config.mesh_axes = {{"data", 64}, {"model", 2}, {"more", 128}};
+    });
+    for (const StepRef id : planner().index().collectives) {
+      const std::optional<Replay> made = make_replay(planner().plan(), id, 0);
+      QVERIFY(made);
+      for (const ReplayLeg& leg : made->legs) {
+        const std::vector<TimedPiece> pieces = pieces_of(leg, 7);
+        QVERIFY(!pieces.empty());
+        QVERIFY(std::ssize(pieces) <= 4 * std::max(4096, plan().mesh.device_count()));
+        for (const TimedPiece& piece : pieces) QVERIFY(piece.turn < leg.turns && piece.round < leg.moves.rounds());
+      }
+    }
+    open(planner().index().collectives.front());
+    replay()->set_tick(0.5);
+    replay()->canvas()->grab();
+  }
+
+  void another_array_or_plan_ends_a_replay() {
+    open(*step_of(StepKind::all_gather));
+    set_axis_size(window_->workspace().document, 0, 2);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(!replay()->replay());
+    open(*step_of(StepKind::all_gather));
+    window_->show_page("memory");
+    QVERIFY(!replay()->replay());
+  }
+};
+
+QTEST_MAIN(ReplayTest)
+#include "replay_test.moc"

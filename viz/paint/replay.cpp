@@ -1,0 +1,208 @@
+#include "viz/paint/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "viz/paint/layout_geometry.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int most_turns = 24;
+constexpr int64_t most_pieces = 4096;
+constexpr int largest_group = 64;
+
+std::string axis_names(const Mesh& mesh, const AxisList& axes) {
+  std::vector<std::string> names;
+  for (const AxisIndex axis : axes) names.push_back(mesh.axes()[axis].name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The send that fills a receive's outputs.
+std::optional<StepId> sender_of(const Plan& plan, int channel) {
+  for (int task = 0; task < static_cast<int>(plan.program.tasks.size()); ++task) {
+    const std::vector<Step>& steps = plan.program.tasks[task].steps;
+    for (int i = 0; i < static_cast<int>(steps.size()); ++i)
+      if (steps[i].kind == StepKind::send && steps[i].channel == channel) return StepId{task, i};
+  }
+  return std::nullopt;
+}
+
+bool lays_out_anew(const Step& step) { return step.kind != StepKind::compute && step.kind != StepKind::barrier; }
+
+// A step of the reshard of a value, and which of the step's operands the value is.
+struct Operand {
+  StepId step;
+  int number = 0;
+};
+
+class Maker {
+ public:
+  explicit Maker(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+  std::optional<Replay> make(Operand chosen) {
+    if (const Step& step = at(chosen.step); step.kind == StepKind::receive) {
+      const std::optional<StepId> sender = sender_of(*plan_, step.channel);
+      if (!sender) return std::nullopt;
+      chosen.step = *sender;
+    }
+    const Step& step = at(chosen.step);
+    if (!lays_out_anew(step) || chosen.number >= static_cast<int>(step.inputs.size())) return std::nullopt;
+    std::vector<Operand> chain{chosen};
+    if (step.kind != StepKind::send) {
+      while (const std::optional<Operand> before = maker_of(chain.front())) chain.insert(chain.begin(), *before);
+      while (const std::optional<Operand> after = taker_of(chain.back())) chain.push_back(*after);
+    }
+    Replay replay;
+    replay.plan = plan_;
+    const ProgramValue& value = plan_->program.values[step.inputs[chosen.number]];
+    replay.array = plan_->value_name(step.inputs[chosen.number]);
+    replay.shape = value.shape;
+    replay.dtype = value.dtype;
+    for (const Operand& operand : chain) {
+      if (operand.step == chosen.step) replay.chosen_leg = static_cast<int>(replay.legs.size());
+      replay.legs.push_back(leg_of(operand));
+      replay.legs.back().first_tick = replay.ticks;
+      replay.ticks += replay.legs.back().ticks();
+    }
+    return replay;
+  }
+
+ private:
+  const Step& at(StepId id) const { return plan_->program.tasks[id.task].steps[id.step]; }
+
+  // Steps of a reshard follow each other, perhaps with other steps between them, and have one cause.
+  std::optional<Operand> maker_of(const Operand& operand) const {
+    const int value = at(operand.step).inputs[operand.number];
+    for (StepId id{operand.step.task, operand.step.step - 1}; id.step >= 0; --id.step)
+      if (const std::optional<int> number = place_in(at(id), at(id).outputs, value))
+        return joined({id, *number}, operand);
+    return std::nullopt;
+  }
+
+  std::optional<Operand> taker_of(const Operand& operand) const {
+    if (operand.number >= static_cast<int>(at(operand.step).outputs.size())) return std::nullopt;
+    const int value = at(operand.step).outputs[operand.number];
+    const int count = static_cast<int>(plan_->program.tasks[operand.step.task].steps.size());
+    for (StepId id{operand.step.task, operand.step.step + 1}; id.step < count; ++id.step)
+      if (const std::optional<int> number = place_in(at(id), at(id).inputs, value))
+        if (joined({id, *number}, operand)) return Operand{id, *number};
+    return std::nullopt;
+  }
+
+  std::optional<Operand> joined(const Operand& found, const Operand& operand) const {
+    const Cause &a = at(found.step).moved[found.number].cause, &b = at(operand.step).moved[operand.number].cause;
+    return a.user == b.user && a.to == b.to ? std::optional(found) : std::nullopt;
+  }
+
+  static std::optional<int> place_in(const Step& step, const std::vector<int>& values, int value) {
+    if (!lays_out_anew(step) || is_transfer(step.kind)) return std::nullopt;
+    const auto found = std::ranges::find(values, value);
+    return found == values.end() ? std::nullopt : std::optional(static_cast<int>(found - values.begin()));
+  }
+
+  ReplayLeg leg_of(const Operand& operand) const {
+    const Step& step = at(operand.step);
+    const Mesh& mesh = plan_->mesh;
+    const int stage = plan_->program.tasks[operand.step.task].stage;
+    const ProgramValue& from = plan_->program.values[step.inputs[operand.number]];
+    ArrayMove move{step.kind, step.axes, from.shape, from.sharding, from.sharding, 0, 0};
+    std::vector<int> devices = plan_->devices_of_stage(stage);
+    std::string title;
+    if (step.kind == StepKind::send) {
+      const StageChannel& channel = plan_->program.channels[step.channel];
+      move.axes = {};
+      move.axes.push_back(*plan_->pipeline.axis);
+      move.from_stage = channel.from;
+      move.to_stage = channel.to;
+      const std::vector<int> receivers = plan_->devices_of_stage(channel.to);
+      devices.insert(devices.end(), receivers.begin(), receivers.end());
+      std::ranges::sort(devices);
+      title = fmt::format("send from stage {} to stage {}", channel.from, channel.to);
+    } else {
+      move.after = plan_->program.values[step.outputs[operand.number]].sharding;
+      title = step.axes.empty() ? std::string(name(step.kind))
+                                : fmt::format("{} over {}", name(step.kind), axis_names(mesh, step.axes));
+    }
+    ReplayLeg leg{operand.step, PieceMoves(std::move(move), mesh), std::move(devices), std::move(title), 1, 0};
+    if (step.kind != StepKind::collective_permute) leg.turns = std::clamp(leg.moves.group_size() - 1, 1, most_turns);
+    return leg;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+};
+
+}  // namespace
+
+std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, StepId step, int operand) {
+  return Maker(std::move(plan)).make({step, operand});
+}
+
+ReplayMoment moment_of(const Replay& replay, double tick) {
+  tick = std::clamp(tick, 0.0, static_cast<double>(replay.ticks));
+  int number = static_cast<int>(replay.legs.size()) - 1;
+  while (number > 0 && tick < replay.legs[number].first_tick) --number;
+  const ReplayLeg& leg = replay.legs[number];
+  const double into = tick - leg.first_tick;
+  const int round = std::min(static_cast<int>(into / leg.turns), leg.moves.rounds() - 1);
+  return {number, round, into - round * leg.turns};
+}
+
+double progress_of(const TimedPiece& piece, const ReplayMoment& moment) {
+  if (piece.round != moment.round) return piece.round < moment.round ? 1 : 0;
+  return std::clamp(moment.at - piece.turn, 0.0, 1.0);
+}
+
+PieceScope piece_scope(const ReplayLeg& leg) {
+  const auto devices = static_cast<int64_t>(leg.devices.size());
+  const int group = leg.moves.group_size();
+  if (devices * group <= most_pieces) return PieceScope::all;
+  return group <= largest_group ? PieceScope::group : PieceScope::device;
+}
+
+std::vector<TimedPiece> pieces_of(const ReplayLeg& leg, int device) {
+  const PieceScope scope = piece_scope(leg);
+  const int size = leg.moves.group_size();
+  std::vector<TimedPiece> pieces;
+  const auto add = [&](const MovedPiece& piece, int round) {
+    if (piece.from == piece.to) return pieces.push_back({piece, round, -1});
+    const int further = (leg.moves.place(piece.to) - leg.moves.place(piece.from) + size) % size;
+    pieces.push_back({piece, round, leg.turns > 1 ? (further - 1) * leg.turns / (size - 1) : 0});
+  };
+  const std::vector<int> receivers = scope == PieceScope::all     ? leg.devices
+                                     : scope == PieceScope::group ? leg.moves.group(device)
+                                                                  : std::vector<int>{device};
+  for (int round = 0; round < leg.moves.rounds(); ++round) {
+    for (const int receiver : receivers)
+      for (const MovedPiece& piece : leg.moves.into(receiver, round)) add(piece, round);
+    if (scope != PieceScope::device) continue;
+    for (const MovedPiece& piece : leg.moves.out_of(device, round))
+      if (piece.to != device) add(piece, round);
+  }
+  std::ranges::stable_sort(pieces, {}, [](const TimedPiece& timed) { return std::pair(timed.round, timed.turn); });
+  return pieces;
+}
+
+DrawnDims drawn_dims(const ReplayLeg& leg) {
+  const ArrayMove& move = leg.moves.move();
+  const int rank = static_cast<int>(move.shape.size());
+  std::vector<int> dims(rank);
+  std::iota(dims.begin(), dims.end(), 0);
+  const auto split = [&](int d) { return !move.before.dims[d].empty() || !move.after.dims[d].empty(); };
+  std::ranges::stable_sort(dims, std::greater(), [&](int d) { return std::pair(split(d), move.shape[d]); });
+  dims.resize(std::min(rank, 2));
+  std::ranges::sort(dims);
+  if (dims.empty()) return {};
+  return dims.size() == 1 ? DrawnDims{-1, dims[0]} : DrawnDims{dims[0], dims[1]};
+}
+
+std::string piece_text(const MovedPiece& piece) {
+  const std::string box = range_text(piece.box);
+  return piece.parts == 1 ? box : fmt::format("part {} of {} of {}", piece.part + 1, piece.parts, box);
+}
+
+}  // namespace shardscope
