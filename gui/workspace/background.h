@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QMetaObject>
+#include <QObject>
+#include <QThreadPool>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+namespace shardscope {
+
+// Makes a value on another thread, for what takes longer than a turn of the event loop may. The newest wish wins: an
+// older one is asked to stop, and what it still makes is dropped. Whoever owns this waits for nothing, not at its end.
+template <class T>
+class Background {
+ public:
+  using Make = std::function<T(const std::stop_token&)>;  // throws nothing
+
+  // `take` is called in the thread of the owner.
+  explicit Background(std::function<void(T)> take) : take_(std::move(take)) { seat_->owner = this; }
+  ~Background() {
+    stop_.request_stop();
+    const std::lock_guard lock(seat_->mutex);
+    seat_->owner = nullptr;
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  void make(Make how) {
+    cancel();
+    stop_ = std::stop_source();
+    is_busy_ = true;
+    QThreadPool::globalInstance()->start(
+        [seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
+          auto made = std::make_shared<T>(how(stop));
+          const std::lock_guard lock(seat->mutex);
+          if (!seat->owner) return;
+          const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
+          QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
+        });
+  }
+  void cancel() {
+    stop_.request_stop();
+    ++number_;
+    is_busy_ = false;
+  }
+  bool is_busy() const { return is_busy_; }
+
+ private:
+  struct Seat {
+    std::mutex mutex;
+    Background* owner = nullptr;
+  };
+
+  void receive(int number, T& made) {
+    if (number != number_) return;
+    is_busy_ = false;
+    take_(std::move(made));
+  }
+
+  std::function<void(T)> take_;
+  std::shared_ptr<Seat> seat_ = std::make_shared<Seat>();
+  std::stop_source stop_;
+  int number_ = 0;
+  bool is_busy_ = false;
+  QObject context_;
+};
+
+}  // namespace shardscope
