@@ -1,7 +1,9 @@
 #pragma once
 
+#include <QComboBox>
 #include <QLabel>
-#include <QTableView>
+#include <QLineEdit>
+#include <QTreeView>
 #include <QWidget>
 
 #include "gui/pages/collectives_model.h"
@@ -9,30 +11,36 @@
 
 namespace shardscope {
 
-// Both layout modes side by side, and the table of collectives with its total line. Ctrl+C copies the selected rows
-// (all, when none is) as text with exact values.
+// Both layout modes side by side, and the table of collectives, which can be grouped and filtered, with its total line.
+// Ctrl+C copies the selected rows (all, when none is; of a group its own) as text with exact values.
 class CollectivesPage : public QWidget {
   Q_OBJECT
  public:
   explicit CollectivesPage(Workspace& workspace, QWidget* parent = nullptr);
 
   QString copied_text() const;
-  QTableView* table() const { return table_; }
+  QTreeView* table() const { return table_; }
   ModeComparison* comparison() const { return comparison_; }
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  QWidget* make_head();
+  void make_table();
+  void choose(const QModelIndex& index);
   void follow_step();
   void show_totals();
 
   Workspace& workspace_;
   ModeComparison* comparison_;
   CollectivesModel* model_;
-  QTableView* table_;
+  QTreeView* table_;
+  QComboBox* groups_;
+  QLineEdit* filter_;
   QLabel* totals_;
   QLabel* empty_;
+  bool is_following_ = false;
 };
 
 }  // namespace shardscope

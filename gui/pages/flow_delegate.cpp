@@ -4,7 +4,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
-#include "gui/pages/flow_page.h"
+#include "gui/pages/flow_model.h"
 
 namespace shardscope {
 namespace {

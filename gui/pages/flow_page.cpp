@@ -1,140 +1,112 @@
 #include "gui/pages/flow_page.h"
 
-#include <QCheckBox>
+#include <QButtonGroup>
 #include <QHBoxLayout>
-#include <QLabel>
+#include <QShortcut>
 #include <QVBoxLayout>
-#include <algorithm>
 
-#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/pages/flow_delegate.h"
 #include "gui/pages/stage_box.h"
-#include "gui/workspace/array_facts.h"
-#include "viz/paint/units.h"
 
 namespace shardscope {
-namespace {
-
-QString layout_text(const Plan& plan, int value) {
-  const ProgramValue& lies = plan.program.values[value];
-  return qt(to_string(lies.shape)) + "  " + qt(to_string(lies.sharding, plan.mesh));
-}
-
-}  // namespace
-
-FlowModel::FlowModel(Workspace& workspace, QObject* parent) : QAbstractListModel(parent), workspace_(workspace) {
-  connect(&workspace.planner, &Planner::delivered, this, &FlowModel::take_plan);
-  connect(&workspace.selection, &Selection::deviceChanged, this, [this] {
-    if (plan_ && shown_stage(*plan_, workspace_.selection) != stage_) take_plan();
-  });
-  take_plan();
-}
-
-void FlowModel::show_phase(Phase phase) {
-  phase_ = phase;
-  take_plan();
-}
-
-void FlowModel::set_only_reshards(bool only) {
-  only_reshards_ = only;
-  take_plan();
-}
-
-void FlowModel::take_plan() {
-  beginResetModel();
-  plan_ = workspace_.planner.plan();
-  steps_.clear();
-  if (plan_) {
-    stage_ = shown_stage(*plan_, workspace_.selection);
-    const SequenceSteps steps = plan_->steps(stage_);
-    for (const auto& [position, count] : distinct_steps(plan_->program.main(stage_))) {
-      const Step& step = steps[position];
-      if (step.phase == phase_ && !(only_reshards_ && step.kind == StepKind::compute))
-        steps_.push_back(steps.id(position));
-    }
-  }
-  endResetModel();
-}
-
-// The forward value that a step computes or lays out anew.
-ArrayRef FlowModel::result_of(const Step& step) const {
-  if (step.outputs.empty()) return {};
-  const ValueLayout* layout = layout_of(workspace_.planner, plan_->program.values[step.outputs.front()].graph_value);
-  return layout ? ArrayRef(ValueRef{layout->name}) : ArrayRef();
-}
-
-int FlowModel::row_of_step(std::optional<StepRef> step) const {
-  if (!step) return -1;
-  const auto found = std::ranges::find(steps_, *step);
-  return found != steps_.end() ? static_cast<int>(found - steps_.begin()) : -1;
-}
-
-int FlowModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(steps_.size());
-}
-
-QVariant FlowModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const StepRef id = steps_[index.row()];
-  const Step& step = *find_step(*plan_, id);
-  const bool reshard = step.kind != StepKind::compute;
-  const QString kind = qt(name(step.kind));
-  switch (role) {
-    case step_role: return QVariant::fromValue(id);
-    case reshard_role: return reshard;
-    case kind_role: return static_cast<int>(step.kind);
-    case Qt::DisplayRole:
-    case Qt::AccessibleTextRole: {
-      if (!reshard || is_transfer(step.kind)) return short_name(plan_->step_name(step));
-      const QString over = axes_text(plan_->mesh, step.axes);
-      return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
-    }
-    case layout_role: {
-      if (step.kind == StepKind::send) return layout_text(*plan_, step.inputs.front());
-      if (step.outputs.empty()) return {};
-      if (!reshard || step.inputs.empty()) return layout_text(*plan_, step.outputs.front());
-      const QString from = qt(to_string(plan_->program.values[step.inputs.front()].sharding, plan_->mesh));
-      const QString to = qt(to_string(plan_->program.values[step.outputs.front()].sharding, plan_->mesh));
-      return from + QString(" \u2192 ") + to;
-    }
-    case cost_role:
-      if (is_collective(step.kind) || step.kind == StepKind::send) return qt(bytes_text(step.wire_bytes));
-      return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
-    case array_role: return QVariant::fromValue(result_of(step));
-    case Qt::ToolTipRole: {
-      QStringList lines{qt(plan_->step_name(step))};
-      if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
-      for (int value : step.outputs) {
-        const ProgramValue& lies = plan_->program.values[value];
-        lines << tr("gives %1, local %2").arg(layout_text(*plan_, value), qt(to_string(lies.local_shape)));
-      }
-      lines << tr("predicted %1").arg(qt(seconds_text(plan_->step_seconds[id])));
-      return lines.join('\n');
-    }
-    default: return {};
-  }
-}
 
 FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), model_(new FlowModel(workspace, this)), list_(new QListView(this)) {
-  auto* phase = new QComboBox(this);
-  phase->setObjectName("phase");
-  guard_field(phase);
-  phase->addItems({tr("Forward pass"), tr("Backward pass"), tr("Update")});
-  phase->setToolTip(tr("Which part of the training step is shown."));
-  connect(phase, &QComboBox::currentIndexChanged, this, [this](int i) { model_->show_phase(static_cast<Phase>(i)); });
-  auto* only = new QCheckBox(tr("Only reshards"), this);
-  only->setToolTip(tr("Reshard: an array is moved from one layout to another because an op needs it so."));
-  connect(only, &QCheckBox::toggled, this, [this](bool on) { model_->set_only_reshards(on); });
-  auto* hint = new QLabel(tr("P(...): the axes that split each dimension; unreduced: an unfinished sum"), this);
-  hint->setFont(small_font());
-  hint->setProperty("muted", true);
-  hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  hint->setWordWrap(true);
-  hint->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    : QWidget(parent),
+      workspace_(workspace),
+      model_(new FlowModel(workspace, this)),
+      views_(new QStackedWidget(this)),
+      canvas_(new FlowCanvas(workspace)),
+      list_(new QListView(this)),
+      cause_(new FlowCause(workspace, this)) {
+  make_list();
+  views_->addWidget(canvas_);
+  views_->addWidget(list_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(make_head());
+  layout->addWidget(views_, 1);
+  layout->addWidget(cause_);
+  connect(&workspace.selection, &Selection::stepChanged, this, &FlowPage::follow_step);
+  connect(&workspace.planner, &Planner::delivered, this, &FlowPage::show_state);
+  connect(canvas_, &FlowCanvas::changed, this, &FlowPage::show_found);
+  connect(canvas_, &FlowCanvas::changed, this, [this] {
+    const int node = canvas_->selected();
+    cause_->show_steps(node < 0 ? std::vector<StepRef>() : canvas_->graph().nodes[static_cast<size_t>(node)].steps);
+  });
+  show_list(false);
+  show_found();
+}
 
+QWidget* FlowPage::make_head() {
+  auto* head = new QWidget(this);
+  auto* row = new QHBoxLayout(head);
+  row->setContentsMargins(10, 6, 10, 6);
+  row->setSpacing(8);
+  auto* group = new QButtonGroup(head);
+  const auto choice = [&](const QString& text, const char* object, const QString& tip, bool list) {
+    auto* button = new QToolButton(head);
+    button->setText(text);
+    button->setObjectName(object);
+    button->setToolTip(tip);
+    button->setCheckable(true);
+    group->addButton(button);
+    row->addWidget(button);
+    connect(button, &QToolButton::clicked, this, [this, list] { show_list(list); });
+    return button;
+  };
+  as_graph_ = choice(tr("Graph"), "flowAsGraph", tr("Steps as a graph: lanes of layers, layouts on the edges."), false);
+  as_list_ = choice(tr("List"), "flowAsList", tr("Steps of one pass, one a line."), true);
+  row->addWidget(new StageBox(workspace_, head));
+  fold_ = new QCheckBox(tr("Fold layers"), head);
+  fold_->setObjectName("flowFold");
+  fold_->setChecked(true);
+  fold_->setToolTip(tr("Layers that are alike share a lane, with the times of all of them."));
+  connect(fold_, &QCheckBox::toggled, canvas_, &FlowCanvas::set_fold);
+  row->addWidget(fold_);
+  phase_ = new QComboBox(head);
+  phase_->setObjectName("phase");
+  guard_field(phase_);
+  phase_->addItems({tr("Forward pass"), tr("Backward pass"), tr("Update")});
+  phase_->setToolTip(tr("Which part of the training step is shown."));
+  connect(phase_, &QComboBox::currentIndexChanged, this, [this](int i) { model_->show_phase(static_cast<Phase>(i)); });
+  row->addWidget(phase_);
+  only_ = new QCheckBox(tr("Only reshards"), head);
+  only_->setToolTip(tr("Reshard: an array is moved from one layout to another because an op needs it so."));
+  connect(only_, &QCheckBox::toggled, this, [this](bool on) { model_->set_only_reshards(on); });
+  row->addWidget(only_);
+  row->addStretch(1);
+  found_ = new QLabel(head);
+  found_->setObjectName("flowFound");
+  found_->setProperty("muted", true);
+  row->addWidget(found_);
+  search_ = new QLineEdit(head);
+  search_->setObjectName("flowSearch");
+  search_->setPlaceholderText(tr("Find a step or an array  (/)"));
+  search_->setToolTip(tr("Words of ops, arrays, collectives or mesh axes. Return: the next one, Shift+Return: back."));
+  search_->setAccessibleName(tr("Find in the flow graph"));
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(230);
+  search_->setMinimumWidth(90);
+  connect(search_, &QLineEdit::textChanged, canvas_, &FlowCanvas::search);
+  connect(search_, &QLineEdit::returnPressed, this, [this] { canvas_->go_found(1); });
+  auto* back = new QShortcut(QKeySequence("Shift+Return"), search_);
+  back->setContext(Qt::WidgetShortcut);
+  connect(back, &QShortcut::activated, this, [this] { canvas_->go_found(-1); });
+  auto* find = new QShortcut(QKeySequence("/"), this);
+  find->setContext(Qt::WidgetWithChildrenShortcut);
+  connect(find, &QShortcut::activated, search_, [this] {
+    show_list(false);
+    search_->setFocus(Qt::ShortcutFocusReason);
+    search_->selectAll();
+  });
+  row->addWidget(search_, 2);
+  return head;
+}
+
+void FlowPage::make_list() {
   list_->setObjectName("flow");
   list_->setModel(model_);
   list_->setItemDelegate(new FlowDelegate(list_));
@@ -149,21 +121,13 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
     const auto array = index.data(FlowModel::array_role).value<ArrayRef>();
     if (is_array(array)) workspace_.selection.select_array(array);
   });
-  connect(&workspace.selection, &Selection::stepChanged, this, &FlowPage::follow_step);
-  connect(&workspace.planner, &Planner::delivered, this, &FlowPage::show_state);
+}
 
-  auto* top = new QHBoxLayout;
-  top->setContentsMargins(10, 8, 10, 8);
-  top->setSpacing(12);
-  top->addWidget(new StageBox(workspace, this));
-  top->addWidget(phase);
-  top->addWidget(only);
-  top->addWidget(hint, 1);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  layout->addLayout(top);
-  layout->addWidget(list_, 1);
+void FlowPage::show_list(bool list) {
+  (list ? as_list_ : as_graph_)->setChecked(true);
+  views_->setCurrentIndex(list ? 1 : 0);
+  for (QWidget* of_graph : std::initializer_list<QWidget*>{fold_, search_, found_}) of_graph->setVisible(!list);
+  for (QWidget* of_list : std::initializer_list<QWidget*>{phase_, only_}) of_list->setVisible(list);
 }
 
 void FlowPage::follow_step() {
@@ -173,6 +137,12 @@ void FlowPage::follow_step() {
     return;
   }
   if (list_->currentIndex().row() != row) list_->setCurrentIndex(model_->index(row));
+}
+
+void FlowPage::show_found() {
+  const int count = canvas_->found_count(), at = canvas_->found_at();
+  if (search_->text().isEmpty()) return found_->clear();
+  found_->setText(count == 0 ? tr("none") : at < 0 ? tr("%1 found").arg(count) : tr("%1 of %2").arg(at + 1).arg(count));
 }
 
 void FlowPage::show_state() { list_->setEnabled(workspace_.planner.is_current() || workspace_.planner.is_busy()); }

@@ -1,56 +1,51 @@
 #pragma once
 
-#include <QAbstractListModel>
+#include <QCheckBox>
 #include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
 #include <QListView>
+#include <QStackedWidget>
+#include <QToolButton>
 #include <QWidget>
-#include <vector>
 
-#include "gui/workspace/workspace.h"
+#include "gui/pages/flow_canvas.h"
+#include "gui/pages/flow_cause.h"
+#include "gui/pages/flow_model.h"
 
 namespace shardscope {
 
-// The steps of one phase in program order: an op with the layout of its result, or a reshard between two ops.
-class FlowModel : public QAbstractListModel {
-  Q_OBJECT
- public:
-  enum Role { step_role = Qt::UserRole, reshard_role, layout_role, cost_role, array_role, kind_role };
-
-  explicit FlowModel(Workspace& workspace, QObject* parent = nullptr);
-
-  void show_phase(Phase phase);
-  void set_only_reshards(bool only);
-  int row_of_step(std::optional<StepRef> step) const;
-
-  int rowCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role) const override;
-
- private:
-  void take_plan();
-  ArrayRef result_of(const Step& step) const;
-
-  Workspace& workspace_;
-  std::shared_ptr<const Plan> plan_;
-  Phase phase_ = Phase::forward;
-  int stage_ = 0;
-  bool only_reshards_ = false;
-  std::vector<StepRef> steps_;
-};
-
-// The forward pass as it runs on the devices (or the backward pass, or the update): a rail of ops, each with the
-// layout of what it computes, and the places where a layout is changed into another.
+// The program of a stage as it runs on the devices: as a graph of lanes, or as a list with a rail of ops. Beneath it
+// the cause of the selected reshard, and what would make it needless.
 class FlowPage : public QWidget {
   Q_OBJECT
  public:
   explicit FlowPage(Workspace& workspace, QWidget* parent = nullptr);
 
+  FlowCanvas* canvas() const { return canvas_; }
+  QListView* list() const { return list_; }
+  void show_list(bool list);
+
  private:
+  QWidget* make_head();
+  void make_list();
   void follow_step();
   void show_state();
+  void show_found();
 
   Workspace& workspace_;
   FlowModel* model_;
+  QStackedWidget* views_;
+  FlowCanvas* canvas_;
   QListView* list_;
+  FlowCause* cause_;
+  QToolButton* as_graph_;
+  QToolButton* as_list_;
+  QLineEdit* search_;
+  QLabel* found_;
+  QCheckBox* fold_;
+  QComboBox* phase_;
+  QCheckBox* only_;
 };
 
 }  // namespace shardscope

@@ -1,11 +1,14 @@
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
+#include <map>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/pages/memory_page.h"
+#include "gui/pages/memory_bars.h"
 #include "gui/pages/no_plan.h"
+#include "viz/paint/layout_geometry.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
 
@@ -14,61 +17,82 @@ namespace {
 
 constexpr int top = 34;
 constexpr int row_height = 20;
-constexpr int left = 56;
+constexpr int legend_left = 56;
 constexpr int right = 210;
 constexpr int most_rows = 64;
 
-QString heading(const Plan& plan) {
-  const int devices = plan.mesh.device_count();
-  if (devices <= most_rows) return MemoryBars::tr("planned arena at its fullest step");
-  const QString text = plan.program.stages > 1
-                           ? MemoryBars::tr("planned arena at its fullest step; first %1 of %2 devices")
-                           : MemoryBars::tr("planned arena at its fullest step; first %1 of %2 devices, all alike");
-  return text.arg(most_rows).arg(devices);
+const PlanTotals& totals_of(const Plan& plan, const DeviceRow& row) {
+  return plan.pipeline.totals[static_cast<size_t>(row.stage)];
 }
 
-const PlanTotals& totals_of(const Plan& plan, int device) {
-  return plan.pipeline.totals[static_cast<size_t>(plan.stage_of(device))];
-}
-
-double measured_bytes(const RunRecord* run, int device) {
-  const RankMeasurement* rank = run ? run->measurement(device) : nullptr;
-  return rank ? double(rank->arena_bytes) : 0;
+QString devices_text(const std::vector<int>& devices) {
+  const QString list = qt(device_text(devices));
+  return list.size() <= 12 ? list : MemoryBars::tr("%1 devices").arg(devices.size());
 }
 
 }  // namespace
 
+std::vector<DeviceRow> equal_devices(const Plan& plan, const RunRecord* run) {
+  std::map<std::pair<int, int64_t>, DeviceRow> rows;
+  for (int device = 0; device < plan.mesh.device_count(); ++device) {
+    const RankMeasurement* rank = run ? run->measurement(device) : nullptr;
+    const int64_t measured = rank ? rank->arena_bytes : 0;
+    DeviceRow& row = rows[{plan.stage_of(device), measured}];
+    row.stage = plan.stage_of(device);
+    row.measured = measured;
+    row.devices.push_back(device);
+  }
+  std::vector<DeviceRow> list;
+  for (auto& [key, row] : rows) list.push_back(std::move(row));
+  std::ranges::sort(list, {}, [](const DeviceRow& row) { return row.devices.front(); });
+  return list;
+}
+
 MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("memoryBars");
-  connect(&workspace.planner, &Planner::delivered, this, [this] {
-    setMinimumHeight(sizeHint().height());
-    update();
-  });
-  connect(&workspace.run, &RunControl::received, this, qOverload<>(&QWidget::update));
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Memory of the devices, those that are alike in one row"));
+  connect(&workspace.planner, &Planner::delivered, this, &MemoryBars::take_rows);
+  connect(&workspace.run, &RunControl::received, this, &MemoryBars::take_rows);
   connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  take_rows();
 }
 
-QSize MemoryBars::sizeHint() const {
+void MemoryBars::take_rows() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return {500, top + (plan ? std::min(plan->mesh.device_count(), most_rows) : 4) * row_height + 8};
+  rows_ = plan ? equal_devices(*plan, workspace_.matching_run()) : std::vector<DeviceRow>();
+  if (rows_.size() > most_rows) rows_.resize(most_rows);
+  left_ = legend_left;
+  const QFontMetrics metrics(small_font());
+  for (const DeviceRow& row : rows_) left_ = std::max(left_, metrics.horizontalAdvance(devices_text(row.devices)) + 34);
+  setMinimumHeight(sizeHint().height());
+  updateGeometry();
+  update();
+  emit rowsChanged();
 }
+
+QSize MemoryBars::sizeHint() const { return {500, top + std::max(1, static_cast<int>(rows_.size())) * row_height + 8}; }
 
 QRectF MemoryBars::bar_place(int row) const {
-  return QRectF(left, top + row * row_height + 3, std::max(40, width() - left - right), row_height - 6);
+  return QRectF(left_, top + row * row_height + 3, std::max(40, width() - left_ - right), row_height - 6);
 }
 
-std::optional<int> MemoryBars::device_under(const QPointF& point) const {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const int device = static_cast<int>((point.y() - top) / row_height);
-  const bool is_drawn = plan && point.y() >= top && device < std::min(plan->mesh.device_count(), most_rows);
-  return is_drawn ? std::optional(device) : std::nullopt;
+const DeviceRow* MemoryBars::row_under(const QPointF& point) const {
+  const int row = static_cast<int>((point.y() - top) / row_height);
+  return point.y() >= top && row < std::ssize(rows_) ? &rows_[static_cast<size_t>(row)] : nullptr;
+}
+
+int MemoryBars::marked_row() const {
+  const Selection& selection = workspace_.selection;
+  for (const std::optional<int> device : {selection.hovered_device(), selection.device()})
+    for (size_t row = 0; device && row < rows_.size(); ++row)
+      if (std::ranges::binary_search(rows_[row].devices, *device)) return static_cast<int>(row);
+  return -1;
 }
 
 double MemoryBars::widest_bytes() const {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  double widest = std::max<double>(1, double(plan->totals.memory_total));
-  if (const RunRecord* run = workspace_.matching_run())
-    for (const RankMeasurement& rank : run->measurements()) widest = std::max(widest, double(rank.arena_bytes));
+  double widest = std::max<double>(1, double(workspace_.planner.plan()->totals.memory_total));
+  for (const DeviceRow& row : rows_) widest = std::max(widest, double(row.measured));
   return widest;
 }
 
@@ -88,14 +112,14 @@ int MemoryLegend::arrange(int width, const Each& each) const {
   if (!plan) return 0;
   constexpr int line = 18;
   const QFontMetrics metrics(small_font());
-  int x = left, y = 2;
+  int x = legend_left, y = 2;
   const PlanTotals& totals = plan->pipeline.totals[static_cast<size_t>(shown_stage(*plan, workspace_.selection))];
   for (int i = 0; i < memory_category_count; ++i) {
     const auto category = static_cast<MemoryCategory>(i);
     const QString text = qt(name(category)) + " " + qt(bytes_text(double(totals.memory[static_cast<size_t>(i)])));
     const int wide = metrics.horizontalAdvance(text) + 20;
-    if (x > left && x + wide > width) {
-      x = left;
+    if (x > legend_left && x + wide > width) {
+      x = legend_left;
       y += line;
     }
     each(category, QRect(x, y, wide, line), text);
@@ -129,25 +153,28 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   painter.setRenderHint(QPainter::Antialiasing);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
-  const RunRecord* run = workspace_.matching_run();
   const double scale = bar_place(0).width() / widest_bytes();
   painter.setPen(theme().muted);
-  painter.drawText(QRectF(0, 8, left - 12, 20), Qt::AlignRight | Qt::AlignVCenter, tr("device"));
-  painter.drawText(QRectF(left, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, heading(*plan));
+  painter.drawText(QRectF(0, 8, left_ - 12, 20), Qt::AlignRight | Qt::AlignVCenter,
+                   plan->mesh.device_count() == 1 ? tr("device") : tr("devices"));
+  painter.drawText(QRectF(left_, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   rows_.size() == most_rows ? tr("planned arena at its fullest step; the first %1 rows").arg(most_rows)
+                                             : tr("planned arena at its fullest step"));
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
-  const int rows = std::min(plan->mesh.device_count(), most_rows);
-  for (int device = 0; device < rows; ++device) {
-    const QRectF place = bar_place(device);
-    const PlanTotals& totals = totals_of(*plan, device);
-    const bool marked = device == workspace_.selection.device() || device == workspace_.selection.hovered_device();
-    if (marked)
+  const int marked = marked_row();
+  for (int r = 0; r < std::ssize(rows_); ++r) {
+    const DeviceRow& row = rows_[static_cast<size_t>(r)];
+    const QRectF place = bar_place(r);
+    const PlanTotals& totals = totals_of(*plan, row);
+    if (r == marked)
       painter.fillRect(QRectF(0, place.y() - 3, width(), row_height), mix(theme().base, theme().accent, 0.14));
-    paint_tones(painter, QRectF(left - 18, place.y() + 2, 12, place.height() - 4), device_tones(plan->mesh, device),
-                theme());
+    if (row.devices.size() == 1)
+      paint_tones(painter, QRectF(left_ - 18, place.y() + 2, 12, place.height() - 4),
+                  device_tones(plan->mesh, row.devices.front()), theme());
     painter.setPen(theme().text);
-    painter.drawText(QRectF(0, place.y() - 3, left - 24, row_height), Qt::AlignRight | Qt::AlignVCenter,
-                     QString::number(device));
+    painter.drawText(QRectF(0, place.y() - 3, left_ - (row.devices.size() == 1 ? 24 : 12), row_height),
+                     Qt::AlignRight | Qt::AlignVCenter, devices_text(row.devices));
     double x = place.x();
     for (int i = 0; i < memory_category_count; ++i) {
       const double bar = double(totals.memory[static_cast<size_t>(i)]) * scale;
@@ -164,7 +191,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
     painter.setPen(theme().text);
     painter.drawText(QRectF(width() - right + 12, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
                      qt(bytes_text(double(totals.memory_total))));
-    const double measured = measured_bytes(run, device);
+    const auto measured = double(row.measured);
     painter.setPen(measured > 0 ? theme().text : theme().muted);
     painter.drawText(QRectF(width() - right + 106, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
                      measured > 0 ? qt(bytes_text(measured)) : QString("\u2013"));
@@ -177,25 +204,39 @@ void MemoryBars::paintEvent(QPaintEvent*) {
 }
 
 QString MemoryBars::tip_at(const QPointF& point) {
-  const std::optional<int> device = device_under(point);
-  if (!device) return {};
+  const DeviceRow* row = row_under(point);
+  if (!row) return {};
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const PlanTotals& totals = totals_of(*plan, *device);
-  QStringList lines{tr("Device %1: arena of %2").arg(*device).arg(qt(exact_bytes(double(totals.memory_total))))};
-  if (plan->program.stages > 1) lines << tr("stage %1 of the pipeline").arg(plan->stage_of(*device));
+  const PlanTotals& totals = totals_of(*plan, *row);
+  const QString devices = row->devices.size() == 1 ? tr("Device %1").arg(row->devices.front())
+                                                   : tr("Each of devices %1").arg(qt(device_text(row->devices)));
+  QStringList lines{tr("%1: arena of %2").arg(devices, qt(exact_bytes(double(totals.memory_total))))};
+  if (plan->program.stages > 1) lines << tr("stage %1 of the pipeline").arg(row->stage);
   for (int i = 0; i < memory_category_count; ++i)
     lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(i))),
                               qt(exact_bytes(double(totals.memory[static_cast<size_t>(i)]))));
   lines << tr("live at once, at least: %1").arg(qt(exact_bytes(double(totals.live_lower_bound))));
-  const double measured = measured_bytes(workspace_.matching_run(), *device);
-  if (measured > 0)
+  if (row->measured > 0)
     lines << tr("measured: %1 (%2)")
-                 .arg(qt(exact_bytes(measured)), qt(ratio_text(measured, double(totals.memory_total))));
+                 .arg(qt(exact_bytes(double(row->measured))),
+                      qt(ratio_text(double(row->measured), double(totals.memory_total))));
   return lines.join('\n');
 }
 
+// A row that is clicked again goes to its next device.
 void MemoryBars::mousePressEvent(QMouseEvent* event) {
-  if (const std::optional<int> device = device_under(event->position())) workspace_.selection.select_device(*device);
+  const DeviceRow* row = row_under(event->position());
+  if (!row) return;
+  const auto now = std::ranges::find(row->devices, workspace_.selection.device().value_or(-1));
+  const bool is_next = now != row->devices.end() && std::next(now) != row->devices.end();
+  workspace_.selection.select_device(is_next ? *std::next(now) : row->devices.front());
+}
+
+void MemoryBars::keyPressEvent(QKeyEvent* event) {
+  const int by = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+  if (by == 0 || rows_.empty()) return QWidget::keyPressEvent(event);
+  const int row = std::clamp(marked_row() + by, 0, static_cast<int>(rows_.size()) - 1);
+  workspace_.selection.select_device(rows_[static_cast<size_t>(row)].devices.front());
 }
 
 }  // namespace shardscope

@@ -9,7 +9,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
-#include "gui/pages/memory_page.h"
+#include "gui/pages/memory_life.h"
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/units.h"
 
@@ -22,8 +22,7 @@ constexpr double mark_pixels = 28;  // between marks, at least
 
 }  // namespace
 
-MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent)
-    : TipWidget(parent), workspace_(workspace), stage_box_(new StageBox(workspace, this)) {
+MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("memoryLife");
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Buffers of the arena over the steps of the program"));
@@ -53,7 +52,6 @@ void MemoryLife::take_stage() {
   stage_ = shown_stage(*plan_, workspace_.selection);
   window_ = whole_life(arena());
   live_ = live_bytes(arena());
-  place_stage_box();
   rebuild();
 }
 
@@ -115,7 +113,7 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   const QString hint = tr("Wheel: zoom steps. Ctrl+wheel: bytes. Drag: pan. Double click: all.");
   const QRectF head(at.x(), 8, at.width(), 22);
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
-  if (stage_box_->isHidden() && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
+  if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
   const ByteAxis axis = byte_axis(window_.low, window_.high, std::max(3, int(at.height() / mark_pixels)));
   painter.drawText(QRectF(0, 8, at.x() - 6, 22), Qt::AlignRight | Qt::AlignVCenter, qt(axis.unit));
@@ -209,15 +207,7 @@ QString MemoryLife::tip_at(const QPointF& point) {
   return text + tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
 }
 
-void MemoryLife::place_stage_box() {
-  const QSize size = stage_box_->sizeHint();
-  stage_box_->setGeometry(QRect(QPoint(width() - size.width() - 20, 4), size));
-}
-
-void MemoryLife::resizeEvent(QResizeEvent*) {
-  place_stage_box();
-  rebuild();
-}
+void MemoryLife::resizeEvent(QResizeEvent*) { rebuild(); }
 
 void MemoryLife::wheelEvent(QWheelEvent* event) {
   const QRectF at = body();

@@ -1,16 +1,33 @@
 #include "gui/pages/memory_page.h"
 
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QHeaderView>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/look/appearance.h"
+#include "gui/look/name_delegate.h"
+#include "gui/pages/stage_box.h"
+
 namespace shardscope {
+namespace {
+
+constexpr int wide = 900;  // from here on the buffers stand beside the curve
+
+}  // namespace
 
 MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
+      workspace_(workspace),
       bars_(new MemoryBars(workspace)),
       legend_(new MemoryLegend(workspace)),
       area_(new QScrollArea(this)),
-      splitter_(new QSplitter(Qt::Vertical, this)) {
+      splitter_(new QSplitter(Qt::Vertical, this)),
+      views_(new QStackedWidget(this)),
+      use_(new QSplitter(Qt::Vertical, this)),
+      curve_(new MemoryCurveView(workspace)),
+      buffers_(new QTableView(this)) {
   area_->setWidgetResizable(true);
   area_->setFrameShape(QFrame::NoFrame);
   area_->setWidget(bars_);
@@ -20,8 +37,22 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
   stack->setSpacing(0);
   stack->addWidget(area_, 1);
   stack->addWidget(legend_);
+  auto* lower = new QWidget(splitter_);
+  auto* below = new QVBoxLayout(lower);
+  below->setContentsMargins(0, 0, 0, 0);
+  below->setSpacing(0);
+  below->addWidget(make_head(workspace));
+  below->addWidget(views_, 1);
+  make_buffers(workspace);
+  use_->addWidget(curve_);
+  use_->addWidget(buffers_);
+  use_->setStretchFactor(0, 3);
+  use_->setStretchFactor(1, 2);
+  use_->setChildrenCollapsible(false);
+  views_->addWidget(use_);
+  views_->addWidget(new MemoryLife(workspace));
   splitter_->addWidget(upper);
-  splitter_->addWidget(new MemoryLife(workspace));
+  splitter_->addWidget(lower);
   splitter_->setStretchFactor(0, 0);
   splitter_->setStretchFactor(1, 1);
   splitter_->setChildrenCollapsible(false);
@@ -29,10 +60,95 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(splitter_);
   connect(splitter_, &QSplitter::splitterMoved, this, [this] { is_moved_ = true; });
+  connect(bars_, &MemoryBars::rowsChanged, this, &MemoryPage::arrange);
   connect(&workspace.planner, &Planner::delivered, this, &MemoryPage::arrange);
+  connect(curve_, &MemoryCurveView::changed, this, &MemoryPage::show_position);
+  show_position();
 }
 
-void MemoryPage::resizeEvent(QResizeEvent*) { arrange(); }
+QWidget* MemoryPage::make_head(Workspace& workspace) {
+  auto* head = new QWidget(this);
+  auto* row = new QHBoxLayout(head);
+  row->setContentsMargins(10, 4, 10, 4);
+  auto* group = new QButtonGroup(head);
+  const auto choice = [&](const QString& text, const char* object, const QString& tip, bool arena) {
+    auto* button = new QToolButton(head);
+    button->setText(text);
+    button->setObjectName(object);
+    button->setToolTip(tip);
+    button->setCheckable(true);
+    button->setChecked(!arena);
+    group->addButton(button);
+    row->addWidget(button);
+    connect(button, &QToolButton::clicked, this, [this, arena] { show_arena(arena); });
+    return button;
+  };
+  choice(tr("In use"), "memoryInUse", tr("Bytes in use through a training step, and the largest buffers at the peak."),
+         false);
+  arena_ = choice(tr("Arena"), "memoryArena", tr("Where in the arena each buffer lies, and from when to when."), true);
+  row->addWidget(new StageBox(workspace, head));
+  position_ = new QLabel(head);
+  position_->setObjectName("memoryPosition");
+  position_->setProperty("muted", true);
+  position_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  row->addWidget(position_, 1);
+  peak_ = new QToolButton(head);
+  peak_->setObjectName("memoryPeak");
+  peak_->setText(tr("To the peak"));
+  peak_->setToolTip(tr("Show the largest buffers at the step where most is in use (P in the curve)."));
+  connect(peak_, &QToolButton::clicked, curve_, &MemoryCurveView::show_peak);
+  row->addWidget(peak_);
+  return head;
+}
+
+void MemoryPage::make_buffers(Workspace& workspace) {
+  auto* model = new MemoryBuffers(workspace, *curve_, this);
+  buffers_->setObjectName("memoryBuffers");
+  buffers_->setAccessibleName(tr("The largest buffers in use"));
+  buffers_->setModel(model);
+  buffers_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  buffers_->setSelectionMode(QAbstractItemView::SingleSelection);
+  buffers_->setFrameShape(QFrame::NoFrame);
+  buffers_->setShowGrid(false);
+  buffers_->setAlternatingRowColors(true);
+  buffers_->setWordWrap(false);
+  buffers_->setMinimumHeight(70);
+  buffers_->setItemDelegateForColumn(MemoryBuffers::name_column, new NameDelegate(buffers_));
+  buffers_->setItemDelegateForColumn(MemoryBuffers::maker_column, new NameDelegate(buffers_));
+  buffers_->verticalHeader()->hide();
+  buffers_->verticalHeader()->setDefaultSectionSize(22);
+  buffers_->horizontalHeader()->setHighlightSections(false);
+  buffers_->horizontalHeader()->setStretchLastSection(true);
+  const int widths[] = {220, 76, 84, 180, 190, 90};
+  for (int column = 0; column < MemoryBuffers::columns; ++column) buffers_->setColumnWidth(column, widths[column]);
+  connect(buffers_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
+    if (!index.isValid()) return;
+    const auto array = index.data(MemoryBuffers::array_role).value<ArrayRef>();
+    if (is_array(array)) workspace_.selection.select_array(array);
+    const QVariant step = index.data(MemoryBuffers::step_role);
+    if (step.isValid()) workspace_.selection.select_step(step.value<StepRef>());
+  });
+}
+
+void MemoryPage::show_arena(bool arena) {
+  arena_->setChecked(arena);
+  views_->setCurrentIndex(arena ? 1 : 0);
+  show_position();
+}
+
+void MemoryPage::show_position() {
+  const bool known = curve_->plan() && !curve_->curve().totals.empty() && views_->currentIndex() == 0;
+  peak_->setVisible(known && !curve_->is_at_peak());
+  position_->setText(known ? (curve_->is_at_peak() ? tr("The largest at the peak: %1") : tr("The largest at %1"))
+                                 .arg(curve_->position_text(curve_->position()))
+                           : QString());
+  position_->setToolTip(position_->text());
+}
+
+void MemoryPage::resizeEvent(QResizeEvent*) {
+  use_->setOrientation(width() >= wide ? Qt::Horizontal : Qt::Vertical);
+  arrange();
+}
 
 void MemoryPage::arrange() {
   const int wanted = bars_->sizeHint().height() + legend_->heightForWidth(width()) + 2;

@@ -14,8 +14,8 @@ struct Quantity {
   QString text, exact;
 };
 
-// `collectives`: how many the plan has.
-std::array<Quantity, 4> quantities_of(const PlanTotals& totals, size_t collectives) {
+// `collectives`: how many the devices do in a step.
+std::array<Quantity, 4> quantities_of(const PlanTotals& totals, int64_t collectives) {
   const auto bytes = [](double value) { return Quantity{value, qt(bytes_text(value)), qt(exact_bytes(value))}; };
   return {bytes(double(totals.memory_total)), bytes(totals.wire_bytes_per_device),
           Quantity{totals.seconds_per_step, qt(seconds_text(totals.seconds_per_step)),
@@ -122,7 +122,7 @@ void ModeComparison::show_row(LayoutMode mode) {
   const auto of = [&](const std::shared_ptr<const Plan>& one) -> std::optional<Quantities> {
     if (!one) return std::nullopt;
     const Planner& planner = one == workspace_.planner.plan() ? workspace_.planner : other_;
-    return quantities_of(one->totals, planner.index().collectives.size());
+    return quantities_of(one->totals, planner.index().exchanges);
   };
   const std::optional<Quantities> here = of(plan), there = of(other);
   for (int i = 0; i < quantities; ++i) {

@@ -187,7 +187,8 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   double wire = 0;
   for (const StepRef id : collectives_of(workspace_.planner, facts)) {
     const Step& step = *find_step(*plan, id);
-    const double share = wire_share(*plan, step, facts);
+    const int runs = workspace_.planner.index().runs(id);
+    const double share = wire_share(*plan, step, facts) * runs, all = step.wire_bytes * runs;
     wire += share;
     auto* item = new QTreeWidgetItem(
         costs_, {is_transfer(step.kind) ? qt(plan->step_name(step)).section(" of ", 0, 0)
@@ -197,10 +198,10 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
     item->setToolTip(
         0,
         QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(plan->step_name(step)), short_cause(qt(plan->cause(step)))));
-    item->setToolTip(1, share < step.wire_bytes ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
-                                                      .arg(qt(exact_bytes(share)), qt(exact_bytes(step.wire_bytes)))
-                                                      .arg(step.inputs.size())
-                                                : tr("%1 sent by each device").arg(qt(exact_bytes(share))));
+    item->setToolTip(1, share < all ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
+                                          .arg(qt(exact_bytes(share)), qt(exact_bytes(all)))
+                                          .arg(step.inputs.size())
+                                    : tr("%1 sent by each device").arg(qt(exact_bytes(share))));
     item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
   }
   const int count = costs_->topLevelItemCount();
@@ -246,6 +247,12 @@ void InspectorPanel::show_step() {
   const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
     rows.push_back({name, value, tip});
   };
+  const int runs = workspace_.planner.index().runs(*id);
+  // What a training step takes: of a microbatch's step its runs together.
+  const auto in_all = [runs](double once, std::string (*format)(double)) {
+    if (runs == 1) return qt(format(once));
+    return tr("%1 \u00d7 %2 = %3").arg(runs).arg(qt(format(once)), qt(format(once * runs)));
+  };
   const QString title = qt(plan->step_name(step)), cause = qt(plan->cause(step));
   row(tr("Op"), title, title);
   row(tr("Phase"), qt(name(step.phase)));
@@ -253,8 +260,8 @@ void InspectorPanel::show_step() {
   if (is_collective(step.kind))
     row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
   if (is_communication(step.kind)) {
-    row(tr("Payload"), qt(bytes_text(double(step.payload_bytes))), qt(exact_bytes(double(step.payload_bytes))));
-    row(tr("Sent"), qt(bytes_text(step.wire_bytes)), qt(exact_bytes(step.wire_bytes)));
+    row(tr("Payload"), in_all(double(step.payload_bytes), bytes_text), qt(exact_bytes(double(step.payload_bytes))));
+    row(tr("Sent"), in_all(step.wire_bytes, bytes_text), qt(exact_bytes(step.wire_bytes * runs)));
   }
   if (!cause.isEmpty()) row(tr("Cause"), short_cause(cause), cause);
   for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
@@ -267,10 +274,15 @@ void InspectorPanel::show_step() {
       row(tr("Why"), qt(layout->origin.text), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }
   if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
-  if (step.flops > 0) row(tr("Work"), qt(flops_text(step.flops)));
-  row(tr("Predicted"), qt(seconds_text(plan->step_seconds[*id])));
-  if (const std::optional<double> seconds = workspace_.measured_seconds(*id))
-    row(tr("Measured"), qt(seconds_text(*seconds)));
+  if (step.flops > 0) row(tr("Work"), in_all(step.flops, flops_text));
+  row(tr("Predicted"), in_all(plan->step_seconds[*id], seconds_text));
+  if (const std::optional<MeasuredTime> time = workspace_.measured(*id)) {
+    row(tr("Measured"), in_all(time->working / runs, seconds_text),
+        tr("Its work or exchange on the ranks, without waiting."));
+    if (time->waiting > 0)
+      row(tr("Waited"), in_all(time->waiting / runs, seconds_text),
+          tr("From a rank's coming to the exchange until all that take part had come."));
+  }
   fill(step_, tr("Step %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows);
 }
 

@@ -15,11 +15,15 @@ struct PlanIndex {
 
   // Steps of the main sequences that move data between devices, also from stage to stage; in program order, by stage.
   std::vector<StepId> collectives;
+  std::vector<int> task_runs;  // how often a task runs in a training step: of a microbatch's, once for each
+  int64_t exchanges = 0;       // how often the devices do one of `collectives`
   std::unordered_map<ValueId, std::vector<int>> moved_by;   // those that have a graph value in or out, ascending
   std::unordered_map<ValueId, std::vector<int>> stages_of;  // of a pipeline, that make a graph value; ascending
   std::unordered_map<ValueId, int> layout_of;               // of a graph value in Plan::layouts
   std::unordered_map<std::string, int> layout_named;
   std::unordered_map<std::string, int> parameter_at;  // by joined path
+
+  int runs(StepId step) const { return task_runs[static_cast<size_t>(step.task)]; }
 };
 
 // The parameters of a model, and where each is.

@@ -150,10 +150,13 @@ void RunRecord::add_trace(const TraceMessage& trace) {
     const int stage = stage_of(rank);
     const std::vector<PlanStepTime>& times = trace.ranks[rank];
     if (std::ssize(plan_step_sums_) <= stage) plan_step_sums_.resize(static_cast<size_t>(stage) + 1);
-    std::vector<double>& sums = plan_step_sums_[static_cast<size_t>(stage)];
-    if (sums.empty()) sums.resize(times.size(), 0);
-    for (size_t i = 0; i < std::min(times.size(), sums.size()); ++i)
-      sums[i] += double(times[i].end_ns - times[i].arrive_ns) * 1e-6 / ranks_of_stage[stage];
+    std::vector<MeasuredTime>& sums = plan_step_sums_[static_cast<size_t>(stage)];
+    if (sums.empty()) sums.resize(times.size());
+    const double share = 1e-9 / ranks_of_stage[stage];
+    for (size_t i = 0; i < std::min(times.size(), sums.size()); ++i) {
+      sums[i].waiting += double(times[i].start_ns - times[i].arrive_ns) * share;
+      sums[i].working += double(times[i].end_ns - times[i].start_ns) * share;
+    }
   }
   ++plan_step_count_;
 }
@@ -167,11 +170,12 @@ void RunRecord::set_rank(const RankStateMessage& rank) {
   }
 }
 
-std::optional<double> RunRecord::plan_step_ms(int id, int stage) const {
+std::optional<MeasuredTime> RunRecord::plan_step_time(int position, int stage) const {
   if (stage < 0 || stage >= std::ssize(plan_step_sums_)) return std::nullopt;
-  const std::vector<double>& sums = plan_step_sums_[static_cast<size_t>(stage)];
-  if (id < 0 || id >= std::ssize(sums)) return std::nullopt;
-  return sums[static_cast<size_t>(id)] / plan_step_count_;
+  const std::vector<MeasuredTime>& sums = plan_step_sums_[static_cast<size_t>(stage)];
+  if (position < 0 || position >= std::ssize(sums)) return std::nullopt;
+  const MeasuredTime& sum = sums[static_cast<size_t>(position)];
+  return MeasuredTime{sum.waiting / plan_step_count_, sum.working / plan_step_count_};
 }
 
 std::optional<double> RunRecord::median_step_ms() const { return step_times_.median(); }

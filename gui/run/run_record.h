@@ -14,6 +14,12 @@
 
 namespace shardscope {
 
+// Seconds that a plan step took: waiting for peers, then its work or exchange.
+struct MeasuredTime {
+  double waiting = 0, working = 0;
+  double seconds() const { return waiting + working; }
+};
+
 // What is known of one run, gathered from its messages: a plain value that views read.
 struct RunRecord {
   static constexpr size_t recent_steps = 1000;
@@ -48,9 +54,9 @@ struct RunRecord {
   // "running"; of a rank that died its signal, and "ended" of one that was running when the run ended.
   std::string state_of(int rank) const;
 
-  // Mean milliseconds of plan step `id` of a stage, arrival to end, over its ranks and the traces told as latest (the
-  // first step's, which warms up, left out where there are others); nothing when there is none.
-  std::optional<double> plan_step_ms(int id, int stage = 0) const;
+  // Mean time of the plan step at a position of a stage's main sequence, over its ranks and the traces told as latest
+  // (the first step's, which warms up, left out where there are others); nothing when there is none.
+  std::optional<MeasuredTime> plan_step_time(int position, int stage = 0) const;
   // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
   const TraceMessage* trace(TraceChoice choice) const;  // null without
@@ -72,11 +78,11 @@ struct RunRecord {
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
   int64_t steps_told_ = 0;
   StepTimes step_times_;
-  std::optional<StepRange> gap_;                       // not yet told
-  std::optional<StepRange> looked_at_;                 // not yet told
-  std::map<int64_t, StepMessage> looked_over_;         // of that stretch, told
-  std::array<std::optional<TraceMessage>, 3> traces_;  // by choice
-  std::vector<std::vector<double>> plan_step_sums_;    // per stage
+  std::optional<StepRange> gap_;                           // not yet told
+  std::optional<StepRange> looked_at_;                     // not yet told
+  std::map<int64_t, StepMessage> looked_over_;             // of that stretch, told
+  std::array<std::optional<TraceMessage>, 3> traces_;      // by choice
+  std::vector<std::vector<MeasuredTime>> plan_step_sums_;  // per stage
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;

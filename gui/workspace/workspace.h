@@ -33,13 +33,25 @@ struct Workspace {
       selection.select_device(plan->devices_of_stage(stage_of(*plan, step)).front());
     selection.select_step(step);
   }
-  // The time that a step of the plan took on the ranks of that run.
-  std::optional<double> measured_seconds(StepRef step) const {
+  // What a step of the plan took on the ranks of that run: seconds of a training step, in all microbatches together.
+  std::optional<MeasuredTime> measured(StepRef step) const {
     const RunRecord* record = matching_run();
-    const std::optional<int> position = record ? position_of(*planner.plan(), step) : std::nullopt;
-    const std::optional<double> ms =
-        position ? record->plan_step_ms(*position, stage_of(*planner.plan(), step)) : std::nullopt;
-    return ms ? std::optional(*ms / 1000) : std::nullopt;
+    if (!record || !find_step(*planner.plan(), step)) return std::nullopt;
+    const int stage = stage_of(*planner.plan(), step);
+    MeasuredTime sum;
+    for (const TaskRun& run : planner.plan()->program.main(stage).runs) {
+      if (run.task != step.task) continue;
+      const std::optional<MeasuredTime> once = record->plan_step_time(run.first + step.step, stage);
+      if (!once) return std::nullopt;
+      sum.working += once->working;
+      sum.waiting += once->waiting;
+    }
+    return sum;
+  }
+  // The mean of its runs in a training step.
+  std::optional<double> measured_seconds(StepRef step) const {
+    const std::optional<MeasuredTime> time = measured(step);
+    return time ? std::optional(time->seconds() / planner.index().runs(step)) : std::nullopt;
   }
 };
 

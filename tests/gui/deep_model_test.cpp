@@ -188,7 +188,7 @@ class DeepModelTest : public QObject {
     window.show_page("memory");
     QVERIFY(window.grab().toImage() != four);
     const std::shared_ptr<const Plan> shown = window.workspace().planner.plan();
-    QCOMPARE(window.findChild<QTableView*>("collectives")->model()->rowCount(), 2);
+    QCOMPARE(window.findChild<QTreeView*>("collectives")->model()->rowCount(), 2);
   }
 
   void a_plan_that_nobody_shows_any_more_is_let_go() {

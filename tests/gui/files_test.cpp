@@ -5,10 +5,10 @@
 #include <QMessageBox>
 #include <QSettings>
 #include <QStatusBar>
-#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QTreeView>
 #include <QTreeWidget>
 
 #include "engine/config/parse.h"
@@ -142,7 +142,7 @@ class FilesTest : public QObject {
       QVERIFY(window_->show_page(page));
       QVERIFY(!window_->grab().isNull());
     }
-    QCOMPARE(window_->findChild<QTableView*>("collectives")->model()->rowCount(), 0);
+    QCOMPARE(window_->findChild<QTreeView*>("collectives")->model()->rowCount(), 0);
     set_axis_size(document(), 0, 4);
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
   }

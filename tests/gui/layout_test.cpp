@@ -433,6 +433,7 @@ class LayoutTest : public QObject {
 
   void an_activation_chosen_in_the_flow_tells_why_it_lies_so() {
     window_->show_page("flow");
+    window_->findChild<FlowPage*>()->show_list(true);
     auto* flow = window_->findChild<QListView*>("flow");
     const StepRef second = step_at(*planner().plan(), 1);
     for (int row = 0; row < flow->model()->rowCount(); ++row)
@@ -444,6 +445,7 @@ class LayoutTest : public QObject {
 
   void an_op_activated_in_the_flow_selects_the_array_that_it_computes() {
     window_->show_page("flow");
+    window_->findChild<FlowPage*>()->show_list(true);
     auto* flow = window_->findChild<QListView*>("flow");
     flow->setCurrentIndex(flow->model()->index(1, 0));
     flow->setFocus();
@@ -471,7 +473,7 @@ class LayoutTest : public QObject {
       PlanSource deep = made::source();
       deep.plan = [layers](const RunConfig& config, std::stop_token stop) {
         Plan plan = made::plan(config, stop);
-        plan.arenas[0] = made::crowded_arena(layers);
+        plan.arenas[0] = made::crowded_arena(plan.arenas[0], layers);
         return plan;
       };
       MainWindow window(deep, "/nowhere/shardrun");
@@ -479,6 +481,7 @@ class LayoutTest : public QObject {
       window.show_page("memory");
       window.show();
       QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), patience);
+      window.findChild<MemoryPage*>()->show_arena(true);
       auto* life = window.findChild<MemoryLife*>();
       QVERIFY(life->isVisible());
       const QPointF low = life->body().bottomLeft() + QPointF(30, -5);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/mesh/partition_spec.h"
@@ -163,6 +164,7 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
   plan.step_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
   plan.arenas[0].length = plan.steps().size();
+  for (const Task& task : plan.program.tasks) plan.arenas[0].workspace.tasks.emplace_back(task.steps.size(), -1);
   for (int position = 0; position < plan.steps().size(); ++position) {
     const Step& step = plan.steps()[position];
     plan.totals.wire_bytes_per_device += step.wire_bytes;
@@ -179,10 +181,12 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   return plan;
 }
 
-// An arena that is filled up to a share of its height at every step, by more and thinner buffers the more layers.
+// The same program's arena, filled up to a share of its height at every step, by more and thinner buffers the more
+// layers.
 inline constexpr double crowded_share = 0.6;
-inline ArenaLayout crowded_arena(int layers) {
-  ArenaLayout arena;
+inline ArenaLayout crowded_arena(ArenaLayout arena, int layers) {
+  arena.buffers.clear();
+  std::ranges::fill(arena.buffer_of, -1);
   arena.length = 50 * layers;
   const int rows = 3 * layers, life = 5;
   const int64_t bytes = (int64_t{3} << 30) / rows / 64 * 64;

@@ -209,7 +209,7 @@ class PipelineTest : public QObject {
   void pages_show_the_stage_of_the_selected_device() {
     open(piped_config());
     QVERIFY(window_->show_page("Memory"));
-    auto* box = window_->findChild<MemoryLife*>()->findChild<StageBox*>();
+    auto* box = window_->findChild<MemoryPage*>()->findChild<StageBox*>();
     QVERIFY(box->isVisible());
     QCOMPARE(box->count(), 2);
     for (const int device : {1, 0}) {
@@ -228,7 +228,7 @@ class PipelineTest : public QObject {
 
   void sends_and_receives_stand_among_the_collectives_with_their_stage() {
     open(piped_config());
-    QTableView* table = window_->findChild<CollectivesPage*>()->table();
+    QTreeView* table = window_->findChild<CollectivesPage*>()->table();
     QVERIFY(!table->isColumnHidden(CollectivesModel::stage_column));
     std::set<QString> kinds;
     for (int row = 0; row < table->model()->rowCount(); ++row) {

@@ -225,8 +225,8 @@ class WindowTest : public QObject {
 
   void selecting_in_one_view_selects_in_all() {
     window_->show_page("collectives");
-    auto* table = window_->findChild<QTableView*>("collectives");
-    table->selectRow(1);
+    auto* table = window_->findChild<QTreeView*>("collectives");
+    table->setCurrentIndex(table->model()->index(1, 0));
     const auto step = table->model()->index(1, 0).data(CollectivesModel::step_role).value<StepRef>();
     QCOMPARE(window_->workspace().selection.step(), std::optional(step));
     window_->workspace().selection.select_step(
@@ -321,7 +321,7 @@ class WindowTest : public QObject {
       QVERIFY2(shown.contains(text(value)), value.c_str());
     QVERIFY(tips.contains(text(exact_bytes(arena + 3 * 1048576))));
 
-    auto* collectives = window_->findChild<QTableView*>("collectives");
+    auto* collectives = window_->findChild<QTreeView*>("collectives");
     QStringList measured;
     for (int row = 0; row < collectives->model()->rowCount(); ++row)
       measured << collectives->model()->index(row, CollectivesModel::measured_column).data().toString();

@@ -1,0 +1,162 @@
+#include "gui/pages/flow_cause.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/workspace/array_of_value.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+QLabel* make_label(QWidget* parent, const char* object) {
+  auto* label = new QLabel(parent);
+  label->setObjectName(object);
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  return label;
+}
+
+QString change_text(double after, double before, std::string (*format)(double)) {
+  return QString("%1 (%2)").arg(qt(format(after)), qt(signed_text(after - before, format)));
+}
+
+}  // namespace
+
+FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      title_(make_label(this, "causeTitle")),
+      cause_(make_label(this, "causeText")),
+      answer_(make_label(this, "causeAnswer")),
+      search_(new QPushButton(tr("Find an edit that avoids it"), this)),
+      cancel_(new QPushButton(tr("Cancel"), this)),
+      apply_(new QPushButton(tr("Apply"), this)),
+      progress_(new QProgressBar(this)),
+      background_([this](EditSearch search) { take(std::move(search)); }) {
+  setObjectName("flowCause");
+  cause_->setProperty("muted", true);
+  search_->setObjectName("findEdit");
+  search_->setToolTip(
+      tr("Plans every change of a single spec of the arrays involved, and tells the one that makes this "
+         "reshard needless with the shortest predicted step."));
+  cancel_->setObjectName("cancelEdit");
+  cancel_->setToolTip(tr("Stop planning."));
+  apply_->setObjectName("applyEdit");
+  apply_->setToolTip(tr("Change the spec; undo takes it back."));
+  progress_->setObjectName("editProgress");
+  progress_->setAccessibleName(tr("Candidates that were planned"));
+  progress_->setMaximumWidth(160);
+  auto* first = new QHBoxLayout;
+  first->addWidget(title_, 1);
+  first->addWidget(progress_);
+  first->addWidget(cancel_);
+  first->addWidget(search_);
+  auto* second = new QHBoxLayout;
+  second->addWidget(answer_, 1);
+  second->addWidget(apply_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(10, 6, 10, 8);
+  layout->setSpacing(4);
+  layout->addLayout(first);
+  layout->addWidget(cause_);
+  layout->addLayout(second);
+  connect(search_, &QPushButton::clicked, this, &FlowCause::start);
+  connect(cancel_, &QPushButton::clicked, this, &FlowCause::cancel);
+  connect(apply_, &QPushButton::clicked, this, &FlowCause::apply);
+  connect(&workspace.planner, &Planner::requested, this, &FlowCause::refresh);
+  connect(&workspace.planner, &Planner::delivered, this, &FlowCause::refresh);
+  tick_.setInterval(60);
+  connect(&tick_, &QTimer::timeout, this, [this] { progress_->setValue(planned_->load()); });
+  show_steps({});
+}
+
+void FlowCause::show_steps(const std::vector<StepRef>& steps) {
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (steps == steps_ && plan == plan_) return;
+  background_.cancel();
+  result_.reset();
+  plan_ = plan;
+  const Step* step = plan && !steps.empty() ? find_step(*plan, steps.front()) : nullptr;
+  const bool is_reshard = step && is_communication(step->kind) && !step->moved.empty();
+  steps_ = is_reshard ? steps : std::vector<StepRef>();
+  refresh();
+}
+
+void FlowCause::refresh() {
+  if (plan_ != workspace_.planner.plan() || !workspace_.planner.is_current()) {
+    background_.cancel();
+    result_.reset();
+  }
+  const Step* step = plan_ && !steps_.empty() ? find_step(*plan_, steps_.front()) : nullptr;
+  setVisible(step);
+  const bool searching = background_.is_busy();
+  searching ? tick_.start() : tick_.stop();
+  if (!step) return;
+  QString title = QString("<b>%1</b>").arg(qt(plan_->step_name(*step)).toHtmlEscaped());
+  if (steps_.size() > 1) title += tr(" \u00d7 %1 layers").arg(steps_.size());
+  title_->setText(title);
+  const QString cause = qt(plan_->cause(*step));
+  cause_->setText(short_cause(cause));
+  cause_->setToolTip(cause);
+  progress_->setVisible(searching);
+  cancel_->setVisible(searching);
+  search_->setVisible(!searching && !result_);
+  search_->setEnabled(workspace_.planner.is_current() && plan_ == workspace_.planner.plan());
+  show_result();
+}
+
+void FlowCause::start() {
+  if (!workspace_.planner.is_current() || plan_ != workspace_.planner.plan() || steps_.empty()) return;
+  planned_ = std::make_shared<std::atomic<int>>(0);
+  candidates_ = static_cast<int>(candidate_edits(*plan_, steps_).size());
+  progress_->setRange(0, std::max(1, candidates_));
+  progress_->setValue(0);
+  progress_->setFormat(tr("%v of %m planned"));
+  background_.make([source = workspace_.planner.source(), plan = plan_, steps = steps_, planned = planned_](
+                       const std::stop_token& stop) { return find_edit(source, *plan, steps, stop, *planned); });
+  refresh();
+}
+
+void FlowCause::cancel() {
+  background_.cancel();
+  refresh();
+}
+
+void FlowCause::take(EditSearch search) {
+  result_ = std::move(search);
+  refresh();
+}
+
+void FlowCause::show_result() {
+  const bool found = result_ && result_->best;
+  apply_->setVisible(found);
+  answer_->setVisible(result_.has_value());
+  if (!result_) return;
+  if (!found) {
+    answer_->setText(result_->candidates == 0
+                         ? tr("No spec of a parameter or an activation is involved.")
+                         : tr("None of %1 changes of a single spec makes it needless.").arg(result_->candidates));
+    return;
+  }
+  const PlanTotals &now = plan_->totals, &then = result_->best->totals;
+  answer_->setText(tr("<b>%1</b><br>a step %2, memory %3, sent %4; the best of %5 edits that avoid it, of %6 planned")
+                       .arg(result_->best->edit.text.toHtmlEscaped(),
+                            change_text(then.seconds_per_step, now.seconds_per_step, seconds_text),
+                            change_text(double(then.memory_total), double(now.memory_total), bytes_text),
+                            change_text(then.wire_bytes_per_device, now.wire_bytes_per_device, bytes_text))
+                       .arg(result_->removing)
+                       .arg(result_->candidates));
+}
+
+void FlowCause::apply() {
+  if (!result_ || !result_->best || workspace_.document.config() != plan_->config) return;
+  const SpecEdit edit = result_->best->edit;
+  workspace_.document.edit(edit.config, edit.text);
+}
+
+}  // namespace shardscope

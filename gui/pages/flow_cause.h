@@ -1,0 +1,54 @@
+#pragma once
+
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QTimer>
+#include <QWidget>
+#include <atomic>
+#include <memory>
+
+#include "gui/workspace/background.h"
+#include "gui/workspace/reshard_edits.h"
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// Why an array is moved, and on demand the cheapest change of a single spec that makes it needless: candidates are
+// planned in the background, can be cancelled, and the best is applied as one edit. Hidden where no reshard is shown.
+class FlowCause : public QWidget {
+  Q_OBJECT
+ public:
+  explicit FlowCause(Workspace& workspace, QWidget* parent = nullptr);
+
+  // One reshard of alike layers each.
+  void show_steps(const std::vector<StepRef>& steps);
+  bool is_searching() const { return background_.is_busy(); }
+  const std::optional<EditSearch>& result() const { return result_; }
+
+ private:
+  void refresh();
+  void start();
+  void cancel();
+  void take(EditSearch search);
+  void apply();
+  void show_result();
+
+  Workspace& workspace_;
+  std::vector<StepRef> steps_;
+  std::shared_ptr<const Plan> plan_;  // that they are of
+  std::optional<EditSearch> result_;
+  std::shared_ptr<std::atomic<int>> planned_;
+  int candidates_ = 0;
+  QLabel* title_;
+  QLabel* cause_;
+  QLabel* answer_;
+  QPushButton* search_;
+  QPushButton* cancel_;
+  QPushButton* apply_;
+  QProgressBar* progress_;
+  QTimer tick_;
+  Background<EditSearch> background_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,112 @@
+#include "gui/pages/flow_model.h"
+
+#include <algorithm>
+
+#include "gui/document/text.h"
+#include "gui/workspace/array_facts.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+QString layout_text(const Plan& plan, int value) {
+  const ProgramValue& lies = plan.program.values[value];
+  return qt(to_string(lies.shape)) + "  " + qt(to_string(lies.sharding, plan.mesh));
+}
+
+}  // namespace
+
+FlowModel::FlowModel(Workspace& workspace, QObject* parent) : QAbstractListModel(parent), workspace_(workspace) {
+  connect(&workspace.planner, &Planner::delivered, this, &FlowModel::take_plan);
+  connect(&workspace.selection, &Selection::deviceChanged, this, [this] {
+    if (plan_ && shown_stage(*plan_, workspace_.selection) != stage_) take_plan();
+  });
+  take_plan();
+}
+
+void FlowModel::show_phase(Phase phase) {
+  phase_ = phase;
+  take_plan();
+}
+
+void FlowModel::set_only_reshards(bool only) {
+  only_reshards_ = only;
+  take_plan();
+}
+
+void FlowModel::take_plan() {
+  beginResetModel();
+  plan_ = workspace_.planner.plan();
+  steps_.clear();
+  if (plan_) {
+    stage_ = shown_stage(*plan_, workspace_.selection);
+    const SequenceSteps steps = plan_->steps(stage_);
+    for (const auto& [position, count] : distinct_steps(plan_->program.main(stage_))) {
+      const Step& step = steps[position];
+      if (step.phase == phase_ && !(only_reshards_ && step.kind == StepKind::compute))
+        steps_.push_back(steps.id(position));
+    }
+  }
+  endResetModel();
+}
+
+// The forward value that a step computes or lays out anew.
+ArrayRef FlowModel::result_of(const Step& step) const {
+  if (step.outputs.empty()) return {};
+  const ValueLayout* layout = layout_of(workspace_.planner, plan_->program.values[step.outputs.front()].graph_value);
+  return layout ? ArrayRef(ValueRef{layout->name}) : ArrayRef();
+}
+
+int FlowModel::row_of_step(std::optional<StepRef> step) const {
+  if (!step) return -1;
+  const auto found = std::ranges::find(steps_, *step);
+  return found != steps_.end() ? static_cast<int>(found - steps_.begin()) : -1;
+}
+
+int FlowModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(steps_.size());
+}
+
+QVariant FlowModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const StepRef id = steps_[index.row()];
+  const Step& step = *find_step(*plan_, id);
+  const bool reshard = step.kind != StepKind::compute;
+  const QString kind = qt(name(step.kind));
+  switch (role) {
+    case step_role: return QVariant::fromValue(id);
+    case reshard_role: return reshard;
+    case kind_role: return static_cast<int>(step.kind);
+    case Qt::DisplayRole:
+    case Qt::AccessibleTextRole: {
+      if (!reshard || is_transfer(step.kind)) return short_name(plan_->step_name(step));
+      const QString over = axes_text(plan_->mesh, step.axes);
+      return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
+    }
+    case layout_role: {
+      if (step.kind == StepKind::send) return layout_text(*plan_, step.inputs.front());
+      if (step.outputs.empty()) return {};
+      if (!reshard || step.inputs.empty()) return layout_text(*plan_, step.outputs.front());
+      const QString from = qt(to_string(plan_->program.values[step.inputs.front()].sharding, plan_->mesh));
+      const QString to = qt(to_string(plan_->program.values[step.outputs.front()].sharding, plan_->mesh));
+      return from + QString(" \u2192 ") + to;
+    }
+    case cost_role:
+      if (is_collective(step.kind) || step.kind == StepKind::send) return qt(bytes_text(step.wire_bytes));
+      return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
+    case array_role: return QVariant::fromValue(result_of(step));
+    case Qt::ToolTipRole: {
+      QStringList lines{qt(plan_->step_name(step))};
+      if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
+      for (int value : step.outputs) {
+        const ProgramValue& lies = plan_->program.values[value];
+        lines << tr("gives %1, local %2").arg(layout_text(*plan_, value), qt(to_string(lies.local_shape)));
+      }
+      lines << tr("predicted %1").arg(qt(seconds_text(plan_->step_seconds[id])));
+      return lines.join('\n');
+    }
+    default: return {};
+  }
+}
+
+}  // namespace shardscope

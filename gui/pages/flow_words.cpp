@@ -1,0 +1,139 @@
+#include "gui/pages/flow_words.h"
+
+#include <algorithm>
+
+#include "gui/document/text.h"
+#include "gui/workspace/array_of_value.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+const Step& first_step(const Plan& plan, const FlowNode& node) {
+  return plan.program.tasks[static_cast<size_t>(node.steps.front().task)]
+      .steps[static_cast<size_t>(node.steps.front().step)];
+}
+
+// The last scopes of a name: "mha/query" of "blocks/0/mha/query/einsum" without its last.
+QString last_scopes(const QString& name, int count, int skipped = 0) {
+  const QStringList scopes = name.split('/');
+  const qsizetype end = std::max<qsizetype>(0, scopes.size() - skipped);
+  return scopes.mid(std::max<qsizetype>(0, end - count), std::min<qsizetype>(count, end)).join('/');
+}
+
+OpId user_of(const Step& step) { return step.moved.empty() ? step.op : step.moved.front().cause.user; }
+
+QString op_name(const Plan& plan, OpId op) { return op == no_id ? QString() : qt(plan.graph->ops[op].name); }
+
+FlowNodeText text_of(const Plan& plan, const FlowNode& node) {
+  const Step& step = first_step(plan, node);
+  FlowNodeText text;
+  text.cost = node.seconds > 0 ? qt(seconds_text(node.seconds)) : QString();
+  if (step.kind == StepKind::compute) {
+    const QString name = qt(plan.step_name(step));
+    text.title = last_scopes(name, 1);
+    text.detail = last_scopes(name, 2, 1);
+    if (step.phase == Phase::recompute) text.title += QObject::tr(", again");
+    return text;
+  }
+  const QString array = last_scopes(moved_text(plan, step), 2);
+  if (is_transfer(step.kind)) {
+    text.title = qt(plan.step_name(step)).section(" of ", 0, 0);
+    text.detail = array;
+    return text;
+  }
+  const QString over = axes_text(plan.mesh, step.axes);
+  text.title = over.isEmpty() ? qt(name(step.kind)) : QObject::tr("%1 over %2").arg(qt(name(step.kind)), over);
+  const QString user = last_scopes(op_name(plan, user_of(step)), 2);
+  text.detail = user.isEmpty() ? array : array + QString(" \u2192 ") + user;
+  return text;
+}
+
+// "mha, linear1": the first scopes of its ops that are not those of every layer.
+QString scopes_of(const Plan& plan, const FlowGraph& graph, const FlowLane& lane) {
+  QStringList scopes;
+  for (int n = lane.first; n < lane.end && scopes.size() < 4; ++n) {
+    const Step& step = first_step(plan, graph.nodes[static_cast<size_t>(n)]);
+    if (step.kind != StepKind::compute || step.op == no_id) continue;
+    const QString scope = op_name(plan, step.op).section('/', 0, 0);
+    if (!scopes.contains(scope)) scopes << scope;
+  }
+  if (scopes.size() == 4) scopes.last() = QChar(0x2026);
+  return scopes.join(", ");
+}
+
+QString lane_text(const Plan& plan, const FlowGraph& graph, const FlowLane& lane) {
+  QString task = qt(plan.program.tasks[static_cast<size_t>(lane.task)].name);
+  task[0] = task[0].toUpper();
+  QStringList parts{task};
+  const QString scopes = scopes_of(plan, graph, lane);
+  if (!scopes.isEmpty()) parts << scopes;
+  if (lane.layers > 1) {
+    parts << QObject::tr("layers %1\u2013%2 \u00d7 %3").arg(lane.first_layer).arg(lane.last_layer).arg(lane.layers);
+  } else if (lane.first_layer >= 0) {
+    parts << QObject::tr("layer %1").arg(lane.first_layer);
+  }
+  const int runs = graph.nodes[static_cast<size_t>(lane.first)].runs;
+  if (runs > 1) parts << QObject::tr("%1 microbatches").arg(runs);
+  return parts.join(QString(" \u00b7 "));
+}
+
+QString lane_cost(const FlowLane& lane) {
+  QString text = qt(seconds_text(lane.seconds));
+  if (lane.wire_bytes > 0) text += QObject::tr(", %1 sent").arg(qt(bytes_text(lane.wire_bytes)));
+  return text;
+}
+
+QString layout_text(const Plan& plan, int value) {
+  return qt(to_string(plan.program.values[static_cast<size_t>(value)].sharding, plan.mesh));
+}
+
+}  // namespace
+
+FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const FlowGraph>& graph) {
+  return {[plan](const FlowNode& node) { return text_of(*plan, node); },
+          [plan, graph](const FlowLane& lane) { return lane_text(*plan, *graph, lane); }, lane_cost,
+          [plan](int value) { return layout_text(*plan, value); }};
+}
+
+QString node_tip(const Plan& plan, const FlowNode& node) {
+  const Step& step = first_step(plan, node);
+  QStringList lines{qt(plan.step_name(step))};
+  if (const QString cause = qt(plan.cause(step)); !cause.isEmpty()) lines << short_cause(cause);
+  for (size_t i = 0; i < std::min<size_t>(step.outputs.size(), 3); ++i) {
+    const ProgramValue& lies = plan.program.values[static_cast<size_t>(step.outputs[i])];
+    lines << QObject::tr("gives %1 %2, local %3")
+                 .arg(qt(to_string(lies.shape)), layout_text(plan, step.outputs[i]), qt(to_string(lies.local_shape)));
+  }
+  const auto times = static_cast<int>(node.steps.size()) * node.runs;
+  const double once = plan.step_seconds[node.steps.front()];
+  QString predicted = QObject::tr("predicted %1").arg(qt(seconds_text(once)));
+  if (times > 1)
+    predicted += QObject::tr(" once, %1 a training step: %2 layers, %3 microbatches")
+                     .arg(qt(seconds_text(node.seconds)))
+                     .arg(node.steps.size())
+                     .arg(node.runs);
+  lines << predicted;
+  if (node.wire_bytes > 0)
+    lines << QObject::tr("%1 sent by each device a training step").arg(qt(exact_bytes(node.wire_bytes)));
+  if (node.flops > 0) lines << qt(flops_text(node.flops));
+  return lines.join('\n');
+}
+
+bool node_has(const Plan& plan, const FlowNode& node, const QStringList& words) {
+  const auto has = [&](const StepId id) {
+    const Step& step = plan.program.tasks[static_cast<size_t>(id.task)].steps[static_cast<size_t>(id.step)];
+    QStringList texts{qt(name(step.kind)), axes_text(plan.mesh, step.axes), op_name(plan, step.op)};
+    for (const MovedArray& array : step.moved) texts << op_name(plan, array.cause.user);
+    for (const std::vector<int>* values : {&step.inputs, &step.outputs})
+      for (const int value : *values)
+        if (const ValueId own = plan.program.values[static_cast<size_t>(value)].graph_value; own != no_id)
+          texts << qt(plan.graph->values[own].name);
+    return std::ranges::all_of(words, [&](const QString& word) {
+      return std::ranges::any_of(texts, [&](const QString& text) { return text.contains(word, Qt::CaseInsensitive); });
+    });
+  };
+  return std::ranges::any_of(node.steps, has);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "gui/workspace/workspace.h"
+#include "viz/paint/flow_painter.h"
+
+namespace shardscope {
+
+// What a flow graph of a plan says: on its nodes, its lanes and at its edges.
+FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const FlowGraph>& graph);
+
+// All that is known of a node, for its tool tip.
+QString node_tip(const Plan& plan, const FlowNode& node);
+
+// Whether a node has all of these words in the names of its ops and arrays, its kind or its axes; whatever the case.
+bool node_has(const Plan& plan, const FlowNode& node, const QStringList& words);
+
+}  // namespace shardscope

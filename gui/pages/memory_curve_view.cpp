@@ -1,0 +1,264 @@
+#include "gui/pages/memory_curve_view.h"
+
+#include <QKeyEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/empty_state.h"
+#include "gui/pages/no_plan.h"
+#include "gui/planning/disposal.h"
+#include "viz/paint/pipeline_geometry.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr double mark_pixels = 28;  // between marks, at least
+constexpr double strip = 16;        // height of the phases
+
+bool has_microbatches(const Plan& plan) { return plan.config.schedule.microbatches > 1; }
+
+}  // namespace
+
+MemoryCurveView::MemoryCurveView(Workspace& workspace, QWidget* parent)
+    : TimeCanvas(parent), workspace_(workspace), background_([this](Made made) { take(std::move(made)); }) {
+  setObjectName("memoryCurve");
+  setAccessibleName(tr("Memory in use through a training step"));
+  connect(&workspace.planner, &Planner::delivered, this, &MemoryCurveView::ask);
+  connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryCurveView::ask);
+  connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
+  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
+}
+
+QRectF MemoryCurveView::time_place() const {
+  return QRectF(56, 30, std::max(20, width() - 76), std::max(20.0, height() - 56 - strip));
+}
+
+// A page that is not seen lets its plan go and takes the newest when it is shown.
+void MemoryCurveView::ask() {
+  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
+  const int stage = plan ? shown_stage(*plan, workspace_.selection) : -1;
+  update();
+  if (plan == asked_ && stage == asked_stage_) return;
+  asked_ = plan;
+  asked_stage_ = stage;
+  if (!plan) {
+    background_.cancel();
+    return take({});
+  }
+  background_.make([plan, stage](const std::stop_token& stop) {
+    return Made{plan, stage, share(memory_curve(*plan, stage, stop))};
+  });
+}
+
+void MemoryCurveView::take(Made made) {
+  plan_ = std::move(made.plan);
+  stage_ = made.stage;
+  curve_ = std::move(made.curve);
+  chosen_.reset();
+  drawn_ = QPixmap();
+  set_seconds(curve_ ? double(curve_->totals.size()) : 0);
+  update();
+  emit changed();
+}
+
+void MemoryCurveView::show_peak() {
+  chosen_.reset();
+  update();
+  emit changed();
+}
+
+QString MemoryCurveView::position_text(int position) const {
+  const Sequence& sequence = plan_->program.main(stage_);
+  const Step& step = plan_->steps(stage_)[position];
+  const TaskRun& run = run_at(sequence, position);
+  const TaskLabel label = label_of(*plan_, run);
+  const QString phase = label.is_repeated ? tr("%1 of microbatch %2").arg(qt(name(step.phase))).arg(run.microbatch)
+                                          : qt(name(step.phase));
+  return tr("step %1, %2 (%3)").arg(position).arg(qt(plan_->step_name(step)), phase);
+}
+
+double MemoryCurveView::highest() const {
+  return 1.06 * std::max({1.0, double(arena().bytes), double(curve_->totals[static_cast<size_t>(curve_->peak)])});
+}
+
+double MemoryCurveView::x_of(double position) const {
+  const QRectF at = body();
+  return at.x() + (position - begin()) / (end() - begin()) * at.width();
+}
+
+double MemoryCurveView::y_of(double bytes) const { return body().bottom() - bytes / highest() * body().height(); }
+
+int MemoryCurveView::position_under(double x) const {
+  const QRectF at = body();
+  const double position = begin() + (x - at.x()) / at.width() * (end() - begin());
+  return std::clamp(static_cast<int>(std::floor(position)), 0, static_cast<int>(curve_->totals.size()) - 1);
+}
+
+// One shape a category, each in front of the one that it stands on.
+void MemoryCurveView::draw_curve() {
+  const QRectF at = body();
+  drawn_ = QPixmap((at.size() * devicePixelRatioF()).toSize());
+  drawn_.setDevicePixelRatio(devicePixelRatioF());
+  drawn_.fill(Qt::transparent);
+  drawn_begin_ = begin();
+  drawn_end_ = end();
+  const std::vector<int> peaks = column_peaks(curve_->totals, begin(), end(), static_cast<int>(at.width()));
+  std::vector<double> heights(peaks.size(), 0);
+  std::array<QPolygonF, memory_category_count> shapes;
+  for (int category = 0; category < memory_category_count; ++category) {
+    QPolygonF& shape = shapes[static_cast<size_t>(category)];
+    shape << QPointF(0, at.height());
+    for (size_t x = 0; x < peaks.size(); ++x) {
+      heights[x] += double(curve_->bytes[static_cast<size_t>(peaks[x])][static_cast<size_t>(category)]);
+      const double y = at.height() - heights[x] / highest() * at.height();
+      shape << QPointF(double(x), y) << QPointF(double(x) + 1, y);
+    }
+    shape << QPointF(double(peaks.size()), at.height());
+  }
+  QPainter painter(&drawn_);
+  painter.setPen(Qt::NoPen);
+  for (int category = memory_category_count - 1; category >= 0; --category) {
+    painter.setBrush(category_color(static_cast<MemoryCategory>(category), theme()));
+    painter.drawPolygon(shapes[static_cast<size_t>(category)]);
+  }
+}
+
+void MemoryCurveView::paint_axes(QPainter& painter) const {
+  const QRectF at = body();
+  const ByteAxis axis = byte_axis(0, highest(), std::max(3, int(at.height() / mark_pixels)));
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(0, 6, at.x() - 6, 20), Qt::AlignRight | Qt::AlignVCenter, qt(axis.unit));
+  const QRectF head(at.x(), 6, at.width(), 20);
+  const QString title = tr("In use through a training step");
+  const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose a step. P: the peak.");
+  painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
+  if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
+    painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
+  for (const ByteAxis::Mark& mark : axis.marks) {
+    const double y = y_of(mark.bytes);
+    painter.setPen(QPen(theme().line, 1, mark.bytes == 0 ? Qt::SolidLine : Qt::DotLine));
+    painter.drawLine(QPointF(at.x(), y), QPointF(at.right(), y));
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(0, y - 9, at.x() - 6, 18), Qt::AlignRight | Qt::AlignVCenter, qt(mark.label));
+  }
+  for (int i = 0; i <= 4; ++i) {
+    const double part = i / 4.0;
+    const long step = std::lround(std::max(0.0, begin() + part * (end() - begin()) - (i == 4 ? 1 : 0)));
+    const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
+    const double before = i == 0 ? 0 : i == 4 ? 100 : 50;
+    painter.drawText(QRectF(at.x() + part * at.width() - before, at.bottom() + strip + 5, 100, 18), side,
+                     i == 0 ? tr("step %1").arg(step) : QString::number(step));
+  }
+}
+
+// Stretches narrower than a pixel are drawn as one; the next is looked for behind it.
+void MemoryCurveView::paint_phases(QPainter& painter) const {
+  const QRectF at = body();
+  const std::vector<PhaseStretch>& phases = curve_->phases;
+  const Sequence& sequence = plan_->program.main(stage_);
+  const double pixel = (end() - begin()) / at.width();
+  auto stretch = std::ranges::lower_bound(phases, static_cast<int>(begin()), {}, &PhaseStretch::last);
+  while (stretch != phases.end() && stretch->first < end()) {
+    const double left = std::max(at.x(), x_of(stretch->first)), right = std::min(at.right(), x_of(stretch->last + 1.0));
+    const QRectF place(left, at.bottom() + 2, std::max(1.0, right - left), strip - 3);
+    const QColor fill = phase_color(stretch->phase, theme());
+    painter.fillRect(place, fill);
+    const TaskLabel label = label_of(*plan_, sequence.runs[static_cast<size_t>(stretch->run)]);
+    const bool is_numbered = label.is_repeated && stretch->phase != Phase::recompute && has_microbatches(*plan_);
+    const QString phase = qt(name(stretch->phase)), brief = qt(label.text);
+    for (const QString& text : {is_numbered ? phase + " " + brief : phase, is_numbered ? brief : QString()}) {
+      if (text.isEmpty() || painter.fontMetrics().horizontalAdvance(text) + 6 > place.width()) continue;
+      painter.setPen(text_on(fill));
+      painter.drawText(place, Qt::AlignCenter, text);
+      break;
+    }
+    const int reach = static_cast<int>(begin() + (place.right() - at.x()) * pixel);
+    const auto next = std::ranges::lower_bound(stretch, phases.end(), reach, {}, &PhaseStretch::last);
+    stretch = std::max(next, std::next(stretch));
+  }
+}
+
+void MemoryCurveView::paint_marks(QPainter& painter) const {
+  const QRectF at = body();
+  const auto line_at = [&](double position, const QPen& pen) {
+    painter.setPen(pen);
+    painter.drawLine(QPointF(x_of(position + 0.5), at.top()), QPointF(x_of(position + 0.5), at.bottom() + strip));
+  };
+  const double top = y_of(double(arena().bytes));
+  painter.setPen(QPen(theme().muted, 1, Qt::DashLine));
+  painter.drawLine(QPointF(at.x(), top), QPointF(at.right(), top));
+  const QString arena_text = tr("arena %1").arg(qt(bytes_text(double(arena().bytes))));
+  painter.drawText(QRectF(at.x() + 4, top - 17, at.width() - 8, 16), Qt::AlignRight | Qt::AlignBottom, arena_text);
+  painter.save();
+  painter.setClipRect(at.adjusted(-6, -24, 6, strip));
+  if (const std::optional<int> step = position_of(*plan_, workspace_.selection.step(), stage_); step && !chosen_)
+    line_at(*step, QPen(theme().accent, 1, Qt::DotLine));
+  if (chosen_) line_at(*chosen_, QPen(theme().accent, 2));
+  const double bytes = double(curve_->totals[static_cast<size_t>(curve_->peak)]);
+  line_at(curve_->peak, QPen(theme().error, 1, Qt::DashLine));
+  const QPointF point(x_of(curve_->peak + 0.5), y_of(bytes));
+  painter.setBrush(theme().error);
+  painter.setPen(QPen(theme().base, 1));
+  painter.drawEllipse(point, 4, 4);
+  const QString text = tr("peak %1").arg(qt(bytes_text(bytes)));
+  const double wide = painter.fontMetrics().horizontalAdvance(text) + 10;
+  const double left = point.x() + 8 + wide < at.right() ? point.x() + 8 : point.x() - 8 - wide;
+  const QRectF label(left, std::max(at.top(), point.y() + 4), wide, 17);
+  painter.fillRect(label, mix(theme().base, theme().error, 0.12));
+  painter.setPen(theme().text);
+  painter.drawText(label, Qt::AlignCenter, text);
+  painter.restore();
+}
+
+void MemoryCurveView::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!workspace_.planner.plan()) return paint_no_plan(painter, rect(), workspace_.planner);
+  if (!curve_ || curve_->totals.empty()) return;
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  painter.setFont(small_font());
+  paint_axes(painter);
+  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF() || drawn_begin_ != begin() ||
+      drawn_end_ != end())
+    draw_curve();
+  painter.drawPixmap(body().topLeft(), drawn_);
+  painter.setRenderHint(QPainter::Antialiasing);
+  paint_phases(painter);
+  paint_marks(painter);
+}
+
+void MemoryCurveView::click(const QPointF& point) {
+  if (!curve_ || curve_->totals.empty() || point.x() < body().left() || point.x() > body().right()) return;
+  chosen_ = position_under(point.x());
+  workspace_.selection.select_step(step_at(*plan_, *chosen_, stage_));
+  update();
+  emit changed();
+}
+
+QString MemoryCurveView::tip_at(const QPointF& point) {
+  if (!curve_ || curve_->totals.empty() || !body().adjusted(0, 0, 0, strip).contains(point)) return {};
+  const int position = position_under(point.x());
+  QStringList lines{position_text(position),
+                    tr("%1 in use").arg(qt(bytes_text(double(curve_->totals[static_cast<size_t>(position)]))))};
+  for (int category = 0; category < memory_category_count; ++category) {
+    const int64_t bytes = curve_->bytes[static_cast<size_t>(position)][static_cast<size_t>(category)];
+    if (bytes > 0)
+      lines << tr("%1: %2").arg(qt(name(static_cast<MemoryCategory>(category))), qt(exact_bytes(double(bytes))));
+  }
+  return lines.join('\n');
+}
+
+void MemoryCurveView::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_P && event->modifiers() == Qt::NoModifier && curve_) return show_peak();
+  TimeCanvas::keyPressEvent(event);
+}
+
+void MemoryCurveView::showEvent(QShowEvent*) { ask(); }
+
+void MemoryCurveView::resizeEvent(QResizeEvent*) { drawn_ = QPixmap(); }
+
+}  // namespace shardscope

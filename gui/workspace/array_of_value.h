@@ -1,0 +1,22 @@
+#pragma once
+
+#include <QString>
+
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// The array of the model that a value of the graph belongs to: the parameter or the optimizer state that it is, before
+// or after a step; the parameter that it is the gradient of; the forward value that it is, is made again of, or is the
+// gradient of. Nothing for what else backward or the update make.
+ArrayRef array_of_value(const Planner& planner, ValueId value);
+
+// What a value is called for a person: "Embed_0/embedding", "gradient of Dense_0/kernel", "Block_1/gelu, made again".
+QString value_text(const Plan& plan, ValueId value);
+
+// "Dense_0/kernel", or of several arrays that go in one "Dense_0/kernel and 4 more".
+QString moved_text(const Plan& plan, const Step& step);
+// The first of the arrays that a reshard moves; no_id where the step moves none.
+ValueId moved_value(const Plan& plan, const Step& step);
+
+}  // namespace shardscope

@@ -1,0 +1,282 @@
+#include "gui/workspace/reshard_edits.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/name_pattern.h"
+#include "engine/base/path.h"
+#include "engine/config/parameter_specs.h"
+#include "gui/document/array_ref.h"
+#include "gui/document/faults.h"
+#include "gui/document/text.h"
+
+namespace shardscope {
+namespace {
+
+constexpr size_t most_candidates = 64;
+
+const Step& step_of(const Plan& plan, StepRef id) {
+  return plan.program.tasks[static_cast<size_t>(id.task)].steps[static_cast<size_t>(id.step)];
+}
+
+// What can be given a spec: an array of the forward pass.
+struct Target {
+  enum class Kind : uint8_t { parameter, activation, input, output } kind = Kind::activation;
+  ValueId value = no_id;
+  bool operator==(const Target&) const = default;
+};
+
+std::optional<Target> target_of(const Plan& plan, ValueId value) {
+  const Graph& graph = *plan.graph;
+  for (int hops = 0; value != no_id && hops < 3; ++hops) {
+    const Value& it = graph.values[value];
+    if (it.kind == ValueKind::input) return Target{Target::Kind::input, value};
+    if (it.kind == ValueKind::state) {
+      if (graph.states[it.state].trainable) return Target{Target::Kind::parameter, value};
+      return std::nullopt;
+    }
+    if (it.producer != no_id && graph.ops[it.producer].phase == Phase::forward) {
+      const auto is_it = [&](const auto& output) { return output.second == value; };
+      const bool is_output = !plan.config.sharding.out.dims.empty() && std::ranges::any_of(graph.outputs, is_it);
+      if (it.type.shape.empty()) return std::nullopt;
+      return Target{is_output ? Target::Kind::output : Target::Kind::activation, value};
+    }
+    value = it.again_of != no_id ? it.again_of : it.cotangent_of;
+  }
+  return std::nullopt;
+}
+
+// In the order in which they are likely.
+std::vector<Target> targets_of(const Plan& plan, const Step& step) {
+  std::vector<Target> targets;
+  const auto add = [&](ValueId value) {
+    const std::optional<Target> target = target_of(plan, value);
+    if (target && std::ranges::count(targets, *target) == 0) targets.push_back(*target);
+  };
+  if (step.moved.empty()) return targets;
+  const auto& [user, from, to] = step.moved.front().cause;
+  if (user == no_id || from < 0) return targets;
+  const ValueId moved = plan.program.values[static_cast<size_t>(from)].graph_value;
+  add(moved);
+  const Graph& graph = *plan.graph;
+  for (const ValueId value : graph.ops[user].outputs) add(value);
+  for (const ValueId value : graph.ops[user].inputs) add(value);
+  const OpId maker = graph.values[moved].producer;
+  if (maker != no_id)
+    for (const ValueId value : graph.ops[maker].inputs) add(value);
+  return targets;
+}
+
+// Where the array lies now, by itself.
+std::optional<Sharding> layout_of(const Plan& plan, const Target& target) {
+  for (const ParameterPlan& parameter : plan.parameters)
+    if (plan.graph->states[parameter.state].before == target.value) return parameter.sharding;
+  for (const ValueLayout& layout : plan.layouts)
+    if (layout.value == target.value) return layout.sharding;
+  return std::nullopt;
+}
+
+Sharding without_partial(Sharding sharding) {
+  sharding.partial = 0;
+  return sharding;
+}
+
+// `wanted`: first of all.
+std::vector<PartitionSpec> specs_for(const Plan& plan, const Shape& shape, const Sharding& now,
+                                     const std::optional<Sharding>& wanted) {
+  const PartitionSpec own = to_spec(without_partial(now), plan.mesh);
+  std::vector<PartitionSpec> specs;
+  const auto add = [&](PartitionSpec spec) {
+    spec.dims.resize(shape.size());
+    if (spec == own || std::ranges::count(specs, spec) > 0) return;
+    if (check(spec, plan.mesh, shape, "").empty()) specs.push_back(std::move(spec));
+  };
+  if (wanted && wanted->rank == static_cast<int>(shape.size())) add(to_spec(without_partial(*wanted), plan.mesh));
+  add({});
+  for (AxisIndex axis = 0; axis < plan.mesh.axis_count(); ++axis) {
+    if (plan.mesh.axis_size(axis) == 1 || plan.pipeline.axis == axis) continue;
+    const std::string& name = plan.mesh.axes()[axis].name;
+    PartitionSpec without = own;
+    for (std::vector<std::string>& dim : without.dims) std::erase(dim, name);
+    add(without);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      PartitionSpec with = without;
+      with.dims[d].push_back(name);
+      add(with);
+      with.dims[d] = {name};
+      add(with);
+    }
+  }
+  return specs;
+}
+
+std::string parameter_path(const Plan& plan, const Target& target) {
+  return join_path(plan.graph->states[plan.graph->values[target.value].state].path);
+}
+
+// "blocks/*/linear1/add": what names of one length have in common; empty where they differ in the number of scopes.
+std::string common_pattern(const std::vector<std::string>& names) {
+  std::vector<std::vector<std::string>> scopes;
+  for (const std::string& name : names) {
+    std::vector<std::string>& own = scopes.emplace_back();
+    for (size_t begin = 0; begin <= name.size();) {
+      const size_t end = std::min(name.find('/', begin), name.size());
+      own.push_back(name.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    if (own.size() != scopes.front().size()) return {};
+  }
+  std::string pattern;
+  for (size_t s = 0; s < scopes.front().size(); ++s) {
+    std::string scope = scopes.front()[s];
+    for (const std::vector<std::string>& own : scopes) {
+      if (own[s] == scopes.front()[s]) continue;
+      size_t same = 0;
+      while (same < scope.size() && same < own[s].size() && scope[same] == own[s][same] && scope[same] != '*') ++same;
+      scope = scope.substr(0, same) + "*";
+    }
+    pattern += (s ? "/" : "") + scope;
+  }
+  return pattern;
+}
+
+// One line for all of them, where a pattern speaks of no other activation.
+void constrain(const Plan& plan, ShardingConfig& sharding, const std::vector<std::string>& names,
+               const PartitionSpec& spec) {
+  const auto set = [&](const std::string& name, bool first) {
+    const auto found = std::ranges::find(sharding.constraints, name, &Constraint::names);
+    if (found != sharding.constraints.end()) found->spec = spec;
+    else sharding.constraints.insert(first ? sharding.constraints.begin() : sharding.constraints.end(), {name, spec});
+  };
+  if (names.size() > 1) {
+    const std::string pattern = common_pattern(names);
+    NamePatterns patterns;
+    patterns.add(pattern, 0);
+    size_t matched = 0;
+    for (const ValueLayout& layout : plan.layouts) {
+      std::vector<int> ids;
+      patterns.match(layout.name, ids);
+      matched += !ids.empty();
+    }
+    if (!pattern.empty() && matched == names.size()) return set(pattern, true);
+  }
+  for (const std::string& name : names) set(name, false);
+}
+
+void set_parameters(const Plan& plan, ShardingConfig& sharding, const std::vector<std::vector<std::string>>& paths,
+                    const PartitionSpec& spec) {
+  const ParameterSpecs before(plan.config.sharding);
+  const ParameterSpec* line = before.find(paths.front());
+  size_t matched = 0;
+  for (const ParameterPlan& parameter : plan.parameters) matched += line && before.find(parameter.path) == line;
+  const bool is_theirs = matched == paths.size() &&
+                         std::ranges::all_of(paths, [&](const auto& path) { return before.find(path) == line; });
+  if (is_theirs) {
+    sharding.parameters[static_cast<size_t>(line - plan.config.sharding.parameters.data())].spec = spec;
+    return;
+  }
+  for (const std::vector<std::string>& path : paths) set_parameter_spec(sharding, path, spec);
+}
+
+QString spec_text(const PartitionSpec& spec) { return "P" + qt(to_string(spec)).section("PartitionSpec", 1); }
+
+SpecEdit edit_of(const Plan& plan, const std::vector<Target>& targets, const PartitionSpec& spec) {
+  SpecEdit edit{{}, plan.config};
+  ShardingConfig& sharding = edit.config.sharding;
+  std::vector<std::string> names;
+  switch (targets.front().kind) {
+    case Target::Kind::input: sharding.in = spec, names = {"in"}; break;
+    case Target::Kind::output: sharding.out = spec, names = {"out"}; break;
+    case Target::Kind::parameter: {
+      std::vector<std::vector<std::string>> paths;
+      for (const Target& target : targets) {
+        paths.push_back(plan.graph->states[plan.graph->values[target.value].state].path);
+        names.push_back(parameter_path(plan, target));
+      }
+      set_parameters(plan, sharding, paths, spec);
+      break;
+    }
+    case Target::Kind::activation:
+      for (const Target& target : targets) names.push_back(plan.graph->values[target.value].name);
+      constrain(plan, sharding, names, spec);
+  }
+  const std::string common = common_pattern(names);
+  edit.text = qt(common.empty() ? names.front() : common) + " = " + spec_text(spec);
+  return edit;
+}
+
+}  // namespace
+
+std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps) {
+  std::vector<SpecEdit> edits;
+  if (steps.empty() || !plan.graph || step_of(plan, steps.front()).moved.empty()) return edits;
+  std::vector<std::vector<Target>> by_step;
+  for (const StepRef id : steps) by_step.push_back(targets_of(plan, step_of(plan, id)));
+  const MovedArray& moved = step_of(plan, steps.front()).moved.front();
+  const std::vector<Target>& first = by_step.front();
+  for (size_t t = 0; t < first.size(); ++t) {
+    std::vector<Target> alike;
+    const Shape& shape = plan.graph->type(first[t].value).shape;
+    for (const std::vector<Target>& targets : by_step)
+      if (t < targets.size() && targets[t].kind == first[t].kind && plan.graph->type(targets[t].value).shape == shape &&
+          std::ranges::count(alike, targets[t]) == 0)
+        alike.push_back(targets[t]);
+    const std::optional<Sharding> now = layout_of(plan, first[t]);
+    if (!now) continue;
+    std::optional<Sharding> wanted;
+    if (target_of(plan, plan.program.values[static_cast<size_t>(moved.cause.from)].graph_value) == first[t])
+      wanted = plan.program.values[static_cast<size_t>(moved.cause.to)].sharding;
+    for (const PartitionSpec& spec : specs_for(plan, shape, *now, wanted)) {
+      SpecEdit edit = edit_of(plan, alike, spec);
+      if (edit.config != plan.config && edits.size() < most_candidates) edits.push_back(std::move(edit));
+    }
+  }
+  return edits;
+}
+
+bool still_moves(const Plan& plan, const Plan& before, std::span<const StepRef> steps) {
+  std::set<std::pair<std::string, std::string>> looked_for;
+  const auto key = [](const Plan& of, const MovedArray& array) {
+    const ValueId value = of.program.values[static_cast<size_t>(array.cause.from)].graph_value;
+    return std::pair(of.graph->ops[array.cause.user].name, of.graph->values[value].name);
+  };
+  for (const StepRef id : steps) {
+    const MovedArray& array = step_of(before, id).moved.front();
+    if (array.cause.user != no_id) looked_for.insert(key(before, array));
+  }
+  for (const Task& task : plan.program.tasks)
+    for (const Step& step : task.steps)
+      for (const MovedArray& array : step.moved)
+        if (is_communication(step.kind) && array.cause.user != no_id && looked_for.contains(key(plan, array)))
+          return true;
+  return false;
+}
+
+EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const StepRef> steps,
+                     const std::stop_token& stop, std::atomic<int>& planned) {
+  EditSearch search;
+  std::vector<SpecEdit> edits = candidate_edits(plan, steps);
+  search.candidates = static_cast<int>(edits.size());
+  for (SpecEdit& edit : edits) {
+    if (stop.stop_requested()) break;
+    try {
+      const Plan other = source.plan(edit.config, stop);
+      if (memory_excess(other).empty() && !still_moves(other, plan, steps)) {
+        ++search.removing;
+        const auto rank = [](const PlanTotals& totals) {
+          return std::pair(totals.seconds_per_step, totals.memory_total);
+        };
+        if (!search.best || rank(other.totals) < rank(search.best->totals))
+          search.best = {std::move(edit), other.totals};
+      }
+    } catch (const Cancelled&) {
+      break;
+    } catch (const std::exception&) {
+      // What cannot be planned is no way out.
+    }
+    ++planned;
+  }
+  return search;
+}
+
+}  // namespace shardscope

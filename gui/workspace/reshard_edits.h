@@ -1,0 +1,46 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "gui/document/step_ref.h"
+#include "gui/planning/planner.h"
+
+namespace shardscope {
+
+// A run file in which one spec is another: of an array, or of the arrays of alike layers at the same place.
+struct SpecEdit {
+  QString text;  // "blocks/*/linear1/add = P('batch', None, 'model')"
+  RunConfig config;
+};
+
+// Changes of a single spec that might make reshards needless. `steps` are one reshard of alike layers each. Touched are
+// what is moved, what the op reads and makes that wants it moved, and what the op read that made it: parameters,
+// activations of the forward pass (by a constraint), the model's input and output; a gradient stands for what it is the
+// gradient of. Each gets the layout that is wanted, none at all, and its own with one axis added, moved or taken away,
+// where that divides. A parameter that a line of the file names by a pattern of just these layers changes by that line,
+// else by a line of its own.
+std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps);
+
+// Whether the plan moves an array of one of `steps` of `before` for the same op, however.
+bool still_moves(const Plan& plan, const Plan& before, std::span<const StepRef> steps);
+
+struct EditSearch {
+  struct Found {
+    SpecEdit edit;
+    PlanTotals totals;
+  };
+  int candidates = 0;
+  int removing = 0;           // that fit the memory and make the reshard needless
+  std::optional<Found> best;  // the one of these with the shortest predicted step; of equals the one with least memory
+};
+
+// Plans all candidates one after the other and counts them in `planned`; ends early, with what it has, when asked to.
+EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const StepRef> steps,
+                     const std::stop_token& stop, std::atomic<int>& planned);
+
+}  // namespace shardscope

@@ -1,0 +1,222 @@
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QStandardPaths>
+#include <QTest>
+#include <set>
+
+#include "gui/look/appearance.h"
+#include "gui/pages/collectives_page.h"
+#include "gui/window/window.h"
+#include "gui/workspace/array_facts.h"
+#include "tests/gui/small_models.h"
+#include "viz/paint/units.h"
+
+using namespace shardscope;
+
+// The page Collectives, with the real planner.
+class CollectivesTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Workspace& workspace() { return window_->workspace(); }
+  const Plan& plan() { return *workspace().planner.plan(); }
+  CollectivesPage* page() { return window_->findChild<CollectivesPage*>(); }
+
+  void open(const RunConfig& config) {
+    workspace().document.reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().planner.is_current(), patience);
+  }
+
+  // Of the bytes of a cell, "1,234 B", those numbers.
+  static double bytes_of(QString exact) { return exact.remove(" B").remove(',').toDouble(); }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    window_->resize(1280, 800);
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QVERIFY(window_->show_page("collectives"));
+  }
+
+  void cleanup() {
+    workspace().document.reset(made::small_gpt(1, 1, 1), {});
+    window_.reset();
+  }
+
+  void bytes_and_times_shown_are_those_of_the_whole_step_in_all_microbatches() {
+    for (const RunConfig& config :
+         {made::small_gpt(2, 2, 2), made::small_gpt(2, 2, 2, 4), made::piped_gpt(4, 2, 1, 4)}) {
+      open(config);
+      std::vector<double> shown(size_t(plan().program.stages), 0.0), planned = shown, seconds = shown, busy = shown;
+      const QAbstractItemModel& rows = *page()->table()->model();
+      for (int row = 0; row < rows.rowCount(); ++row) {
+        const auto id = rows.index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
+        const auto stage = size_t(stage_of(plan(), id));
+        shown[stage] += bytes_of(
+            rows.index(row, CollectivesModel::wire_column).data(Qt::ToolTipRole).toString().section(" = ", -1));
+        seconds[stage] +=
+            rows.index(row, CollectivesModel::predicted_column).data(CollectivesModel::number_role).toDouble();
+      }
+      for (size_t stage = 0; stage < planned.size(); ++stage) {
+        planned[stage] = plan().pipeline.totals[stage].wire_bytes_per_device;
+        int position = 0;
+        for (const Step& step : plan().steps(int(stage))) {
+          if (is_collective(step.kind) || is_transfer(step.kind)) busy[stage] += plan().seconds(position, int(stage));
+          ++position;
+        }
+        QVERIFY(planned[stage] > 0);
+        QVERIFY2(std::abs(shown[stage] - planned[stage]) < 1 + 1e-9 * planned[stage],
+                 qPrintable(QString("%1 shown, %2 planned").arg(shown[stage]).arg(planned[stage])));
+        QVERIFY(std::abs(seconds[stage] - busy[stage]) < 1e-9);
+      }
+    }
+  }
+
+  void what_an_array_costs_counts_every_microbatch() {
+    open(made::small_gpt(2, 2, 2, 4));
+    double costs = 0, wire = 0;
+    for (const ParameterPlan& parameter : plan().parameters) {
+      const ArrayRef array = ParameterRef{parameter.path};
+      workspace().selection.select_array(array);
+      auto* list = window_->inspector()->findChild<QTreeWidget*>();
+      for (int i = 0; i < list->topLevelItemCount(); ++i) {
+        const auto id = list->topLevelItem(i)->data(0, Qt::UserRole).value<StepRef>();
+        const double share = wire_share(plan(), *find_step(plan(), id), *array_facts(workspace(), array));
+        costs += bytes_of(list->topLevelItem(i)->toolTip(1).section(" sent", 0, 0));
+        const Sequence& sequence = plan().program.main();
+        wire += share * double(std::ranges::count(sequence.runs, id.task, &TaskRun::task));
+      }
+    }
+    QVERIFY(wire > 0);
+    QVERIFY2(std::abs(costs - wire) < 1e-6 * wire + 200, qPrintable(QString("%1 and %2").arg(costs).arg(wire)));
+  }
+
+  void groups_sum_up_their_rows_and_every_collective_is_in_one() {
+    const QAbstractItemModelTester tester(page()->table()->model());
+    open(made::small_gpt(3, 2, 2, 2));
+    auto* groups = page()->findChild<QComboBox*>("collectiveGroups");
+    const QAbstractItemModel& model = *page()->table()->model();
+    const size_t all = workspace().planner.index().collectives.size();
+    for (int by = 1; by < groups->count(); ++by) {
+      groups->setCurrentIndex(by);
+      QVERIFY(model.rowCount() >= 1);
+      std::set<StepRef> seen;
+      for (int group = 0; group < model.rowCount(); ++group) {
+        const QModelIndex above = model.index(group, 0);
+        QVERIFY(!above.data(CollectivesModel::step_role).isValid());
+        QVERIFY(model.rowCount(above) > 0);
+        for (const int column : {CollectivesModel::wire_column, CollectivesModel::predicted_column,
+                                 CollectivesModel::times_column, CollectivesModel::payload_column}) {
+          double sum = 0;
+          for (int row = 0; row < model.rowCount(above); ++row)
+            sum += model.index(row, column, above).data(CollectivesModel::number_role).toDouble();
+          const double shown = above.siblingAtColumn(column).data(CollectivesModel::number_role).toDouble();
+          QVERIFY(std::abs(shown - sum) <= 1e-9 * sum);
+        }
+        for (int row = 0; row < model.rowCount(above); ++row)
+          QVERIFY(seen.insert(model.index(row, 0, above).data(CollectivesModel::step_role).value<StepRef>()).second);
+      }
+      QCOMPARE(seen.size(), all);
+      for (int column = 0; column < CollectivesModel::columns; ++column)
+        for (const Qt::SortOrder order : {Qt::AscendingOrder, Qt::DescendingOrder})
+          page()->table()->sortByColumn(column, order);
+      QCOMPARE(page()->copied_text().count('\n'), qsizetype(all + 2));
+    }
+    groups->setCurrentIndex(0);
+    QCOMPARE(model.rowCount(), int(all));
+  }
+
+  void a_filter_leaves_what_has_all_its_words_and_the_total_is_of_these() {
+    const QAbstractItemModelTester tester(page()->table()->model());
+    open(made::small_gpt(2, 2, 2));
+    const QAbstractItemModel& model = *page()->table()->model();
+    const int all = model.rowCount();
+    page()->table()->setFocus();
+    QTest::keyClick(page()->table(), Qt::Key_Slash);
+    auto* filter = page()->findChild<QLineEdit*>("collectiveFilter");
+    QTRY_VERIFY(filter->hasFocus());
+    QTest::keyClicks(filter, "ALL-REDUCE batch");
+    QVERIFY(model.rowCount() > 0 && model.rowCount() < all);
+    double sum = 0;
+    for (int row = 0; row < model.rowCount(); ++row) {
+      QCOMPARE(model.index(row, CollectivesModel::kind_column).data().toString(), QString("all-reduce"));
+      QVERIFY(model.index(row, CollectivesModel::axes_column).data().toString().contains("batch"));
+      sum += model.index(row, CollectivesModel::wire_column).data(CollectivesModel::number_role).toDouble();
+    }
+    const QString totals = page()->findChild<QLabel*>("collectiveTotals")->text();
+    QVERIFY(totals.startsWith("Shown: ") && totals.contains(QString::fromStdString(bytes_text(sum))));
+    filter->setText("nothing has this");
+    QCOMPARE(model.rowCount(), 0);
+    QVERIFY(!page()->table()->isVisible());
+    filter->clear();
+    QCOMPARE(model.rowCount(), all);
+  }
+
+  void choosing_a_row_selects_its_array_and_following_a_step_does_not() {
+    open(made::small_gpt(2, 2, 2));
+    const QAbstractItemModel& model = *page()->table()->model();
+    int selected = 0;
+    for (int row = 0; row < model.rowCount(); ++row) {
+      workspace().selection.select_array({});
+      page()->table()->setCurrentIndex({});
+      page()->table()->setCurrentIndex(model.index(row, 0));
+      const auto id = model.index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
+      QCOMPARE(workspace().selection.step(), std::optional(id));
+      const ArrayRef array = workspace().selection.array();
+      if (!is_array(array)) continue;
+      ++selected;
+      QVERIFY(array_facts(workspace(), array));
+      workspace().selection.select_array({});
+      workspace().selection.select_step(std::nullopt);
+      workspace().selection.select_step(id);
+      QVERIFY(!is_array(workspace().selection.array()));
+    }
+    QVERIFY(selected * 10 >= model.rowCount() * 8);
+  }
+
+  // Half a millisecond of exchange after which rank 1 had kept the others waiting for eight.
+  void what_was_waited_stands_apart_from_the_exchange_and_the_late_rank_is_named() {
+    open(made::small_gpt(2, 2, 1, 2));
+    const StepRef id = workspace().planner.index().collectives.front();
+    const int runs = workspace().planner.index().runs(id);
+    RunControl& run = workspace().run;
+    HelloMessage hello;
+    hello.plan_hash = plan().hash;
+    hello.ranks = 2;
+    hello.plan_steps = plan_step_names(plan());
+    TraceMessage trace{TraceChoice::latest, 3, {}};
+    for (int rank = 0; rank < 2; ++rank) {
+      std::vector<PlanStepTime>& times = trace.ranks.emplace_back();
+      for (int position = 0; position < plan().steps().size(); ++position) {
+        const int64_t at = int64_t{20'000'000} * position;
+        const int64_t arrive = rank == 1 ? at + 8'000'000 : at;
+        times.push_back({arrive, at + 8'000'000, at + 8'500'000});
+      }
+    }
+    run.begin_replay(workspace().planner.plan());
+    run.receive(hello);
+    run.receive(trace);
+    const QModelIndex row = static_cast<CollectivesModel*>(page()->table()->model())->index_of_step(id);
+    const auto seconds = [&](int column) {
+      return row.siblingAtColumn(column).data(CollectivesModel::number_role).toDouble();
+    };
+    QTRY_VERIFY(std::abs(seconds(CollectivesModel::measured_column) - 0.0005 * runs) < 1e-9);
+    QVERIFY(std::abs(seconds(CollectivesModel::waited_column) - 0.004 * runs) < 1e-9);  // the mean of 8 and 0
+    const QString tip = row.siblingAtColumn(CollectivesModel::waited_column).data(Qt::ToolTipRole).toString();
+    QVERIFY2(tip.contains("rank 1 came last, 8.00 ms after the first"), qPrintable(tip));
+    QTRY_VERIFY(!page()->table()->isColumnHidden(CollectivesModel::waited_column));
+    QVERIFY(page()->findChild<QLabel*>("collectiveTotals")->text().contains("waiting"));
+  }
+};
+
+QTEST_MAIN(CollectivesTest)
+#include "collectives_test.moc"

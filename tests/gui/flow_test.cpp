@@ -1,0 +1,278 @@
+#include <QAbstractItemModelTester>
+#include <QStandardPaths>
+#include <QTest>
+#include <QThread>
+#include <set>
+
+#include "gui/look/appearance.h"
+#include "gui/pages/flow_page.h"
+#include "gui/window/window.h"
+#include "gui/workspace/array_of_value.h"
+#include "tests/gui/small_models.h"
+
+using namespace shardscope;
+
+// The page Flow, with the real planner.
+class FlowTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Workspace& workspace() { return window_->workspace(); }
+  const Plan& plan() { return *workspace().planner.plan(); }
+  FlowPage* page() { return window_->findChild<FlowPage*>(); }
+  FlowCanvas* canvas() { return page()->canvas(); }
+  FlowCause* cause() { return window_->findChild<FlowCause*>(); }
+  template <class Widget>
+  Widget* find(const char* name) {
+    return page()->findChild<Widget*>(name);
+  }
+
+  void settle() {
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().planner.is_current(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(canvas()->plan() == workspace().planner.plan() && canvas()->is_settled(), patience);
+  }
+
+  void open(const RunConfig& config) {
+    workspace().document.reset(config, {});
+    settle();
+  }
+
+  // Megatron's layers, but for the output of the first product, which is wanted whole.
+  static RunConfig gathering() {
+    RunConfig config = made::small_gpt(3, 2, 2);
+    config.sharding.mode = LayoutMode::as_written;
+    config.sharding.parameters = {{{"params", "blocks", "*", "linear1", "kernel"}, {{{}, {"model"}}}}};
+    config.sharding.constraints = {{"blocks/*/gelu", {{{"batch"}, {}, {}}}}};
+    return config;
+  }
+
+  const FlowNode* gather_of(const std::string& part) {
+    for (const FlowNode& node : canvas()->graph().nodes) {
+      const Step& step = *find_step(plan(), node.steps.front());
+      if (step.kind == StepKind::all_gather && step.phase == Phase::forward &&
+          plan().step_name(step).find(part) != std::string::npos)
+        return &node;
+    }
+    return nullptr;
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    window_->resize(1280, 800);
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QVERIFY(window_->show_page("flow"));
+  }
+
+  void cleanup() {
+    workspace().document.reset(made::small_gpt(1, 1, 1), {});
+    window_.reset();
+  }
+
+  void a_click_on_a_node_selects_its_step_and_a_step_selected_elsewhere_is_shown() {
+    open(made::small_gpt(2, 2, 2));
+    const FlowGraph& graph = canvas()->graph();
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, canvas()->place_of(0).center().toPoint());
+    QCOMPARE(canvas()->selected(), 0);
+    QCOMPARE(workspace().selection.step(), std::optional(graph.nodes[0].steps.front()));
+    const int last = int(graph.nodes.size()) - 1;
+    workspace().selection.select_step(graph.nodes[size_t(last)].steps.back());
+    QCOMPARE(canvas()->selected(), last);
+    QVERIFY(QRectF(canvas()->rect()).contains(canvas()->place_of(last).center()));
+  }
+
+  void keys_walk_from_node_to_node_and_from_collective_to_collective() {
+    open(made::small_gpt(2, 2, 2));
+    QTest::keyClick(canvas(), Qt::Key_Right);
+    const int first = canvas()->selected();
+    QVERIFY(first >= 0);
+    QTest::keyClick(canvas(), Qt::Key_Right);
+    QVERIFY(canvas()->place_of(canvas()->selected()).left() > canvas()->place_of(first).left());
+    int collectives = 0;
+    for (const FlowNode& node : canvas()->graph().nodes) collectives += is_communication(node.kind);
+    QVERIFY(collectives > 2);
+    std::set<int> visited;
+    for (int i = 0; i < collectives; ++i) {
+      QTest::keyClick(canvas(), Qt::Key_C);
+      visited.insert(canvas()->selected());
+      QVERIFY(is_communication(canvas()->graph().nodes[size_t(canvas()->selected())].kind));
+    }
+    QCOMPARE(int(visited.size()), collectives);
+    const int at = canvas()->selected();
+    QTest::keyClick(canvas(), Qt::Key_C);
+    QTest::keyClick(canvas(), Qt::Key_C, Qt::ShiftModifier);
+    QCOMPARE(canvas()->selected(), at);
+    workspace().selection.select_array({});
+    QTest::keyClick(canvas(), Qt::Key_Return);
+    QVERIFY(is_array(workspace().selection.array()));
+  }
+
+  void a_search_finds_what_has_all_its_words_and_return_goes_from_one_to_the_next() {
+    open(made::small_gpt(2, 2, 2));
+    canvas()->setFocus();
+    QTest::keyClick(canvas(), Qt::Key_Slash);
+    auto* search = find<QLineEdit>("flowSearch");
+    QTRY_VERIFY(search->hasFocus());
+    QTest::keyClicks(search, "LINEAR1 einsum");
+    const int count = canvas()->found_count();
+    QVERIFY(count > 1 && count < int(canvas()->graph().nodes.size()));
+    std::set<int> seen;
+    for (int i = 0; i < count; ++i) {
+      QTest::keyClick(search, Qt::Key_Return);
+      seen.insert(canvas()->selected());
+      QVERIFY(canvas()->found_at() >= 0);
+    }
+    QCOMPARE(int(seen.size()), count);
+    QVERIFY(find<QLabel>("flowFound")->text().contains(QString::number(count)));
+    search->setText("no such thing");
+    QCOMPARE(canvas()->found_count(), 0);
+    search->clear();
+    QVERIFY(find<QLabel>("flowFound")->text().isEmpty());
+  }
+
+  void layers_unfold_and_the_list_is_another_view_of_the_same() {
+    const QAbstractItemModelTester tester(page()->list()->model());
+    open(made::small_gpt(6, 2, 2));
+    const size_t folded = canvas()->graph().nodes.size();
+    find<QCheckBox>("flowFold")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(canvas()->is_settled(), patience);
+    QVERIFY(canvas()->graph().nodes.size() > 2 * folded);
+    find<QToolButton>("flowAsList")->click();
+    QVERIFY(page()->list()->isVisible() && !canvas()->isVisible());
+    find<QToolButton>("flowAsGraph")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(canvas()->isVisible() && canvas()->is_settled(), patience);
+  }
+
+  void zooming_keeps_what_is_under_the_cursor_and_home_shows_all() {
+    open(made::small_gpt(2, 2, 2));
+    const int node =
+        node_at(canvas()->graph(), canvas()->graph().nodes[4].place.x + 1, canvas()->graph().nodes[4].place.y + 1);
+    const QPointF at = canvas()->place_of(node).center();
+    QWheelEvent wheel(at, canvas()->mapToGlobal(at), {}, {0, 120}, {}, Qt::NoModifier, Qt::NoScrollPhase, false);
+    const double before = canvas()->scale();
+    QApplication::sendEvent(canvas(), &wheel);
+    QVERIFY(canvas()->scale() > before);
+    QVERIFY((canvas()->place_of(node).center() - at).manhattanLength() < 1);
+    QTest::keyClick(canvas(), Qt::Key_Home);
+    for (size_t n = 0; n < canvas()->graph().nodes.size(); ++n)
+      QVERIFY(QRectF(canvas()->rect()).adjusted(-1, -1, 1, 1).contains(canvas()->place_of(int(n))));
+  }
+
+  void every_candidate_edit_changes_one_spec_and_nothing_else() {
+    open(gathering());
+    const FlowNode* gather = gather_of("gelu");
+    QVERIFY(gather || (gather = gather_of("linear1")));
+    const std::vector<SpecEdit> edits = candidate_edits(plan(), gather->steps);
+    QVERIFY(edits.size() > 3);
+    std::set<QString> texts;
+    for (const SpecEdit& edit : edits) {
+      QVERIFY2(texts.insert(edit.text).second, qPrintable(edit.text));
+      QVERIFY(edit.config != plan().config);
+      RunConfig same = edit.config;
+      same.sharding = plan().config.sharding;
+      QVERIFY(same == plan().config);
+      const ShardingConfig &now = plan().config.sharding, &then = edit.config.sharding;
+      const int changed = (now.in != then.in) + (now.out != then.out) + (now.parameters != then.parameters) +
+                          (now.constraints != then.constraints);
+      QCOMPARE(changed, 1);
+      QVERIFY(now.rules == then.rules && now.zero == then.zero);
+    }
+  }
+
+  void the_edit_that_is_offered_makes_the_reshard_needless_and_is_one_step_of_undo() {
+    open(gathering());
+    const FlowNode* gather = gather_of("gelu");
+    QVERIFY(gather || (gather = gather_of("linear1")));
+    const std::vector<StepRef> steps = gather->steps;
+    QCOMPARE(steps.size(), size_t{3});
+    const std::shared_ptr<const Plan> before = workspace().planner.plan();
+    workspace().selection.select_step(steps.front());
+    QVERIFY(cause()->isVisible());
+    QVERIFY(!find<QLabel>("causeText")->text().isEmpty());
+    QTest::mouseClick(find<QPushButton>("findEdit"), Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(cause()->result().has_value(), patience);
+    const EditSearch found = *cause()->result();
+    QVERIFY2(found.best, qPrintable(QString("%1 candidates").arg(found.candidates)));
+    QVERIFY(found.removing >= 1 && found.removing <= found.candidates);
+    QTest::mouseClick(find<QPushButton>("applyEdit"), Qt::LeftButton);
+    settle();
+    QVERIFY(workspace().document.config() == found.best->edit.config);
+    QCOMPARE(plan().totals.seconds_per_step, found.best->totals.seconds_per_step);
+    QVERIFY(!still_moves(plan(), *before, steps));
+    QVERIFY(still_moves(*before, *before, steps));
+    QCOMPARE(workspace().document.undo_stack().count(), 1);
+    workspace().document.undo_stack().undo();
+    settle();
+    QVERIFY(workspace().document.config() == gathering());
+  }
+
+  void no_candidate_that_avoids_it_is_cheaper_than_the_one_offered() {
+    open(gathering());
+    const FlowNode* gather = gather_of("gelu");
+    QVERIFY(gather || (gather = gather_of("linear1")));
+    std::atomic<int> planned = 0;
+    const EditSearch found = find_edit(compiled_plans(), plan(), gather->steps, {}, planned);
+    QCOMPARE(planned.load(), found.candidates);
+    QVERIFY(found.best);
+    for (const SpecEdit& edit : candidate_edits(plan(), gather->steps)) {
+      try {
+        const Plan other = compiled_plans().plan(edit.config, {});
+        if (!still_moves(other, plan(), gather->steps))
+          QVERIFY(found.best->totals.seconds_per_step <= other.totals.seconds_per_step);
+      } catch (const Failure&) {
+      }
+    }
+  }
+
+  void a_search_can_be_cancelled_and_an_edit_ends_it() {
+    std::atomic<bool> slow = false;
+    PlanSource source = compiled_plans();
+    source.plan = [&slow, plan = source.plan](const RunConfig& config, std::stop_token stop) {
+      while (slow && !stop.stop_requested()) QThread::msleep(1);
+      if (stop.stop_requested()) throw Cancelled();
+      return plan(config, stop);
+    };
+    window_ = std::make_unique<MainWindow>(source, "/nowhere/shardrun");
+    window_->show();
+    QVERIFY(window_->show_page("flow"));
+    open(gathering());
+    const FlowNode* gather = gather_of("gelu");
+    QVERIFY(gather || (gather = gather_of("linear1")));
+    workspace().selection.select_step(gather->steps.front());
+    slow = true;
+    find<QPushButton>("findEdit")->click();
+    QVERIFY(cause()->is_searching());
+    QVERIFY(find<QPushButton>("cancelEdit")->isVisible());
+    find<QPushButton>("cancelEdit")->click();
+    QVERIFY(!cause()->is_searching() && !cause()->result());
+    find<QPushButton>("findEdit")->click();
+    QVERIFY(cause()->is_searching());
+    set_steps(workspace().document, 7);
+    QVERIFY(!cause()->is_searching());
+    slow = false;
+    settle();
+    QVERIFY(!cause()->result());
+  }
+
+  void what_is_moved_belongs_to_an_array_that_can_be_selected() {
+    open(made::small_gpt(2, 2, 2));
+    int known = 0, all = 0;
+    for (const StepRef id : workspace().planner.index().collectives) {
+      ++all;
+      known += is_array(array_of_value(workspace().planner, moved_value(plan(), *find_step(plan(), id))));
+    }
+    QVERIFY2(known * 10 >= all * 8, qPrintable(QString("%1 of %2").arg(known).arg(all)));
+  }
+};
+
+QTEST_MAIN(FlowTest)
+#include "flow_test.moc"

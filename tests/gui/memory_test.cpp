@@ -1,0 +1,161 @@
+#include <QAbstractItemModelTester>
+#include <QStandardPaths>
+#include <QTest>
+#include <set>
+
+#include "gui/look/appearance.h"
+#include "gui/pages/memory_page.h"
+#include "gui/pages/stage_box.h"
+#include "gui/window/window.h"
+#include "tests/gui/small_models.h"
+#include "viz/paint/units.h"
+
+using namespace shardscope;
+
+// The page Memory, with the real planner.
+class MemoryTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Workspace& workspace() { return window_->workspace(); }
+  const Plan& plan() { return *workspace().planner.plan(); }
+  MemoryPage* page() { return window_->findChild<MemoryPage*>(); }
+  MemoryCurveView* curve() { return page()->curve(); }
+  MemoryBars* bars() { return window_->findChild<MemoryBars*>(); }
+  QString cell(int row, int column) { return page()->buffers()->model()->index(row, column).data().toString(); }
+
+  void open(const RunConfig& config) {
+    workspace().document.reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().planner.is_current(), patience);
+    QTRY_VERIFY_WITH_TIMEOUT(curve()->plan() == workspace().planner.plan() && curve()->is_settled(), patience);
+  }
+
+  void measure(const std::vector<int64_t>& arena_bytes) {
+    HelloMessage hello;
+    hello.plan_hash = plan().hash;
+    hello.ranks = plan().mesh.device_count();
+    hello.plan_steps = plan_step_names(plan());
+    workspace().run.begin_replay(workspace().planner.plan());
+    workspace().run.receive(hello);
+    StepMessage step;
+    step.metrics = {{"loss", 1.0}};
+    for (size_t rank = 0; rank < arena_bytes.size(); ++rank) {
+      RankMeasurement& measured = step.ranks.emplace_back();
+      measured.rank = static_cast<int64_t>(rank);
+      measured.arena_bytes = arena_bytes[rank];
+    }
+    workspace().run.receive(step);
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
+    window_->resize(1280, 800);
+    window_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QVERIFY(window_->show_page("memory"));
+  }
+
+  void cleanup() {
+    workspace().document.reset(made::small_gpt(1, 1, 1), {});
+    window_.reset();
+  }
+
+  void the_ten_largest_buffers_are_those_at_the_peak_and_choosing_one_selects_array_and_step() {
+    const QAbstractItemModelTester tester(page()->buffers()->model());
+    open(made::small_gpt(2, 2, 2));
+    const ArenaLayout& arena = plan().arenas[0];
+    QVERIFY(curve()->is_at_peak());
+    const std::vector<BufferUse> largest =
+        largest_in_use(curve()->curve(), arena, curve()->curve().peak, MemoryBuffers::most);
+    QCOMPARE(page()->buffers()->model()->rowCount(), 10);
+    std::set<QString> kinds;
+    bool array = false, step = false;
+    for (int row = 0; row < 10; ++row) {
+      const Buffer& buffer = arena.buffers[largest[size_t(row)].buffer];
+      QCOMPARE(cell(row, MemoryBuffers::bytes_column),
+               QString::fromStdString(bytes_text(double(largest[size_t(row)].bytes))));
+      kinds.insert(cell(row, MemoryBuffers::category_column));
+      workspace().selection.select_array({});
+      workspace().selection.select_step(std::nullopt);
+      page()->buffers()->setCurrentIndex({});
+      page()->buffers()->setCurrentIndex(page()->buffers()->model()->index(row, 0));
+      if (const Step* made = find_step(plan(), workspace().selection.step())) {
+        QVERIFY(std::ranges::count(made->outputs, buffer.value) == 1 || buffer.value < 0);
+        step = true;
+      } else {
+        QVERIFY(buffer.persistent);
+        QCOMPARE(cell(row, MemoryBuffers::maker_column), QString("stored"));
+      }
+      array |= is_array(workspace().selection.array());
+    }
+    QVERIFY(kinds.size() > 1 && array && step);
+  }
+
+  void a_click_in_the_curve_chooses_its_step_and_p_goes_back_to_the_peak() {
+    open(made::small_gpt(2, 2, 2));
+    const QRectF body = curve()->body();
+    QTest::mouseClick(curve(), Qt::LeftButton, {}, QPointF(body.x() + body.width() * 0.9, body.center().y()).toPoint());
+    QVERIFY(!curve()->is_at_peak());
+    const int position = curve()->position();
+    QVERIFY(std::abs(position / double(plan().steps().size()) - 0.9) < 0.01);
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), position)));
+    QCOMPARE(cell(0, MemoryBuffers::bytes_column),
+             QString::fromStdString(
+                 bytes_text(double(largest_in_use(curve()->curve(), plan().arenas[0], position, 1).front().bytes))));
+    QVERIFY(window_->findChild<QToolButton*>("memoryPeak")->isVisible());
+    QTest::keyClick(curve(), Qt::Key_P);
+    QVERIFY(curve()->is_at_peak());
+    QVERIFY(!window_->findChild<QToolButton*>("memoryPeak")->isVisible());
+  }
+
+  void the_curve_of_a_pipeline_runs_through_every_microbatch_of_the_stage_that_is_shown() {
+    open(made::piped_gpt(4, 1, 1, 4));
+    for (const int device : {0, 1}) {
+      workspace().selection.select_device(device);
+      QTRY_VERIFY_WITH_TIMEOUT(curve()->is_settled(), patience);
+      QCOMPARE(curve()->stage(), device);
+      QCOMPARE(std::ssize(curve()->curve().totals), qsizetype(plan().steps(device).size()));
+      QVERIFY(plan().steps(device).size() > plan().arenas[size_t(device)].length);
+    }
+    QVERIFY(page()->findChild<StageBox*>()->isVisible());
+  }
+
+  void devices_that_are_alike_are_one_row_and_one_that_measures_otherwise_has_its_own() {
+    open(made::small_gpt(2, 4, 2));
+    QCOMPARE(bars()->rows().size(), size_t{1});
+    QCOMPARE(bars()->rows()[0].devices.size(), size_t{8});
+    measure({100, 100, 100, 100, 100, 300, 100, 100});
+    QTRY_COMPARE(bars()->rows().size(), size_t{2});
+    QCOMPARE(bars()->rows()[1].devices, std::vector<int>({5}));
+    QTest::keyClick(bars(), Qt::Key_Down);
+    QTest::keyClick(bars(), Qt::Key_Down);
+    QCOMPARE(workspace().selection.device(), std::optional(5));
+    open(made::piped_gpt(4, 2, 1, 4));
+    QCOMPARE(bars()->rows().size(), size_t{2});
+    size_t devices = 0;
+    for (const DeviceRow& row : bars()->rows()) {
+      devices += row.devices.size();
+      for (const int device : row.devices) QCOMPARE(plan().stage_of(device), row.stage);
+    }
+    QCOMPARE(devices, size_t{4});
+  }
+
+  void the_arena_is_a_click_away_and_the_legend_counts_the_same_bytes() {
+    open(made::small_gpt(2, 2, 2));
+    QTest::mouseClick(window_->findChild<QToolButton*>("memoryArena"), Qt::LeftButton);
+    QVERIFY(window_->findChild<MemoryLife*>()->isVisible() && !curve()->isVisible());
+    QTest::mouseClick(window_->findChild<QToolButton*>("memoryInUse"), Qt::LeftButton);
+    QVERIFY(curve()->isVisible());
+  }
+};
+
+QTEST_MAIN(MemoryTest)
+#include "memory_test.moc"

@@ -1,0 +1,195 @@
+#include "viz/paint/flow_graph.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "viz/paint/flow_layout.h"
+#include "viz/paint/network_layers.h"
+
+namespace shardscope {
+namespace {
+
+// Steps that follow each other in a task and are of one layer.
+struct Segment {
+  int task = -1;
+  int layer = -1;
+  int first = 0, end = 0;  // steps of the task
+};
+
+class GraphMaker {
+ public:
+  GraphMaker(const Plan& plan, int stage, bool fold)
+      : plan_(plan), program_(plan.program), network_(*plan.graph), fold_(fold), layers_(plan) {
+    for (const Task& task : program_.tasks) graph_.node_of.tasks.emplace_back(task.steps.size(), -1);
+    runs_.resize(program_.tasks.size(), 0);
+    for (const TaskRun& run : program_.main(stage).runs) {
+      if (runs_[static_cast<size_t>(run.task)]++ == 0) cut(run.task);
+    }
+  }
+
+  FlowGraph run() {
+    for (size_t begin = 0; begin < segments_.size();) {
+      const std::vector<size_t> same = alike(begin);
+      add_lane(same);
+      begin = same.back() + 1;
+    }
+    add_edges();
+    return std::move(graph_);
+  }
+
+ private:
+  const std::vector<Step>& steps(int task) const { return program_.tasks[static_cast<size_t>(task)].steps; }
+
+  void cut(int task) {
+    for (int s = 0; s < std::ssize(steps(task)); ++s) {
+      const int layer = layers_.of(steps(task)[static_cast<size_t>(s)]);
+      if (segments_.empty() || segments_.back().task != task || segments_.back().layer != layer)
+        segments_.push_back({task, layer, s, s});
+      segments_.back().end = s + 1;
+    }
+  }
+
+  // What segments have to agree in: a word for each step.
+  std::vector<std::string> words(const Segment& segment) const {
+    std::vector<std::string> words;
+    std::unordered_map<int, int> made;  // value -> its number in the segment
+    for (int s = segment.first; s < segment.end; ++s) {
+      const Step& step = steps(segment.task)[static_cast<size_t>(s)];
+      std::string word =
+          std::to_string(static_cast<int>(step.kind)) + "," + std::to_string(static_cast<int>(step.phase));
+      if (step.op != no_id) {
+        const std::string& name = network_.ops[step.op].name;
+        word += "," + name.substr(name.rfind('/') + 1);
+      }
+      for (const AxisIndex axis : step.axes) word += "," + std::to_string(axis);
+      for (const int input : step.inputs) {
+        const auto own = made.find(input);
+        word += own == made.end() ? "|" + layout(input) : ">" + std::to_string(own->second);
+      }
+      for (const int output : step.outputs) {
+        made.emplace(output, static_cast<int>(made.size()));
+        word += "=" + layout(output);
+      }
+      words.push_back(std::move(word));
+    }
+    return words;
+  }
+
+  std::string layout(int value) const {
+    const ProgramValue& lies = program_.values[value];
+    return to_string(lies.shape) + to_string(lies.sharding, plan_.mesh);
+  }
+
+  // A segment and those behind it that are like it.
+  std::vector<size_t> alike(size_t begin) const {
+    std::vector<size_t> same{begin};
+    const Segment& first = segments_[begin];
+    if (!fold_ || first.layer < 0) return same;
+    std::vector<std::string> pattern;
+    for (size_t next = begin + 1; next < segments_.size(); ++next) {
+      const Segment& segment = segments_[next];
+      if (segment.task != first.task || segment.layer < 0 || segment.end - segment.first != first.end - first.first)
+        break;
+      if (pattern.empty()) pattern = words(first);
+      if (words(segment) != pattern) break;
+      same.push_back(next);
+    }
+    return same;
+  }
+
+  void add_lane(const std::vector<size_t>& same) {
+    const Segment& first = segments_[same.front()];
+    FlowLane lane;
+    lane.task = first.task;
+    lane.phase = program_.tasks[static_cast<size_t>(first.task)].phase;
+    lane.first_layer = lane.last_layer = first.layer;
+    lane.layers = static_cast<int>(same.size());
+    lane.first = static_cast<int>(graph_.nodes.size());
+    for (const size_t segment : same) {
+      lane.first_layer = std::min(lane.first_layer, segments_[segment].layer);
+      lane.last_layer = std::max(lane.last_layer, segments_[segment].layer);
+    }
+    for (int s = 0; s < first.end - first.first; ++s) {
+      const Step& shown = steps(first.task)[static_cast<size_t>(first.first + s)];
+      FlowNode node;
+      node.kind = shown.kind;
+      node.phase = shown.phase;
+      node.lane = static_cast<int>(graph_.lanes.size());
+      node.runs = runs_[static_cast<size_t>(first.task)];
+      for (const size_t segment : same) {
+        const StepId id{first.task, segments_[segment].first + s};
+        const Step& step = steps(id.task)[static_cast<size_t>(id.step)];
+        node.steps.push_back(id);
+        node.seconds += node.runs * plan_.step_seconds[id];
+        node.wire_bytes += node.runs * step.wire_bytes;
+        node.flops += node.runs * step.flops;
+        graph_.node_of[id] = static_cast<int>(graph_.nodes.size());
+      }
+      lane.seconds += node.seconds;
+      lane.wire_bytes += node.wire_bytes;
+      graph_.nodes.push_back(std::move(node));
+    }
+    lane.end = static_cast<int>(graph_.nodes.size());
+    graph_.lanes.push_back(lane);
+  }
+
+  void add_edges() {
+    std::vector<int> made_by(program_.values.size(), -1);  // node
+    std::vector<bool> by_shown(program_.values.size());    // by the layer that is shown of its lane
+    for (int n = 0; n < std::ssize(graph_.nodes); ++n) {
+      const FlowNode& node = graph_.nodes[static_cast<size_t>(n)];
+      for (const StepId id : node.steps) {
+        for (const int value : steps(id.task)[static_cast<size_t>(id.step)].outputs) {
+          if (made_by[static_cast<size_t>(value)] >= 0) continue;
+          made_by[static_cast<size_t>(value)] = n;
+          by_shown[static_cast<size_t>(value)] = id == node.steps.front();
+        }
+      }
+    }
+    for (int n = 0; n < std::ssize(graph_.nodes); ++n) {
+      const StepId id = graph_.nodes[static_cast<size_t>(n)].steps.front();
+      std::vector<int> taken = steps(id.task)[static_cast<size_t>(id.step)].inputs;
+      std::ranges::sort(taken);
+      taken.erase(std::ranges::unique(taken).begin(), taken.end());
+      for (const int value : taken) {
+        const int from = made_by[static_cast<size_t>(value)];
+        if (from < 0 || from >= n) continue;
+        const bool same_lane =
+            graph_.nodes[static_cast<size_t>(from)].lane == graph_.nodes[static_cast<size_t>(n)].lane;
+        if (same_lane && !by_shown[static_cast<size_t>(value)]) continue;
+        graph_.edges.push_back({from, n, value});
+      }
+    }
+  }
+
+  const Plan& plan_;
+  const Program& program_;
+  const Graph& network_;
+  bool fold_;
+  std::vector<int> runs_;  // per task
+  NetworkLayers layers_;
+  std::vector<Segment> segments_;  // in program order
+  FlowGraph graph_;
+};
+
+}  // namespace
+
+int FlowGraph::find(StepId step) const {
+  if (step.task < 0 || step.task >= std::ssize(node_of.tasks)) return -1;
+  if (step.step < 0 || step.step >= std::ssize(node_of.tasks[static_cast<size_t>(step.task)])) return -1;
+  return node_of[step];
+}
+
+bool FlowGraph::is_within(const FlowEdge& edge) const {
+  return nodes[static_cast<size_t>(edge.from)].lane == nodes[static_cast<size_t>(edge.to)].lane;
+}
+
+FlowGraph flow_graph(const Plan& plan, int stage, bool fold) {
+  FlowGraph graph = GraphMaker(plan, stage, fold).run();
+  lay_out(graph);
+  return graph;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/plan/plan.h"
+#include "viz/paint/picture_rect.h"
+
+namespace shardscope {
+
+// A step of a stage's program, or one of each of some layers that are alike.
+struct FlowNode {
+  StepKind kind = StepKind::compute;
+  Phase phase = Phase::forward;
+  int lane = 0;
+  std::vector<StepId> steps;  // by layer, as they run; what is shown is that of the first
+  int runs = 1;               // of each in a training step
+  // In a training step, all layers and microbatches together:
+  double seconds = 0, wire_bytes = 0, flops = 0;
+  PictureRect place;
+};
+
+// What a node makes and another one takes, on this device or from the others.
+struct FlowEdge {
+  int from = -1, to = -1;  // nodes
+  int value = -1;          // of the program
+};
+
+// A stretch of a task's steps that belong to one layer of the network, to layers that are alike, or to none.
+struct FlowLane {
+  int task = -1;
+  Phase phase = Phase::forward;           // of the task
+  int first_layer = -1, last_layer = -1;  // -1: before, behind or across the layers
+  int layers = 1;                         // so many folded into one
+  int first = 0, end = 0;                 // nodes [first, end)
+  double seconds = 0, wire_bytes = 0;     // of its nodes
+  PictureRect place;
+};
+
+// The main sequence of a stage as a graph: every step of its tasks is part of exactly one node, lanes and nodes stand
+// in program order. An edge leads from a node to one that stands behind it; what a folded layer hands to the next one
+// of its lane has none. Edges by `to`.
+struct FlowGraph {
+  std::vector<FlowLane> lanes;
+  std::vector<FlowNode> nodes;
+  std::vector<FlowEdge> edges;
+  StepTable<int> node_of;        // -1: of another stage
+  double width = 0, height = 0;  // of the picture
+
+  int find(StepId step) const;                 // its node; -1 where there is none
+  bool is_within(const FlowEdge& edge) const;  // both ends in one lane
+};
+
+// Layers are alike that follow each other and whose steps agree, one by one, in op, shapes, layouts and in what they
+// take from each other. `fold`: they share a lane.
+FlowGraph flow_graph(const Plan& plan, int stage, bool fold);
+
+}  // namespace shardscope

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "viz/paint/flow_graph.h"
+
+namespace shardscope {
+
+// Sizes of the picture, in its own unit: a pixel where it is not zoomed.
+struct FlowSizes {
+  double node_width = 172, node_height = 50;
+  double column_gap = 152;  // room for the layout of what a node makes
+  double row_gap = 18;
+  double lane_head = 30;  // title
+  double lane_gap = 30;
+  double margin = 16;
+};
+inline constexpr FlowSizes flow_sizes;
+
+// Gives every lane and node its place: lanes one beneath the other in their order, the nodes of each in a grid. A node
+// stands to the right of those of its lane from which it takes, as near as can be to its takers where it takes nothing;
+// what does not hang together stands apart, in lines of about equal width. An edge within a lane runs in the row of its
+// beginning, whose cells are kept free of nodes as far as its last taker, and turns in the gap before that one.
+void lay_out(FlowGraph& graph);
+
+// The corners of an edge's line. Within a lane it crosses no node; to another lane it goes down beside the node, along
+// the gap between the lanes, and down again in the gap before the taker.
+struct FlowPoint {
+  double x = 0, y = 0;
+};
+std::vector<FlowPoint> edge_line(const FlowGraph& graph, const FlowEdge& edge);
+
+// The node whose place holds a point of the picture; -1: none.
+int node_at(const FlowGraph& graph, double x, double y);
+// Lanes [first, second) that meet the stretch [top, bottom] of the picture.
+std::pair<int, int> lanes_between(const FlowGraph& graph, double top, double bottom);
+
+}  // namespace shardscope

@@ -1,0 +1,204 @@
+#include "viz/paint/flow_painter.h"
+
+#include <QPainterPath>
+#include <algorithm>
+#include <set>
+
+namespace shardscope {
+namespace {
+
+constexpr double least_words = 0.42;  // scales from which on words, edges and nodes are drawn
+constexpr double least_edges = 0.12;
+constexpr double least_nodes = 0.035;
+
+QRectF rect_of(const PictureRect& place) { return {place.x, place.y, place.width, place.height}; }
+
+class Drawing {
+ public:
+  Drawing(QPainter& painter, const FlowGraph& graph, const QRectF& visible, double scale, const FlowWords& words,
+          const FlowMarks& marks, const QFont& font, const Theme& theme)
+      : painter_(painter),
+        graph_(graph),
+        visible_(visible),
+        scale_(scale),
+        words_(words),
+        marks_(marks),
+        theme_(theme),
+        font_(font),
+        bold_(font),
+        small_(font) {
+    bold_.setBold(true);
+    small_.setPointSizeF(font.pointSizeF() * 0.86);
+  }
+
+  void paint() {
+    const auto [first, end] = lanes_between(graph_, visible_.top(), visible_.bottom());
+    for (int l = first; l < end; ++l) paint_lane(graph_.lanes[static_cast<size_t>(l)]);
+    if (scale_ >= least_edges) paint_edges(first, end);
+    if (scale_ >= least_nodes)
+      for (int l = first; l < end; ++l) paint_nodes(graph_.lanes[static_cast<size_t>(l)]);
+    for (int l = first; l < end; ++l) paint_lane_words(graph_.lanes[static_cast<size_t>(l)]);
+    if (marks_.selected >= 0) paint_edges_of(marks_.selected);
+  }
+
+ private:
+  const FlowNode& node(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
+
+  void paint_lane(const FlowLane& lane) {
+    const QRectF place = rect_of(lane.place);
+    const QColor color = phase_color(lane.phase, theme_);
+    painter_.setPen(QPen(mix(theme_.line, color, 0.35), 1));
+    painter_.setBrush(mix(theme_.base, color, theme_.dark ? 0.07 : 0.05));
+    painter_.drawRoundedRect(place, 6, 6);
+    painter_.fillRect(QRectF(place.x(), place.y() + 5, 4, place.height() - 10), color);
+  }
+
+  // As large as on the unzoomed picture, at the left of what is seen of the lane.
+  void paint_lane_words(const FlowLane& lane) {
+    const QRectF place = rect_of(lane.place);
+    const double pixels = place.height() * scale_;
+    if (pixels < 16) return;
+    const QRectF seen = place & visible_;
+    painter_.save();
+    painter_.translate(seen.left(), place.top());
+    painter_.scale(1 / scale_, 1 / scale_);
+    painter_.setFont(bold_);
+    painter_.setPen(theme_.text);
+    const double room = seen.width() * scale_ - 20, height = std::min(26.0, pixels);
+    const QFontMetricsF metrics(bold_);
+    const QString title = metrics.elidedText(words_.lane(lane), Qt::ElideRight, room);
+    painter_.drawText(QRectF(12, 0, room, height), Qt::AlignLeft | Qt::AlignVCenter, title);
+    const double left = 12 + metrics.horizontalAdvance(title) + 16;
+    painter_.setFont(small_);
+    painter_.setPen(theme_.muted);
+    painter_.drawText(QRectF(left, 0, std::max(0.0, room - left), height), Qt::AlignLeft | Qt::AlignVCenter,
+                      words_.lane_cost(lane));
+    painter_.restore();
+  }
+
+  bool is_dim(int n) const { return marks_.found && !(*marks_.found)[static_cast<size_t>(n)]; }
+
+  void paint_nodes(const FlowLane& lane) {
+    for (int n = lane.first; n < lane.end; ++n)
+      if (visible_.intersects(rect_of(node(n).place))) paint_node(n);
+  }
+
+  void paint_node(int n) {
+    const FlowNode& it = node(n);
+    const QRectF place = rect_of(it.place);
+    const bool moves = it.kind != StepKind::compute && it.kind != StepKind::slice;
+    const QColor color = step_color(it.kind, theme_);
+    painter_.setOpacity(is_dim(n) ? 0.25 : 1);
+    const bool is_marked = n == marks_.selected;
+    const double share = moves ? (theme_.dark ? 0.38 : 0.30) : n == marks_.hovered ? 0.12 : 0;
+    painter_.setBrush(mix(theme_.raised, color, share));
+    const QColor edge = is_marked ? theme_.accent : n == marks_.hovered ? theme_.text : moves ? color : theme_.line;
+    painter_.setPen(QPen(edge,
+                         is_marked ? 3
+                         : moves   ? 1.6
+                                   : 1,
+                         it.phase == Phase::recompute ? Qt::DashLine : Qt::SolidLine));
+    const double round = moves ? 10 : 4;
+    scale_ < 0.25 ? painter_.drawRect(place) : painter_.drawRoundedRect(place, round, round);
+    if (marks_.found && !is_dim(n)) {
+      painter_.setBrush(Qt::NoBrush);
+      painter_.setPen(QPen(theme_.warning, 2));
+      painter_.drawRoundedRect(place.adjusted(-4, -4, 4, 4), round + 3, round + 3);
+    }
+    if (scale_ >= least_words) paint_words(it, place.adjusted(9, 4, -8, -4), moves);
+    painter_.setOpacity(1);
+  }
+
+  void paint_words(const FlowNode& it, const QRectF& place, bool moves) {
+    const FlowNodeText text = words_.node(it);
+    const QFontMetricsF title(moves ? bold_ : font_), small(small_);
+    painter_.setFont(moves ? bold_ : font_);
+    painter_.setPen(theme_.text);
+    const double line = place.height() / 2;
+    const double cost = text.cost.isEmpty() ? 0 : small.horizontalAdvance(text.cost) + 6;
+    painter_.drawText(QRectF(place.x(), place.y(), place.width() - cost, line), Qt::AlignLeft | Qt::AlignVCenter,
+                      title.elidedText(text.title, Qt::ElideRight, place.width() - cost));
+    painter_.setFont(small_);
+    painter_.setPen(moves ? theme_.text : theme_.muted);
+    painter_.drawText(QRectF(place.x(), place.y(), place.width(), line), Qt::AlignRight | Qt::AlignVCenter, text.cost);
+    painter_.drawText(QRectF(place.x(), place.y() + line, place.width(), line), Qt::AlignLeft | Qt::AlignVCenter,
+                      small.elidedText(text.detail, Qt::ElideMiddle, place.width()));
+  }
+
+  void paint_edges(int first, int end) {
+    std::set<std::pair<int, int>> labelled;  // nodes and values
+    const int behind = std::min(end + 1, static_cast<int>(graph_.lanes.size()));
+    for (int l = first; l < behind; ++l) {
+      const FlowLane& lane = graph_.lanes[static_cast<size_t>(l)];
+      auto edge = std::ranges::lower_bound(graph_.edges, lane.first, {}, &FlowEdge::to);
+      for (; edge != graph_.edges.end() && edge->to < lane.end; ++edge) {
+        const int from = node(edge->from).lane;
+        const bool is_next = from + 1 == l && graph_.lanes[static_cast<size_t>(from)].phase == lane.phase;
+        if (from != l && !is_next) continue;
+        const std::vector<FlowPoint> line = edge_line(graph_, *edge);
+        if (!visible_.intersects(bounds(line))) continue;
+        const bool is_dimmed = is_dim(edge->from) && is_dim(edge->to);
+        draw(line, QPen(mix(theme_.muted, theme_.base, is_dimmed ? 0.75 : 0.25), 1.2));
+        if (scale_ >= least_words && labelled.emplace(edge->from, edge->value).second)
+          paint_layout(line.front(), edge->value);
+      }
+    }
+  }
+
+  // Of the selected node all, in front of what they cross.
+  void paint_edges_of(int n) {
+    for (const FlowEdge& edge : graph_.edges)
+      if (edge.from == n || edge.to == n) {
+        const std::vector<FlowPoint> line = edge_line(graph_, edge);
+        if (visible_.intersects(bounds(line))) draw(line, QPen(theme_.accent, 2.2));
+      }
+  }
+
+  static QRectF bounds(const std::vector<FlowPoint>& line) {
+    QRectF all(line.front().x, line.front().y, 0, 0);
+    for (const FlowPoint& point : line) {
+      all.setLeft(std::min(all.left(), point.x));
+      all.setRight(std::max(all.right(), point.x));
+      all.setTop(std::min(all.top(), point.y));
+      all.setBottom(std::max(all.bottom(), point.y));
+    }
+    return all.adjusted(-2, -2, 2, 2);
+  }
+
+  void draw(const std::vector<FlowPoint>& line, const QPen& pen) {
+    QPolygonF corners;
+    for (const FlowPoint& point : line) corners << QPointF(point.x, point.y);
+    painter_.setPen(pen);
+    painter_.setBrush(Qt::NoBrush);
+    painter_.drawPolyline(corners);
+    const QPointF tip = corners.back();
+    painter_.setBrush(pen.color());
+    painter_.drawPolygon(QPolygonF() << tip << tip + QPointF(-6, -3.5) << tip + QPointF(-6, 3.5));
+  }
+
+  void paint_layout(const FlowPoint& begin, int value) {
+    const double room = flow_sizes.column_gap - 22;
+    painter_.setFont(small_);
+    painter_.setPen(theme_.muted);
+    painter_.drawText(QRectF(begin.x + 5, begin.y - 16, room, 15), Qt::AlignLeft | Qt::AlignVCenter,
+                      QFontMetricsF(small_).elidedText(words_.layout(value), Qt::ElideRight, room));
+  }
+
+  QPainter& painter_;
+  const FlowGraph& graph_;
+  QRectF visible_;
+  double scale_;
+  const FlowWords& words_;
+  const FlowMarks& marks_;
+  const Theme& theme_;
+  QFont font_, bold_, small_;
+};
+
+}  // namespace
+
+void paint_flow(QPainter& painter, const FlowGraph& graph, const QRectF& visible, double scale, const FlowWords& words,
+                const FlowMarks& marks, const QFont& font, const Theme& theme) {
+  Drawing(painter, graph, visible, scale, words, marks, font, theme).paint();
+}
+
+}  // namespace shardscope
