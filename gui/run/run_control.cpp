@@ -168,23 +168,23 @@ void RunControl::end_now() {
   directory_.reset();
 }
 
-void RunControl::receive(const Message& message) {
-  take(message);
+void RunControl::receive(Message message) {
+  take(std::move(message));
   emit received();
 }
 
-void RunControl::take(const Message& message) {
-  record_.add(message);
-  if (std::holds_alternative<StepMessage>(message) && state_ == State::starting) set_state(State::running);
-  if (const auto* end = std::get_if<FinishedMessage>(&message)) {
-    if (end->end == RunEnd::finished) {
-      set_state(State::finished);
-    } else {
-      set_state(end->end == RunEnd::failed ? State::failed : State::stopped);
-    }
-  } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
-    if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
-  } else if (std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message)) {
+void RunControl::take(Message message) {
+  const bool tells_steps =
+      std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message);
+  const auto* rank = std::get_if<RankStateMessage>(&message);
+  const bool is_running = std::holds_alternative<StepMessage>(message) || (rank && rank->state == RankState::running);
+  const bool is_end = std::holds_alternative<FinishedMessage>(message);
+  record_.add(std::move(message));
+  if (is_running && state_ == State::starting) set_state(State::running);
+  if (is_end) {
+    const RunEnd end = record_.finished->end;
+    set_state(end == RunEnd::finished ? State::finished : end == RunEnd::failed ? State::failed : State::stopped);
+  } else if (tells_steps) {
     ask_for_missing();
   }
   if (!announce_timer_.isActive()) announce_timer_.start();
@@ -210,9 +210,9 @@ void RunControl::read_socket() {
   }
   while (true) {
     try {
-      const std::optional<Message> message = decoder_.next();
+      std::optional<Message> message = decoder_.next();
       if (!message) return;
-      take(*message);
+      take(std::move(*message));
     } catch (const Failure& failure) {
       take(LogMessage{-1, failure.what()});
     }

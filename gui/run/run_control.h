@@ -58,7 +58,7 @@ class RunControl : public QObject {
 
   // Takes messages as if they came from a run of `plan`: replay, and tests.
   void begin_replay(std::shared_ptr<const Plan> plan);
-  void receive(const Message& message);
+  void receive(Message message);
 
  signals:
   void stateChanged();
@@ -67,7 +67,7 @@ class RunControl : public QObject {
 
  private:
   bool send(const Request& request);  // false without a connection
-  void take(const Message& message);
+  void take(Message message);
   void ask_for_missing();
   void set_state(State state);
   void connect_socket();

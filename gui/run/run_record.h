@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ struct RunRecord {
   bool is_over = false;  // nothing of it runs any more
 
   // A snapshot adds what is not known yet, so a watcher may come again.
-  void add(const Message& message);
+  void add(Message message);
 
   // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
   // other older ones those that hold an extreme (DecimatedSteps). So the record does not grow with the run.
@@ -53,7 +54,8 @@ struct RunRecord {
   std::optional<double> plan_step_ms(int id, int stage = 0) const;
   // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
-  const TraceMessage* trace(TraceChoice choice) const;  // null without
+  const TraceMessage* trace(TraceChoice choice) const { return shared_trace(choice).get(); }  // null without
+  const std::shared_ptr<const TraceMessage>& shared_trace(TraceChoice choice) const;
   // The newest step's measurement of every rank; empty before the first step.
   const std::vector<RankMeasurement>& measurements() const;
   const RankMeasurement* measurement(int rank) const;  // that rank's; null without
@@ -64,7 +66,7 @@ struct RunRecord {
   void add_step(const StepMessage& step);
   void add_snapshot(const SnapshotMessage& snapshot);
   void add_answer(const StepsMessage& answer);
-  void add_trace(const TraceMessage& trace);
+  void add_trace(std::shared_ptr<const TraceMessage> told);
   void set_rank(const RankStateMessage& rank);
   void add_unknown_log(const std::vector<LogMessage>& told);
 
@@ -72,11 +74,11 @@ struct RunRecord {
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
   int64_t steps_told_ = 0;
   StepTimes step_times_;
-  std::optional<StepRange> gap_;                       // not yet told
-  std::optional<StepRange> looked_at_;                 // not yet told
-  std::map<int64_t, StepMessage> looked_over_;         // of that stretch, told
-  std::array<std::optional<TraceMessage>, 3> traces_;  // by choice
-  std::vector<std::vector<double>> plan_step_sums_;    // per stage
+  std::optional<StepRange> gap_;                               // not yet told
+  std::optional<StepRange> looked_at_;                         // not yet told
+  std::map<int64_t, StepMessage> looked_over_;                 // of that stretch, told
+  std::array<std::shared_ptr<const TraceMessage>, 3> traces_;  // by choice
+  std::vector<std::vector<double>> plan_step_sums_;            // per stage
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;

@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include "gui/pages/mode_comparison.h"
+#include "gui/pages/timeline_page.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -19,7 +20,7 @@ class Centre : public QWidget {
   // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
   bool show_page(const QString& name);
   // No page waits for a plan of its own.
-  bool is_settled() const { return !comparison_->is_busy(); }
+  bool is_settled() const { return !comparison_->is_busy() && !timeline_->is_busy(); }
 
  private:
   void add_page(QWidget* page, const QString& title, const QString& tip);
@@ -29,6 +30,7 @@ class Centre : public QWidget {
   QLabel* banner_;
   QTabWidget* pages_;
   ModeComparison* comparison_;
+  TimelinePage* timeline_;
 };
 
 }  // namespace shardscope

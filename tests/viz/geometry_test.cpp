@@ -130,32 +130,6 @@ class GeometryTest : public QObject {
           QVERIFY(tone_color({0, i, size}, *theme) != tone_color({0, i + 1, size}, *theme));
   }
 
-  void a_measured_timeline_has_each_plan_step_when_it_was_done() {
-    Plan plan;
-    std::vector<Step> steps(4);
-    steps[1].kind = steps[3].kind = StepKind::all_gather;
-    plan.program.tasks = {{"forward", Phase::forward, steps, {}, {}}};
-    plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-    const int64_t s = 1'000'000'000;  // with a gap before the last, and waiting in it
-    const std::vector<PlanStepTime> times = {
-        {5 * s, 5 * s, 6 * s}, {6 * s, 6 * s, 7 * s}, {8 * s, 8 * s, 9 * s}, {11 * s, 14 * s, 15 * s}};
-    const std::optional<MeasuredTimeline> timeline = measured_timeline(plan, times);
-    QVERIFY(timeline);
-    const auto check = [](const TimelineLane& lane, const std::vector<std::array<double, 3>>& expected) {
-      QCOMPARE(lane.slices.size(), expected.size());
-      for (size_t i = 0; i < expected.size(); ++i) {
-        QCOMPARE(lane.slices[i].start, expected[i][0]);
-        QCOMPARE(lane.slices[i].end, expected[i][1]);
-        QCOMPARE(double(lane.slices[i].step), expected[i][2]);
-      }
-    };
-    check(timeline->compute, {{0, 1, 0}, {3, 4, 2}});
-    check(timeline->collectives, {{1, 2, 1}, {9, 10, 3}});
-    check(timeline->waiting, {{6, 9, 3}});
-    QCOMPARE(timeline->seconds, 10.0);
-    QVERIFY(!measured_timeline(plan, std::span(times).first(3)));
-  }
-
   void folded_bars_lose_no_slice_and_are_no_more_than_the_pixels_allow() {
     std::mt19937 random(5);
     std::exponential_distribution<double> length(1);
