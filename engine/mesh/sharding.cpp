@@ -90,20 +90,34 @@ std::vector<int> replicas(const Sharding& sharding, const Mesh& mesh, const Shap
   return result;
 }
 
+namespace {
+
+std::string quoted_axis(const Mesh& mesh, AxisIndex axis) { return "'" + mesh.axes()[axis].name + "'"; }
+
+// One entry of a spec: None, an axis, or axes in parentheses.
+std::string entry_text(const AxisList& axes, const Mesh& mesh) {
+  if (axes.empty()) return "None";
+  std::string text;
+  for (AxisIndex axis : axes) text += (text.empty() ? "" : ", ") + quoted_axis(mesh, axis);
+  return axes.count == 1 ? text : "(" + text + ")";
+}
+
+}  // namespace
+
 std::string to_string(const Sharding& sharding, const Mesh& mesh) {
-  std::string text = sharding.rank == 0 ? "()" : "";
-  for (int dim = 0; dim < sharding.rank; ++dim) {
-    text += '[';
-    const AxisList& axes = sharding.dims[dim];
-    for (int i = 0; i < axes.count; ++i) text += (i ? "," : "") + mesh.axes()[axes.axes[i]].name;
-    text += ']';
-  }
-  if (!sharding.partial) return text;
+  std::string text;
+  for (int dim = 0; dim < sharding.rank; ++dim) text += (dim ? ", " : "") + entry_text(sharding.dims[dim], mesh);
   std::string names;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    if (sharding.partial >> axis & 1) names += (names.empty() ? "" : ",") + mesh.axes()[axis].name;
+  for (AxisIndex axis = 0; axis < mesh.axis_count(); ++axis) {
+    if (sharding.partial >> axis & 1) names += (names.empty() ? "" : ", ") + quoted_axis(mesh, axis);
   }
-  return text + (sharding.reduction == Reduction::max ? " + partial max{" : " + partial{") + names + "}";
+  if (!names.empty()) {
+    const char* word = sharding.reduction == Reduction::max ? "unreduced_max={" : "unreduced={";
+    text += (text.empty() ? "" : ", ") + (word + names) + "}";
+  } else if (sharding.rank == 1) {
+    text += ",";
+  }
+  return "P(" + text + ")";
 }
 
 }  // namespace shardscope

@@ -66,7 +66,7 @@ Box shard_box(const Sharding& sharding, const Mesh& mesh, const Shape& shape, in
 // Devices that hold the same box as `device`, itself included, ascending.
 std::vector<int> replicas(const Sharding& sharding, const Mesh& mesh, const Shape& shape, int device);
 
-// "[data][model,seq][]", with " + partial{data}" where it is a partial sum, " + partial max{data}" where a maximum.
+// As JAX has it, "P('data', ('model', 'seq'), None, unreduced={'pipe'})"; of a partial maximum "unreduced_max={...}".
 std::string to_string(const Sharding& sharding, const Mesh& mesh);
 
 }  // namespace shardscope

@@ -128,7 +128,7 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   auto* only = new QCheckBox(tr("Only reshards"), this);
   only->setToolTip(tr("Reshard: an array is moved from one layout to another because an op needs it so."));
   connect(only, &QCheckBox::toggled, this, [this](bool on) { model_->set_only_reshards(on); });
-  auto* hint = new QLabel(tr("[axes] per dimension; partial{axis}: unfinished sum"), this);
+  auto* hint = new QLabel(tr("P(...): the axes that split each dimension; unreduced: an unfinished sum"), this);
   hint->setFont(small_font());
   hint->setProperty("muted", true);
   hint->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);

@@ -191,7 +191,7 @@ void LayoutPage::paint_heading(QPainter& painter) const {
   const size_t copies = scene_->array.cells.front().devices.size();
   const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
                            .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)),
-                                qt(to_string(to_spec(*facts.sharding, mesh))), qt(bytes_text(double(local))),
+                                qt(to_string(*facts.sharding, mesh)), qt(bytes_text(double(local))),
                                 copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
                        (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
   painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,

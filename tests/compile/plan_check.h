@@ -350,6 +350,8 @@ class PlanCheck {
     };
     switch (step.kind) {
       case StepKind::compute:
+      case StepKind::send:
+      case StepKind::receive:
       case StepKind::barrier: return;
       case StepKind::slice:
         require((from.used_axes() & group) == 0, step, "slices along an axis in use");

@@ -215,7 +215,7 @@ class LayoutTest : public QObject {
       window_->workspace().selection.select_array(ParameterRef{made::parameters().at(parameter).path});
     };
     select(0);
-    QTRY_VERIFY(inspector_texts().contains("[data][model]"));
+    QTRY_VERIFY(inspector_texts().contains("P('data', 'model')"));
     for (const QSize& size :
          {QSize(900, 600), QSize(980, 700), QSize(1040, 700), QSize(1280, 800), QSize(1600, 1000)}) {
       window_->resize(size);

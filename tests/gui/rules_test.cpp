@@ -192,7 +192,7 @@ class RulesTest : public QObject {
     wait_for_plan();
     const std::shared_ptr<const Plan> after = workspace().planner.plan();
     const auto lies = std::ranges::find(after->layouts, gelu->name, &ValueLayout::name);
-    QCOMPARE(to_string(lies->sharding, after->mesh), std::string("[data][][model]"));
+    QCOMPARE(to_string(lies->sharding, after->mesh), std::string("P('data', None, 'model')"));
     workspace().selection.select_array({});
     QVERIFY(!(*constrain)->isEnabled());
   }

@@ -388,8 +388,8 @@ class ReshardTest : public QObject {
       }
       QVERIFY(maxima.back().result == to);
     }
-    QCOMPARE(to_string(max, mesh), std::string("[][] + partial max{a,b}"));
-    QCOMPARE(to_string(sum, mesh), std::string("[][] + partial{a,b}"));
+    QCOMPARE(to_string(max, mesh), std::string("P(None, None, unreduced_max={'a', 'b'})"));
+    QCOMPARE(to_string(sum, mesh), std::string("P(None, None, unreduced={'a', 'b'})"));
   }
 };
 

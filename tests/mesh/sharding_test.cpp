@@ -145,9 +145,9 @@ class ShardingTest : public QObject {
     sharding.dims[0].push_back(0);
     sharding.dims[1].push_back(2);
     sharding.dims[1].push_back(1);
-    QCOMPARE(to_string(sharding, mesh), std::string("[data][seq,model][]"));
+    QCOMPARE(to_string(sharding, mesh), std::string("P('data', ('seq', 'model'), None)"));
     sharding.partial = 1u << 3;
-    QCOMPARE(to_string(sharding, mesh), std::string("[data][seq,model][] + partial{pipe}"));
+    QCOMPARE(to_string(sharding, mesh), std::string("P('data', ('seq', 'model'), None, unreduced={'pipe'})"));
   }
 
   void a_rank_that_cannot_be_laid_out_is_a_failure() {
