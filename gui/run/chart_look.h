@@ -1,7 +1,7 @@
 #pragma once
 
-#include <QChartView>
 #include <QAbstractAxis>
+#include <QChartView>
 #include <initializer_list>
 
 namespace shardscope {

@@ -13,8 +13,8 @@
 namespace shardscope {
 namespace {
 
-constexpr int all = -100;       // no rank
-constexpr int no_rank = -1;     // the launcher, and the process that watches
+constexpr int all = -100;    // no rank
+constexpr int no_rank = -1;  // the launcher, and the process that watches
 constexpr int most_lines = 5000;
 
 int speaker_of(const LogMessage& message) { return std::max(message.rank, no_rank); }

@@ -33,7 +33,7 @@ RunCurve::RunCurve(const QString& name, QWidget* parent)
       log_y_(new QCategoryAxis(this)),
       vertical_(y_) {
   setObjectName(name);
-  setMouseTracking(true);
+  viewport()->setMouseTracking(true);
   chart()->addAxis(x_, Qt::AlignBottom);
   chart()->addAxis(y_, Qt::AlignLeft);
   log_y_->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
@@ -209,7 +209,8 @@ void RunCurve::show_content(Content content) {
   if (right > x_->max()) x_->setTickInterval(interval);
   x_->setRange(left, right);
   x_->setTickInterval(interval);
-  const bool has_expected = content_.expected && !heights.empty() && (!content_.is_logarithmic || *content_.expected > 0);
+  const bool has_expected =
+      content_.expected && !heights.empty() && (!content_.is_logarithmic || *content_.expected > 0);
   expected_->setVisible(has_expected);
   if (has_expected) {
     const double height = drawn(*content_.expected);

@@ -7,7 +7,9 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 #include "gui/run/checkpoint_tab.h"
+#include "gui/run/log_tab.h"
 #include "gui/run/rank_bars.h"
 #include "gui/run/run_comparison.h"
 
@@ -33,7 +35,8 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
       again_(new QPushButton(tr("Start again"), this)),
       tabs_(new QTabWidget(this)),
       curves_(new RunCurves(run, this)),
-      log_(new QPlainTextEdit(this)) {
+      scale_(new QCheckBox(tr("log scale"), this)),
+      smoothing_(new QSlider(Qt::Horizontal, this)) {
   state_->setObjectName("runState");
   state_->setWordWrap(true);
   stale_->setProperty("muted", true);
@@ -41,12 +44,6 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   again_->setObjectName("startAgain");
   again_->setToolTip(tr("Starts training anew with the plan that is shown."));
   connect(again_, &QPushButton::clicked, this, &RunPanel::startWanted);
-  log_->setReadOnly(true);
-  log_->setFont(monospace_font());
-  log_->setMaximumBlockCount(5000);
-  log_->setLineWrapMode(QPlainTextEdit::NoWrap);
-  log_->setFrameShape(QFrame::NoFrame);
-  log_->setPlaceholderText(tr("What shardrun and the ranks print appears here."));
   tabs_->setDocumentMode(true);
   scrolled_curves_ = scrolled(curves_);
   tabs_->addTab(scrolled_curves_, tr("Curves"));
@@ -56,7 +53,8 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   auto* checkpoints = new CheckpointTab(run, this);
   connect(checkpoints, &CheckpointTab::resumeWanted, this, &RunPanel::resumeWanted);
   tabs_->addTab(checkpoints, tr("Checkpoints"));
-  tabs_->addTab(log_, tr("Log"));
+  tabs_->addTab(new LogTab(run, this), tr("Log"));
+  tabs_->setCornerWidget(make_curve_controls());
 
   auto* top = new QHBoxLayout;
   top->setContentsMargins(0, 0, 8, 0);
@@ -92,20 +90,28 @@ void RunPanel::refresh() {
   again_->setVisible(failed);
   const std::shared_ptr<const Plan> plan = planner_.plan();
   stale_->setVisible(run_.plan() && plan && run_.plan()->hash != plan->hash);
-  add_log();
 }
 
-void RunPanel::add_log() {
-  const std::vector<LogMessage>& log = run_.record().log;
-  if (log.size() < logged_) {
-    log_->clear();
-    logged_ = 0;
-  }
-  for (; logged_ < log.size(); ++logged_) {
-    const LogMessage& message = log[logged_];
-    log_->appendPlainText(message.rank < 0 ? qt(message.text)
-                                           : QString("[%1] %2").arg(message.rank).arg(qt(message.text)));
-  }
+QWidget* RunPanel::make_curve_controls() {
+  scale_->setObjectName("logScale");
+  scale_->setToolTip(tr("The curves' heights on a logarithmic scale; what is not above zero is not drawn then."));
+  smoothing_->setObjectName("smoothing");
+  smoothing_->setRange(0, 99);
+  smoothing_->setFixedWidth(90);
+  smoothing_->setToolTip(tr("Smooths the curves of metrics: an exponential moving average, 0 to 0.99 a step."));
+  smoothing_->setAccessibleName(tr("Smoothing"));
+  guard_field(smoothing_);
+  auto* controls = new QWidget(this);
+  auto* layout = new QHBoxLayout(controls);
+  layout->setContentsMargins(0, 0, 8, 0);
+  layout->addWidget(scale_);
+  layout->addWidget(new QLabel(tr("smoothing"), controls));
+  layout->addWidget(smoothing_);
+  connect(scale_, &QCheckBox::toggled, curves_, &RunCurves::set_logarithmic);
+  connect(smoothing_, &QSlider::valueChanged, curves_, [this](int value) { curves_->set_smoothing(value / 100.0); });
+  connect(tabs_, &QTabWidget::currentChanged, controls,
+          [this, controls] { controls->setVisible(tabs_->currentWidget() == scrolled_curves_); });
+  return controls;
 }
 
 }  // namespace shardscope

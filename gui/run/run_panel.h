@@ -1,8 +1,9 @@
 #pragma once
 
+#include <QCheckBox>
 #include <QLabel>
-#include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSlider>
 #include <QTabWidget>
 #include <QWidget>
 
@@ -26,7 +27,7 @@ class RunPanel : public QWidget {
 
  private:
   void refresh();
-  void add_log();
+  QWidget* make_curve_controls();
 
   RunControl& run_;
   Planner& planner_;
@@ -37,8 +38,8 @@ class RunPanel : public QWidget {
   QWidget* comparison_ = nullptr;
   RunCurves* curves_;
   QWidget* scrolled_curves_ = nullptr;
-  QPlainTextEdit* log_;
-  size_t logged_ = 0;
+  QCheckBox* scale_;
+  QSlider* smoothing_;
   bool has_run_ = false;
 };
 

@@ -264,6 +264,53 @@ class GeometryTest : public QObject {
     }
   }
 
+  void a_smoothed_curve_stays_within_its_points_and_without_weight_is_the_curve() {
+    std::mt19937 random(8);
+    std::vector<CurvePoint> points;
+    for (int i = 0; i < 300; ++i) points.push_back({double(i) + double(random() % 3) / 4, double(random() % 100)});
+    QCOMPARE(smoothed(points, 0), points);
+    for (const double weight : {0.3, 0.9, 0.99}) {
+      double low = points[0].y, high = points[0].y;
+      const std::vector<CurvePoint> smooth = smoothed(points, weight);
+      for (size_t i = 0; i < points.size(); ++i) {
+        low = std::min(low, points[i].y);
+        high = std::max(high, points[i].y);
+        QCOMPARE(smooth[i].x, points[i].x);
+        QVERIFY(smooth[i].y >= low - 1e-9 && smooth[i].y <= high + 1e-9);
+      }
+      for (CurvePoint& point : points) point.y = 7;
+      for (const CurvePoint& point : smoothed(points, weight)) QVERIFY(std::abs(point.y - 7) < 1e-9);
+      for (CurvePoint& point : points) point.y = double(random() % 100);
+    }
+  }
+
+  void only_a_first_point_flattens_a_curve_and_the_nearest_point_is_the_nearest() {
+    QVERIFY(first_flattens(std::vector<CurvePoint>{{0, 9}, {1, 4}, {2, 3}}));
+    QVERIFY(!first_flattens(std::vector<CurvePoint>{{0, 7}, {1, 4}, {2, 3}}));
+    QVERIFY(!first_flattens(std::vector<CurvePoint>{{0, 4}, {1, 9}, {2, 3}}));
+    QVERIFY(!first_flattens(std::vector<CurvePoint>{{0, 9}, {1, 4}}));
+    const std::vector<CurvePoint> points{{0, 1}, {4, 2}, {10, 3}};
+    for (const auto& [x, y] : {std::pair(-5.0, 1.0), {1.9, 1.0}, {2.1, 2.0}, {8.0, 3.0}, {20.0, 3.0}})
+      QCOMPARE(nearest_point(points, x)->y, y);
+    QVERIFY(!nearest_point({}, 0));
+  }
+
+  void marks_of_a_logarithmic_axis_are_round_few_and_inside() {
+    std::mt19937 random(9);
+    for (int i = 0; i < 1000; ++i) {
+      const double low = std::pow(10.0, double(random() % 800) / 100 - 4);
+      const double high = low * std::pow(10.0, 0.01 + double(random() % 700) / 100);
+      for (const int most : {4, 6}) {
+        const std::vector<double> marks = log_marks(low, high, most);
+        QVERIFY(std::ssize(marks) <= most && std::ranges::is_sorted(marks));
+        for (const double mark : marks) QVERIFY(mark >= low * (1 - 1e-6) && mark <= high * (1 + 1e-6));
+        if (high > 1.1 * low) QVERIFY2(!marks.empty(), qPrintable(QString("%1 %2").arg(low).arg(high)));
+      }
+    }
+    QCOMPARE(log_marks(0.5, 300, 6), (std::vector<double>{1, 10, 100}));
+    QCOMPARE(log_marks(2, 11, 6), (std::vector<double>{2, 5, 10}));
+  }
+
   void a_decimated_curve_keeps_ends_and_extremes() {
     std::mt19937 random(8);
     for (int round = 0; round < 100; ++round) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
+#include "engine/graph/op_definition.h"
 #include "viz/paint/timeline_ranks.h"
 
 namespace shardscope {
