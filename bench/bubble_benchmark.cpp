@@ -1,6 +1,6 @@
 // bubble_benchmark [PRESET]: the bubble of each schedule, measured beside the predicted one. 4 stages x 8 microbatches
-// as threads, whose tasks sleep: forward 10 ms, backward 20 ms (of inputs and of weights 10 ms each), so that cores do
-// not matter; then 2 stages that compute, on as many cores.
+// as threads, whose tasks sleep: forward 40 ms, backward 80 ms (of inputs and of weights 40 ms each), so that cores and
+// the update hardly matter; then 2 stages that compute, on as many cores.
 
 #include <fmt/format.h>
 
@@ -127,9 +127,9 @@ int main(int argc, char** argv) {
                                        "model.seq_len=16",   "model.vocab_size=64", "data.batch_size=16"};
   for (const PipelineSchedule& schedule : all_schedules()) {
     const Plan plan = compile(staged(file, schedule.name, 4, 8, small), DeviceProfile{});
-    line(plan, plan.pipeline.equal_bubble, measured_bubble(plan, std::chrono::milliseconds(10)));
+    line(plan, plan.pipeline.equal_bubble, measured_bubble(plan, std::chrono::milliseconds(40)));
   }
-  const DeviceProfile profile = DeviceProfile{};
+  const DeviceProfile profile = host_profile();
   for (const PipelineSchedule& schedule : all_schedules()) {
     const Plan plan = compile(staged(file, schedule.name, 2, 4, {"model.num_layers=4"}), profile);
     line(plan, plan.pipeline.timeline.bubble, measured_bubble(plan, std::chrono::milliseconds(0)));

@@ -118,15 +118,18 @@ int64_t usable_memory_bytes() {
   return std::min(std::max<int64_t>(machine, 0), memory_limit_bytes().value_or(machine));
 }
 
-int64_t out_of_memory_kills() {
-  const ControlGroup group = control_group("self", "memory");
-  int64_t most = 0;
-  for (const std::string& folder : group.folders) {
-    const char* file = group.unified ? "/memory.events" : "/memory.oom_control";
-    most = std::max(most, keyed_number(folder + file, "oom_kill").value_or(0));
+OutOfMemoryKills::OutOfMemoryKills(int pid) : file_("/proc/vmstat") {
+  const ControlGroup group = control_group(std::to_string(pid), "memory");
+  if (!group.folders.empty()) {
+    const std::string own = group.folders[0] + (group.unified ? "/memory.events" : "/memory.oom_control");
+    if (keyed_number(own, "oom_kill")) file_ = own;
   }
-  return std::max(most, keyed_number("/proc/vmstat", "oom_kill").value_or(0));
+  before_ = count();
 }
+
+int64_t OutOfMemoryKills::count() const { return keyed_number(file_, "oom_kill").value_or(0); }
+
+int64_t OutOfMemoryKills::since() const { return std::max<int64_t>(count() - before_, 0); }
 
 bool is_frozen(int pid) {
   const std::string process = std::to_string(pid);

@@ -26,9 +26,18 @@ std::optional<int64_t> memory_limit_bytes();
 // The memory that the ranks of this host can have together: the machine's, or that limit where it is less. 0: unknown.
 int64_t usable_memory_bytes();
 
-// How many processes the kernel has killed for lack of memory in this process's group (version 2: and in those below).
-// To be compared with an earlier count; 0 where not known.
-int64_t out_of_memory_kills();
+// How many processes of the memory group that a process is in the kernel kills for lack of memory (theirs or the
+// machine's), from now on; of the whole machine where that group has no count of its own, as the root of version 2.
+class OutOfMemoryKills {
+ public:
+  explicit OutOfMemoryKills(int pid);
+  int64_t since() const;
+
+ private:
+  int64_t count() const;
+  std::string file_;
+  int64_t before_;
+};
 
 // True when the group of a process, or one above it, is frozen or on its way there.
 bool is_frozen(int pid);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/base/control_group.h"
-
 namespace shardscope {
 
 namespace {
@@ -26,7 +24,7 @@ char state_of(const ProcessId& process, const ProcessSight& sight) {
 
 HostObserver::HostObserver(std::string session_directory, std::vector<int> ranks)
     : session_directory_(std::move(session_directory)) {
-  for (int rank : ranks) ranks_.push_back({rank, {}, {}});
+  for (int rank : ranks) ranks_.push_back({rank, {}, {}, false, {}});
 }
 
 void HostObserver::note_process(int rank, const ProcessId& process) {
@@ -56,6 +54,9 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
   if (rank.process.pid == 0) return;
   sight.process = rank.process;
   sight.process_state = state_of(rank.process, look_at_process(rank.process.pid));
+  const bool ended = sight.process_state == 0 || sight.process_state == 'Z';
+  if (!ended && !rank.memory_kills) rank.memory_kills.emplace(rank.process.pid);
+  sight.out_of_memory = ended && rank.memory_kills && rank.memory_kills->since() > 0;
   const bool waits = sight.process_state == 'D' || sight.process_state == 'S';
   const bool is_still = !sight.status || monotonic_ns() - sight.status->heartbeat_ns > frozen_interval_ns;
   if (!waits || !is_still) rank.frozen = false;

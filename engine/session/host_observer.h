@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/control_group.h"
 #include "engine/session/host_report.h"
 #include "engine/session/rank_board.h"
 
@@ -35,6 +36,7 @@ class HostObserver {
     std::optional<TelemetryReader> telemetry;
     ProcessId process;
     bool frozen = false;
+    std::optional<OutOfMemoryKills> memory_kills;
   };
   void look_at_process_of(Rank& rank, RankSight& sight, bool with_groups);
   RankReport look_at(Rank& rank, bool with_traces, bool with_groups);

@@ -32,6 +32,7 @@ void put(ByteWriter& bytes, const RankSight& sight) {
   bytes.put(sight.process.pid);
   bytes.put(sight.process.start_time);
   bytes.put(sight.process_state);
+  bytes.put(sight.out_of_memory);
 }
 
 bool get_bool(ByteReader& bytes) {
@@ -65,6 +66,7 @@ RankSight get_sight(ByteReader& bytes) {
   sight.process.pid = bytes.get<int32_t>();
   sight.process.start_time = bytes.get<uint64_t>();
   sight.process_state = bytes.get<char>();
+  sight.out_of_memory = bytes.get<uint8_t>() != 0;
   return sight;
 }
 

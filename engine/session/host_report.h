@@ -23,6 +23,7 @@ struct RankSight {
   // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be
   // told.
   char process_state = 0;
+  bool out_of_memory = false;  // it has ended, and the kernel has killed for lack of memory in its group
   bool operator==(const RankSight&) const = default;
 };
 

@@ -87,7 +87,6 @@ void RunProcess::run_once() {
   watchdog_ = std::make_unique<Watchdog>(options_.plan_hash, options_.plan_steps, options_.limits, memory);
   board_.clear();
   remove_telemetry(directory_.path());
-  out_of_memory_kills_ = out_of_memory_kills();
   over_ = false;
   if (options_.hosts && !reach_hosts()) return take_news(hosts_->end(options_.exit_grace_ns));
   start_ranks();
@@ -242,17 +241,9 @@ void RunProcess::heed_pause() {
   if (hosts_) hosts_->go_on();
 }
 
-int64_t RunProcess::kills_for_memory(std::optional<int> wait_status) const {
-  const std::vector<RankSight>& sights = progress_->sights();
-  const bool any = wait_status || ranks_->exit_report().names_culprit() ||
-                   std::any_of(sights.begin(), sights.end(), [](const RankSight& rank) { return has_ended(rank); });
-  return any ? out_of_memory_kills() - out_of_memory_kills_ : 0;
-}
-
 void RunProcess::watch(std::optional<int> wait_status) {
-  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(),
-                            &ranks_->exit_report(),      wait_status,
-                            ranks_->starter_state(),     kills_for_memory(wait_status)};
+  const RunObservation seen{clock_.tick(monotonic_ns()), progress_->sights(), &ranks_->exit_report(), wait_status,
+                            ranks_->starter_state()};
   std::optional<FailureMessage> failure = watchdog_->look(seen);
   for (std::string& notice : watchdog_->take_notices()) publish(LogMessage{LogMessage::supervisor, std::move(notice)});
   if (failure && !over_) take_failure(std::move(*failure));

@@ -95,7 +95,6 @@ class RunProcess {
   void heed_interrupts();
   bool stops_in_time();
   void heed_pause();
-  int64_t kills_for_memory(std::optional<int> wait_status) const;  // of this start; looked for when any has ended
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
   void end_by_force();
@@ -116,7 +115,6 @@ class RunProcess {
   std::unique_ptr<RankGroup> ranks_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
-  int64_t out_of_memory_kills_ = 0;  // before it
   int restarts_ = 0;
   bool more_telemetry_ = false;
   bool over_ = false;  // it has failed, or is to be ended by force

@@ -190,7 +190,7 @@ FailureMessage Watchdog::lost(const RunObservation& run, int rank, const std::st
 
 FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal) {
   const std::string name = signal_name(signal);
-  const bool out_of_memory = signal == SIGKILL && run.out_of_memory_kills > 0;
+  const bool out_of_memory = signal == SIGKILL && run.ranks[rank].out_of_memory;
   if (!out_of_memory) return lost(run, rank, "was killed by " + name, name);
   FailureMessage failure = lost(run, rank, "was killed by the kernel for lack of memory (SIGKILL)", name);
   if (memory_.rank_bytes == 0 || memory_.available_bytes == 0) return failure;

@@ -18,9 +18,8 @@ struct RunObservation {
   int64_t now_ns = 0;  // of a clock that stands still while the run is paused
   std::span<const RankSight> ranks;
   const ExitReport* report = nullptr;
-  std::optional<int> wait_status;   // of the starter (mpirun), once it has ended and all its output is read
-  char starter_state = 'S';         // its letter, as a rank's
-  int64_t out_of_memory_kills = 0;  // by the kernel, since the run began
+  std::optional<int> wait_status;  // of the starter (mpirun), once it has ended and all its output is read
+  char starter_state = 'S';        // its letter, as a rank's
 };
 
 // For the sentence about a rank that the kernel has killed for lack of memory; 0: not known.

@@ -1,10 +1,12 @@
 #include "engine/base/control_group.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <QtTest>
+#include <cstring>
 #include <fstream>
 #include <functional>
 
@@ -43,6 +45,7 @@ class ControlGroupTest : public QObject {
 
  private slots:
   void a_memory_limit_of_the_group_or_above_is_known();
+  void a_kill_for_lack_of_memory_counts_in_its_own_group_alone();
   void this_process_is_not_frozen();
   void without_groups_nothing_is_known();
 };
@@ -54,6 +57,37 @@ void ControlGroupTest::a_memory_limit_of_the_group_or_above_is_known() {
   if (group.folder.empty() || !limit || !(limit << (64 << 20)).flush()) QSKIP("no memory limit may be set here");
   QVERIFY(usable_memory_bytes() > 64 << 20);
   QVERIFY(group.holds([] { return memory_limit_bytes() == 64 << 20 && usable_memory_bytes() == 64 << 20; }));
+}
+
+void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_alone() {
+  const ControlGroup own = control_group("self", "memory");
+  const Group group(own);
+  std::ofstream limit(group.folder + (own.unified ? "/memory.max" : "/memory.limit_in_bytes"));
+  if (group.folder.empty() || !limit || !(limit << (16 << 20)).flush()) QSKIP("no memory limit may be set here");
+  std::ofstream(group.folder + "/memory.swap.max") << 0;
+  const OutOfMemoryKills ours(::getpid());
+  int go[2];
+  QVERIFY(::pipe(go) == 0);
+  const int pid = ::fork();
+  if (pid == 0) {
+    std::ofstream(group.folder + "/cgroup.procs") << ::getpid();
+    char byte = 0;
+    if (::read(go[0], &byte, 1) != 1) ::_exit(1);
+    constexpr size_t bytes = 64 << 20;
+    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memset(memory, 1, bytes);
+    ::_exit(0);
+  }
+  QTRY_VERIFY(!control_group(std::to_string(pid), "memory").folders.empty() &&
+              control_group(std::to_string(pid), "memory").folders[0] == group.folder);
+  const OutOfMemoryKills theirs(pid);
+  QVERIFY(::write(go[1], "", 1) == 1);
+  int status = 0;
+  QCOMPARE(::waitpid(pid, &status, 0), pid);
+  ::close(go[0]), ::close(go[1]);
+  if (!WIFSIGNALED(status)) QSKIP("the limit on memory does not hold here");
+  QCOMPARE(theirs.since(), 1);
+  QCOMPARE(ours.since(), 0);
 }
 
 void ControlGroupTest::this_process_is_not_frozen() {

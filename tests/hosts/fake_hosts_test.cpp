@@ -51,6 +51,31 @@ class FakeHostsTest : public QObject {
     QVERIFY(result.errors.contains("host b: ranks "));
   }
 
+  void stages_on_several_hosts_train_as_on_one_data() {
+    QTest::addColumn<QString>("list");
+    QTest::newRow("workshop_gpipe") << "a:4,b:2";
+    QTest::newRow("workshop_1f1b") << "a:2,b:2,c:2";
+    QTest::newRow("workshop_interleaved") << "a:1,b:3";
+    QTest::newRow("workshop_zero_bubble") << "a:1,b:5";
+  }
+
+  // The last mesh axis is that of the stages: a host has some stages of a replica and another the rest.
+  void stages_on_several_hosts_train_as_on_one() {
+    QFETCH(QString, list);
+    const FakeHosts hosts;
+    QTemporaryDir folder;
+    const QString one = folder.filePath("one"), several = folder.filePath("several");
+    const QStringList train{"train",  preset(QTest::currentDataTag()), "--set", "mesh.data=2", "--steps", "3",
+                            "--jsonl"};
+    ProgramResult alone = shardrun(train + QStringList{one});
+    QVERIFY2(alone.code == 0, qPrintable(alone.errors));
+    ProgramResult result = shardrun(train + QStringList{several} + hosts.options(list));
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QCOMPARE(losses(several).size(), 3);
+    QVERIFY2(are_near(losses(several), losses(one)), qPrintable(result.output));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
   void a_lost_rank_or_agent_on_another_host_is_named_and_nothing_is_left_data() {
     QTest::addColumn<QString>("victim");
     QTest::addColumn<int>("signal");

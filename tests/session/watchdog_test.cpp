@@ -18,7 +18,6 @@ struct Scene {
   std::vector<bool> stuck = std::vector<bool>(4);
   ExitReport report;
   char starter = 'S';
-  int64_t out_of_memory_kills = 0;
   Watchdog watchdog{7, {{"embed", Phase::forward}, {"adam", Phase::update}}, {}, {300 << 20, 1000 << 20}};
 
   Scene() {
@@ -40,7 +39,7 @@ struct Scene {
     for (size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i].status && !stuck[i]) ++ranks[i].status->heartbeat;
     }
-    return watchdog.look({now, ranks, &report, wait_status, starter, out_of_memory_kills});
+    return watchdog.look({now, ranks, &report, wait_status, starter});
   }
   // As it is before the ranks have telemetry.
   void begin(std::vector<RankPhase> phases) {
@@ -313,18 +312,19 @@ void WatchdogTest::complaints_of_peers_are_outranked_by_a_death() {
 }
 
 void WatchdogTest::lack_of_memory_is_told_from_a_kill() {
-  for (int64_t kills : {0, 1}) {
+  for (bool kernel : {false, true}) {
     Scene scene;
     scene.ranks[2].process_state = 0;
     scene.report = {2, 9, std::nullopt};
-    scene.out_of_memory_kills = kills;
+    scene.ranks[2].out_of_memory = kernel;
+    scene.ranks[1].out_of_memory = true;
     auto failure = scene.look(0);
     QVERIFY(failure);
     QCOMPARE(failure->signal, std::string("SIGKILL"));
     QCOMPARE(failure->message,
-             std::string(kills ? "rank 2 was killed by the kernel for lack of memory (SIGKILL) in training step 5, at "
-                                 "'adam'; the plan wants 300 MiB a rank, 1200 MiB for all, and 1000 MiB can be used"
-                               : "rank 2 was killed by SIGKILL in training step 5, at 'adam'"));
+             std::string(kernel ? "rank 2 was killed by the kernel for lack of memory (SIGKILL) in training step 5, at "
+                                  "'adam'; the plan wants 300 MiB a rank, 1200 MiB for all, and 1000 MiB can be used"
+                                : "rank 2 was killed by SIGKILL in training step 5, at 'adam'"));
   }
 }
 
