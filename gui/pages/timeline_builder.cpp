@@ -20,13 +20,14 @@ void TimelineBuilder::take(std::shared_ptr<const Plan> plan, Trace trace) {
     trace_.reset();
     emit built();
   }
-  if (watcher_.isRunning()) wanted_ = std::move(work);
+  if (is_working_) wanted_ = std::move(work);
   else begin(std::move(work));
 }
 
 void TimelineBuilder::begin(Work work) {
   running_ = std::move(work);
   if (!running_.plan) return;
+  is_working_ = true;
   auto promise = std::make_shared<QPromise<std::shared_ptr<const MeasuredStep>>>();
   watcher_.setFuture(promise->future());
   promise->start();
@@ -38,6 +39,7 @@ void TimelineBuilder::begin(Work work) {
 }
 
 void TimelineBuilder::receive() {
+  is_working_ = false;
   if (running_.plan == taken_.plan) {
     step_ = watcher_.result();
     trace_ = step_ ? running_.trace : nullptr;

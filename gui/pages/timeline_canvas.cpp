@@ -204,16 +204,16 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
     transfer += rank.track.seconds(0, measured_->seconds)[size_t(TimePart::transfer)];
     all += measured_->seconds;
   }
-  QStringList words{tr("training step %1: %2 (%3)")
+  QStringList words{tr("step %1: %2 (%3)")
                         .arg(trace_->step)
                         .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted)))};
-  words << tr("exposed communication %1: waiting %2, transfer %3")
-               .arg(qt(share_text(share(measured_->waited + transfer, all))),
-                    qt(share_text(share(measured_->waited, all))), qt(share_text(share(transfer, all))));
   if (const int late = measured_->late_rank(); late >= 0)
     words << tr("rank %1 is late: %2 of all waiting is for it")
                  .arg(late)
                  .arg(qt(share_text(share(measured_->ranks[size_t(late)].delayed_others, measured_->waited))));
+  words << tr("exposed communication %1 (waiting %2, transfer %3)")
+               .arg(qt(share_text(share(measured_->waited + transfer, all))),
+                    qt(share_text(share(measured_->waited, all))), qt(share_text(share(transfer, all))));
   const double y = row_top(predicted_rows()) - heading;
   painter.setPen(theme().text);
   const QString text = words.join(QString::fromUtf8("  \u00b7  "));

@@ -446,8 +446,8 @@ class LayoutTest : public QObject {
     QVERIFY(work.are_tokens);
     QCOMPARE(work.items, 64.0 * 128);
     QTRY_COMPARE(curves_of(curve)[0]->points().size(), 3);
-    for (int i = 0; i < 3; ++i)
-      QCOMPARE(curves_of(curve)[0]->points()[i].y(), work.items / std::vector<double>{0.5, 0.4, 0.2}[size_t(i)]);
+    const std::vector<double> seconds{0.5, 0.4, 0.2};
+    for (int i = 0; i < 3; ++i) QCOMPARE(curves_of(curve)[0]->points()[i].y(), work.items / seconds[size_t(i)]);
     QVERIFY2(curve->chart()->title().contains("of peak"), qPrintable(curve->chart()->title()));
   }
 

@@ -152,8 +152,8 @@ class TimelineTest : public QObject {
   void a_drag_with_shift_or_the_tool_measures_a_range() {
     run_three_steps();
     const QRectF place = canvas()->row_place(1);
-    const QPoint from = place.center().toPoint(), to = from + QPoint(200, 0);
-    const double expected = 200 / place.width() * canvas()->seconds();
+    const QPoint from = place.center().toPoint(), to = from + QPoint(100, 0);
+    const double expected = 100 / place.width() * canvas()->seconds();
     const auto drag = [&](Qt::KeyboardModifiers modifiers) {
       QTest::mousePress(canvas(), Qt::LeftButton, modifiers, from);
       QMouseEvent move(QEvent::MouseMove, to, canvas()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, modifiers);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "engine/graph/graph.h"
 #include "viz/paint/timeline_colors.h"

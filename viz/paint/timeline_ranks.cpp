@@ -129,7 +129,7 @@ std::vector<int> MeasuredStep::extremes() const {
   for (const RankTimeline& rank : ranks) stages.insert(rank.stage);
   for (const int stage : stages) {
     const auto waiting = [&](const RankTimeline* rank) {
-      return rank->track.seconds(0, seconds)[size_t(TimePart::waiting)];
+      return std::pair(rank->track.seconds(0, seconds)[size_t(TimePart::waiting)], -rank->track.end());
     };
     std::vector<const RankTimeline*> own;
     for (const RankTimeline& rank : ranks)

@@ -44,8 +44,9 @@ struct MeasuredStep {
 
   // The rank that others waited for most; -1 where nobody waited.
   int late_rank() const;
-  // Of each stage the rank that did least waiting, that is, the one that works or moves most, and the one that waited
-  // most: two rows for any number of ranks that do the same steps. One where they are the same. By rank.
+  // Of each stage the rank that waited least (of those the one that was done last), which the others waited for, and
+  // the one that waited most: two rows for any number of ranks that do the same steps. One where they are the same. By
+  // rank.
   std::vector<int> extremes() const;
 };
 
