@@ -4,6 +4,8 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <variant>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
@@ -15,6 +17,14 @@
 
 namespace shardscope {
 namespace {
+
+// Of an optimizer without a schedule; one that changes is a metric and has a curve.
+QString constant_rate(const Plan& plan) {
+  const OptionValue* rate = plan.config.optimizer.find("learning_rate");
+  const bool changes = std::ranges::count(plan.metrics, "learning_rate", &Metric::name) > 0;
+  const double* value = rate ? std::get_if<double>(rate) : nullptr;
+  return value && !changes ? RunPanel::tr("learning rate %1").arg(*value) : QString();
+}
 
 QScrollArea* scrolled(QWidget* content) {
   auto* area = new QScrollArea;
@@ -33,10 +43,13 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
       state_(new QLabel(this)),
       stale_(new QLabel(this)),
       again_(new QPushButton(tr("Start again"), this)),
+      attach_(new QPushButton(tr("Attach"), this)),
       tabs_(new QTabWidget(this)),
       curves_(new RunCurves(run, this)),
+      history_(new HistoryTab(run, this)),
       scale_(new QCheckBox(tr("log scale"), this)),
-      smoothing_(new QSlider(Qt::Horizontal, this)) {
+      smoothing_(new QSlider(Qt::Horizontal, this)),
+      rate_(new QLabel(this)) {
   state_->setObjectName("runState");
   state_->setWordWrap(true);
   stale_->setProperty("muted", true);
@@ -44,6 +57,17 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   again_->setObjectName("startAgain");
   again_->setToolTip(tr("Starts training anew with the plan that is shown."));
   connect(again_, &QPushButton::clicked, this, &RunPanel::startWanted);
+  attach_->setObjectName("attach");
+  attach_->setToolTip(tr("Watches the run of this file that goes on without a window."));
+  connect(attach_, &QPushButton::clicked, this, [this] {
+    if (history_->running()) attach(*history_->running());
+  });
+  connect(history_, &HistoryTab::attachWanted, this, &RunPanel::attach);
+  connect(history_, &HistoryTab::pastChanged, curves_, &RunCurves::set_past);
+  connect(history_, &HistoryTab::runningChanged, this, [this] {
+    refresh();
+    if (history_->running()) emit runFound();
+  });
   tabs_->setDocumentMode(true);
   scrolled_curves_ = scrolled(curves_);
   tabs_->addTab(scrolled_curves_, tr("Curves"));
@@ -54,6 +78,7 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   connect(checkpoints, &CheckpointTab::resumeWanted, this, &RunPanel::resumeWanted);
   tabs_->addTab(checkpoints, tr("Checkpoints"));
   tabs_->addTab(new LogTab(run, this), tr("Log"));
+  tabs_->addTab(history_, tr("History"));
   tabs_->setCornerWidget(make_curve_controls());
 
   auto* top = new QHBoxLayout;
@@ -61,6 +86,7 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   top->addWidget(state_, 1);
   top->addWidget(stale_);
   top->addWidget(again_);
+  top->addWidget(attach_);
   auto* corner = new QWidget(this);
   corner->setLayout(top);
   top->setContentsMargins(10, 5, 8, 3);
@@ -83,13 +109,30 @@ void RunPanel::refresh() {
   if (run_.state() != RunControl::State::idle && !std::exchange(has_run_, true) &&
       tabs_->currentWidget() == comparison_)
     tabs_->setCurrentWidget(scrolled_curves_);
-  state_->setText(
-      in_color(failed ? theme().error : theme().text, run_.state() == RunControl::State::idle
-                                                          ? tr("Press Train (F5) to train this plan on real ranks.")
-                                                          : run_.state_text().toHtmlEscaped()));
+  const bool offers = history_->running() && !run_.is_active();
+  state_->setText(in_color(
+      failed ? theme().error : theme().text,
+      offers ? tr("A run of this file goes on without a window: %1.").arg(history_->running()->label()).toHtmlEscaped()
+      : run_.state() == RunControl::State::idle ? tr("Press Train (F5) to train this plan on real ranks.")
+                                                : run_.state_text().toHtmlEscaped()));
   again_->setVisible(failed);
+  attach_->setVisible(offers);
+  rate_->setText(run_.plan() ? constant_rate(*run_.plan()) : QString());
   const std::shared_ptr<const Plan> plan = planner_.plan();
-  stale_->setVisible(run_.plan() && plan && run_.plan()->hash != plan->hash);
+  const uint64_t trained = run_.record().hello ? run_.record().hello->plan_hash : run_.plan() ? run_.plan()->hash : 0;
+  stale_->setVisible(trained != 0 && plan && trained != plan->hash);
+}
+
+void RunPanel::set_store(RunStore store) {
+  run_.set_store(std::move(store));
+  history_->refresh();
+  refresh();
+}
+
+void RunPanel::attach(const StoredRun& run) {
+  run_.attach(run, planner_.plan());
+  history_->refresh();
+  refresh();
 }
 
 QWidget* RunPanel::make_curve_controls() {
@@ -104,6 +147,9 @@ QWidget* RunPanel::make_curve_controls() {
   auto* controls = new QWidget(this);
   auto* layout = new QHBoxLayout(controls);
   layout->setContentsMargins(0, 0, 8, 0);
+  rate_->setObjectName("learningRate");
+  rate_->setProperty("muted", true);
+  layout->addWidget(rate_);
   layout->addWidget(scale_);
   layout->addWidget(new QLabel(tr("smoothing"), controls));
   layout->addWidget(smoothing_);
