@@ -13,27 +13,32 @@ namespace shardscope {
 
 namespace {
 
-// Seconds of a step's collectives, by the axes that they are over: bit a is axis a.
-std::array<double, 128> communication(const Plan& plan) {
-  std::vector<int> runs(plan.program.tasks.size());
-  for (const TaskRun& run : plan.program.main().runs) ++runs[static_cast<size_t>(run.task)];
-  std::array<double, 128> seconds{};
-  for (size_t task = 0; task < runs.size(); ++task) {
-    if (runs[task] == 0) continue;
-    const std::vector<Step>& steps = plan.program.tasks[task].steps;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (!is_collective(steps[i].kind)) continue;
-      size_t axes = 0;
-      for (AxisIndex axis : steps[i].axes) axes |= size_t{1} << axis;
-      seconds[axes] += runs[task] * plan.step_seconds[{static_cast<int>(task), static_cast<int>(i)}];
-    }
+// By the mesh axes that it is over: bit a is axis a.
+using SecondsByAxes = std::array<double, 128>;
+
+double sum(const SecondsByAxes& seconds) { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
+
+// Of a stage in a step.
+SecondsByAxes communication(const Plan& plan, int stage) {
+  const Sequence& sequence = plan.program.main(stage);
+  const SequenceSteps steps = plan.program.main_steps(stage);
+  SecondsByAxes seconds{};
+  for (const RepeatedStep& one : distinct_steps(sequence)) {
+    const Step& step = steps[one.position];
+    if (!is_communication(step.kind)) continue;
+    size_t axes = is_transfer(step.kind) ? size_t{1} << *plan.pipeline.axis : 0;
+    for (AxisIndex axis : step.axes) axes |= size_t{1} << axis;
+    seconds[axes] += one.count * plan.step_seconds[steps.id(one.position)];
   }
   return seconds;
 }
 
 std::optional<Error> too_much_communication(const Plan& plan) {
-  const std::array<double, 128> by_axes = communication(plan);
-  const double seconds = std::accumulate(by_axes.begin(), by_axes.end(), 0.0), step = plan.totals.seconds_per_step;
+  std::vector<SecondsByAxes> stages;
+  for (int stage = 0; stage < plan.program.stages; ++stage) stages.push_back(communication(plan, stage));
+  const auto worst = std::ranges::max_element(stages, {}, sum);
+  const SecondsByAxes& by_axes = *worst;
+  const double seconds = sum(by_axes), step = plan.totals.seconds_per_step;
   if (seconds <= most_communication * step) return std::nullopt;
   const auto most = std::ranges::max_element(by_axes);
   const auto axes = static_cast<size_t>(most - by_axes.begin());
@@ -47,9 +52,10 @@ std::optional<Error> too_much_communication(const Plan& plan) {
   if (plan.config.sharding.mode == LayoutMode::as_written) hint += ", or sharding.mode \"cheapest\"";
   return Error{
       "communication",
-      fmt::format("communication takes {:.0f} % of a predicted step, {:.3g} of {:.3g} ms, most of it over {} "
+      fmt::format("communication takes {:.0f} % of a predicted step{}, {:.3g} of {:.3g} ms, most of it over {} "
                   "({:.3g} ms); more than {:.0f} % is worth a change",
-                  100 * seconds / step, seconds * 1e3, step * 1e3, over, *most * 1e3, 100 * most_communication),
+                  100 * seconds / step, stages.size() > 1 ? fmt::format(" on stage {}", worst - stages.begin()) : "",
+                  seconds * 1e3, step * 1e3, over, *most * 1e3, 100 * most_communication),
       fmt::format("mesh.axes[{}]", std::countr_zero(axes)), std::move(hint)};
 }
 

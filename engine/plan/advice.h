@@ -17,8 +17,9 @@ namespace shardscope {
 inline constexpr double most_communication = 0.2, most_fragmentation = 0.1, most_imbalance = 0.1;
 inline constexpr int64_t least_fragmented_bytes = 1 << 20;  // an unused MiB is worth a word
 
-// That collectives take more than 20 % of a predicted step ("communication", at the mesh axis that most of it is over),
-// and that at its peak more than 10 % of the arena is unused ("fragmentation"); and of a pipeline stage_imbalance().
+// That collectives and transfers take more than 20 % of a predicted step ("communication", of the stage that has most
+// of it, at the mesh axis that most of it is over), and that at its peak more than 10 % of the arena is unused
+// ("fragmentation"); and of a pipeline stage_imbalance().
 std::vector<Error> advice(const Plan& plan);
 
 // That the slowest of a pipeline's stages makes the others idle for more than `most_idle` of its time, mean over all

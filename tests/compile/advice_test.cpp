@@ -61,6 +61,21 @@ class AdviceTest : public QObject {
     QVERIFY(told > 0 && silent > 0);
   }
 
+  void communication_of_any_stage_and_between_stages_counts() {
+    DeviceProfile slow, quick;
+    slow.collective_latency = 0.01;
+    quick.collective_latency = 0;
+    quick.collective_bytes_per_core = 1e15;
+    const RunConfig config =
+        load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/workshop_gpipe.json");
+    QVERIFY(!find(advice(compile(config, quick)), "communication"));
+    const std::vector<Error> advised = advice(compile(config, slow));
+    const Error* told = find(advised, "communication");
+    QVERIFY(told);
+    QVERIFY2(told->message.find("step on stage ") != std::string::npos, told->message.c_str());
+    QCOMPARE(to_string(told->place), std::string("mesh.axes[1]"));
+  }
+
   void fragmentation_is_told_above_a_tenth_of_the_arena_and_a_mebibyte() {
     constexpr int64_t mebibyte = 1 << 20;
     QVERIFY(!find(advice(with_arena(100 * mebibyte, 10 * mebibyte)), "fragmentation"));
