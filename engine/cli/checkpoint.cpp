@@ -2,13 +2,13 @@
 
 #include <memory>
 
+#include "engine/base/output_file.h"
 #include "engine/base/printable.h"
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/export_parameters.h"
 #include "engine/cli/command_line.h"
-#include "engine/cli/output_file.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
 #include "engine/compile/compile.h"

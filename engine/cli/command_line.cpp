@@ -8,7 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
-#include "engine/cli/version.h"
+#include "engine/base/version.h"
 
 namespace shardscope {
 namespace {
@@ -23,6 +23,7 @@ int run_command(int argc, char** argv) {
   add_show(app, line);
   add_plan(app, line);
   add_train(app, line);
+  add_export(app, line);
   add_suggest(app, line);
   add_checkpoint(app, line);
   add_calibrate(app, line);

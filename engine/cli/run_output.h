@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "engine/base/output_file.h"
 #include "engine/cli/bounded_output.h"
-#include "engine/cli/output_file.h"
 #include "engine/cli/training_output.h"
 #include "engine/plan/plan.h"
 #include "engine/session/messages.h"

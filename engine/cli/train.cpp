@@ -14,6 +14,7 @@
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
 #include "engine/cli/run_file_arguments.h"
+#include "engine/cli/run_logs.h"
 #include "engine/cli/run_output.h"
 #include "engine/cli/signals_to_run.h"
 #include "engine/cli/trained_output.h"
@@ -34,6 +35,7 @@ struct TrainArguments {
   HostArguments hosts;
   std::string jsonl;
   TrainedPaths trained;
+  LogFolders logs;
   CheckpointArguments checkpoints;
   std::string socket;
   bool append = false;
@@ -53,6 +55,7 @@ struct TrainArguments {
     if (!jsonl.empty()) not_these.push_back(jsonl);
     return {plan, trained, force ? Existing::overwrite : Existing::refuse, std::move(not_these)};
   }
+  RunLogs open_logs(const Plan& plan) const { return {logs, force ? Existing::overwrite : Existing::refuse, plan}; }
   std::vector<std::string> rank_arguments(bool again) const {
     std::vector<std::string> list;
     if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
@@ -111,20 +114,23 @@ int exit_code(RunEnd end, int signal) {
   return end == RunEnd::interrupted ? exit_by_signal + signal : exit_ok;
 }
 
-int supervise(const Plan& plan, const RunOptions& options, TrainedOutput& trained, RunOutput& output) {
+int supervise(const Plan& plan, const RunOptions& options, TrainedOutput& trained, RunLogs& logs, RunOutput& output) {
   try {
     RunProcess run(options);
     const SignalsToRun signals(run);
     if (!output.begin(plan)) run.stop();
     const RunOutcome outcome = run.run([&](const Message& message) {
-      if (!output.take(message)) run.stop();
+      const bool is_kept = logs.take(message), is_told = output.take(message);
+      if (!is_kept || !is_told) run.stop();
     });
     trained.finish();
+    if (!logs.problem().empty()) output.say(logs.problem());
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       const std::string_view how = signals.first() == SIGTERM ? "terminated" : name(outcome.end);
       output.say(fmt::format("{} after {} of {} steps", how, outcome.steps, plan.config.steps));
     }
-    return exit_code(outcome.end, signals.first());
+    const int code = exit_code(outcome.end, signals.first());
+    return code == exit_ok && !logs.problem().empty() ? exit_failed_run : code;
   } catch (const Failure& failure) {
     output.say(with_hint(failure).what());
     return exit_failed_run;
@@ -137,8 +143,9 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   const RunOptions options = run_options(plan, arguments);
   OutputFile steps = arguments.open_steps();
   TrainedOutput trained = arguments.open_trained_output(plan);
+  RunLogs logs = arguments.open_logs(plan);
   RunOutput output(arguments.jsonl, std::move(steps));
-  return output.finish(supervise(plan, options, trained, output));
+  return output.finish(supervise(plan, options, trained, logs, output));
 }
 
 // Under a person's own mpirun this process is one of the ranks.
@@ -146,6 +153,8 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   OutputFile steps;
   std::unique_ptr<TrainingOutput> output;
   std::unique_ptr<TrainedOutput> trained;
+  std::unique_ptr<RunLogs> logs;
+  int64_t steps_done = 0;
   std::stop_source unwritable;
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
@@ -156,10 +165,13 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
     output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
                                               steps ? TextSink(arguments.jsonl, steps.get()) : TextSink());
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
+    logs = std::make_unique<RunLogs>(arguments.open_logs(plan));
     if (!output->begin(plan)) unwritable.request_stop();
   };
   options.on_step = [&](const StepMessage& step) {
-    if (!output->step(step)) unwritable.request_stop();
+    steps_done = step.step + 1;
+    const bool is_kept = logs->take(step), is_told = output->step(step);
+    if (!is_kept || !is_told) unwritable.request_stop();
   };
   options.stop = unwritable.get_token();
   options.parameter_file = arguments.trained.gathered();
@@ -167,6 +179,9 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.checkpoints = arguments.checkpoints.options();
   const int code = run_rank(line.argc, line.argv, options);
   try {
+    if (logs && code == exit_ok)
+      logs->take(FinishedMessage{unwritable.stop_requested() ? RunEnd::stopped : RunEnd::finished, steps_done});
+    if (logs && !logs->problem().empty()) say(logs->problem());
     if (trained) trained->finish();
   } catch (const Failure& failure) {
     say(failure.what());
@@ -205,6 +220,10 @@ void add_train(CLI::App& app, CommandLine& line) {
                       "write all parameters, whole, to this new safetensors file at the end");
   command->add_option("--predictions", arguments->trained.predictions,
                       "write what the trained model predicts of each example of its data to this new file");
+  command->add_option("--record", arguments->logs.record, "keep a record of the run in this new folder, to export")
+      ->type_name("DIR");
+  command->add_option("--tensorboard", arguments->logs.tensorboard, "tell TensorBoard of the run, in this folder")
+      ->type_name("DIR");
   auto* force =
       command->add_flag("--force", arguments->force,
                         "lose what is in files to write that exist, and train what needs more memory than there is");

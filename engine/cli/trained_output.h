@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cli/output_file.h"
+#include "engine/base/output_file.h"
 #include "engine/plan/plan.h"
 
 namespace shardscope {

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "engine/base/path.h"
 #include "engine/cli/stored_arrays.h"
@@ -78,30 +77,6 @@ std::string ProgressText::after(const StepMessage& step) {
     text += fmt::format(fmt::runtime(lines_.end), fmt::arg("seconds", seconds)) + '\n';
   }
   return text;
-}
-
-std::string json_line(const StepMessage& step) {
-  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-  for (const RankMeasurement& measured : step.ranks) {
-    nlohmann::ordered_json rank;
-    for_each_field(measured, [&](const char* name, const auto& value) { rank[name] = value; });
-    ranks.push_back(std::move(rank));
-  }
-  nlohmann::ordered_json json = {{"step", step.step}};
-  for (const auto& [name, value] : step.metrics) {
-    if (!is_absent({name, value})) json[name] = value;
-  }
-  json["step_ms"] = step.step_ms;
-  json["ranks"] = std::move(ranks);
-  return json.dump() + '\n';
-}
-
-std::string json_line(const RestartMessage& restart) {
-  const nlohmann::ordered_json json = {{"restart", restart.restart},
-                                       {"from_step", restart.from_step},
-                                       {"rank", restart.failure.rank},
-                                       {"message", restart.failure.message}};
-  return json.dump() + '\n';
 }
 
 }  // namespace shardscope

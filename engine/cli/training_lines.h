@@ -31,11 +31,4 @@ class ProgressText {
   double milliseconds_ = 0;  // of all that were seen but the first
 };
 
-// One JSON object: step, each metric under its own name (loss, accuracy; val_loss where it was evaluated), step_ms, and
-// ranks, each with the fields of RankMeasurement (session/step_record.h). A number that is not finite is null.
-std::string json_line(const StepMessage& step);
-// One JSON object between the steps: {"restart": 1, "from_step": 0, "rank": 2, "message": "rank 2 was killed ..."}.
-// What was written of steps from that on is done again.
-std::string json_line(const RestartMessage& restart);
-
 }  // namespace shardscope

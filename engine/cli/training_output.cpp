@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/session/step_line.h"
+
 namespace shardscope {
 
 TextSink::TextSink(std::string name, std::FILE* file)

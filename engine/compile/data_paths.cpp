@@ -41,6 +41,19 @@ RunConfig with_relative_paths(RunConfig config, const fs::path& folder) {
   });
 }
 
+std::vector<std::string> data_paths(const RunConfig& config) {
+  std::vector<std::string> paths;
+  with_paths(config, [&](const fs::path& path) {
+    paths.push_back(path.string());
+    return path.string();
+  });
+  return paths;
+}
+
+RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change) {
+  return with_paths(std::move(config), [&](const fs::path& path) { return change(path.string()); });
+}
+
 RunConfig load_run_file(const fs::path& path) { return with_absolute_paths(load_run_config(path), path.parent_path()); }
 
 }  // namespace shardscope

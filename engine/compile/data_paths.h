@@ -1,6 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "engine/config/run_config.h"
 
@@ -12,6 +15,10 @@ namespace shardscope {
 RunConfig with_absolute_paths(RunConfig config, const std::filesystem::path& folder);
 // For a file that is written to `folder`: what lies there or below is named from there.
 RunConfig with_relative_paths(RunConfig config, const std::filesystem::path& folder);
+
+// The files and folders that the data section names, as it names them; and the config with others in their place.
+std::vector<std::string> data_paths(const RunConfig& config);
+RunConfig with_data_paths(RunConfig config, const std::function<std::string(const std::string& path)>& change);
 
 // load_run_config() with absolute paths.
 RunConfig load_run_file(const std::filesystem::path& path);

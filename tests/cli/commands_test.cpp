@@ -5,7 +5,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "engine/cli/version.h"
+#include "engine/base/version.h"
 #include "tests/cli/program.h"
 
 using namespace shardscope;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/session/step_line.h"
+
 using namespace shardscope;
 using Json = nlohmann::ordered_json;
 

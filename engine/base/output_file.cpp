@@ -1,4 +1,4 @@
-#include "engine/cli/output_file.h"
+#include "engine/base/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
   const std::string part = part_of(path_);
   const OutputFile file = open_output(part, existing, inputs);
   part_ = part;
-  if (const int error = ::posix_fallocate(::fileno(file.get()), 0, bytes); error != 0) {
+  if (const int error = bytes > 0 ? ::posix_fallocate(::fileno(file.get()), 0, bytes) : 0; error != 0) {
     ::unlink(part_.c_str());
     fail_to_write(path_, error);
   }
@@ -98,6 +98,10 @@ void WholeFile::keep() {
     fail("file_exists", path_, "the file has come to be meanwhile", "what was written is in " + part);
   ::unlink(part.c_str());
   fail_to_write(path_, error);
+}
+
+void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
+  check_existing(path, existing, inputs);
 }
 
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {

@@ -16,6 +16,9 @@ struct CloseFile {
 };
 using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 
+// What open_output() throws of what is at the path, without opening it.
+void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
+
 // A file that is there whole or not at all: written under the name PATH.part, which has room for `bytes` from the
 // start, and given its own name when it is done.
 class WholeFile {

@@ -1,4 +1,4 @@
-#include "engine/cli/output_file.h"
+#include "engine/base/output_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

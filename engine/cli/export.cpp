@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "engine/base/error.h"
+#include "engine/base/standard_streams.h"
+#include "engine/cli/cancel_on_signal.h"
+#include "engine/cli/command_line.h"
+#include "engine/cli/host_arguments.h"
+#include "engine/cli/run_file_arguments.h"
+#include "engine/cli/text_table.h"
+#include "engine/compile/compile.h"
+#include "engine/export/export_kind.h"
+#include "engine/export/headless.h"
+
+namespace shardscope {
+
+namespace {
+
+struct ExportArguments {
+  RunFileArguments run_file;
+  HostArguments hosts;
+  std::string kind, out, page, trace = "median", profile_file, check;
+  bool force = false;
+
+  ExportSource source(std::stop_token stop) const {
+    if (std::error_code fault; std::filesystem::is_directory(run_file.file, fault)) {
+      if (!run_file.assignments.empty() || !profile_file.empty()) {
+        throw Failure(Error{"bad_argument", "a recorded run is as it was; --set and --profile are for run files",
+                            at_argument("export"), "export run_file.json of the folder with them"});
+      }
+      return recorded_source(run_file.file, stop);
+    }
+    const RunConfig config = run_file.load();
+    const DeviceProfile profile = profile_file.empty() ? host_profile() : load_profile(profile_file);
+    auto plan = std::make_shared<Plan>(compile(config, hosts.with_hosts(profile, config), stop));
+    return {std::move(plan), {}, {run_file.file, profile_file.empty() ? profile_path().string() : profile_file}};
+  }
+  ExportChoice choice() const { return {page, *trace_choice(trace)}; }
+};
+
+// A line of progress on a terminal, from the moment that the work has taken a while.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string what) : what_(std::move(what)) {}
+  ~ProgressLine() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void show(double share) {
+    if (!is_terminal_ || std::chrono::steady_clock::now() - begun_ < std::chrono::milliseconds(200)) return;
+    shown_ = true;
+    std::fputs(fmt::format("\r\033[K{}: {:.0f} %", what_, 100 * share).c_str(), stderr);
+    std::fflush(stderr);
+  }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
+
+ private:
+  std::string what_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  const bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+};
+
+int export_file(const ExportArguments& arguments) {
+  const ExportKind& kind = find_export_kind(arguments.kind);
+  const CancelOnSignal cancel;
+  try {
+    Exported exported;
+    double seconds = 0;
+    {
+      ProgressLine progress(arguments.out);
+      ExportTarget::Options options;
+      options.existing = arguments.force ? Existing::overwrite : Existing::refuse;
+      options.stop = cancel.token();
+      options.on_progress = [&](double share) { progress.show(share); };
+      exported = export_source(kind, arguments.source(cancel.token()), arguments.choice(), arguments.out, options);
+      seconds = progress.seconds();
+    }
+    say(fmt::format("{}: {}, {}{:.2g} s", exported.path, bytes_text(static_cast<double>(exported.bytes)),
+                    exported.notes.empty() ? "" : fmt::format("{}, ", fmt::join(exported.notes, ", ")), seconds));
+    return exit_ok;
+  } catch (const Cancelled&) {
+  } catch (const Failure&) {
+    if (cancel.first() == 0) throw;  // else a call that the signal interrupted
+  }
+  say(fmt::format("{}: cancelled; nothing was written", arguments.out));
+  return exit_by_signal + cancel.first();
+}
+
+int export_command(const ExportArguments& arguments) {
+  if (!arguments.check.empty()) {
+    print_lines(check_headless(arguments.check) + "\n");
+    return exit_ok;
+  }
+  if (arguments.run_file.file.empty() || arguments.kind.empty() || arguments.out.empty()) {
+    throw Failure(Error{"bad_argument", "a run file or a recorded run, a kind and a place to write to are needed",
+                        at_argument("export"), "shardrun export FILE --to KIND OUT, or --check FOLDER"});
+  }
+  return export_file(arguments);
+}
+
+std::string kinds_text() {
+  std::string text = "KIND is one of\n";
+  for (const ExportKind& kind : export_kinds()) {
+    text += fmt::format("  {:<12}{}{}\n", kind.name, kind.what,
+                        kind.pages.empty() ? "" : fmt::format(" (--page {})", fmt::join(kind.pages, ", ")));
+  }
+  return text +
+         "OUT is written exactly as it is named: whole, or not at all. Code 130 tells that Ctrl-C ended it, 2 that\n"
+         "something could not be read, exported or written.";
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("export", "Hand out a plan or a recorded run as something else");
+  auto arguments = std::make_shared<ExportArguments>();
+  arguments->run_file.add_to(*command, false);
+  command->add_option("OUT", arguments->out, "file or folder to write");
+  command->add_option("--to", arguments->kind, "what to write, see below")->type_name("KIND");
+  command->add_option("--page", arguments->page, "which picture or table")->type_name("PAGE");
+  command
+      ->add_option("--trace", arguments->trace,
+                   "which step of a recorded run: latest, slowest, or the median one (median)")
+      ->check(CLI::IsMember({"latest", "slowest", "median"}));
+  command->add_flag("--force", arguments->force, "write over what exists; of a folder the files that the export has");
+  command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
+  arguments->hosts.add_list_to(*command);
+  command
+      ->add_option("--check", arguments->check,
+                   "verify a folder of kind headless or slurm: that this program makes the plan that was exported")
+      ->type_name("FOLDER");
+  command->footer(kinds_text());
+  command->callback([&line, arguments] { line.action = [arguments] { return export_command(*arguments); }; });
+}
+
+}  // namespace shardscope

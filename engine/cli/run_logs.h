@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/export/tensorboard.h"
+#include "engine/plan/plan.h"
+#include "engine/session/run_recorder.h"
+
+namespace shardscope {
+
+// What a training leaves besides its lines: a record of the run (--record), and event files of TensorBoard
+// (--tensorboard). An empty folder: not that.
+struct LogFolders {
+  std::string record, tensorboard;
+};
+
+class RunLogs {
+ public:
+  // Throws Failure where nothing could be written.
+  RunLogs(const LogFolders& folders, Existing existing, const Plan& plan);
+
+  // What watchers are told. False once something could not be written; problem() says what.
+  bool take(const Message& message);
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::unique_ptr<RunRecorder> recorder_;
+  std::unique_ptr<TensorboardLog> tensorboard_;
+  std::string problem_;
+};
+
+}  // namespace shardscope

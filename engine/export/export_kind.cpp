@@ -1,0 +1,52 @@
+#include "engine/export/export_kind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/base/error.h"
+#include "engine/export/kinds.h"
+
+namespace shardscope {
+
+const std::vector<ExportKind>& export_kinds() {
+  static const std::vector<ExportKind> kinds = {csv_export(),   tsv_export(),      layout_export(),
+                                                specs_export(), perfetto_export(), tensorboard_export(),
+                                                jsonl_export(), headless_export(), slurm_export()};
+  return kinds;
+}
+
+const ExportKind& find_export_kind(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ExportKind& kind : export_kinds()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  throw Failure(Error{"unknown_export_kind", fmt::format("'{}' is nothing that can be exported", name),
+                      at_argument("--to " + name), name_hint(name, names)});
+}
+
+Exported export_source(const ExportKind& kind, const ExportSource& source, ExportChoice choice, std::string path,
+                       ExportTarget::Options options) {
+  if (kind.needs_run) run_of(source, kind.name);
+  if (choice.page.empty() && !kind.pages.empty()) choice.page = kind.pages.front();
+  if (!choice.page.empty() && std::ranges::find(kind.pages, choice.page) == kind.pages.end()) {
+    throw Failure(Error{"unknown_page",
+                        kind.pages.empty() ? fmt::format("{} has no pages to choose from", kind.name)
+                                           : fmt::format("{} has no page '{}'", kind.name, choice.page),
+                        at_argument("--page " + choice.page),
+                        kind.pages.empty() ? "" : name_hint(choice.page, kind.pages)});
+  }
+  std::error_code fault;
+  if (kind.name_in_folder && std::filesystem::is_directory(path, fault)) {
+    path = (std::filesystem::path(path) / kind.name_in_folder()).string();
+  }
+  options.inputs.insert(options.inputs.end(), source.inputs.begin(), source.inputs.end());
+  ExportTarget target(path, kind.form(), std::move(options));
+  kind.write(source, choice, target);
+  target.keep();
+  return {std::move(path), target.bytes(), target.notes()};
+}
+
+}  // namespace shardscope

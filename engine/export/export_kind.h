@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/export/export_source.h"
+#include "engine/export/export_target.h"
+
+namespace shardscope {
+
+// What a person chooses besides the kind.
+struct ExportChoice {
+  std::string page;                         // one of the kind's pages; empty: the first
+  TraceChoice trace = TraceChoice::median;  // which recorded step, see trace_of()
+};
+
+// Something that a plan or a run can be handed out as: `shardrun export FILE --to NAME OUT`, and File > Export.
+struct ExportKind {
+  std::string name;  // "csv"
+  std::string what;  // for people, a phrase: "a table, comma-separated"
+  // Of the file that it writes, without a dot: "csv". Empty: it writes a folder.
+  std::string extension;
+  std::vector<std::string> pages;  // what it can be of, the usual one first; empty: there is no choice
+  bool needs_run = false;          // of a plan alone there is nothing to write
+
+  // Writes all of it to the target, which is of form(); the page is one of the pages, or empty where there are none.
+  // Throws Failure, Cancelled.
+  void (*write)(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) = nullptr;
+  // Whether a folder that exists may be named instead of the file: the file's name in it then. Else nullptr.
+  std::string (*name_in_folder)() = nullptr;
+
+  ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }
+};
+
+// All kinds, in the order in which people are told of them; one line in export_kind.cpp adds one.
+const std::vector<ExportKind>& export_kinds();
+// Throws Failure (unknown_export_kind) with near names.
+const ExportKind& find_export_kind(const std::string& name);
+
+// What was written.
+struct Exported {
+  std::string path;  // as named, but for a file in a folder
+  int64_t bytes = 0;
+  std::vector<std::string> notes;  // what else there is to be said, a phrase each
+};
+
+// Exports a source: all there or nothing. Throws Failure: unknown_page, no_run (code for a plan alone where the kind
+// needs a run), what the target and the kind throw; and Cancelled. The source's inputs are added to those of `options`.
+Exported export_source(const ExportKind& kind, const ExportSource& source, ExportChoice choice, std::string path,
+                       ExportTarget::Options options);
+
+}  // namespace shardscope

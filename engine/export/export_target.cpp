@@ -1,0 +1,168 @@
+#include "engine/export/export_target.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/compile/compile.h"
+
+namespace shardscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds tell_every{100};
+
+[[noreturn]] void fail(const char* code, const std::string& path, const std::string& what,
+                       const std::string& hint = "") {
+  throw Failure(Error{code, what, in_file(path), hint});
+}
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)));
+}
+
+// A pipe, a terminal, /dev/null.
+bool is_stream(const std::string& path) {
+  struct stat there {};
+  return ::stat(path.c_str(), &there) == 0 && (S_ISCHR(there.st_mode) || S_ISFIFO(there.st_mode));
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+void put(std::FILE* file, std::string_view text, const std::string& path) {
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size()) fail_to_write(path, errno);
+}
+
+void close(OutputFile file, const std::string& path) {
+  if (std::fclose(file.release()) != 0) fail_to_write(path, errno);
+}
+
+}  // namespace
+
+ExportTarget::ExportTarget(std::string path, Form form, Options options)
+    : path_(std::move(path)), form_(form), options_(std::move(options)) {
+  if (form_ == Form::folder) {
+    path_ = without_slashes(std::move(path_));
+    struct stat there {};
+    const bool exists = ::lstat(path_.c_str(), &there) == 0;
+    if (exists && !S_ISDIR(there.st_mode)) fail("file_exists", path_, "this is no folder", "another name");
+    if (exists && options_.existing == Existing::refuse)
+      fail("file_exists", path_, "the folder exists", "another name, or --force to write over the files in it");
+    const std::string part = WholeFile::part_of(path_);
+    if (::mkdir(part.c_str(), 0777) != 0) {
+      if (errno == EEXIST) fail("file_exists", part, "this is in the way", "remove it, or another name");
+      fail_to_write(path_, errno);
+    }
+    part_ = part;
+  } else if (is_stream(path_)) {
+    streams_ = true;
+    file_ = open_output(path_, options_.existing, options_.inputs);
+  } else {
+    whole_ = std::make_unique<WholeFile>(path_, options_.existing, options_.inputs, 0);
+    part_ = whole_->part();
+    file_.reset(std::fopen(part_.c_str(), "we"));
+    if (!file_) fail_to_write(path_, errno);
+  }
+}
+
+ExportTarget::~ExportTarget() {
+  std::error_code ignored;
+  if (form_ == Form::folder && !part_.empty()) fs::remove_all(part_, ignored);
+}
+
+void ExportTarget::write(std::string_view text) {
+  throw_if_cancelled();
+  put(file_.get(), text, path_);
+  bytes_ += std::ssize(text);
+}
+
+void ExportTarget::add_file(const std::string& name, std::string_view text, bool is_program) {
+  throw_if_cancelled();
+  const std::string part = new_file(name);
+  OutputFile file(std::fopen(part.c_str(), "we"));
+  if (!file) fail_to_write(path_ + "/" + name, errno);
+  put(file.get(), text, path_ + "/" + name);
+  close(std::move(file), path_ + "/" + name);
+  std::error_code ignored;
+  if (is_program) fs::permissions(part, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add, ignored);
+  bytes_ += std::ssize(text);
+}
+
+void ExportTarget::add_copy(const std::string& name, const std::string& from) {
+  const std::string part = new_file(name);
+  OutputFile file(std::fopen(part.c_str(), "we")), source(std::fopen(from.c_str(), "re"));
+  if (!file) fail_to_write(path_ + "/" + name, errno);
+  if (!source) fail("unreadable_file", from, fmt::format("cannot read: {}", std::strerror(errno)));
+  std::array<char, 1 << 16> block;
+  while (const size_t count = std::fread(block.data(), 1, block.size(), source.get())) {
+    throw_if_cancelled();
+    put(file.get(), {block.data(), count}, path_ + "/" + name);
+    bytes_ += static_cast<int64_t>(count);
+  }
+  if (std::ferror(source.get())) fail("unreadable_file", from, "cannot read all of it");
+  close(std::move(file), path_ + "/" + name);
+}
+
+std::string ExportTarget::new_file(const std::string& name) {
+  const fs::path part = fs::path(part_) / name;
+  std::error_code fault;
+  fs::create_directories(part.parent_path(), fault);
+  if (fault) fail_to_write(path_ + "/" + name, fault.value());
+  names_.push_back(name);
+  return part.string();
+}
+
+void ExportTarget::progress(double share) {
+  throw_if_cancelled();
+  const auto now = std::chrono::steady_clock::now();
+  if (!options_.on_progress || now - told_ < tell_every) return;
+  told_ = now;
+  options_.on_progress(std::clamp(share, 0.0, 1.0));
+}
+
+void ExportTarget::throw_if_cancelled() const {
+  if (options_.stop.stop_requested()) throw Cancelled{};
+}
+
+void ExportTarget::keep() {
+  throw_if_cancelled();
+  if (form_ == Form::folder) return keep_folder();
+  close(std::move(file_), path_);
+  if (streams_) return;
+  struct stat written {};
+  if (::stat(part_.c_str(), &written) == 0) bytes_ = written.st_size;
+  whole_->keep();
+}
+
+void ExportTarget::keep_folder() {
+  std::error_code fault;
+  if (!fs::exists(fs::symlink_status(path_, fault))) {
+    if (std::rename(part_.c_str(), path_.c_str()) != 0) fail_to_write(path_, errno);
+    part_.clear();
+    return;
+  }
+  for (const std::string& name : names_) {
+    check_output(path_ + "/" + name, Existing::overwrite, options_.inputs);
+    fs::create_directories(fs::path(path_ + "/" + name).parent_path(), fault);
+    if (fault) fail_to_write(path_ + "/" + name, fault.value());
+  }
+  for (const std::string& name : names_) {
+    if (std::rename((part_ + "/" + name).c_str(), (path_ + "/" + name).c_str()) != 0)
+      fail_to_write(path_ + "/" + name, errno);
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,58 @@
+#include "engine/export/exported_arrays.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/path.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kind_names = {"parameter", "optimizer state", "input", "activation"};
+
+using Kind = ExportedArray::Kind;
+
+void add_states(const Plan& plan, std::vector<ExportedArray>& arrays) {
+  std::vector<std::string> names;
+  for (const ParameterPlan& parameter : plan.parameters) {
+    for (const std::string& name : parameter.state_names) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) {
+    for (const ParameterPlan& parameter : plan.parameters) {
+      const auto found = std::ranges::find(parameter.state_names, name);
+      if (found == parameter.state_names.end()) continue;
+      const int stored = parameter.state_values[static_cast<size_t>(found - parameter.state_names.begin())];
+      const ProgramValue& value = plan.program.values[static_cast<size_t>(stored)];
+      arrays.push_back({plan.graph->values[static_cast<size_t>(value.graph_value)].name, Kind::state, value.shape,
+                        value.dtype, value.sharding, parameter.named,
+                        value.sharding == parameter.sharding ? "as its parameter" : "by its own rule"});
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(ExportedArray::Kind kind) { return kind_names[static_cast<size_t>(kind)]; }
+
+std::vector<ExportedArray> exported_arrays(const Plan& plan) {
+  std::vector<ExportedArray> arrays;
+  for (const ParameterPlan& parameter : plan.parameters) {
+    arrays.push_back({join_path(parameter.path), Kind::parameter, parameter.shape, parameter.dtype, parameter.sharding,
+                      parameter.named, parameter.origin.text});
+  }
+  add_states(plan, arrays);
+  for (Kind kind : {Kind::input, Kind::activation}) {
+    for (const ValueLayout& layout : plan.layouts) {
+      const Value& value = plan.graph->values[static_cast<size_t>(layout.value)];
+      if ((value.kind == ValueKind::input) != (kind == Kind::input)) continue;
+      arrays.push_back({layout.name, kind, layout.shape, value.type.dtype, layout.sharding,
+                        layout.origin.kind == Origin::Kind::user, layout.origin.text});
+    }
+  }
+  return arrays;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// An array of a plan that lies somewhere, by its name: "params/Dense_0/kernel", "optimizer/mu/params/Dense_0/kernel",
+// "tokens", "Dense_0/gelu".
+struct ExportedArray {
+  enum class Kind : uint8_t { parameter, state, input, activation };
+
+  std::string name;
+  Kind kind = Kind::parameter;
+  Shape shape;
+  DType dtype = DType::f32;
+  Sharding sharding;
+  bool is_set = false;  // by a line of the run file
+  std::string why;
+};
+std::string_view name(ExportedArray::Kind kind);  // "parameter", "optimizer state", "input", "activation"
+
+// Parameters in the model's order, their states, by name of the state, inputs, and results of the forward pass in its
+// order.
+std::vector<ExportedArray> exported_arrays(const Plan& plan);
+
+}  // namespace shardscope

@@ -1,0 +1,141 @@
+#include "engine/export/headless.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "engine/base/version.h"
+#include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
+#include "engine/compile/plan_hash.h"
+#include "engine/config/write.h"
+#include "engine/export/headless_scripts.h"
+
+namespace shardscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<fs::path> files_at(const fs::path& path) {
+  std::error_code fault;
+  if (!fs::is_directory(path, fault)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path, fault)) {
+    if (entry.is_regular_file(fault)) files.push_back(entry.path());
+  }
+  return files;
+}
+
+int64_t bytes_at(const std::vector<fs::path>& files) {
+  int64_t bytes = 0;
+  for (const fs::path& file : files) {
+    std::error_code fault;
+    const uintmax_t size = fs::file_size(file, fault);
+    if (!fault) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+// The config of the folder's run file: what it names of data is copied where it is small.
+RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
+  std::map<std::string, std::string> names;
+  const auto name_of = [&](const fs::path& path) {
+    std::string name = "data/" + path.filename().string();
+    for (int number = 2;; ++number) {
+      const bool taken = std::ranges::any_of(names, [&](const auto& known) { return known.second == name; });
+      if (!taken) return name;
+      name = fmt::format("data/{}_{}", number, path.filename().string());
+    }
+  };
+  return with_data_paths(config, [&](const std::string& path) {
+    if (names.contains(path)) return names[path];
+    const std::vector<fs::path> files = files_at(path);
+    if (bytes_at(files) > copied_data_bytes) {
+      target.note(fmt::format("{} is too large to copy, and must be there, too", path));
+      return names[path] = path;
+    }
+    const std::string name = name_of(path);
+    for (const fs::path& file : files) {
+      const bool is_alone = file == fs::path(path);
+      target.add_copy(is_alone ? name : (fs::path(name) / file.lexically_relative(path)).string(), file.string());
+    }
+    return names[path] = name;
+  });
+}
+
+// That of the plan wherever the folder lies.
+uint64_t portable_hash(Plan plan, RunConfig portable) {
+  plan.config = std::move(portable);
+  return plan_hash(plan);
+}
+
+std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+Json read_plan_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw Failure(Error{"unreadable_file", fmt::format("cannot read: {}", std::strerror(errno)), in_file(path),
+                        "the folder that 'shardrun export FILE --to headless FOLDER' wrote"});
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json json = Json::parse(text, nullptr, false);
+  const auto is_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
+  if (!json.is_object() || !is_text("version") || !is_text("plan_hash"))
+    throw Failure(Error{"bad_export", "it does not say what was exported", in_file(path), "export the run again"});
+  return json;
+}
+
+}  // namespace
+
+void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
+  const Plan& plan = *source.plan;
+  const RunConfig config = with_copied_data(plan.config, target);
+  const HeadlessFacts facts{plan.config.model.name, plan.mesh.device_count(), plan.arena_bytes()};
+  target.add_file("run.json", write_run_config(config));
+  target.add_file("profile.json", profile_text(plan.profile));
+  const Json told = {
+      {"version", version}, {"plan_hash", hash_text(portable_hash(plan, config))}, {"ranks", plan.mesh.device_count()}};
+  target.add_file("plan.json", told.dump() + '\n');
+  target.add_file("hosts", hosts_file(facts));
+  target.add_file("train.sh", train_script(facts), true);
+  target.add_file("mpirun.sh", mpirun_script(facts), true);
+  if (launch == Launch::slurm) target.add_file("job.sbatch", slurm_script(facts), true);
+  target.add_file("README.txt", headless_readme(facts, launch == Launch::slurm));
+}
+
+std::string check_headless(const std::string& folder) {
+  const std::string plan_file = folder + "/plan.json", run_file = folder + "/run.json";
+  const Json told = read_plan_file(plan_file);
+  if (told["version"] != version) {
+    throw Failure(
+        Error{"other_version",
+              fmt::format("shardscope {} exported it, and this is {}", told["version"].get<std::string>(), version),
+              in_file(plan_file), "the same version on both sides"});
+  }
+  const DeviceProfile profile = load_profile(folder + "/profile.json");
+  const RunConfig config = load_run_file(run_file);
+  const Plan plan = compile(config, profile);
+  const std::string hash = hash_text(portable_hash(plan, with_relative_paths(config, folder)));
+  if (told["plan_hash"] != hash) {
+    throw Failure(Error{"other_plan",
+                        fmt::format("plan {} was exported, and here it is {}: run.json or profile.json was changed, or "
+                                    "this program plans otherwise",
+                                    told["plan_hash"].get<std::string>(), hash),
+                        in_file(run_file), "export it again from where it was changed, by the program of both sides"});
+  }
+  return fmt::format("{}: plan {} for {} rank{}, as it was exported", folder, hash, plan.mesh.device_count(),
+                     plan.mesh.device_count() == 1 ? "" : "s");
+}
+
+}  // namespace shardscope

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "engine/export/export_source.h"
+#include "engine/export/export_target.h"
+
+namespace shardscope {
+
+// A folder that trains a plan elsewhere:
+//
+//   run.json       the run file; data of up to `copied_data_bytes` lie beside it in data/, larger ones are named where
+//                  they are
+//   profile.json   the device profile with which the plan was made
+//   plan.json      {"version": "0.1.0", "plan_hash": "8f3c...", "ranks": 8}
+//   train.sh       trains on one machine, or on those of --hosts; watchers connect to the folder's `socket`
+//   mpirun.sh      trains under plain mpirun on the hosts that `hosts` lists
+//   job.sbatch     trains in an allocation of Slurm (kind slurm)
+//   README.txt     how
+//
+// Each script first verifies that the program there makes the very plan that was exported, and with `--check` no more
+// than that. $SHARDRUN says which program; what else is given to a script goes to `shardrun train`.
+inline constexpr int64_t copied_data_bytes = int64_t{64} << 20;
+
+enum class Launch : uint8_t { headless, slurm };
+void write_headless(const ExportSource& source, Launch launch, ExportTarget& target);
+
+// Verifies such a folder: its files can be read, the version is this program's, and this program makes of its run file
+// and profile the plan that was exported. Throws Failure: unreadable_file, bad_export, other_version, other_plan, or
+// what the run file's faults are. Returns what to tell a person.
+std::string check_headless(const std::string& folder);
+
+}  // namespace shardscope

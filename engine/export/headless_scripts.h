@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace shardscope {
+
+// The texts of a headless run's folder (engine/export/headless.h).
+struct HeadlessFacts {
+  std::string model;
+  int ranks = 1;
+  int64_t rank_bytes = 0;  // that a rank wants of memory
+};
+
+std::string hosts_file(const HeadlessFacts& facts);
+std::string train_script(const HeadlessFacts& facts);
+std::string mpirun_script(const HeadlessFacts& facts);
+std::string slurm_script(const HeadlessFacts& facts);
+std::string headless_readme(const HeadlessFacts& facts, bool with_slurm);
+
+}  // namespace shardscope

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "engine/export/export_kind.h"
+
+namespace shardscope {
+
+// Tables (engine/export/table_pages.h): RFC 4180 with line feeds; or with tabs, where a tab or a line's end within a
+// cell is a space.
+ExportKind csv_export();
+ExportKind tsv_export();
+
+// Every stored array and input as jax.debug.visualize_array_sharding prints it.
+ExportKind layout_export();
+
+// JSON of {path: spec}: how parameters, optimizer state ("optimizer/mu/params/Dense_0/kernel"), inputs and constrained
+// activations lie, by the names of JAX and of run files; a spec has one entry for each dimension, as in a run file: an
+// axis, a list of axes, or null.
+ExportKind specs_export();
+
+// A trace in Chrome's JSON format, for ui.perfetto.dev and chrome://tracing (engine/export/perfetto.cpp).
+ExportKind perfetto_export();
+
+// The metrics of a run as TensorBoard's event file (engine/export/event_file.h). TensorBoard finds files whose names
+// contain "tfevents"; in a folder the file gets such a name.
+ExportKind tensorboard_export();
+
+// A line for each training step, as `shardrun train --jsonl` writes it.
+ExportKind jsonl_export();
+
+// A folder that trains the plan elsewhere (engine/export/headless.h); with a batch script for Slurm.
+ExportKind headless_export();
+ExportKind slurm_export();
+
+}  // namespace shardscope

@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include "engine/export/exported_arrays.h"
+#include "engine/export/kinds.h"
+#include "viz/text/visualize.h"
+
+namespace shardscope {
+
+namespace {
+
+void write_layouts(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
+  const Plan& plan = *source.plan;
+  int count = 0;
+  for (const ExportedArray& array : exported_arrays(plan)) {
+    if (array.kind == ExportedArray::Kind::activation && !array.is_set) continue;
+    target.write(fmt::format("{}{} {} {}\n{}", count++ == 0 ? "" : "\n", array.name, name(array.dtype),
+                             to_string(array.shape), visualize_sharding(array.sharding, plan.mesh, array.shape)));
+  }
+  target.note(fmt::format("{} arrays", count));
+}
+
+}  // namespace
+
+ExportKind layout_export() {
+  return {"layout", "how each array lies on the devices, drawn as JAX prints it", "txt", {}, false, write_layouts};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/export/kinds.h"
+#include "engine/export/plan_words.h"
+
+namespace shardscope {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int predicted_process = 1, measured_process = 2;
+
+// Chrome's trace format ("Trace Event Format", google/trace-viewer): an object with a list of events, times in
+// microseconds. Each stage of the plan is a thread of the process "predicted", each rank one of "measured". A thread's
+// slices ("ph": "X") are: the training step; in it each run of a task; in that the plan's steps; and in a step that was
+// measured the waiting for peers at its beginning. Times are whole nanoseconds, so that a slice never sticks out of the
+// one around it.
+class TraceWriter {
+ public:
+  TraceWriter(const Plan& plan, ExportTarget& target, double threads) : plan_(plan), target_(target), all_(threads) {}
+
+  void begin() { target_.write("{\"displayTimeUnit\":\"ms\",\n\"traceEvents\":[\n"); }
+  void end(const Json& facts) { target_.write(fmt::format("\n],\n\"otherData\":{}}}\n", facts.dump())); }
+
+  void name_process(int process, const std::string& name) {
+    event({{"ph", "M"}, {"name", "process_name"}, {"pid", process}, {"args", {{"name", name}}}});
+    event({{"ph", "M"}, {"name", "process_sort_index"}, {"pid", process}, {"args", {{"sort_index", process}}}});
+  }
+
+  // `times` by position of the stage's main sequence.
+  void write_thread(int process, int thread, const std::string& thread_name, const std::string& step_name, int stage,
+                    const std::vector<PlanStepTime>& times) {
+    event({{"ph", "M"}, {"name", "thread_name"}, {"pid", process}, {"tid", thread}, {"args", {{"name", thread_name}}}});
+    event({{"ph", "M"},
+           {"name", "thread_sort_index"},
+           {"pid", process},
+           {"tid", thread},
+           {"args", {{"sort_index", thread}}}});
+    const Place place{process, thread};
+    if (!times.empty()) slice(place, step_name, "step", times.front().arrive_ns, times.back().end_ns, Json::object());
+    for (const TaskRun& run : plan_.program.main(stage).runs) {
+      const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
+      const auto first = times.begin() + run.first;
+      const std::string name = plan_.pipeline.shape.microbatches > 1 && task_phase(task.phase) != Phase::update
+                                   ? fmt::format("{}, microbatch {}", task.name, run.microbatch)
+                                   : task.name;
+      slice(place, name, "task", first->arrive_ns, (first + std::ssize(task.steps) - 1)->end_ns,
+            {{"microbatch", run.microbatch}});
+      for (int index = 0; index < static_cast<int>(task.steps.size()); ++index) {
+        const PlanStepTime& time = first[index];
+        write_step(place, task.steps[static_cast<size_t>(index)], run.first + index, time);
+      }
+    }
+    target_.progress(++done_ / all_);
+  }
+
+ private:
+  struct Place {
+    int process, thread;
+  };
+
+  void write_step(const Place& place, const Step& step, int position, const PlanStepTime& time) {
+    Json args = {{"position", position}, {"phase", std::string(name(step.phase))}};
+    if (step.flops > 0) args["flops"] = step.flops;
+    if (step.bytes_touched > 0) args["bytes_touched"] = step.bytes_touched;
+    if (step.payload_bytes > 0) args["payload_bytes"] = step.payload_bytes;
+    if (step.wire_bytes > 0) args["wire_bytes"] = step.wire_bytes;
+    if (const std::string axes = axes_text(plan_, step); !axes.empty()) args["axes"] = axes;
+    if (const std::string cause = plan_.cause(step); !cause.empty()) args["cause"] = cause;
+    if (!step.outputs.empty()) args["outputs"] = values_text(plan_, step.outputs);
+    slice(place, plan_.step_name(step), std::string(name(step.kind)), time.arrive_ns, time.end_ns, args);
+    if (time.start_ns > time.arrive_ns)
+      slice(place, "waiting for peers", "wait", time.arrive_ns, time.start_ns, Json::object());
+  }
+
+  void slice(const Place& place, const std::string& name, const std::string& category, int64_t start, int64_t end,
+             const Json& args) {
+    separate();
+    target_.write(
+        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{}{}}}",
+                    place.process, place.thread, microseconds(start), microseconds(end - start), category, text(name),
+                    args.empty() ? "" : ",\"args\":" + dumped(args)));
+  }
+  void event(const Json& json) {
+    separate();
+    target_.write(dumped(json));
+  }
+  void separate() {
+    if (!first_) target_.write(",\n");
+    first_ = false;
+  }
+
+  static std::string microseconds(int64_t nanoseconds) {
+    return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+  }
+  static std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+  static std::string text(const std::string& name) { return dumped(Json(name)); }
+
+  const Plan& plan_;
+  ExportTarget& target_;
+  double all_, done_ = 0;
+  bool first_ = true;
+};
+
+std::string devices_text(const Plan& plan, int stage) {
+  const std::vector<int> devices = plan.devices_of_stage(stage);
+  const size_t count = devices.size();
+  return count == 1 ? fmt::format("device {}", devices.front()) : fmt::format("{} devices", count);
+}
+
+// A rank's steps follow each other; where clocks say otherwise, the later one is taken to begin when the other ended.
+std::vector<PlanStepTime> in_order(std::vector<PlanStepTime> times) {
+  int64_t end = 0;
+  for (PlanStepTime& time : times) {
+    time.arrive_ns = std::max(time.arrive_ns, end);
+    time.start_ns = std::max(time.start_ns, time.arrive_ns);
+    time.end_ns = end = std::max(time.end_ns, time.start_ns);
+  }
+  return times;
+}
+
+void write_trace(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
+  const Plan& plan = *source.plan;
+  const TraceMessage* trace = trace_of(source, choice.trace);
+  const int stages = plan.program.stages, ranks = trace ? static_cast<int>(trace->ranks.size()) : 0;
+  TraceWriter writer(plan, target, stages + ranks);
+  writer.begin();
+  writer.name_process(predicted_process, "predicted");
+  for (int stage = 0; stage < stages; ++stage) {
+    std::vector<PlanStepTime> times;
+    for (const auto& [start, end] : predicted_times(plan, stage)) times.push_back({start, start, end});
+    const std::string name = stages > 1 ? fmt::format("stage {}: {}", stage, devices_text(plan, stage))
+                                        : devices_text(plan, stage) + ", all alike";
+    writer.write_thread(predicted_process, stage, name, "predicted step", stage, times);
+  }
+  if (trace) {
+    writer.name_process(measured_process, fmt::format("measured: step {}", trace->step));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int stage = plan.stage_of(rank);
+      const std::string name =
+          stages > 1 ? fmt::format("rank {}, stage {}", rank, stage) : fmt::format("rank {}", rank);
+      writer.write_thread(measured_process, rank, name, fmt::format("step {}", trace->step), stage,
+                          in_order(trace->ranks[static_cast<size_t>(rank)]));
+    }
+    target.note(fmt::format("predicted, and step {} measured on {} ranks", trace->step, ranks));
+  } else {
+    target.note(source.run ? "predicted alone: the run recorded no step" : "predicted");
+  }
+  writer.end({{"plan", fmt::format("{:016x}", plan.hash)},
+              {"profile", plan.profile.name},
+              {"predicted_seconds", plan.totals.seconds_per_step}});
+}
+
+}  // namespace
+
+ExportKind perfetto_export() {
+  return {"perfetto", "the time line, predicted and measured, for ui.perfetto.dev", "json", {}, false, write_trace};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,47 @@
+#include "engine/export/plan_words.h"
+
+#include <cmath>
+
+namespace shardscope {
+
+std::string axes_text(const Plan& plan, const Step& step) {
+  if (is_transfer(step.kind)) return plan.config.pipeline.axis;
+  std::string text;
+  for (AxisIndex axis : step.axes) text += (text.empty() ? "" : ",") + plan.mesh.axes()[axis].name;
+  return text;
+}
+
+std::string values_text(const Plan& plan, const std::vector<int>& values) {
+  std::string text;
+  for (int id : values) {
+    const ProgramValue& value = plan.program.values[static_cast<size_t>(id)];
+    const std::string name = value.graph_value == no_id
+                                 ? plan.value_name(id)
+                                 : plan.graph->values[static_cast<size_t>(value.graph_value)].name;
+    text += (text.empty() ? "" : "; ") + name + " " + to_string(value.sharding, plan.mesh);
+  }
+  return text;
+}
+
+std::string op_text(const Plan& plan, const Step& step) {
+  return step.op == no_id ? plan.step_name(step) : plan.graph->ops[static_cast<size_t>(step.op)].name;
+}
+
+std::vector<PredictedTime> predicted_times(const Plan& plan, int stage) {
+  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
+  std::vector<PredictedTime> times;
+  if (plan.program.stages > 1) {
+    for (const auto& [start, end] : plan.pipeline.timeline.stages.at(static_cast<size_t>(stage)))
+      times.push_back({nanoseconds(start), nanoseconds(end)});
+  } else {
+    double seconds = 0;
+    for (int position = 0; position < plan.steps(stage).size(); ++position) {
+      const double end = seconds + plan.seconds(position, stage);
+      times.push_back({nanoseconds(seconds), nanoseconds(end)});
+      seconds = end;
+    }
+  }
+  return times;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "engine/plan/plan.h"
+
+namespace shardscope {
+
+// How exports write what a plan is made of.
+
+// "data,model"; of a send or a receive the pipeline's axis.
+std::string axes_text(const Plan& plan, const Step& step);
+// "tokens P('data', None); labels P('data', None)": names and layouts of program values.
+std::string values_text(const Plan& plan, const std::vector<int>& values);
+// The op that a step computes, or that needs what it moves; the step's own name where there is none.
+std::string op_text(const Plan& plan, const Step& step);
+
+// When each stage does each step of its main sequence, in nanoseconds from the beginning of the training step, as the
+// plan predicts it. Ascending without overlap.
+struct PredictedTime {
+  int64_t start_ns = 0, end_ns = 0;
+};
+std::vector<PredictedTime> predicted_times(const Plan& plan, int stage);
+
+}  // namespace shardscope

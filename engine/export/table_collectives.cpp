@@ -1,0 +1,48 @@
+#include <cmath>
+
+#include "engine/export/measured_steps.h"
+#include "engine/export/plan_words.h"
+#include "engine/export/table_pages.h"
+#include "engine/plan/host_groups.h"
+
+namespace shardscope {
+
+void write_collectives_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
+  const Plan& plan = *source.plan;
+  const MeasuredSteps measured(plan, trace_of(source, choice.trace));
+  std::vector<std::string> headings = {"stage",      "position", "kind",  "axes",   "group_size",
+                                       "hosts",      "phase",    "op",    "arrays", "payload_bytes",
+                                       "wire_bytes", "count",    "cause", "task",   "predicted_seconds"};
+  if (source.run) headings.insert(headings.end(), {"measured_seconds", "waited_seconds"});
+  table.headings(headings);
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    const SequenceSteps steps = plan.steps(stage);
+    for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) {
+      const Step& step = steps[position];
+      if (!is_collective(step.kind) && step.kind != StepKind::send) continue;
+      table.add(stage);
+      table.add(position);
+      table.add(name(step.kind));
+      table.add(axes_text(plan, step));
+      table.add(step.group_size);
+      table.add(hosts_of_group(plan, step));
+      table.add(name(step.phase));
+      table.add(op_text(plan, step));
+      table.add(values_text(plan, step.inputs));
+      table.add(step.payload_bytes);
+      table.add(step.wire_bytes);
+      table.add(count);
+      table.add(plan.cause(step));
+      table.add(steps.task(position).name);
+      table.add(plan.seconds(position, stage));
+      if (source.run) {
+        const std::optional<MeasuredStep> own = measured.of(steps.id(position), stage);
+        for (double number : {own ? own->seconds : std::nan(""), own ? own->waited_seconds : std::nan("")})
+          table.add(number);
+      }
+      table.end_row();
+    }
+  }
+}
+
+}  // namespace shardscope

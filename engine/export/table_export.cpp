@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/error.h"
+#include "engine/export/kinds.h"
+#include "engine/export/table_pages.h"
+
+namespace shardscope {
+
+namespace {
+
+std::vector<std::string> page_names() {
+  std::vector<std::string> names;
+  for (const TablePage& page : table_pages()) names.push_back(page.name);
+  return names;
+}
+
+template <TableWriter::Format format>
+void write_table(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
+  TableWriter table(target, format);
+  std::ranges::find(table_pages(), choice.page, &TablePage::name)->write(source, choice, table);
+  target.note(fmt::format("{} row{}", table.rows(), table.rows() == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+const std::vector<TablePage>& table_pages() {
+  static const std::vector<TablePage> pages = {{"collectives", write_collectives_table},
+                                               {"layout", write_layout_table},
+                                               {"memory", write_memory_table},
+                                               {"flow", write_flow_table},
+                                               {"timeline", write_timeline_table},
+                                               {"pipeline", write_pipeline_table},
+                                               {"run", write_run_table}};
+  return pages;
+}
+
+ExportKind csv_export() {
+  return {"csv", "a table, comma-separated", "csv", page_names(), false, write_table<TableWriter::Format::csv>};
+}
+
+ExportKind tsv_export() {
+  return {"tsv", "a table, separated by tabs", "tsv", page_names(), false, write_table<TableWriter::Format::tsv>};
+}
+
+}  // namespace shardscope

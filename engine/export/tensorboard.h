@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "engine/base/output_file.h"
+#include "engine/session/messages.h"
+
+namespace shardscope {
+
+// The scalars of a training step as a record of an event file: each metric under its name, step_ms, and, of each rank,
+// busy_ms/rank_0, wait_ms/rank_0, wire_bytes_sent/rank_0 and outside_bytes/rank_0.
+std::string step_record(const StepMessage& step, double wall_time);
+
+// Tells TensorBoard of a run while it goes on: a new event file in a folder, which is made where it is not there.
+class TensorboardLog {
+ public:
+  // Throws Failure (unwritable_file), as add() does.
+  explicit TensorboardLog(const std::string& folder);
+
+  // What watchers are told. Of it steps and restarts are written.
+  void add(const Message& message);
+
+ private:
+  void put(const std::string& record);
+
+  std::string path_;
+  OutputFile file_;
+};
+
+}  // namespace shardscope

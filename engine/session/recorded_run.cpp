@@ -1,0 +1,117 @@
+#include "engine/session/recorded_run.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "engine/base/version.h"
+
+namespace shardscope {
+
+namespace {
+
+using Json = nlohmann::json;
+
+[[noreturn]] void fail(const char* code, const std::string& file, int line, const std::string& what,
+                       const std::string& hint = "") {
+  throw Failure(Error{code, what, in_file(file, line), hint});
+}
+
+std::ifstream open(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("unreadable_record", path, 0, fmt::format("cannot read: {}", std::strerror(errno)));
+  return file;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file = open(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) fail("unreadable_record", path, 0, "cannot read all of it");
+  return text;
+}
+
+Message message_of(const std::string& line, const std::string& path, int number) {
+  try {
+    return parse_message(line);
+  } catch (const Failure& failure) {
+    fail("bad_record", path, number, failure.errors().front().message);
+  }
+}
+
+// What begins a record, of whatever version.
+double read_header(const std::string& path) {
+  const Json header = Json::parse(text_of(path), nullptr, false);
+  const auto is_number = [&](const char* key) { return header.contains(key) && header[key].is_number(); };
+  if (!header.is_object() || !is_number("format") || !header.contains("version") || !header["version"].is_string())
+    fail("bad_record", path, 0, "this is no record of a run");
+  const std::string written_by = header["version"].get<std::string>();
+  if (header["format"] != RecordedRun::format || written_by != version) {
+    fail("record_version", path, 0,
+         fmt::format("shardscope {} wrote this record in format {}; this is {}, which reads format {}", written_by,
+                     header["format"].dump(), version, RecordedRun::format),
+         fmt::format("read it with shardscope {}", written_by));
+  }
+  if (!is_number("started")) fail("bad_record", path, 0, "it does not say when the run was started");
+  return header["started"].get<double>();
+}
+
+}  // namespace
+
+bool RecordedRun::is_at(const std::string& folder) {
+  std::error_code fault;
+  return std::filesystem::is_regular_file(folder + "/record.json", fault);
+}
+
+RecordedRun::RecordedRun(std::string folder) : folder_(std::move(folder)) {
+  started_ = read_header(folder_ + "/record.json");
+  const std::string messages = folder_ + "/messages.jsonl";
+  std::ifstream file = open(messages);
+  std::string line;
+  if (!std::getline(file, line) || file.eof()) fail("bad_record", messages, 1, "it does not begin with Hello");
+  const Message first = message_of(line, messages, 1);
+  if (!std::holds_alternative<HelloMessage>(first)) fail("bad_record", messages, 1, "it does not begin with Hello");
+  hello_ = std::get<HelloMessage>(first);
+  hello_.config_json = text_of(folder_ + "/run_file.json");
+  profile_ = parse_profile(text_of(folder_ + "/profile.json"), folder_ + "/profile.json");
+  for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median}) {
+    const std::string path = fmt::format("{}/trace_{}.json", folder_, name(choice));
+    std::error_code fault;
+    if (!std::filesystem::exists(path, fault)) continue;
+    const Message message = message_of(text_of(path), path, 1);
+    const auto* trace = std::get_if<TraceMessage>(&message);
+    bool fits = trace && trace->choice == choice && std::ssize(trace->ranks) == hello_.ranks;
+    for (int rank = 0; fits && rank < hello_.ranks; ++rank)
+      fits = trace->ranks[static_cast<size_t>(rank)].size() == hello_.plan_steps.of(rank).size();
+    if (!fits) fail("bad_record", path, 1, "this is no trace of the run's plan");
+    traces_.push_back(*trace);
+  }
+}
+
+void RecordedRun::replay(const std::function<void(const Message&)>& take) const {
+  const std::string path = folder_ + "/messages.jsonl";
+  std::ifstream file = open(path);
+  std::string line;
+  std::getline(file, line);
+  take(hello_);
+  bool traced = false;
+  const auto take_traces = [&] {
+    if (!std::exchange(traced, true)) {
+      for (const TraceMessage& trace : traces_) take(trace);
+    }
+  };
+  for (int number = 2; std::getline(file, line) && !file.eof(); ++number) {
+    const Message message = message_of(line, path, number);
+    if (std::holds_alternative<FinishedMessage>(message)) take_traces();
+    take(message);
+  }
+  if (file.bad()) fail("unreadable_record", path, 0, "cannot read all of it");
+  take_traces();
+}
+
+}  // namespace shardscope

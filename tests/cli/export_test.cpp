@@ -1,0 +1,258 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/session/recorded_run.h"
+#include "tests/cli/program.h"
+#include "tests/export/event_reader.h"
+
+using namespace shardscope;
+
+namespace {
+
+// A model that trains in no time, on two ranks.
+const QStringList small = {
+    preset("parallax_decoder"), "--set", "mesh.data=2",      "--set", "mesh.model=1",       "--set",
+    "data.batch_size=4",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
+    "model.vocab_size=64",      "--set", "model.num_heads=4"};
+
+QStringList losses(const QString& output) { return output.split('\n').filter("Epoch "); }
+
+QByteArray bytes_of(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+QStringList names_in(const QString& path) {
+  return QDir(path).entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot);
+}
+
+ProgramResult run_script(const QString& path, const QStringList& arguments) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("SHARDRUN", QCoreApplication::applicationFilePath());
+  process.setProcessEnvironment(environment);
+  process.start(path, arguments);
+  return finish(process);
+}
+
+}  // namespace
+
+class ExportTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  QString record_ = folder_.filePath("record");
+  QString path(const QString& name) const { return folder_.filePath(name); }
+  ProgramResult trained_;
+
+ private slots:
+  void initTestCase() {
+    trained_ = shardrun(QStringList{"train"} + small +
+                        QStringList{"--steps", "4", "--record", record_, "--tensorboard", path("logs"), "--jsonl",
+                                    path("steps.jsonl")});
+    QVERIFY2(trained_.code == 0, qPrintable(trained_.errors));
+  }
+
+  void a_run_is_recorded_with_its_steps_and_traces() {
+    const RecordedRun run(record_.toStdString());
+    int steps = 0, finished = 0;
+    run.replay([&](const Message& message) {
+      steps += std::holds_alternative<StepMessage>(message);
+      if (auto* end = std::get_if<FinishedMessage>(&message)) finished += end->steps == 4;
+    });
+    QCOMPARE(steps, 4);
+    QCOMPARE(finished, 1);
+    QCOMPARE(run.traces().size(), size_t{3});
+    QCOMPARE(run.hello().ranks, 2);
+    const ProgramResult again =
+        shardrun(QStringList{"train"} + small + QStringList{"--steps", "1", "--record", record_});
+    QVERIFY(again.code == 2 && again.output.isEmpty() && again.errors.contains("there is a record of a run"));
+  }
+
+  void the_run_file_and_the_profile_of_a_record_are_those_of_the_run() {
+    const ProgramResult result =
+        shardrun({"train", record_ + "/run_file.json", "--profile", record_ + "/profile.json"});
+    QCOMPARE(losses(result.output), losses(trained_.output));
+  }
+
+  void the_lines_of_a_record_are_those_of_the_run() {
+    const ProgramResult result = shardrun({"export", record_, "--to", "jsonl", path("again.jsonl")});
+    QVERIFY2(result.code == 0 && result.output.isEmpty(), qPrintable(result.errors));
+    QCOMPARE(bytes_of(path("again.jsonl")), bytes_of(path("steps.jsonl")));
+    QVERIFY2(result.errors.startsWith(path("again.jsonl") + ": ") && result.errors.contains("4 steps"),
+             qPrintable(result.errors));
+  }
+
+  void tensorboard_was_told_live_what_is_exported_later() {
+    QCOMPARE(shardrun({"export", record_, "--to", "tensorboard", path("later.tfevents")}).code, 0);
+    const QStringList files = names_in(path("logs"));
+    QCOMPARE(files.size(), 1);
+    const auto live = test::read_events(bytes_of(path("logs/" + files[0])).toStdString());
+    const auto later = test::read_events(bytes_of(path("later.tfevents")).toStdString());
+    QCOMPARE(live.size(), size_t{5});
+    QCOMPARE(later.size(), live.size());
+    for (size_t i = 0; i < live.size(); ++i) {
+      QCOMPARE(live[i].step, later[i].step);
+      QCOMPARE(live[i].scalars, later[i].scalars);
+    }
+  }
+
+  void a_recorded_step_is_a_process_of_its_own_on_the_time_line() {
+    QCOMPARE(shardrun({"export", record_, "--to", "perfetto", path("trace.json"), "--trace", "slowest"}).code, 0);
+    const QJsonObject trace = QJsonDocument::fromJson(bytes_of(path("trace.json"))).object();
+    QMap<int, double> ends;  // by process
+    int waits = 0;
+    for (const QJsonValue& event : trace["traceEvents"].toArray()) {
+      const double end = event["ts"].toDouble() + event["dur"].toDouble();
+      ends[event["pid"].toInt()] = std::max(ends[event["pid"].toInt()], end);
+      waits += event["cat"].toString() == "wait";
+    }
+    QCOMPARE(ends.keys(), (QList<int>{1, 2}));
+    QVERIFY(ends[1] > 0 && ends[2] > 0 && waits > 0);
+  }
+
+  void tables_go_to_any_file_or_pipe() {
+    const ProgramResult result = shardrun(QStringList{"export"} + small + QStringList{"--to", "csv", "/dev/stdout"});
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QVERIFY(result.output.startsWith("stage,position,kind,axes,"));
+    const ProgramResult memory = shardrun({"export", record_, "--to", "tsv", "--page", "memory", path("memory.tsv")});
+    QVERIFY2(memory.code == 0, qPrintable(memory.errors));
+    QVERIFY(bytes_of(path("memory.tsv")).startsWith("stage\tbuffer\t"));
+  }
+
+  void what_is_wrong_is_said_with_its_place_and_nothing_is_left_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("said");
+    const QString out = path("wrong");
+    QTest::newRow("kind") << QStringList{"--to", "perfeto", out} << "--to perfeto: 'perfeto' is nothing that";
+    QTest::newRow("page") << QStringList{"--to", "csv", "--page", "memry", out} << "did you mean 'memory'";
+    QTest::newRow("run") << QStringList{"--to", "jsonl", out} << "--record DIR";
+    QTest::newRow("no place") << QStringList{"--to", "csv", path("none/x")}
+                              << path("none/x") + ": cannot write: No such";
+    QTest::newRow("read-only") << QStringList{"--to", "csv", "/proc/x"} << "/proc/x: cannot write: ";
+    QTest::newRow("full") << QStringList{"--to", "csv", "/dev/full"} << "/dev/full: cannot write: No space left";
+    QTest::newRow("input") << QStringList{"--force", "--to", "csv", preset("parallax_decoder")} << "would destroy";
+    QTest::newRow("exists") << QStringList{"--to", "csv", path("steps.jsonl")} << "the file exists";
+    QTest::newRow("nothing") << QStringList{} << "a kind and a place to write to are needed";
+  }
+  void what_is_wrong_is_said_with_its_place_and_nothing_is_left() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, said);
+    const QStringList before = names_in(folder_.path());
+    const ProgramResult result = shardrun(QStringList{"export"} + small + arguments);
+    QCOMPARE(result.code, exit_bad_input);
+    QVERIFY2(result.errors.contains(said), qPrintable(result.errors));
+    QCOMPARE(names_in(folder_.path()), before);
+  }
+
+  void a_record_of_another_version_is_refused_at_its_file() {
+    const QString other = path("other");
+    QVERIFY(QDir().mkpath(other));
+    for (const QString& name : names_in(record_)) QFile::copy(record_ + "/" + name, other + "/" + name);
+    QByteArray header = bytes_of(other + "/record.json");
+    QFile file(other + "/record.json");
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(header.replace("\"version\":\"", "\"version\":\"99."));
+    file.close();
+    const ProgramResult result = shardrun({"export", other, "--to", "csv", path("wrong")});
+    QCOMPARE(result.code, exit_bad_input);
+    QVERIFY2(result.errors.startsWith(other + "/record.json: shardscope 99."), qPrintable(result.errors));
+    QVERIFY(!QFile::exists(path("wrong")));
+  }
+
+  void a_signal_cancels_and_leaves_nothing() {
+    const QString pipe = path("pipe");
+    QCOMPARE(::mkfifo(pipe.toUtf8().constData(), 0600), 0);
+    QProcess process;
+    process.setChildProcessModifier([] { ::signal(SIGINT, SIG_DFL); });
+    process.start(QCoreApplication::applicationFilePath(), {"export", preset("workshop_3d"), "--to", "perfetto", pipe});
+    const int reader = ::open(pipe.toUtf8().constData(), O_RDONLY);  // who writes is about to wait for what is read
+    QVERIFY(reader >= 0);
+    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    const ProgramResult result = finish(process);
+    ::close(reader);
+    QCOMPARE(result.code, exit_by_signal + SIGINT);
+    QVERIFY2(result.errors.contains("cancelled"), qPrintable(result.errors));
+  }
+
+  void a_headless_folder_trains_with_the_same_losses_by_each_of_its_scripts() {
+    const QString out = path("headless");
+    const ProgramResult exported =
+        shardrun(QStringList{"export"} + small + QStringList{"--set", "steps=4", "--to", "slurm", out});
+    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
+    QCOMPARE(names_in(out), (QStringList{"README.txt", "hosts", "job.sbatch", "mpirun.sh", "plan.json", "profile.json",
+                                         "run.json", "train.sh"}));
+    for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
+      const ProgramResult checked = run_script(out + script, {"--check"});
+      QVERIFY2(checked.code == 0 && checked.output.contains("as it was exported"), qPrintable(checked.errors));
+      QVERIFY(losses(checked.output).isEmpty());
+      const QString lines = path("headless.jsonl");
+      const ProgramResult trained = run_script(out + script, {"--jsonl", lines, "--force"});
+      QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+      QCOMPARE(losses(trained.output), losses(trained_.output));
+      QCOMPARE(bytes_of(lines).count('\n'), 4);
+    }
+    QByteArray run_file = bytes_of(out + "/run.json");
+    QVERIFY(run_file.contains("\"steps\": 4"));
+    QFile file(out + "/run.json");
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(run_file.replace("\"learning_rate\": 0.001", "\"learning_rate\": 0.002"));
+    file.close();
+    for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
+      for (const QStringList& arguments : {QStringList{"--check"}, QStringList{}}) {
+        const ProgramResult refused = run_script(out + script, arguments);
+        QCOMPARE(refused.code, exit_bad_input);
+        QVERIFY2(refused.errors.contains("run.json: plan ") && losses(refused.output).isEmpty(),
+                 qPrintable(refused.errors));
+      }
+    }
+  }
+
+  void data_that_a_run_reads_go_with_it() {
+    const QString out = path("text");
+    const QStringList settings = {"--set", "model.seq_len=16", "--set", "model.embed_dim=32",
+                                  "--set", "model.ff_dim=64",  "--set", "data.batch_size=4",
+                                  "--set", "mesh.data=1",      "--set", "steps=3"};
+    const ProgramResult exported =
+        shardrun(QStringList{"export", preset("tiny_text")} + settings + QStringList{"--to", "headless", out});
+    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
+    QCOMPARE(bytes_of(out + "/data/tiny_text.txt"), bytes_of(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt"));
+    const QString moved = path("moved");
+    QVERIFY(QDir().rename(out, moved));
+    const ProgramResult trained = run_script(moved + "/train.sh", {});
+    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+    QCOMPARE(losses(trained.output), losses(shardrun(QStringList{"train", preset("tiny_text")} + settings).output));
+  }
+
+  void ones_own_mpirun_leaves_the_same_record() {
+    QProcess process;
+    QStringList launch = {"--oversubscribe", "-n", "2"};
+    if (::geteuid() == 0) launch.prepend("--allow-run-as-root");
+    process.start("mpirun", launch + QStringList{QCoreApplication::applicationFilePath(), "train"} + small +
+                                QStringList{"--steps", "4", "--record", path("own")});
+    const ProgramResult result = finish(process);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    const auto metrics_of = [](const QString& folder) {
+      std::vector<std::vector<MetricValue>> metrics;
+      RecordedRun(folder.toStdString()).replay([&](const Message& message) {
+        if (auto* step = std::get_if<StepMessage>(&message)) metrics.push_back(step->metrics);
+      });
+      return metrics;
+    };
+    QVERIFY(metrics_of(path("own")) == metrics_of(record_));
+    QCOMPARE(shardrun({"export", path("own"), "--to", "perfetto", path("own.json")}).code, 0);
+  }
+};
+
+int main(int argc, char** argv) { return main_of<ExportTest>(argc, argv); }
+#include "export_test.moc"

@@ -1,0 +1,242 @@
+#include "engine/export/export_kind.h"
+
+#include <QtTest>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/export/exported_arrays.h"
+#include "engine/export/headless.h"
+#include "engine/mesh/partition_spec.h"
+#include "engine/session/step_line.h"
+#include "tests/export/exported.h"
+#include "viz/text/visualize.h"
+
+using namespace shardscope;
+using namespace shardscope::test;
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+int64_t bytes_below(const std::string& path) {
+  if (fs::is_regular_file(path)) return static_cast<int64_t>(fs::file_size(path));
+  int64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file()) bytes += static_cast<int64_t>(entry.file_size());
+  }
+  return bytes;
+}
+
+PartitionSpec spec_of(const Json& json) {
+  PartitionSpec spec;
+  for (const Json& dim : json) {
+    if (dim.is_null()) spec.dims.emplace_back();
+    else if (dim.is_string()) spec.dims.push_back({dim.get<std::string>()});
+    else spec.dims.push_back(dim.get<std::vector<std::string>>());
+  }
+  return spec;
+}
+
+}  // namespace
+
+class ExportKindTest : public QObject {
+  Q_OBJECT
+
+  static void each_preset() {
+    QTest::addColumn<std::string>("preset");
+    for (const std::string& name : all_presets()) QTest::newRow(name.c_str()) << name;
+  }
+
+ private slots:
+  void every_kind_has_a_name_of_its_own_and_says_what_it_is() {
+    std::set<std::string> names;
+    for (const ExportKind& kind : export_kinds()) {
+      QVERIFY(names.insert(kind.name).second);
+      QVERIFY(!kind.what.empty() && kind.write);
+      QCOMPARE(&find_export_kind(kind.name), &kind);
+    }
+    QCOMPARE(failure_code([] { find_export_kind("perfeto"); }), std::string("unknown_export_kind"));
+  }
+
+  // Pictures are drawn by the window's program, and tried with it.
+  void every_preset_exports_to_every_kind_and_page_data() { each_preset(); }
+  void every_preset_exports_to_every_kind_and_page() {
+    QFETCH(std::string, preset);
+    const ExportSource source = made_source(preset);
+    const QTemporaryDir folder;
+    for (const ExportKind& kind : export_kinds()) {
+      std::vector<std::string> pages = kind.pages;
+      if (pages.empty()) pages = {""};
+      for (const std::string& page : pages) {
+        const std::string path = folder.filePath(QString::fromStdString(kind.name + page)).toStdString();
+        const Exported exported = export_source(kind, source, {page}, path, {});
+        QCOMPARE(exported.path, path);
+        QCOMPARE(fs::is_directory(path), kind.extension.empty());
+        QCOMPARE(exported.bytes, bytes_below(path));
+        QVERIFY(exported.bytes > 0);
+        QCOMPARE(failure_code([&] { export_source(kind, source, {page}, path, {}); }), std::string("file_exists"));
+      }
+    }
+    QVERIFY(QDir(folder.path()).entryList({"*.part"}).isEmpty());
+  }
+
+  void the_same_source_gives_the_same_bytes() {
+    for (const ExportKind& kind : export_kinds()) {
+      if (kind.extension.empty()) continue;
+      QCOMPARE(exported_text(made_source("workshop_3d"), kind.name),
+               exported_text(made_source("workshop_3d"), kind.name));
+    }
+  }
+
+  void specs_are_the_layouts_of_all_that_is_stored_and_named_data() { each_preset(); }
+  void specs_are_the_layouts_of_all_that_is_stored_and_named() {
+    QFETCH(std::string, preset);
+    const ExportSource source = made_source(preset, false);
+    const Plan& plan = *source.plan;
+    const Json specs = Json::parse(exported_text(source, "specs"));
+    size_t told = 0;
+    for (const ExportedArray& array : exported_arrays(plan)) {
+      const bool is_told = array.kind != ExportedArray::Kind::activation || array.is_set;
+      QCOMPARE(specs.contains(array.name), is_told);
+      if (!is_told) continue;
+      ++told;
+      Sharding whole = array.sharding;
+      whole.partial = 0;
+      const PartitionSpec spec = spec_of(specs[array.name]);
+      QCOMPARE(std::ssize(spec.dims), std::ssize(array.shape));
+      QCOMPARE(to_sharding(spec, plan.mesh, array.sharding.rank), whole);
+    }
+    QCOMPARE(specs.size(), told);
+    for (const ParameterPlan& parameter : plan.parameters) {
+      std::string path;
+      for (const std::string& part : parameter.path) path += (path.empty() ? "" : "/") + part;
+      QVERIFY(specs.contains(path));
+      for (const std::string& state : parameter.state_names)
+        QVERIFY2(specs.contains("optimizer/" + state + "/" + path), (state + " of " + path).c_str());
+    }
+  }
+
+  void the_layout_text_draws_each_array_as_jax_does() {
+    const ExportSource source = made_source("parallax_decoder", false);
+    const Plan& plan = *source.plan;
+    const std::string text = exported_text(source, "layout");
+    for (const ParameterPlan& parameter : plan.parameters) {
+      const std::string drawing = visualize_sharding(parameter.sharding, plan.mesh, parameter.shape);
+      QVERIFY(text.find(parameter.path.back() + " f32 " + to_string(parameter.shape) + "\n" + drawing) !=
+              std::string::npos);
+    }
+  }
+
+  void the_lines_of_a_run_are_those_that_training_writes() {
+    const ExportSource source = made_source("tiny_lm_dp");
+    std::string lines;
+    for (const Message& message : made_messages(*source.plan)) {
+      if (auto* step = std::get_if<StepMessage>(&message)) lines += json_line(*step);
+      if (auto* restart = std::get_if<RestartMessage>(&message)) lines += json_line(*restart);
+    }
+    QCOMPARE(exported_text(source, "jsonl"), lines);
+  }
+
+  void what_is_of_a_run_is_refused_for_a_plan_alone() {
+    const ExportSource source = made_source("tiny_lm_dp", false);
+    const QTemporaryDir folder;
+    for (const ExportKind& kind : export_kinds()) {
+      if (!kind.needs_run) continue;
+      QCOMPARE(failure_code([&] { exported_text(source, kind.name); }), std::string("no_run"));
+    }
+  }
+
+  void a_page_that_a_kind_does_not_have_is_refused() {
+    QCOMPARE(failure_code([] { exported_text(made_source("tiny_lm_dp"), "csv", {"memry"}); }),
+             std::string("unknown_page"));
+    QCOMPARE(failure_code([] { exported_text(made_source("tiny_lm_dp"), "specs", {"memory"}); }),
+             std::string("unknown_page"));
+  }
+
+  void the_run_file_is_never_written_over() {
+    const QTemporaryDir folder;
+    const std::string input = folder.filePath("run.json").toStdString();
+    fs::copy_file(preset_path("tiny_lm_dp"), input);
+    ExportSource source = made_source("tiny_lm_dp");
+    source.inputs = {input};
+    for (const ExportKind& kind : export_kinds()) {
+      if (kind.extension.empty()) continue;
+      ExportTarget::Options force;
+      force.existing = Existing::overwrite;
+      QCOMPARE(failure_code([&] { export_source(kind, source, {}, input, force); }), std::string("output_is_input"));
+    }
+    QCOMPARE(text_of(input), text_of(preset_path("tiny_lm_dp")));
+  }
+
+  void a_recorded_run_is_a_source_with_all_that_was_told() {
+    for (const char* preset : {"tiny_lm_dp", "workshop_interleaved"}) {
+      const std::shared_ptr<const Plan> plan = preset_plan(preset);
+      const QTemporaryDir folder;
+      const std::string path = folder.filePath("record").toStdString();
+      record(*plan, path);
+      const ExportSource source = recorded_source(path);
+      QCOMPARE(source.plan->hash, plan->hash);
+      const ExportSource made = made_source(preset);
+      for (const char* kind : {"perfetto", "jsonl", "csv"})
+        QCOMPARE(exported_text(source, kind), exported_text(made, kind));
+      for (const char* page : {"run", "timeline"})
+        QCOMPARE(exported_text(source, "csv", {page}), exported_text(made, "csv", {page}));
+    }
+  }
+
+  void a_record_whose_run_file_gives_another_plan_is_refused() {
+    const QTemporaryDir folder;
+    const std::string path = folder.filePath("record").toStdString();
+    record(*preset_plan("tiny_lm_dp"), path);
+    Plan other = *preset_plan("tiny_lm_dp");
+    other.config.seed += 1;
+    std::ofstream(path + "/run_file.json") << write_run_config(other.config);
+    try {
+      recorded_source(path);
+      QFAIL("it was read");
+    } catch (const Failure& failure) {
+      QCOMPARE(failure.errors().front().code, std::string("record_version"));
+      QCOMPARE(failure.errors().front().place.file, path + "/run_file.json");
+    }
+  }
+
+  void a_headless_folder_is_verified_wherever_it_lies_data() { each_preset(); }
+  void a_headless_folder_is_verified_wherever_it_lies() {
+    QFETCH(std::string, preset);
+    const QTemporaryDir folder;
+    const std::string here = folder.filePath("here").toStdString(), there = folder.filePath("there").toStdString();
+    export_source(find_export_kind("slurm"), made_source(preset, false), {}, here, {});
+    QVERIFY(!check_headless(here).empty());
+    fs::rename(here, there);
+    QVERIFY(!check_headless(there).empty());
+    QVERIFY(text_of(there + "/run.json").find(SHARDSCOPE_SOURCE_DIR) == std::string::npos);
+  }
+
+  void a_changed_headless_folder_is_refused() {
+    const QTemporaryDir folder;
+    const std::string path = folder.filePath("x").toStdString();
+    const ExportKind& kind = find_export_kind("headless");
+    const auto change = [&](const char* file, const char* from, const char* to) {
+      std::string text = text_of(path + file);
+      QVERIFY2(text.find(from) != std::string::npos, text.c_str());
+      text.replace(text.find(from), strlen(from), to);
+      std::ofstream(path + file) << text;
+    };
+    const auto after = [&](const char* file, const char* from, const char* to) {
+      fs::remove_all(path);
+      export_source(kind, made_source("tiny_lm_dp", false), {}, path, {});
+      change(file, from, to);
+      return failure_code([&] { check_headless(path); });
+    };
+    QCOMPARE(after("/run.json", "\"seed\": 0", "\"seed\": 1"), std::string("other_plan"));
+    QCOMPARE(after("/profile.json", "\"step_latency\": ", "\"step_latency\": 1"), std::string("other_plan"));
+    QCOMPARE(after("/plan.json", "\"version\":\"", "\"version\":\"9"), std::string("other_version"));
+    QCOMPARE(after("/plan.json", "\"plan_hash\"", "\"planhash\""), std::string("bad_export"));
+    QCOMPARE(failure_code([&] { check_headless(path + "/none"); }), std::string("unreadable_file"));
+  }
+};
+
+QTEST_GUILESS_MAIN(ExportKindTest)
+#include "export_kind_test.moc"

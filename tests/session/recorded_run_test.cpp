@@ -1,0 +1,207 @@
+#include "engine/session/recorded_run.h"
+
+#include <sys/resource.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+
+#include "engine/base/error.h"
+#include "engine/session/run_recorder.h"
+
+using namespace shardscope;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const HelloMessage hello{
+    "{\n \"text\": 1\n}\n", 0xfedcba9876543210, 2, {{"a", Phase::forward}, {"b", Phase::backward}}, {"loss"}};
+
+TraceMessage trace_of(TraceChoice choice, int64_t step) {
+  return {choice, step, {{{1, 2, 3}, {4, 5, 6 + step}}, {{1, 1, 1}, {2, 2, 2}}}};
+}
+
+StepMessage step_of(int64_t step) { return {step, {{"loss", 0.1 * static_cast<double>(step)}}, 3.5, {{}, {}}}; }
+
+const std::vector<Message> told = {
+    RankStateMessage{1, RankState::running, 12},         step_of(0), LogMessage{0, "a\nb \xc3\xa9"},    step_of(1),
+    RestartMessage{1, 1, {1, "SIGKILL", "a", "killed"}}, step_of(1), FailureMessage{-1, "", "", "over"}};
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<Message> replayed(const std::string& folder) {
+  std::vector<Message> messages;
+  RecordedRun(folder).replay([&](const Message& message) { messages.push_back(message); });
+  return messages;
+}
+
+// "code at FILE:LINE" of the Failure, the file without its folder.
+template <class Call>
+std::string failure_of(Call call) {
+  try {
+    call();
+  } catch (const Failure& failure) {
+    const Error& error = failure.errors().front();
+    return error.code + " at " + fs::path(error.place.file).filename().string() + ":" +
+           std::to_string(error.place.line);
+  }
+  return "";
+}
+
+}  // namespace
+
+class RecordedRunTest : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<QTemporaryDir> parent_;
+  std::string folder_;
+
+  RunRecorder recorder(Existing existing = Existing::refuse) const {
+    return {folder_, existing, hello, DeviceProfile{}};
+  }
+  void record() const {
+    RunRecorder run = recorder();
+    for (const Message& message : told) run.add(message);
+  }
+  void change(const char* file, const std::function<std::string(std::string)>& edit) const {
+    const std::string path = folder_ + "/" + file, text = edit(text_of(path));
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+ private slots:
+  void init() {
+    parent_ = std::make_unique<QTemporaryDir>();
+    folder_ = parent_->filePath("new/record").toStdString();
+  }
+
+  void what_was_told_is_told_again() {
+    record();
+    const RecordedRun run(folder_);
+    QVERIFY(run.hello() == hello);
+    QVERIFY(run.profile() == DeviceProfile{});
+    QVERIFY(run.started() > 1.6e9 && run.started() < 1e11);
+    std::vector<Message> expected = {hello};
+    expected.insert(expected.end(), told.begin(), told.end());
+    QVERIFY(replayed(folder_) == expected);
+    QCOMPARE(text_of(folder_ + "/run_file.json"), hello.config_json);
+  }
+
+  void of_each_choice_the_last_trace_is_kept_and_told_before_the_end() {
+    const FinishedMessage end{RunEnd::finished, 2};
+    {
+      RunRecorder run = recorder();
+      for (int64_t step : {0, 1}) run.add(trace_of(TraceChoice::latest, step));
+      run.add(trace_of(TraceChoice::slowest, 0));
+      run.add(end);
+    }
+    const std::vector<Message> expected = {hello, trace_of(TraceChoice::latest, 1), trace_of(TraceChoice::slowest, 0),
+                                           end};
+    QVERIFY(replayed(folder_) == expected);
+    QCOMPARE(RecordedRun(folder_).traces().size(), size_t{2});
+  }
+
+  void all_that_was_told_is_there_while_the_run_goes_on() {
+    RunRecorder run = recorder();
+    for (size_t i = 0; i < told.size(); ++i) {
+      QCOMPARE(replayed(folder_).size(), 1 + i);
+      run.add(told[i]);
+    }
+  }
+
+  void a_last_line_that_is_cut_is_none() {
+    record();
+    const size_t whole = replayed(folder_).size(), bytes = text_of(folder_ + "/messages.jsonl").size();
+    for (size_t cut : {size_t{1}, size_t{2}, size_t{30}}) {
+      change("messages.jsonl", [&](std::string text) { return text.substr(0, bytes - cut); });
+      QCOMPARE(replayed(folder_).size(), whole - 1);
+    }
+  }
+
+  void what_is_wrong_is_said_where_it_stands() {
+    const auto after = [&](const char* file, const std::function<std::string(std::string)>& edit) {
+      fs::remove_all(folder_);
+      {
+        RunRecorder run = recorder();
+        for (const Message& message : told) run.add(message);
+        run.add(trace_of(TraceChoice::latest, 1));
+      }
+      change(file, edit);
+      return failure_of([&] { replayed(folder_); });
+    };
+    const auto nothing = [](const std::string&) { return std::string(); };
+    QCOMPARE(after("record.json", [](const std::string& text) { return "x" + text; }),
+             std::string("bad_record at record.json:0"));
+    QCOMPARE(after("messages.jsonl", nothing), std::string("bad_record at messages.jsonl:1"));
+    QCOMPARE(after("messages.jsonl", [](std::string text) { return text.insert(text.find('\n') + 1, "{}\n"); }),
+             std::string("bad_record at messages.jsonl:2"));
+    QCOMPARE(after("trace_latest.json", nothing), std::string("bad_record at trace_latest.json:1"));
+    QCOMPARE(after("trace_latest.json", [](std::string) { return to_json_line(TraceMessage{}); }),
+             std::string("bad_record at trace_latest.json:1"));
+    fs::remove(folder_ + "/run_file.json");
+    change("trace_latest.json", [](std::string) { return to_json_line(trace_of(TraceChoice::latest, 1)); });
+    QCOMPARE(failure_of([&] { replayed(folder_); }), std::string("unreadable_record at run_file.json:0"));
+    QCOMPARE(failure_of([&] { RecordedRun(folder_ + "/none"); }), std::string("unreadable_record at record.json:0"));
+  }
+
+  void a_record_of_another_version_is_refused() {
+    for (const auto& [from, to] : {std::pair<std::string, std::string>("\"version\":\"", "\"version\":\"9."),
+                                   {"\"format\":1", "\"format\":2"}}) {
+      fs::remove_all(folder_);
+      record();
+      change("record.json", [&](std::string text) { return text.replace(text.find(from), from.size(), to); });
+      QVERIFY(RecordedRun::is_at(folder_));
+      QCOMPARE(failure_of([&] { RecordedRun{folder_}; }), std::string("record_version at record.json:0"));
+    }
+  }
+
+  void nothing_but_a_record_is_written_over_and_that_only_when_it_may_be() {
+    record();
+    QCOMPARE(failure_of([&] { recorder(); }), std::string("file_exists at record:0"));
+    QCOMPARE(replayed(folder_).size(), 1 + told.size());
+    recorder(Existing::overwrite);
+    QCOMPARE(replayed(folder_).size(), size_t{1});
+    fs::remove(folder_ + "/record.json");
+    for (Existing existing : {Existing::refuse, Existing::overwrite})
+      QCOMPARE(failure_of([&] { recorder(existing); }), std::string("file_exists at record:0"));
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+    recorder();
+  }
+
+  void a_disk_that_is_full_is_said_and_what_was_told_before_stays() {
+    struct rlimit before {};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    std::string said;
+    size_t whole = 0;
+    {
+      RunRecorder run = recorder();
+      const struct rlimit small { 4096, before.rlim_max };
+      ::setrlimit(RLIMIT_FSIZE, &small);
+      for (int64_t step = 0; said.empty() && step < 1000; ++step, ++whole)
+        said = failure_of([&] { run.add(step_of(step)); });
+      ::setrlimit(RLIMIT_FSIZE, &before);
+      run.add(step_of(2000));
+    }
+    ::signal(SIGXFSZ, handler);
+    QCOMPARE(said, std::string("unwritable_record at messages.jsonl:0"));
+    QCOMPARE(replayed(folder_).size(), whole);
+  }
+
+  void a_place_that_cannot_be_written_is_said_at_once() {
+    folder_ = "/proc/shardscope/record";
+    QCOMPARE(failure_of([&] { recorder(); }), std::string("unwritable_record at record:0"));
+  }
+};
+
+QTEST_GUILESS_MAIN(RecordedRunTest)
+#include "recorded_run_test.moc"
