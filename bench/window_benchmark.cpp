@@ -147,6 +147,7 @@ double measure(const std::string& title, const RunConfig& config) {
 
 // A plan without a model: local work and all-gathers by turns.
 Plan long_plan(const RunConfig& config, int steps) {
+  if (config.mesh_axes.empty()) throw Failure(Error{"empty", "there is no mesh", "mesh.axes", ""});
   Plan plan;
   plan.config = config;
   plan.mesh = Mesh(config.mesh_axes);

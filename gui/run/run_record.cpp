@@ -17,26 +17,29 @@ constexpr int64_t most_missing = 10000;  // steps that are asked for
 }  // namespace
 
 void RunRecord::add(Message message) {
-  std::visit(
-      Visitor{[this](const HelloMessage& m) { hello = m; }, [this](const SnapshotMessage& m) { add_snapshot(m); },
-              [this](const StepMessage& m) {
-                add_step(m);
-                step_times_.add(m.step_ms);
-              },
-              [this](const StepsMessage& m) { add_answer(m); },
-              [this](TraceMessage& m) { add_trace(std::make_shared<const TraceMessage>(std::move(m))); },
-              [this](const RankStateMessage& m) { set_rank(m); },
-              [this](const LogMessage& m) {
-                log.push_back(m);
-                last_told_ = m;
-              },
-              [this](const RestartMessage& m) { restarts.push_back(m); },
-              [this](const FailureMessage& m) { failure = m; },
-              [this](const FinishedMessage& m) {
-                finished = m;
-                is_over = true;
-              }},
-      message);
+  std::visit(Visitor{[this](const HelloMessage& m) {
+                       hello = m;
+                       answer_ = {};
+                     },
+                     [this](const SnapshotMessage& m) { add_snapshot(m); },
+                     [this](const StepMessage& m) {
+                       add_step(m);
+                       step_times_.add(m.step_ms);
+                     },
+                     [this](const StepsMessage& m) { add_answer(m); },
+                     [this](TraceMessage& m) { add_trace(std::make_shared<const TraceMessage>(std::move(m))); },
+                     [this](const RankStateMessage& m) { set_rank(m); },
+                     [this](const LogMessage& m) {
+                       log.push_back(m);
+                       last_told_ = m;
+                     },
+                     [this](const RestartMessage& m) { restarts.push_back(m); },
+                     [this](const FailureMessage& m) { failure = m; },
+                     [this](const FinishedMessage& m) {
+                       finished = m;
+                       is_over = true;
+                     }},
+             message);
   if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
 }
 
@@ -193,7 +196,11 @@ const RankMeasurement* RunRecord::measurement(int rank) const {
 }
 
 bool RunRecord::is_of(const Plan& plan) const {
-  return hello && hello->plan_hash == plan.hash && hello->plan_steps == plan_step_names(plan);
+  if (!hello || hello->plan_hash != plan.hash) return false;
+  const bool is_known =
+      answer_.plan == &plan && !answer_.graph.owner_before(plan.graph) && !plan.graph.owner_before(answer_.graph);
+  if (!is_known) answer_ = {&plan, plan.graph, hello->plan_steps == plan_step_names(plan)};
+  return answer_.is_of;
 }
 
 }  // namespace shardscope
