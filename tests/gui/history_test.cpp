@@ -174,7 +174,9 @@ class HistoryTest : public QObject {
     panel_->set_store(store());
     auto* attach = panel_->findChild<QPushButton*>("attach");
     QVERIFY(attach->isVisible());
-    while (server.hasPendingConnections()) delete server.nextPendingConnection();  // who looked whether it is there
+    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);  // who looked whether it is there
+    QTest::qWait(50);
+    while (server.hasPendingConnections()) delete server.nextPendingConnection();
     attach->click();
     QVERIFY(!attach->isVisible() && run_->is_attached() && run_->is_active());
     QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
