@@ -87,7 +87,7 @@ void add_list(CLI::App& command, CommandLine& line) {
       [&line, arguments] { line.action = [arguments] { return list(arguments->path, arguments->verify); }; });
 }
 
-void add_export(CLI::App& command, CommandLine& line) {
+void add_parameter_export(CLI::App& command, CommandLine& line) {
   struct Arguments {
     std::string path, out;
     bool force = false;
@@ -138,7 +138,7 @@ void add_checkpoint(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("checkpoint", "What is in checkpoints; parameters out of them and into them");
   command->require_subcommand(1);
   add_list(*command, line);
-  add_export(*command, line);
+  add_parameter_export(*command, line);
   add_import(*command, line);
 }
 
