@@ -134,8 +134,8 @@ void TimeCanvas::mouseMoveEvent(QMouseEvent* event) {
   is_dragging_ |= std::abs(pixels) > 3;
   if (!is_dragging_) return;
   if (drag_ == Drag::measure) {
-    const auto [low, high] = std::minmax(time_at(dragged_from_.x()), time_at(event->position().x()));
-    return set_range(Range(low, high));
+    const double from = time_at(dragged_from_.x()), to = time_at(event->position().x());
+    return set_range(Range(std::min(from, to), std::max(from, to)));
   }
   const double by = pixels / time_place().width() * (dragged_end_ - dragged_begin_);
   show_window(dragged_begin_ + by, dragged_end_ + by);

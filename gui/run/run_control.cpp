@@ -77,7 +77,7 @@ QString RunControl::state_text() const {
   switch (state_) {
     case State::idle: return tr("not started");
     case State::starting:
-      return attached_ ? tr("looking for the run") : tr("starting %1 ranks").arg(plan_->mesh.device_count());
+      return attached_ || !plan_ ? tr("looking for the run") : tr("starting %1 ranks").arg(plan_->mesh.device_count());
     case State::running:
       return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
     case State::stopping: return tr("stopping after this step");

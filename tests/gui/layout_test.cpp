@@ -422,8 +422,9 @@ class LayoutTest : public QObject {
 
   void curves_can_be_smoothed_and_drawn_on_a_logarithmic_scale() {
     receive_metrics({"loss"}, 20);
+    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
-    QTRY_VERIFY(losses && curves_of(losses)[0]->points().size() == 20);
+    QTRY_VERIFY(curves_of(losses)[0]->points().size() == 20);
     auto* log_scale = window_->findChild<QCheckBox*>("logScale");
     QTRY_VERIFY(log_scale->isVisible());
     log_scale->click();
