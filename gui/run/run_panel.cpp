@@ -79,12 +79,12 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   tabs_->addTab(checkpoints, tr("Checkpoints"));
   tabs_->addTab(new LogTab(run, this), tr("Log"));
   tabs_->addTab(history_, tr("History"));
-  tabs_->setCornerWidget(make_curve_controls());
 
   auto* top = new QHBoxLayout;
   top->setContentsMargins(0, 0, 8, 0);
   top->addWidget(state_, 1);
   top->addWidget(stale_);
+  top->addWidget(make_curve_controls());
   top->addWidget(again_);
   top->addWidget(attach_);
   auto* corner = new QWidget(this);
