@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr std::array<std::string_view, 4> end_names = {"finished", "stopped", "interrupted", "failed"};
-constexpr std::array<std::string_view, 3> request_names = {"stop", "kill", "steps"};
+constexpr std::array<std::string_view, 4> request_names = {"stop", "kill", "steps", "keep"};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Failure(Error{"bad_message", what, in_file("session socket"), ""});

@@ -115,18 +115,21 @@ using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, TraceMe
 // One line, with its newline.
 std::string to_json_line(const Message& message);
 
-// What a watcher may ask: that the run end after the current step, or at once; or for steps [from, to) of the past.
+// What a watcher may ask: that the run end after the current step, or at once; that it go on when the program that
+// started it ends (it answers by keep_note, as the supervisor's log); or for steps [from, to) of the past.
 struct Request {
-  enum class Kind : uint8_t { stop, kill, steps };
+  enum class Kind : uint8_t { stop, kill, steps, keep };
   Kind kind = Kind::stop;
   int64_t from = 0, to = 0;
 
-  static const Request stop, kill;
+  static const Request stop, kill, keep;
   static Request steps(int64_t from, int64_t to) { return {Kind::steps, from, to}; }
   bool operator==(const Request&) const = default;
 };
 inline constexpr Request Request::stop{Kind::stop};
 inline constexpr Request Request::kill{Kind::kill};
+inline constexpr Request Request::keep{Kind::keep};
+inline constexpr std::string_view keep_note = "goes on when the program that started it ends";
 std::string to_json_line(const Request& request);  // {"request":"stop"}, {"request":"steps","from":0,"to":1000}
 
 // Throw Failure (code bad_message) for anything but a well-formed line.

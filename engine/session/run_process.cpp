@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -201,6 +202,11 @@ void RunProcess::serve_watchers() {
   for (const auto& [request, watcher] : server_.serve()) {
     if (request.kind == Request::Kind::steps) {
       server_.send_to(watcher, to_json_line(history_.steps(request.from, request.to)));
+      continue;
+    }
+    if (request.kind == Request::Kind::keep) {
+      ::prctl(PR_SET_PDEATHSIG, 0);
+      publish(LogMessage{LogMessage::supervisor, std::string(keep_note)});
       continue;
     }
     stop();

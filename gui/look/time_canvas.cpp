@@ -1,5 +1,6 @@
 #include "gui/look/time_canvas.h"
 
+#include <QCursor>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QWheelEvent>
@@ -24,14 +25,52 @@ void TimeCanvas::set_seconds(double seconds) {
 }
 
 void TimeCanvas::show_window(double begin, double end) {
-  const double span = std::clamp(end - begin, seconds_ * 1e-6, seconds_);
+  const double span = std::clamp(end - begin, seconds_ * 1e-7, seconds_);
   begin_ = std::clamp(begin, 0.0, seconds_ - span);
   end_ = begin_ + span;
   update();
+  emit windowChanged();
 }
 
 void TimeCanvas::zoom(double factor, double about) {
   show_window(about - (about - begin_) * factor, about + (end_ - about) * factor);
+}
+
+void TimeCanvas::fit() {
+  const std::optional<Range> chosen = chosen_range();
+  if (!chosen) return show_all();
+  const double margin = (chosen->second - chosen->first) * 0.1, span = chosen->second - chosen->first + 2 * margin;
+  const bool is_shown = begin_ <= chosen->first && chosen->second <= end_ && end_ - begin_ < span * 1.01;
+  if (is_shown) show_all();
+  else show_window(chosen->first - margin, chosen->second + margin);
+}
+
+void TimeCanvas::set_range(std::optional<Range> range) {
+  if (range_ == range) return;
+  range_ = range;
+  update();
+  emit rangeChanged();
+}
+
+void TimeCanvas::set_measuring(bool measures) {
+  measures_ = measures;
+  setCursor(measures ? Qt::IBeamCursor : Qt::ArrowCursor);
+}
+
+double TimeCanvas::time_at(double x) const {
+  const QRectF place = time_place();
+  return begin_ + std::clamp((x - place.x()) / place.width(), 0.0, 1.0) * (end_ - begin_);
+}
+
+double TimeCanvas::x_at(double time) const {
+  const QRectF place = time_place();
+  return place.x() + (time - begin_) / (end_ - begin_) * place.width();
+}
+
+// Under the pointer where that is over the picture, else in the middle.
+double TimeCanvas::pointed_time() const {
+  const QPoint pointer = mapFromGlobal(QCursor::pos());
+  return rect().contains(pointer) && pointer.x() >= time_place().x() ? time_at(pointer.x()) : (begin_ + end_) / 2;
 }
 
 void TimeCanvas::paint_ruler(QPainter& painter, double y, double bottom) const {
@@ -52,45 +91,82 @@ void TimeCanvas::paint_ruler(QPainter& painter, double y, double bottom) const {
   }
 }
 
+void TimeCanvas::paint_range(QPainter& painter, double y, double bottom) const {
+  if (!range_ || seconds_ <= 0) return;
+  const QRectF place = time_place();
+  const double left = std::max(place.left(), x_at(range_->first)),
+               right = std::min(place.right(), x_at(range_->second));
+  if (right < left) return;
+  QColor fill = theme().accent;
+  fill.setAlphaF(0.14F);
+  painter.fillRect(QRectF(left, y, right - left, bottom - y), fill);
+  painter.setPen(QPen(theme().accent, 1));
+  for (const double x : {left, right}) painter.drawLine(QPointF(x, y), QPointF(x, bottom));
+  const QString text = QString::fromStdString(seconds_text(range_->second - range_->first));
+  const double wide = painter.fontMetrics().horizontalAdvance(text) + 12;
+  const QRectF label(std::clamp((left + right - wide) / 2, place.left(), std::max(place.left(), place.right() - wide)),
+                     y, wide, 18);
+  painter.fillRect(label, theme().accent);
+  painter.setPen(theme().on_accent);
+  painter.drawText(label, Qt::AlignCenter, text);
+}
+
 void TimeCanvas::wheelEvent(QWheelEvent* event) {
   if (seconds_ <= 0) return event->ignore();
-  const QRectF place = time_place();
-  const double along = std::max(0.0, event->position().x() - place.x()) / place.width();
-  zoom(std::pow(0.998, event->angleDelta().y()), begin_ + along * (end_ - begin_));
+  zoom(std::pow(0.998, event->angleDelta().y()), time_at(event->position().x()));
   event->accept();
 }
 
 void TimeCanvas::mousePressEvent(QMouseEvent* event) {
   setFocus(Qt::MouseFocusReason);
+  is_dragging_ = false;
+  drag_ = Drag::none;
+  if (event->button() != Qt::LeftButton) return;
+  drag_ = measures_ || event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::measure : Drag::pan;
   dragged_from_ = event->position();
   dragged_begin_ = begin_;
   dragged_end_ = end_;
-  is_dragging_ = false;
 }
 
 void TimeCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (!(event->buttons() & Qt::LeftButton) || seconds_ <= 0) return;
+  if (!(event->buttons() & Qt::LeftButton) || seconds_ <= 0 || drag_ == Drag::none) return;
   const double pixels = dragged_from_.x() - event->position().x();
   is_dragging_ |= std::abs(pixels) > 3;
+  if (!is_dragging_) return;
+  if (drag_ == Drag::measure) {
+    const double from = time_at(dragged_from_.x()), to = time_at(event->position().x());
+    return set_range(Range(std::min(from, to), std::max(from, to)));
+  }
   const double by = pixels / time_place().width() * (dragged_end_ - dragged_begin_);
-  if (is_dragging_) show_window(dragged_begin_ + by, dragged_end_ + by);
+  show_window(dragged_begin_ + by, dragged_end_ + by);
 }
 
 void TimeCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (!is_dragging_ && seconds_ > 0) click(event->position());
+  if (!is_dragging_ && seconds_ > 0 && event->button() == Qt::LeftButton) click(event->position());
+  drag_ = Drag::none;
 }
 
 void TimeCanvas::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
 
 void TimeCanvas::keyPressEvent(QKeyEvent* event) {
-  if (seconds_ <= 0) return QWidget::keyPressEvent(event);
+  if (seconds_ <= 0 || (event->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier)))
+    return QWidget::keyPressEvent(event);
   const double span = end_ - begin_;
   switch (event->key()) {
+    case Qt::Key_A:
     case Qt::Key_Left: return show_window(begin_ - span / 8, end_ - span / 8);
+    case Qt::Key_D:
     case Qt::Key_Right: return show_window(begin_ + span / 8, end_ + span / 8);
-    case Qt::Key_Plus: return zoom(0.7, begin_ + span / 2);
-    case Qt::Key_Minus: return zoom(1 / 0.7, begin_ + span / 2);
+    case Qt::Key_W:
+    case Qt::Key_Plus: return zoom(0.7, pointed_time());
+    case Qt::Key_S:
+    case Qt::Key_Minus: return zoom(1 / 0.7, pointed_time());
+    case Qt::Key_F: return fit();
+    case Qt::Key_M: return set_range(chosen_range().value_or(Range(begin_, end_)));
     case Qt::Key_Home: return show_all();
+    case Qt::Key_Escape:
+      if (range_) return set_range(std::nullopt);
+      [[fallthrough]];
     default: QWidget::keyPressEvent(event);
   }
 }

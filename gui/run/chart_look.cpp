@@ -21,14 +21,14 @@ void prepare_chart(QChartView& view) {
   view.setMinimumSize(180, 96);
 }
 
-void show_theme(QChartView& view, std::initializer_list<QValueAxis*> axes) {
+void show_theme(QChartView& view, std::initializer_list<QAbstractAxis*> axes) {
   QChart& chart = *view.chart();
   chart.setBackgroundBrush(theme().base);
   chart.setTitleBrush(theme().text);
   chart.setTitleFont(small_font());
   chart.legend()->setFont(small_font());
   chart.legend()->setLabelBrush(theme().text);
-  for (QValueAxis* axis : axes) {
+  for (QAbstractAxis* axis : axes) {
     axis->setLabelsFont(small_font());
     axis->setLabelsBrush(theme().muted);
     axis->setGridLinePen(QPen(theme().line, 1));

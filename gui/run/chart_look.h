@@ -1,13 +1,13 @@
 #pragma once
 
+#include <QAbstractAxis>
 #include <QChartView>
-#include <QValueAxis>
 #include <initializer_list>
 
 namespace shardscope {
 
 // What the charts of a run have in common: margins and legend, once; fonts and colors, with every theme.
 void prepare_chart(QChartView& view);
-void show_theme(QChartView& view, std::initializer_list<QValueAxis*> axes);
+void show_theme(QChartView& view, std::initializer_list<QAbstractAxis*> axes);
 
 }  // namespace shardscope

@@ -2,9 +2,14 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QFileInfo>
+#include <algorithm>
+#include <utility>
 
 #include "engine/config/write.h"
 #include "gui/document/text.h"
@@ -21,9 +26,8 @@ constexpr int end_patience_ms = 3000;
 
 }  // namespace
 
-RunControl::RunControl(QString program, QObject* parent) : QObject(parent), program_(std::move(program)) {
-  // A run must not outlive the window, however the window ends.
-  process_.setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+RunControl::RunControl(QString program, QObject* parent)
+    : QObject(parent), program_(std::move(program)), process_(make_process()) {
   connect_timer_.setInterval(connect_interval_ms);
   kill_timer_.setSingleShot(true);
   announce_timer_.setSingleShot(true);
@@ -34,35 +38,46 @@ RunControl::RunControl(QString program, QObject* parent) : QObject(parent), prog
   connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
   connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
   connect(&socket_, &QLocalSocket::disconnected, this, &RunControl::socket_closed);
-  connect(&process_, &QProcess::readyReadStandardOutput, this, &RunControl::read_output);
-  connect(&process_, &QProcess::finished, this, &RunControl::process_ended);
-  connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) {
-      fail(tr("%1 could not be started: %2").arg(QFileInfo(program_).fileName(), process_.errorString()));
-    }
+  connect(&announce_timer_, &QTimer::timeout, this, &RunControl::read_output);
+}
+
+// A run does not outlive the window, however that ends, unless it is asked to (leave); nor does it end with the
+// terminal of the window. What it prints goes to files, so that it can go on without a reader.
+std::unique_ptr<QProcess> RunControl::make_process() {
+  auto process = std::make_unique<QProcess>();
+  process->setChildProcessModifier([] {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    ::setsid();
   });
+  connect(process.get(), &QProcess::finished, this, &RunControl::process_ended);
+  connect(process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart)
+      fail(tr("%1 could not be started: %2").arg(QFileInfo(program_).fileName(), process_->errorString()));
+  });
+  return process;
 }
 
 RunControl::~RunControl() {
-  disconnect(&process_, nullptr, this, nullptr);
+  disconnect(process_.get(), nullptr, this, nullptr);
   disconnect(&socket_, nullptr, this, nullptr);
   end_now();
 }
 
 bool RunControl::is_active() const {
   return state_ == State::starting || state_ == State::running || state_ == State::stopping ||
-         process_.state() != QProcess::NotRunning || process_ended_;
+         process_->state() != QProcess::NotRunning || process_ended_;
 }
 
 QString RunControl::state_text() const {
   const auto done = static_cast<qint64>(record_.completed());
-  const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : 0);
+  const auto total = static_cast<qint64>(plan_ ? plan_->config.steps : stored_.steps);
   const int again = record_.restarts.empty() ? 0 : record_.restarts.back().restart;
   const QString restarts =
       again ? tr(" (restart %1: %2)").arg(again).arg(qt(record_.restarts.back().failure.message)) : "";
   switch (state_) {
     case State::idle: return tr("not started");
-    case State::starting: return tr("starting %1 ranks").arg(plan_->mesh.device_count());
+    case State::starting:
+      return attached_ || !plan_ ? tr("looking for the run") : tr("starting %1 ranks").arg(plan_->mesh.device_count());
     case State::running:
       return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
     case State::stopping: return tr("stopping after this step");
@@ -100,6 +115,7 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
   const QString file = directory_->filePath("run.json");
   const QString profile = directory_->filePath("profile.json");
   socket_path_ = directory_->filePath("socket");
+  stored_ = store_.add(*plan_, socket_path_, directory_->path());
   try {
     save_run_config(plan_->config, file.toStdString());
     save_profile(plan_->profile, profile.toStdString());
@@ -110,7 +126,11 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
   if (!plan_->profile.ranks_per_host.empty()) arguments << "--hosts" << QString::fromStdString(chosen_hosts());
   if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
   if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
-  process_.start(program_, arguments, QIODevice::ReadOnly);
+  if (!stored_.record.isEmpty()) arguments << "--record" << stored_.record;
+  process_->setStandardInputFile(QProcess::nullDevice());
+  process_->setStandardOutputFile(this->file("output"));
+  process_->setStandardErrorFile(this->file("errors"));
+  process_->start(program_, arguments, QIODevice::ReadOnly);
   connect_timer_.start();
 }
 
@@ -120,16 +140,55 @@ void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
   fit_.clear();
   decoder_ = {};
   output_.clear();
-  stop_requested_ = process_ended_ = false;
+  output_read_ = 0;
+  stored_ = {};
+  attached_ = stop_requested_ = process_ended_ = false;
   set_state(State::starting);
   emit received();
+}
+
+void RunControl::attach(const StoredRun& run, std::shared_ptr<const Plan> plan) {
+  if (is_active()) return;
+  begin_replay(std::move(plan));
+  attached_ = true;
+  stored_ = run;
+  socket_path_ = run.socket;
+  emit stateChanged();
+  connect_timer_.start();
+}
+
+// Nobody waits for a process that is left, so it is not destroyed: that would end it.
+bool RunControl::leave() {
+  if (!is_active()) return true;
+  if (!attached_) {
+    QElapsedTimer since;
+    since.start();
+    const auto is_kept = [this] {
+      const LogMessage note{LogMessage::supervisor, std::string(keep_note)};
+      return std::ranges::find(record_.log, note) != record_.log.end();
+    };
+    if (!send(Request::keep)) return false;
+    while (!is_kept() && since.elapsed() < end_patience_ms) socket_.waitForReadyRead(100);
+    if (!is_kept()) return false;
+    disconnect(process_.get(), nullptr, this, nullptr);
+    [[maybe_unused]] const QProcess* left = process_.release();
+    process_ = make_process();
+    directory_->setAutoRemove(false);
+    directory_.reset();
+  }
+  disconnect(&socket_, nullptr, this, nullptr);
+  connect_timer_.stop();
+  kill_timer_.stop();
+  socket_.abort();
+  set_state(State::idle);
+  return true;
 }
 
 void RunControl::stop() {
   if (!is_active()) return;
   const bool again = std::exchange(stop_requested_, true);
-  if (!send(again ? Request::kill : Request::stop) && process_.state() == QProcess::Running)
-    ::kill(static_cast<pid_t>(process_.processId()), again ? SIGTERM : SIGINT);
+  if (!send(again ? Request::kill : Request::stop) && process_->state() == QProcess::Running)
+    ::kill(static_cast<pid_t>(process_->processId()), again ? SIGTERM : SIGINT);
   kill_timer_.start(stop_patience_ms);
   set_state(State::stopping);
 }
@@ -154,13 +213,13 @@ void RunControl::look_at(RunRecord::StepRange steps) {
 void RunControl::end_now() {
   connect_timer_.stop();
   kill_timer_.stop();
-  if (process_.state() != QProcess::NotRunning) {
-    if (!send(Request::kill)) process_.terminate();
-    if (!process_.waitForFinished(end_patience_ms)) {
-      process_.terminate();
-      if (!process_.waitForFinished(end_patience_ms)) {
-        process_.kill();
-        process_.waitForFinished(end_patience_ms);
+  if (process_->state() != QProcess::NotRunning) {
+    if (!send(Request::kill)) process_->terminate();
+    if (!process_->waitForFinished(end_patience_ms)) {
+      process_->terminate();
+      if (!process_->waitForFinished(end_patience_ms)) {
+        process_->kill();
+        process_->waitForFinished(end_patience_ms);
       }
     }
   }
@@ -168,23 +227,25 @@ void RunControl::end_now() {
   directory_.reset();
 }
 
-void RunControl::receive(const Message& message) {
-  take(message);
+void RunControl::receive(Message message) {
+  take(std::move(message));
   emit received();
 }
 
-void RunControl::take(const Message& message) {
-  record_.add(message);
-  if (std::holds_alternative<StepMessage>(message) && state_ == State::starting) set_state(State::running);
-  if (const auto* end = std::get_if<FinishedMessage>(&message)) {
-    if (end->end == RunEnd::finished) {
-      set_state(State::finished);
-    } else {
-      set_state(end->end == RunEnd::failed ? State::failed : State::stopped);
-    }
-  } else if (const auto* rank = std::get_if<RankStateMessage>(&message)) {
-    if (rank->state == RankState::running && state_ == State::starting) set_state(State::running);
-  } else if (std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message)) {
+void RunControl::take(Message message) {
+  const bool tells_steps =
+      std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message);
+  const auto* rank = std::get_if<RankStateMessage>(&message);
+  const bool is_running = std::holds_alternative<StepMessage>(message) || (rank && rank->state == RankState::running);
+  const bool is_end = std::holds_alternative<FinishedMessage>(message);
+  const bool is_hello = std::holds_alternative<HelloMessage>(message);
+  record_.add(std::move(message));
+  if (is_hello && attached_ && plan_ && record_.hello->plan_hash != plan_->hash) plan_.reset();
+  if (is_running && state_ == State::starting) set_state(State::running);
+  if (is_end) {
+    const RunEnd end = record_.finished->end;
+    set_state(end == RunEnd::finished ? State::finished : end == RunEnd::failed ? State::failed : State::stopped);
+  } else if (tells_steps) {
     ask_for_missing();
   }
   if (!announce_timer_.isActive()) announce_timer_.start();
@@ -197,6 +258,7 @@ void RunControl::set_state(State state) {
 }
 
 void RunControl::connect_socket() {
+  if (attached_ && !QFile::exists(socket_path_)) return fail(tr("the run has ended; its record is in the history"));
   if (socket_.state() == QLocalSocket::UnconnectedState && QFile::exists(socket_path_))
     socket_.connectToServer(socket_path_);
 }
@@ -210,9 +272,9 @@ void RunControl::read_socket() {
   }
   while (true) {
     try {
-      const std::optional<Message> message = decoder_.next();
+      std::optional<Message> message = decoder_.next();
       if (!message) return;
-      take(*message);
+      take(std::move(*message));
     } catch (const Failure& failure) {
       take(LogMessage{-1, failure.what()});
     }
@@ -220,7 +282,11 @@ void RunControl::read_socket() {
 }
 
 void RunControl::read_output() {
-  output_ += process_.readAllStandardOutput();
+  QFile printed(file("output"));
+  if (stored_.directory.isEmpty() || !printed.open(QIODevice::ReadOnly) || !printed.seek(output_read_)) return;
+  const QByteArray more = printed.readAll();
+  output_read_ += more.size();
+  output_ += more;
   const qsizetype last = output_.lastIndexOf('\n');
   if (last < 0) return;
   for (const QByteArray& line : output_.left(last).split('\n')) take(LogMessage{-1, line.toStdString()});
@@ -231,8 +297,8 @@ void RunControl::read_output() {
 void RunControl::socket_closed() {
   read_socket();
   decoder_ = {};
-  if (process_ended_) return finish();
-  if (process_.state() == QProcess::Running) connect_timer_.start();
+  if (process_ended_ || (attached_ && record_.finished)) return finish();
+  if (attached_ || process_->state() == QProcess::Running) connect_timer_.start();
 }
 
 void RunControl::process_ended() {
@@ -244,7 +310,10 @@ void RunControl::process_ended() {
 void RunControl::finish() {
   process_ended_ = false;
   read_output();
-  if (directory_) fit_ = read_fit(directory_->filePath(predictions_file));
+  if (!stored_.directory.isEmpty()) fit_ = read_fit(stored_.directory + '/' + predictions_file);
+  QFile errors(file("errors"));
+  // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
+  const QString said = errors.open(QIODevice::ReadOnly) ? QString::fromUtf8(errors.readAll()).trimmed() : QString();
   close_run();
   record_.is_over = true;
   if (!is_active()) {
@@ -252,17 +321,15 @@ void RunControl::finish() {
     emit received();
     return;
   }
-  const bool ended_well = process_.exitStatus() == QProcess::NormalExit && process_.exitCode() == 0;
+  const bool ended_well = process_->exitStatus() == QProcess::NormalExit && process_->exitCode() == 0;
   if (ended_well || stop_requested_) {
     set_state(stop_requested_ ? State::stopped : State::finished);
     emit received();
     return;
   }
-  const QString how = process_.exitStatus() == QProcess::CrashExit
+  const QString how = process_->exitStatus() == QProcess::CrashExit
                           ? tr("shardrun was killed")
-                          : tr("shardrun ended with code %1").arg(process_.exitCode());
-  // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
-  const QString said = QString::fromUtf8(process_.readAllStandardError()).trimmed();
+                          : tr("shardrun ended with code %1").arg(process_->exitCode());
   for (const QString& line : said.split('\n', Qt::SkipEmptyParts)) record_.add(LogMessage{-1, line.toStdString()});
   fail(said.isEmpty() ? how : how + ": " + said.section('\n', -1));
 }
@@ -281,6 +348,7 @@ void RunControl::close_run() {
   kill_timer_.stop();
   if (socket_.state() != QLocalSocket::UnconnectedState) socket_.abort();
   directory_.reset();
+  if (attached_) remove_left(stored_);
 }
 
 }  // namespace shardscope

@@ -9,6 +9,7 @@
 
 #include "gui/run/fit_point.h"
 #include "gui/run/run_record.h"
+#include "gui/run/run_store.h"
 
 namespace shardscope {
 
@@ -21,7 +22,8 @@ struct CheckpointSettings {
 };
 
 // Starts, watches and ends one training run: `shardrun train FILE --socket PATH` in a process of its own, its messages
-// over a local socket. All asynchronous; this process never calls MPI.
+// over a local socket. All asynchronous; this process never calls MPI. A run can be left to go on without this window,
+// and another one can attach to it: by what the history of its file says of it.
 class RunControl : public QObject {
   Q_OBJECT
  public:
@@ -42,6 +44,12 @@ class RunControl : public QObject {
   // One line for a person: "training: step 12 of 100", "rank 3 was killed by SIGKILL in einsum".
   QString state_text() const;
 
+  // The history into which runs go that are started from now on.
+  void set_store(RunStore store) { store_ = std::move(store); }
+  const RunStore& store() const { return store_; }
+  // The run at hand in that history; its id is empty where it is in none.
+  const StoredRun& stored() const { return stored_; }
+
   // Of runs that are started from now on.
   void set_checkpoints(CheckpointSettings settings) { checkpoints_ = std::move(settings); }
 
@@ -50,15 +58,22 @@ class RunControl : public QObject {
   void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {});
   // Asks the run to end after its current step; a second call, or ten seconds without an end, ends it at once.
   void stop();
-  // Ends the run at once and waits until nothing of it is left.
+  // Asks the run to end at once.
+  void kill() { send(Request::kill); }
+  // Ends the run at once and waits until nothing of it is left; from one that was attached to, this window goes away.
   void end_now();
+  // Watches a run that goes on without a window. `plan`: of its file as it is now, dropped where the run's is another.
+  void attach(const StoredRun& run, std::shared_ptr<const Plan> plan);
+  bool is_attached() const { return attached_; }
+  // Lets the run go on when this process ends; false, and as before, where it does not answer.
+  bool leave();
 
   // Asks the run for all steps of a stretch of its past (RunRecord::look_at).
   void look_at(RunRecord::StepRange steps);
 
   // Takes messages as if they came from a run of `plan`: replay, and tests.
   void begin_replay(std::shared_ptr<const Plan> plan);
-  void receive(const Message& message);
+  void receive(Message message);
 
  signals:
   void stateChanged();
@@ -67,7 +82,7 @@ class RunControl : public QObject {
 
  private:
   bool send(const Request& request);  // false without a connection
-  void take(const Message& message);
+  void take(Message message);
   void ask_for_missing();
   void set_state(State state);
   void connect_socket();
@@ -78,6 +93,8 @@ class RunControl : public QObject {
   void finish();
   void fail(const QString& message);
   void close_run();
+  std::unique_ptr<QProcess> make_process();
+  QString file(const char* name) const { return stored_.directory + '/' + name; }
 
   QStringList checkpoint_arguments(const QString& checkpoint) const;
 
@@ -89,14 +106,18 @@ class RunControl : public QObject {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<QTemporaryDir> directory_;
   QString socket_path_;
-  QProcess process_;
+  std::unique_ptr<QProcess> process_;
+  RunStore store_;
+  StoredRun stored_;
   QLocalSocket socket_;
   MessageDecoder decoder_;
   QTimer connect_timer_;
   QTimer kill_timer_;
   QTimer announce_timer_;
-  QByteArray output_;
+  QByteArray output_;       // of a line that has not ended
+  qint64 output_read_ = 0;  // of the file
   bool stop_requested_ = false;
+  bool attached_ = false;
   bool process_ended_ = false;  // of this run; its last messages may still be on the way
 };
 

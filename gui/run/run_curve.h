@@ -1,9 +1,11 @@
 #pragma once
 
+#include <QCategoryAxis>
 #include <QChartView>
 #include <QLineSeries>
 #include <QScatterSeries>
 #include <QValueAxis>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -12,8 +14,9 @@
 namespace shardscope {
 
 // A chart of curves over training steps, which share a scale, redrawn from all their points with as many as there are
-// pixels. Its axes have round marks. Several curves have a legend in place of the title. Ctrl and the wheel zoom into
-// the steps about the cursor, a double click shows all.
+// pixels. Its axes have round marks, the vertical one perhaps logarithmic. Several curves have a legend in place of the
+// title. Under the pointer stands what each curve is at that step. Ctrl and the wheel zoom into the steps about the
+// cursor, a double click shows all.
 class RunCurve : public QChartView {
   Q_OBJECT
  public:
@@ -22,8 +25,11 @@ class RunCurve : public QChartView {
   struct Line {
     QString label;
     std::vector<CurvePoint> points;  // of ascending step
+    int color = 0, style = 0;        // curve_color, and how it is dotted
+    QString name = {};               // what the readout calls it; empty: as the label
   };
   // Where `expected` is given, a dashed line at that height. `unit` stands behind each mark of the vertical axis.
+  // `text` writes a value for the readout.
   struct Content {
     QString title;
     QString unit;
@@ -31,17 +37,28 @@ class RunCurve : public QChartView {
     std::optional<double> expected;
     double last_x = 1;
     double first_x = 0;
+    bool without_first_outlier = false;  // the scale disregards a first point that would flatten the rest
+    bool is_logarithmic = false;
+    double smoothing = 0;  // 0 to 1, see smoothed()
+    std::function<QString(double)> text;
   };
-  void show_content(const Content& content);
+  void show_content(Content content);
   void take_theme();
+  // Marks a step and what the curves are there; nothing: none.
+  void point_at(std::optional<double> step);
+  QStringList readout() const;  // its lines; empty where none is marked
 
  signals:
   void zoomed(double factor, double about);
   void wholeWanted();
+  void pointed(std::optional<double> step);
 
  protected:
   void wheelEvent(QWheelEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void drawForeground(QPainter* painter, const QRectF& rect) override;
 
  private:
   struct Curve {
@@ -51,12 +68,20 @@ class RunCurve : public QChartView {
 
   void add(QXYSeries* series);
   void set_curve_count(size_t count);
+  void set_vertical_axis(QAbstractAxis* axis);
+  void show_range(std::vector<double> heights);
   void show_legend();
+  double drawn(double y) const;
+  QPointF position_of(const CurvePoint& point) const;
 
+  Content content_;
   std::vector<Curve> curves_;
   QLineSeries* expected_;
   QValueAxis* x_;
   QValueAxis* y_;
+  QCategoryAxis* log_y_;  // of logarithms
+  QAbstractAxis* vertical_;
+  std::optional<double> pointed_;
 };
 
 }  // namespace shardscope

@@ -32,10 +32,14 @@ RunCurves::RunCurves(RunControl& run, QWidget* parent)
       run_(run),
       layout_(new QGridLayout(this)),
       time_(new RunCurve("timeCurve", this)),
+      speed_(new RunCurve("speedCurve", this)),
       fit_(new FitChart(this)) {
-  for (QChartView* chart : std::initializer_list<QChartView*>{time_, fit_}) offer_picture(*chart);
-  offer_zoom(*time_);
+  for (QChartView* chart : std::initializer_list<QChartView*>{time_, speed_, fit_}) offer_picture(*chart);
+  for (RunCurve* chart : {time_, speed_}) offer_zoom(*chart);
   time_->setToolTip(tr("Wall time of each step on the slowest rank. Dashed: what the plan predicts."));
+  speed_->setToolTip(
+      tr("What all ranks do a second, from the step's wall time, and which share that is of what their matrix units "
+         "could do. Dashed: what the plan predicts."));
   layout_->setContentsMargins(0, 0, 0, 0);
   layout_->setSpacing(0);
   set_groups({});
@@ -43,18 +47,37 @@ RunCurves::RunCurves(RunControl& run, QWidget* parent)
   refresh();
 }
 
+bool RunCurves::has_any() const { return run_.record().newest() || !past_.empty(); }
+
 void RunCurves::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (!run_.record().newest())
+  if (!has_any())
     paint_empty_state(painter, rect(), run_.is_active() ? tr("Waiting for the first step") : tr("No run yet"),
                       tr("Loss, other metrics and step time appear here while the ranks train."));
 }
 
 void RunCurves::take_theme() {
   time_->take_theme();
+  speed_->take_theme();
   fit_->take_theme();
   for (const auto& [kind, chart] : charts_) chart->take_theme();
+}
+
+void RunCurves::set_past(std::vector<PastRun> runs) {
+  if (past_ == runs) return;
+  past_ = std::move(runs);
+  redraw();
+}
+
+void RunCurves::set_logarithmic(bool logarithmic) {
+  logarithmic_ = logarithmic;
+  redraw();
+}
+
+void RunCurves::set_smoothing(double weight) {
+  smoothing_ = weight;
+  redraw();
 }
 
 void RunCurves::set_groups(std::vector<Group> groups) {
@@ -81,6 +104,7 @@ void RunCurves::arrange() {
   std::vector<QWidget*> charts;
   for (const Group& group : groups_) charts.push_back(charts_.at(group.kind));
   charts.push_back(time_);
+  charts.push_back(speed_);
   if (!run_.fit().empty()) charts.push_back(fit_);
   const int count = static_cast<int>(charts.size());
   const int rows = (count + charts_in_a_row - 1) / charts_in_a_row, columns = (count + rows - 1) / rows;
@@ -88,38 +112,51 @@ void RunCurves::arrange() {
   for (int i = 0; i < charts_in_a_row; ++i) layout_->setColumnStretch(i, i < columns ? 1 : 0);
 }
 
-void RunCurves::refresh() {
-  const StepMessage* newest = run_.record().newest();
-  if (newest) {
-    std::vector<Group> groups;
-    for (size_t i = 0; i < newest->metrics.size(); ++i) {
-      const std::string kind(metric_kind(newest->metrics[i].name));
+std::vector<RunCurves::Group> RunCurves::groups_of(const std::vector<Shown>& runs) const {
+  std::vector<Group> groups;
+  for (const Shown& run : runs) {
+    if (run.steps.empty()) continue;
+    for (const MetricValue& metric : run.steps.back().metrics) {
+      const std::string kind(metric_kind(metric.name));
       auto group = std::ranges::find(groups, kind, &Group::kind);
       if (group == groups.end()) group = groups.insert(group, {kind, {}});
-      group->metrics.push_back(i);
+      if (std::ranges::count(group->metrics, metric.name) == 0) group->metrics.push_back(metric.name);
     }
-    if (groups != groups_) set_groups(std::move(groups));
   }
-  time_->setVisible(newest);
-  for (const auto& [kind, chart] : charts_) chart->setVisible(newest);
+  return groups;
+}
+
+void RunCurves::refresh() {
   const bool has_fit = !run_.fit().empty();
   if (has_fit == fit_->isHidden()) {
     fit_->setVisible(has_fit);
     arrange();
   }
   if (has_fit) fit_->show_fit(run_.fit());
-  update();
   const int64_t told = run_.record().steps_told();
-  if (told < shown_ || !newest) looked_at_.reset();  // another run
+  if (told < shown_ || !run_.record().newest()) looked_at_.reset();  // another run
   if (told == shown_ && shown_ > 0) return;
   shown_ = told;
-  const std::vector<StepMessage> steps = run_.record().steps();
-  for (const Group& group : groups_) show_group(group, steps);
-  show_time(steps);
+  redraw();
+}
+
+void RunCurves::redraw() {
+  std::vector<Shown> runs{{{}, run_.record().steps(), run_.plan() ? step_work(*run_.plan()) : StepWork()}};
+  for (const PastRun& past : past_) runs.push_back({past.label, past.record->steps(), past.work});
+  if (std::vector<Group> groups = groups_of(runs); has_any() && groups != groups_) set_groups(std::move(groups));
+  time_->setVisible(has_any());
+  const bool has_speed = std::ranges::any_of(runs, [](const Shown& run) { return run.work.items > 0; });
+  speed_->setVisible(has_any() && has_speed);
+  for (const auto& [kind, chart] : charts_) chart->setVisible(has_any());
+  for (const Group& group : groups_) show_group(group, runs);
+  show_time(runs);
+  if (has_speed) show_speed(runs);
+  update();
 }
 
 QChartView* RunCurves::chart(const std::string& kind) const {
   if (kind == "time") return time_;
+  if (kind == "speed") return speed_;
   if (kind == "fit") return run_.fit().empty() ? nullptr : fit_;
   const auto found = charts_.find(kind);
   return found == charts_.end() ? nullptr : found->second;
@@ -129,12 +166,18 @@ double RunCurves::first_step(const std::string& kind) const {
   if (looked_at_) return looked_at_->first;
   if (kind != "loss" || !run_.plan()) return 0;
   const int64_t first = progress_lines(run_.plan()->config).loss_from;
-  return run_.record().newest()->step > first ? double(first) : 0;
+  return run_.record().completed() > first + 1 ? double(first) : 0;
 }
 
 void RunCurves::offer_zoom(RunCurve& chart) {
   connect(&chart, &RunCurve::zoomed, this, &RunCurves::zoom);
   connect(&chart, &RunCurve::wholeWanted, this, &RunCurves::show_all);
+  connect(&chart, &RunCurve::pointed, this, &RunCurves::point_at);
+}
+
+void RunCurves::point_at(std::optional<double> step) {
+  for (RunCurve* chart : {time_, speed_}) chart->point_at(step);
+  for (const auto& [kind, chart] : charts_) chart->point_at(step);
 }
 
 void RunCurves::zoom(double factor, double about) {
@@ -146,62 +189,113 @@ void RunCurves::zoom(double factor, double about) {
   looked_at_ = {std::floor(begin), std::ceil(begin + span)};
   if (span >= whole) return show_all();
   run_.look_at({int64_t(looked_at_->first), int64_t(looked_at_->second) + 1});
-  shown_ = -1;
-  refresh();
+  redraw();
 }
 
 void RunCurves::show_all() {
   looked_at_.reset();
-  shown_ = -1;
-  refresh();
+  redraw();
 }
 
 double RunCurves::last_step() const {
   if (looked_at_) return looked_at_->second;
-  const std::shared_ptr<const Plan>& plan = run_.plan();
-  return plan ? double(plan->config.steps - 1) : 1;
+  double last = run_.plan() ? double(run_.plan()->config.steps - 1) : double(run_.record().completed() - 1);
+  for (const PastRun& past : past_) last = std::max(last, double(past.record->completed() - 1));
+  return std::max(1.0, last);
 }
 
-void RunCurves::show_group(const Group& group, const std::vector<StepMessage>& steps) {
-  RunCurve::Content content{{}, {}, {}, {}, last_step()};
-  if (!steps.empty()) content.first_x = first_step(group.kind);
-  const double scale = is_share(group.kind) ? 100 : 1;
-  for (size_t metric : group.metrics) {
+template <class Value>
+void RunCurves::add_lines(RunCurve::Content& content, const std::vector<Shown>& runs, const Value& value) const {
+  for (size_t run = 0; run < runs.size(); ++run) {
     RunCurve::Line line;
-    for (const StepMessage& step : steps)
-      if (metric < step.metrics.size() && double(step.step) >= content.first_x && double(step.step) <= content.last_x &&
-          !is_absent(step.metrics[metric]))
-        line.points.push_back({double(step.step), step.metrics[metric].value * scale});
-    if (!steps.empty()) line.label = qt(metric_label(steps.back().metrics[metric].name));
-    if (!line.points.empty()) {
-      const std::string& name = steps.back().metrics[metric].name;
-      content.title = line.label = after(qt(metric_label(name)), qt(metric_text(name, line.points.back().y / scale)));
-    }
-    content.lines.push_back(std::move(line));
+    line.label = line.name = runs[run].label;
+    line.color = static_cast<int>(run);
+    for (const StepMessage& step : runs[run].steps)
+      if (double(step.step) >= content.first_x && double(step.step) <= content.last_x)
+        line.points.push_back({double(step.step), value(runs[run], step)});
+    if (run == 0 || !line.points.empty()) content.lines.push_back(std::move(line));
   }
-  charts_.at(group.kind)->show_content(content);
 }
 
-void RunCurves::show_time(const std::vector<StepMessage>& steps) {
-  std::vector<CurvePoint> time;
-  RunCurve::Content content{tr("Step time"), tr("s"), {}, {}, last_step(), looked_at_ ? looked_at_->first : 0};
-  for (const StepMessage& step : steps)
-    if (double(step.step) >= content.first_x && double(step.step) <= content.last_x)
-      time.push_back({double(step.step), step.step_ms / 1000});
-  if (const std::shared_ptr<const Plan>& plan = run_.plan()) content.expected = plan->totals.seconds_per_step;
-  if (!time.empty()) {
-    content.title = after(content.title, qt(seconds_text(time.back().y)));
-    if (content.expected) content.title += tr(", predicted %1").arg(qt(seconds_text(*content.expected)));
-    double longest = content.expected.value_or(0);
-    for (const CurvePoint& point : time) longest = std::max(longest, point.y);
-    if (longest < 1) {
-      content.unit = tr("ms");
-      for (CurvePoint& point : time) point.y *= 1000;
-      if (content.expected) *content.expected *= 1000;
+void RunCurves::show_group(const Group& group, const std::vector<Shown>& runs) {
+  RunCurve::Content content;
+  content.last_x = last_step();
+  content.first_x = first_step(group.kind);
+  content.is_logarithmic = logarithmic_;
+  content.smoothing = smoothing_;
+  const double scale = is_share(group.kind) ? 100 : 1;
+  content.text = [scale, name = group.metrics.front()](double value) { return qt(metric_text(name, value / scale)); };
+  int number = 0;
+  for (const std::string& metric : group.metrics) {
+    for (size_t run = 0; run < runs.size(); ++run) {
+      RunCurve::Line line;
+      for (const StepMessage& step : runs[run].steps) {
+        const auto found = std::ranges::find(step.metrics, metric, &MetricValue::name);
+        if (found != step.metrics.end() && !is_absent(*found) && double(step.step) >= content.first_x &&
+            double(step.step) <= content.last_x)
+          line.points.push_back({double(step.step), found->value * scale});
+      }
+      if (run > 0 && line.points.empty()) continue;
+      line.label = line.name = qt(metric_label(metric));
+      if (run > 0) line.label = line.name = runs[run].label + ": " + line.name;
+      if (!line.points.empty()) line.label = after(line.label, qt(metric_text(metric, line.points.back().y / scale)));
+      if (run == 0) content.title = line.label;
+      line.color = past_.empty() ? number % curve_color_count : static_cast<int>(run);
+      line.style = past_.empty() ? number / curve_color_count : number;
+      content.lines.push_back(std::move(line));
     }
+    ++number;
   }
-  content.lines.push_back({{}, std::move(time)});
-  time_->show_content(content);
+  charts_.at(group.kind)->show_content(std::move(content));
+}
+
+void RunCurves::show_time(const std::vector<Shown>& runs) {
+  RunCurve::Content content;
+  content.title = tr("Step time");
+  content.unit = tr("s");
+  content.last_x = last_step();
+  content.first_x = looked_at_ ? looked_at_->first : 0;
+  content.without_first_outlier = true;
+  content.is_logarithmic = logarithmic_;
+  add_lines(content, runs, [](const Shown&, const StepMessage& step) { return step.step_ms / 1000; });
+  if (const std::shared_ptr<const Plan>& plan = run_.plan()) content.expected = plan->totals.seconds_per_step;
+  double longest = content.expected.value_or(0), scale = 1;
+  for (const RunCurve::Line& line : content.lines)
+    for (const CurvePoint& point : line.points) longest = std::max(longest, point.y);
+  if (!content.lines[0].points.empty())
+    content.title = after(content.title, qt(seconds_text(content.lines[0].points.back().y)));
+  if (content.expected) content.title += tr(", predicted %1").arg(qt(seconds_text(*content.expected)));
+  if (content.lines.size() > 1) content.lines[0].label = content.title;
+  if (longest > 0 && longest < 1) {
+    content.unit = tr("ms");
+    scale = 1000;
+    for (RunCurve::Line& line : content.lines)
+      for (CurvePoint& point : line.points) point.y *= scale;
+    if (content.expected) *content.expected *= scale;
+  }
+  content.text = [scale](double value) { return qt(seconds_text(value / scale)); };
+  time_->show_content(std::move(content));
+}
+
+void RunCurves::show_speed(const std::vector<Shown>& runs) {
+  const StepWork work = std::ranges::find_if(runs, [](const Shown& run) { return run.work.items > 0; })->work;
+  RunCurve::Content content;
+  content.title = work.are_tokens ? tr("Tokens/s") : tr("Examples/s");
+  content.last_x = last_step();
+  content.first_x = looked_at_ ? looked_at_->first : 0;
+  content.without_first_outlier = true;
+  content.is_logarithmic = logarithmic_;
+  add_lines(content, runs,
+            [](const Shown& run, const StepMessage& step) { return run.work.per_second(step.step_ms / 1000); });
+  if (run_.plan()) content.expected = work.per_second(run_.plan()->totals.seconds_per_step);
+  content.text = [work](double value) {
+    const double seconds = value > 0 ? work.items / value : 0;
+    return tr("%1/s, %2 of peak").arg(qt(count_text(value)), qt(share_text(work.share_of_peak(seconds))));
+  };
+  if (!content.lines[0].points.empty())
+    content.title = after(content.title, content.text(content.lines[0].points.back().y).remove("/s"));
+  if (content.lines.size() > 1) content.lines[0].label = content.title;
+  speed_->show_content(std::move(content));
 }
 
 }  // namespace shardscope

@@ -4,15 +4,27 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <variant>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 #include "gui/run/checkpoint_tab.h"
+#include "gui/run/log_tab.h"
 #include "gui/run/rank_bars.h"
 #include "gui/run/run_comparison.h"
 
 namespace shardscope {
 namespace {
+
+// Of an optimizer without a schedule; one that changes is a metric and has a curve.
+QString constant_rate(const Plan& plan) {
+  const OptionValue* rate = plan.config.optimizer.find("learning_rate");
+  const bool changes = std::ranges::count(plan.metrics, "learning_rate", &Metric::name) > 0;
+  const double* value = rate ? std::get_if<double>(rate) : nullptr;
+  return value && !changes ? RunPanel::tr("learning rate %1").arg(*value) : QString();
+}
 
 QScrollArea* scrolled(QWidget* content) {
   auto* area = new QScrollArea;
@@ -31,9 +43,13 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
       state_(new QLabel(this)),
       stale_(new QLabel(this)),
       again_(new QPushButton(tr("Start again"), this)),
+      attach_(new QPushButton(tr("Attach"), this)),
       tabs_(new QTabWidget(this)),
       curves_(new RunCurves(run, this)),
-      log_(new QPlainTextEdit(this)) {
+      history_(new HistoryTab(run, this)),
+      scale_(new QCheckBox(tr("log scale"), this)),
+      smoothing_(new QSlider(Qt::Horizontal, this)),
+      rate_(new QLabel(this)) {
   state_->setObjectName("runState");
   state_->setWordWrap(true);
   stale_->setProperty("muted", true);
@@ -41,12 +57,17 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   again_->setObjectName("startAgain");
   again_->setToolTip(tr("Starts training anew with the plan that is shown."));
   connect(again_, &QPushButton::clicked, this, &RunPanel::startWanted);
-  log_->setReadOnly(true);
-  log_->setFont(monospace_font());
-  log_->setMaximumBlockCount(5000);
-  log_->setLineWrapMode(QPlainTextEdit::NoWrap);
-  log_->setFrameShape(QFrame::NoFrame);
-  log_->setPlaceholderText(tr("What shardrun and the ranks print appears here."));
+  attach_->setObjectName("attach");
+  attach_->setToolTip(tr("Watches the run of this file that goes on without a window."));
+  connect(attach_, &QPushButton::clicked, this, [this] {
+    if (history_->running()) attach(*history_->running());
+  });
+  connect(history_, &HistoryTab::attachWanted, this, &RunPanel::attach);
+  connect(history_, &HistoryTab::pastChanged, curves_, &RunCurves::set_past);
+  connect(history_, &HistoryTab::runningChanged, this, [this] {
+    refresh();
+    if (history_->running()) emit runFound();
+  });
   tabs_->setDocumentMode(true);
   scrolled_curves_ = scrolled(curves_);
   tabs_->addTab(scrolled_curves_, tr("Curves"));
@@ -56,13 +77,16 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   auto* checkpoints = new CheckpointTab(run, this);
   connect(checkpoints, &CheckpointTab::resumeWanted, this, &RunPanel::resumeWanted);
   tabs_->addTab(checkpoints, tr("Checkpoints"));
-  tabs_->addTab(log_, tr("Log"));
+  tabs_->addTab(new LogTab(run, this), tr("Log"));
+  tabs_->addTab(history_, tr("History"));
 
   auto* top = new QHBoxLayout;
   top->setContentsMargins(0, 0, 8, 0);
   top->addWidget(state_, 1);
   top->addWidget(stale_);
+  top->addWidget(make_curve_controls());
   top->addWidget(again_);
+  top->addWidget(attach_);
   auto* corner = new QWidget(this);
   corner->setLayout(top);
   top->setContentsMargins(10, 5, 8, 3);
@@ -85,27 +109,55 @@ void RunPanel::refresh() {
   if (run_.state() != RunControl::State::idle && !std::exchange(has_run_, true) &&
       tabs_->currentWidget() == comparison_)
     tabs_->setCurrentWidget(scrolled_curves_);
-  state_->setText(
-      in_color(failed ? theme().error : theme().text, run_.state() == RunControl::State::idle
-                                                          ? tr("Press Train (F5) to train this plan on real ranks.")
-                                                          : run_.state_text().toHtmlEscaped()));
+  const bool offers = history_->running() && !run_.is_active();
+  state_->setText(in_color(
+      failed ? theme().error : theme().text,
+      offers ? tr("A run of this file goes on without a window: %1.").arg(history_->running()->label()).toHtmlEscaped()
+      : run_.state() == RunControl::State::idle ? tr("Press Train (F5) to train this plan on real ranks.")
+                                                : run_.state_text().toHtmlEscaped()));
   again_->setVisible(failed);
+  attach_->setVisible(offers);
+  rate_->setText(run_.plan() ? constant_rate(*run_.plan()) : QString());
   const std::shared_ptr<const Plan> plan = planner_.plan();
-  stale_->setVisible(run_.plan() && plan && run_.plan()->hash != plan->hash);
-  add_log();
+  const uint64_t trained = run_.record().hello ? run_.record().hello->plan_hash : run_.plan() ? run_.plan()->hash : 0;
+  stale_->setVisible(trained != 0 && plan && trained != plan->hash);
 }
 
-void RunPanel::add_log() {
-  const std::vector<LogMessage>& log = run_.record().log;
-  if (log.size() < logged_) {
-    log_->clear();
-    logged_ = 0;
-  }
-  for (; logged_ < log.size(); ++logged_) {
-    const LogMessage& message = log[logged_];
-    log_->appendPlainText(message.rank < 0 ? qt(message.text)
-                                           : QString("[%1] %2").arg(message.rank).arg(qt(message.text)));
-  }
+void RunPanel::set_store(RunStore store) {
+  run_.set_store(std::move(store));
+  history_->refresh();
+  refresh();
+}
+
+void RunPanel::attach(const StoredRun& run) {
+  run_.attach(run, planner_.plan());
+  history_->refresh();
+  refresh();
+}
+
+QWidget* RunPanel::make_curve_controls() {
+  scale_->setObjectName("logScale");
+  scale_->setToolTip(tr("The curves' heights on a logarithmic scale; what is not above zero is not drawn then."));
+  smoothing_->setObjectName("smoothing");
+  smoothing_->setRange(0, 99);
+  smoothing_->setFixedWidth(90);
+  smoothing_->setToolTip(tr("Smooths the curves of metrics: an exponential moving average, 0 to 0.99 a step."));
+  smoothing_->setAccessibleName(tr("Smoothing"));
+  guard_field(smoothing_);
+  auto* controls = new QWidget(this);
+  auto* layout = new QHBoxLayout(controls);
+  layout->setContentsMargins(0, 0, 8, 0);
+  rate_->setObjectName("learningRate");
+  rate_->setProperty("muted", true);
+  layout->addWidget(rate_);
+  layout->addWidget(scale_);
+  layout->addWidget(new QLabel(tr("smoothing"), controls));
+  layout->addWidget(smoothing_);
+  connect(scale_, &QCheckBox::toggled, curves_, &RunCurves::set_logarithmic);
+  connect(smoothing_, &QSlider::valueChanged, curves_, [this](int value) { curves_->set_smoothing(value / 100.0); });
+  connect(tabs_, &QTabWidget::currentChanged, controls,
+          [this, controls] { controls->setVisible(tabs_->currentWidget() == scrolled_curves_); });
+  return controls;
 }
 
 }  // namespace shardscope

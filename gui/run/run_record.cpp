@@ -16,26 +16,30 @@ constexpr int64_t most_missing = 10000;  // steps that are asked for
 
 }  // namespace
 
-void RunRecord::add(const Message& message) {
-  std::visit(
-      Visitor{[this](const HelloMessage& m) { hello = m; }, [this](const SnapshotMessage& m) { add_snapshot(m); },
-              [this](const StepMessage& m) {
-                add_step(m);
-                step_times_.add(m.step_ms);
-              },
-              [this](const StepsMessage& m) { add_answer(m); }, [this](const TraceMessage& m) { add_trace(m); },
-              [this](const RankStateMessage& m) { set_rank(m); },
-              [this](const LogMessage& m) {
-                log.push_back(m);
-                last_told_ = m;
-              },
-              [this](const RestartMessage& m) { restarts.push_back(m); },
-              [this](const FailureMessage& m) { failure = m; },
-              [this](const FinishedMessage& m) {
-                finished = m;
-                is_over = true;
-              }},
-      message);
+void RunRecord::add(Message message) {
+  std::visit(Visitor{[this](const HelloMessage& m) {
+                       hello = m;
+                       answer_ = {};
+                     },
+                     [this](const SnapshotMessage& m) { add_snapshot(m); },
+                     [this](const StepMessage& m) {
+                       add_step(m);
+                       step_times_.add(m.step_ms);
+                     },
+                     [this](const StepsMessage& m) { add_answer(m); },
+                     [this](TraceMessage& m) { add_trace(std::make_shared<const TraceMessage>(std::move(m))); },
+                     [this](const RankStateMessage& m) { set_rank(m); },
+                     [this](const LogMessage& m) {
+                       log.push_back(m);
+                       last_told_ = m;
+                     },
+                     [this](const RestartMessage& m) { restarts.push_back(m); },
+                     [this](const FailureMessage& m) { failure = m; },
+                     [this](const FinishedMessage& m) {
+                       finished = m;
+                       is_over = true;
+                     }},
+             message);
   if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
 }
 
@@ -115,7 +119,7 @@ void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
   for (const StepMessage& step : snapshot.steps)
     if (step.step > known) add_step(step);
   step_times_ = snapshot.step_times;
-  for (const TraceMessage& trace : snapshot.traces) add_trace(trace);
+  for (const TraceMessage& trace : snapshot.traces) add_trace(std::make_shared<const TraceMessage>(trace));
   for (const RankStateMessage& rank : snapshot.ranks) set_rank(rank);
   add_unknown_log(snapshot.log);
   restarts = snapshot.restarts;
@@ -134,10 +138,11 @@ void RunRecord::add_answer(const StepsMessage& answer) {
   if (asked->first >= asked->second) asked.reset();
 }
 
-void RunRecord::add_trace(const TraceMessage& trace) {
-  std::optional<TraceMessage>& known = traces_.at(static_cast<size_t>(trace.choice));
-  const bool is_new = !known || known->step != trace.step;
-  known = trace;
+void RunRecord::add_trace(std::shared_ptr<const TraceMessage> told) {
+  std::shared_ptr<const TraceMessage>& known = traces_.at(static_cast<size_t>(told->choice));
+  const bool is_new = !known || known->step != told->step;
+  known = std::move(told);
+  const TraceMessage& trace = *known;
   if (trace.choice != TraceChoice::latest || !is_new || trace.ranks.empty()) return;
   if (std::exchange(only_first_traced_, only_first_traced_ && trace.step == 0) && !only_first_traced_) {
     plan_step_sums_.clear();
@@ -180,9 +185,8 @@ std::optional<MeasuredTime> RunRecord::plan_step_time(int position, int stage) c
 
 std::optional<double> RunRecord::median_step_ms() const { return step_times_.median(); }
 
-const TraceMessage* RunRecord::trace(TraceChoice choice) const {
-  const std::optional<TraceMessage>& trace = traces_.at(static_cast<size_t>(choice));
-  return trace ? &*trace : nullptr;
+const std::shared_ptr<const TraceMessage>& RunRecord::shared_trace(TraceChoice choice) const {
+  return traces_.at(static_cast<size_t>(choice));
 }
 
 const std::vector<RankMeasurement>& RunRecord::measurements() const {
@@ -196,7 +200,11 @@ const RankMeasurement* RunRecord::measurement(int rank) const {
 }
 
 bool RunRecord::is_of(const Plan& plan) const {
-  return hello && hello->plan_hash == plan.hash && hello->plan_steps == plan_step_names(plan);
+  if (!hello || hello->plan_hash != plan.hash) return false;
+  const bool is_known =
+      answer_.plan == &plan && !answer_.graph.owner_before(plan.graph) && !plan.graph.owner_before(answer_.graph);
+  if (!is_known) answer_ = {&plan, plan.graph, hello->plan_steps == plan_step_names(plan)};
+  return answer_.is_of;
 }
 
 }  // namespace shardscope

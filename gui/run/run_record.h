@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,7 +36,7 @@ struct RunRecord {
   bool is_over = false;  // nothing of it runs any more
 
   // A snapshot adds what is not known yet, so a watcher may come again.
-  void add(const Message& message);
+  void add(Message message);
 
   // The steps from which curves are drawn, ascending: the recent, those of a stretch that is looked at closely, and of
   // other older ones those that hold an extreme (DecimatedSteps). So the record does not grow with the run.
@@ -59,18 +60,20 @@ struct RunRecord {
   std::optional<MeasuredTime> plan_step_time(int position, int stage = 0) const;
   // Median of step_ms within 1 %, the first step left out where there are others.
   std::optional<double> median_step_ms() const;
-  const TraceMessage* trace(TraceChoice choice) const;  // null without
+  const TraceMessage* trace(TraceChoice choice) const { return shared_trace(choice).get(); }  // null without
+  const std::shared_ptr<const TraceMessage>& shared_trace(TraceChoice choice) const;
   // The newest step's measurement of every rank; empty before the first step.
   const std::vector<RankMeasurement>& measurements() const;
   const RankMeasurement* measurement(int rank) const;  // that rank's; null without
-  // True where the record's plan steps are those of `plan`, so that ids mean the same.
+  // True where the record's plan steps are those of `plan`, so that ids mean the same. Asked again of the same plan it
+  // knows the answer: every view asks at every step.
   bool is_of(const Plan& plan) const;
 
  private:
   void add_step(const StepMessage& step);
   void add_snapshot(const SnapshotMessage& snapshot);
   void add_answer(const StepsMessage& answer);
-  void add_trace(const TraceMessage& trace);
+  void add_trace(std::shared_ptr<const TraceMessage> told);
   void set_rank(const RankStateMessage& rank);
   void add_unknown_log(const std::vector<LogMessage>& told);
 
@@ -78,14 +81,20 @@ struct RunRecord {
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
   int64_t steps_told_ = 0;
   StepTimes step_times_;
-  std::optional<StepRange> gap_;                           // not yet told
-  std::optional<StepRange> looked_at_;                     // not yet told
-  std::map<int64_t, StepMessage> looked_over_;             // of that stretch, told
-  std::array<std::optional<TraceMessage>, 3> traces_;      // by choice
-  std::vector<std::vector<MeasuredTime>> plan_step_sums_;  // per stage
+  std::optional<StepRange> gap_;                               // not yet told
+  std::optional<StepRange> looked_at_;                         // not yet told
+  std::map<int64_t, StepMessage> looked_over_;                 // of that stretch, told
+  std::array<std::shared_ptr<const TraceMessage>, 3> traces_;  // by choice
+  std::vector<std::vector<MeasuredTime>> plan_step_sums_;      // per stage
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;
+  struct Answer {
+    const Plan* plan = nullptr;
+    std::weak_ptr<const Graph> graph;  // of that plan: another one at the same address has another graph
+    bool is_of = false;
+  };
+  mutable Answer answer_;
 };
 
 }  // namespace shardscope

@@ -9,7 +9,6 @@
 #include "gui/pages/layout_page.h"
 #include "gui/pages/memory_page.h"
 #include "gui/pages/pipeline_page.h"
-#include "gui/pages/timeline_page.h"
 
 namespace shardscope {
 namespace {
@@ -33,7 +32,8 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
            tr("The steps of the program, with the layout of what each computes and every reshard."));
   add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
   add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
-  add_page(new TimelinePage(workspace), tr("&Timeline"), tr("Where the time of a training step goes."));
+  timeline_ = new TimelinePage(workspace);
+  add_page(timeline_, tr("&Timeline"), tr("Where the time of a training step goes."));
   add_page(new PipelinePage(workspace), tr("P&ipeline"),
            tr("The stages of the pipeline, and which microbatch each works on when."));
   auto* layout = new QVBoxLayout(this);

@@ -5,6 +5,7 @@
 #include <QWidget>
 
 #include "gui/pages/mode_comparison.h"
+#include "gui/pages/timeline_page.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -23,7 +24,7 @@ class Centre : public QWidget {
   // Shows on the page Layout who sends what in the selected step; false where it sends nothing.
   bool replay_selected();
   // No page waits for a plan of its own.
-  bool is_settled() const { return !comparison_->is_busy(); }
+  bool is_settled() const { return !comparison_->is_busy() && !timeline_->is_busy(); }
 
  private:
   void add_page(QWidget* page, const QString& title, const QString& tip);
@@ -33,6 +34,7 @@ class Centre : public QWidget {
   QLabel* banner_;
   QTabWidget* pages_;
   ModeComparison* comparison_;
+  TimelinePage* timeline_;
 };
 
 }  // namespace shardscope

@@ -279,6 +279,7 @@ int main(int count, char** arguments) {
     return fail("the run file could not be read");
   }
   if (parser.isSet("select")) select_when_planned(window, parser.value("select"), screenshot);
+  if (!screenshot) window.keep_history();
   window.show();
   end_on_signals(window);
   if (screenshot) {

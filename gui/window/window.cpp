@@ -181,14 +181,7 @@ void MainWindow::remember_arrangement() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (workspace_->run.is_active()) {
-    const auto answer =
-        QMessageBox::question(this, tr("Training is running"), tr("Closing the window stops the training run."),
-                              QMessageBox::Close | QMessageBox::Cancel, QMessageBox::Cancel);
-    if (answer != QMessageBox::Close) return event->ignore();
-  }
-  if (!files_.may_discard()) return event->ignore();
-  workspace_->run.end_now();
+  if (!files_.may_discard() || !may_end_run()) return event->ignore();
   if (remembers_) {
     QSettings settings;
     settings.setValue(geometry_key, saveGeometry());
@@ -196,6 +189,44 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue(sized_key, docks_.keeps_sizes());
   }
   event->accept();
+}
+
+// True where no run is left for this window to watch: it has none, has ended it, or lets it go on.
+bool MainWindow::may_end_run() {
+  RunControl& run = workspace_->run;
+  if (!run.is_active()) return true;
+  QMessageBox box(QMessageBox::Question, tr("Training is running"),
+                  tr("Closing the window stops the training run, unless it is to go on without a window."),
+                  QMessageBox::Close | QMessageBox::Cancel, this);
+  box.button(QMessageBox::Close)->setText(tr("&Stop training"));
+  const QPushButton* go_on = nullptr;
+  if (keeps_history_) go_on = box.addButton(tr("&Go on without a window"), QMessageBox::AcceptRole);
+  box.setDefaultButton(QMessageBox::Cancel);
+  box.exec();
+  if (go_on && box.clickedButton() == go_on) {
+    if (run.leave()) return true;
+    notice_->say(tr("The run does not answer; it has not begun yet. Try again."));
+    return false;
+  }
+  if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
+  if (run.is_attached()) run.kill();
+  run.end_now();
+  return true;
+}
+
+void MainWindow::keep_history() {
+  keeps_history_ = true;
+  connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::take_history);
+  connect(docks_.run(), &RunPanel::runFound, this, [this] {
+    docks_.show(docks_.run());
+    notice_->say(tr("A run of this file goes on: Attach in the panel Run watches it."));
+  });
+  take_history();
+}
+
+void MainWindow::take_history() {
+  const RunStore store = RunStore::of(workspace_->document.path(), workspace_->document.title());
+  if (store.folder() != workspace_->run.store().folder()) docks_.run()->set_store(store);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

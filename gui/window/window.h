@@ -33,6 +33,8 @@ class MainWindow : public QMainWindow {
 
   // Takes size and docks from the user's settings, and keeps them there when the window closes.
   void remember_arrangement();
+  // Keeps the runs of each file in a history of its own (RunStore), and offers to attach to one that still goes on.
+  void keep_history();
   // Nothing is being planned, so what is seen stays.
   bool is_settled() const;
 
@@ -68,7 +70,10 @@ class MainWindow : public QMainWindow {
   ToolBar* tool_bar_;
   Verdict* verdict_;
   Notice* notice_;
-  bool remembers_ = false;
+  bool may_end_run();
+  void take_history();
+
+  bool remembers_ = false, keeps_history_ = false;
 };
 
 }  // namespace shardscope

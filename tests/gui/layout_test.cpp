@@ -1,14 +1,18 @@
 #include <QAction>
 #include <QChart>
+#include <QCheckBox>
 #include <QClipboard>
+#include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLegendMarker>
 #include <QLineSeries>
 #include <QMouseEvent>
+#include <QPlainTextEdit>
 #include <QScrollArea>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextDocument>
@@ -340,7 +344,7 @@ class LayoutTest : public QObject {
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
     auto* accuracies = window_->findChild<RunCurve*>("accuracyCurve");
     QTRY_VERIFY(losses->isVisible() && accuracies->isVisible());
-    QCOMPARE(window_->findChildren<RunCurve*>().size(), 3);
+    QCOMPARE(window_->findChildren<RunCurve*>().size(), 4);  // with time and speed
 
     QTRY_COMPARE(curves_of(losses).size(), 2);
     QTRY_COMPARE(curves_of(losses)[0]->points().size(), 5);
@@ -370,14 +374,14 @@ class LayoutTest : public QObject {
     int steps = 2;
     for (const auto& [names, charts] : runs) {
       receive_metrics(names, ++steps);
-      QTRY_COMPARE(window_->findChildren<RunCurve*>().size(), charts + 1);
+      QTRY_COMPARE(window_->findChildren<RunCurve*>().size(), charts + 2);
       auto* area = window_->findChild<RunCurves*>();
       QTRY_VERIFY(window_->findChild<RunCurve*>("timeCurve")->isVisible());
       QSet<QString> looks;
       qsizetype curves = 0;
       for (RunCurve* chart : window_->findChildren<RunCurve*>()) {
         QTRY_VERIFY(area->rect().contains(chart->geometry()));
-        if (chart->objectName() == "timeCurve") continue;
+        if (chart->objectName() == "timeCurve" || chart->objectName() == "speedCurve") continue;
         for (const QLineSeries* curve : curves_of(chart)) {
           ++curves;
           QTRY_COMPARE(curve->points().size(), steps);
@@ -387,6 +391,84 @@ class LayoutTest : public QObject {
       QCOMPARE(curves, qsizetype(names.size()));
       QCOMPARE(looks.size(), curves);
     }
+  }
+
+  void a_slow_first_step_does_not_flatten_the_rest() {
+    auto* curve = window_->findChild<RunCurve*>("timeCurve");
+    receive_steps({9000, 40, 42, 41, 43});
+    QTRY_VERIFY(curve->chart()->title().contains("43.0 ms"));
+    QVERIFY(vertical(curve)->max() < 200);
+    QCOMPARE(curves_of(curve)[0]->points().size(), 5);
+  }
+
+  void under_the_pointer_stands_what_each_curve_is_at_that_step_in_all_charts() {
+    receive_metrics({"loss", "z_loss", "accuracy"}, 5);
+    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    auto* losses = window_->findChild<RunCurve*>("lossCurve");
+    QTRY_COMPARE(curves_of(losses).size(), 2);
+    QTRY_VERIFY(losses->isVisible() && losses->chart()->plotArea().width() > 50);
+    QVERIFY(losses->readout().isEmpty());
+    const QPointF at = losses->chart()->mapToPosition({2.2, 1}, curves_of(losses)[0]);
+    QMouseEvent move(QEvent::MouseMove, at, losses->viewport()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+    QApplication::sendEvent(losses->viewport(), &move);
+    QCOMPARE(losses->readout(), QStringList({"step 2", "Loss  0.8000", "Z loss  1.8000"}));
+    QCOMPARE(window_->findChild<RunCurve*>("accuracyCurve")->readout().front(), QString("step 2"));
+    QVERIFY(!losses->grab().isNull());
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(losses->viewport(), &leave);
+    QApplication::sendEvent(losses, &leave);
+    QVERIFY(losses->readout().isEmpty());
+  }
+
+  void curves_can_be_smoothed_and_drawn_on_a_logarithmic_scale() {
+    receive_metrics({"loss"}, 20);
+    QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
+    auto* losses = window_->findChild<RunCurve*>("lossCurve");
+    QTRY_VERIFY(curves_of(losses)[0]->points().size() == 20);
+    auto* log_scale = window_->findChild<QCheckBox*>("logScale");
+    QTRY_VERIFY(log_scale->isVisible());
+    log_scale->click();
+    QCOMPARE(curves_of(losses)[0]->points().size(), 10);  // 1 - 0.1 i: ten are above zero
+    QVERIFY(std::abs(curves_of(losses)[0]->points()[5].y() - std::log10(0.5)) < 1e-9);
+    QVERIFY(losses->chart()->axes(Qt::Vertical).size() == 1);
+    log_scale->click();
+    QCOMPARE(curves_of(losses)[0]->points()[5], QPointF(5, 0.5));
+    window_->findChild<QSlider*>("smoothing")->setValue(90);
+    QVERIFY(curves_of(losses)[0]->points()[19].y() > -0.9 + 0.1);
+    window_->findChild<QSlider*>("smoothing")->setValue(0);
+    QCOMPARE(curves_of(losses)[0]->points()[5], QPointF(5, 0.5));
+  }
+
+  void speed_is_what_all_ranks_do_a_second() {
+    auto* curve = window_->findChild<RunCurve*>("speedCurve");
+    receive_steps({500, 400, 200});
+    QTRY_VERIFY(curve->isVisible());
+    const StepWork work = step_work(*planner().plan());
+    QVERIFY(work.are_tokens);
+    QCOMPARE(work.items, 64.0 * 128);
+    QTRY_COMPARE(curves_of(curve)[0]->points().size(), 3);
+    const std::vector<double> seconds{0.5, 0.4, 0.2};
+    for (int i = 0; i < 3; ++i) QCOMPARE(curves_of(curve)[0]->points()[i].y(), work.items / seconds[size_t(i)]);
+    QVERIFY2(curve->chart()->title().contains("of peak"), qPrintable(curve->chart()->title()));
+  }
+
+  void the_log_can_be_that_of_one_rank() {
+    RunControl& run = window_->workspace().run;
+    run.begin_replay(planner().plan());
+    for (const int rank : {1, -1, 0, 1}) run.receive(LogMessage{rank, "line of " + std::to_string(rank)});
+    auto* box = window_->findChild<QComboBox*>("logRank");
+    auto* log = window_->findChild<QPlainTextEdit*>("log");
+    QStringList speakers;
+    for (int i = 0; i < box->count(); ++i) speakers << box->itemText(i);
+    QCOMPARE(speakers, QStringList({"all", "shardrun", "rank 0", "rank 1"}));
+    QCOMPARE(log->toPlainText().split('\n').size(), 4);
+    box->setCurrentIndex(3);
+    QCOMPARE(log->toPlainText(), QString("line of 1\nline of 1"));
+    run.receive(LogMessage{1, "more"});
+    run.receive(LogMessage{0, "not this"});
+    QCOMPARE(log->toPlainText(), QString("line of 1\nline of 1\nmore"));
+    run.begin_replay(planner().plan());
+    QCOMPARE(log->toPlainText(), QString());
   }
 
   void both_layout_modes_stand_side_by_side_and_one_can_be_chosen() {

@@ -222,8 +222,7 @@ class PipelineTest : public QObject {
       QVERIFY(window_->show_page(name));
       QVERIFY(!window_->grab().isNull());
     }
-    const PredictedTimeline second = predict(plan(), 1);
-    QCOMPARE(second.compute.slices.size() + second.collectives.slices.size(), size_t(plan().steps(1).size()));
+    QCOMPARE(predicted_step(plan(), 1).track.slices().size(), size_t(plan().steps(1).size()));
   }
 
   void sends_and_receives_stand_among_the_collectives_with_their_stage() {

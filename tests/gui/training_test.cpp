@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <QAbstractButton>
 #include <QChart>
 #include <QDir>
 #include <QElapsedTimer>
@@ -279,6 +280,50 @@ class TrainingTest : public QObject {
     }
     QVERIFY(!run().is_active());
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+  }
+
+  void a_run_that_is_left_goes_on_and_another_window_watches_it_to_its_end() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath("run.json");
+    RunConfig config = small_config();
+    config.steps = 100000;
+    save_run_config(config, file.toStdString());
+    const auto open_file = [&] {
+      window_->keep_history();
+      QVERIFY(window_->files().open_file(file));
+      QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    };
+    open_file();
+    train_until(2);
+    const std::vector<pid_t> processes = rank_processes();
+    QTimer press_go_on;
+    connect(&press_go_on, &QTimer::timeout, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (!box) return;
+      for (QAbstractButton* button : box->buttons())
+        if (button->text().contains("without a window")) button->click();
+    });
+    press_go_on.start(5);
+    QVERIFY(window_->close());
+    press_go_on.stop();
+    cleanup();
+    QTest::qWait(50);
+    QVERIFY(any_alive(processes));
+    init();
+    open_file();
+    auto* attach = window_->findChild<QPushButton*>("attach");
+    QTRY_VERIFY(attach->isVisible());
+    attach->click();
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > 2, patience);
+    QVERIFY(run().is_attached() && run().record().is_of(*planner().plan()));
+    QVERIFY(run().plan());
+    press("stopButton");
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::stopped);
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+    QCOMPARE(window_->findChild<QTableWidget*>("history")->rowCount(), 1);
+    QVERIFY(!QDir(run().stored().directory).exists());
+    QDir(run().store().folder()).removeRecursively();
   }
 
   void a_window_that_goes_takes_its_run_with_it() {

@@ -239,7 +239,7 @@ void MessagesTest::a_line_without_end_is_refused_and_forgotten() {
 
 void MessagesTest::requests_survive_the_wire_and_others_are_refused() {
   for (const Request& request :
-       {Request::stop, Request::kill, Request::steps(3, 1000), Request::steps(-1, INT64_MIN)}) {
+       {Request::stop, Request::kill, Request::keep, Request::steps(3, 1000), Request::steps(-1, INT64_MIN)}) {
     QVERIFY(parse_request(to_json_line(request)) == request);
   }
   QVERIFY(parse_request(R"({"request":"stop"})") == Request::stop);

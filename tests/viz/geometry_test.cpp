@@ -132,32 +132,6 @@ class GeometryTest : public QObject {
           QVERIFY(tone_color({0, i, size}, *theme) != tone_color({0, i + 1, size}, *theme));
   }
 
-  void a_measured_timeline_has_each_plan_step_when_it_was_done() {
-    Plan plan;
-    std::vector<Step> steps(4);
-    steps[1].kind = steps[3].kind = StepKind::all_gather;
-    plan.program.tasks = {{"forward", Phase::forward, steps, {}, {}}};
-    plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-    const int64_t s = 1'000'000'000;  // with a gap before the last, and waiting in it
-    const std::vector<PlanStepTime> times = {
-        {5 * s, 5 * s, 6 * s}, {6 * s, 6 * s, 7 * s}, {8 * s, 8 * s, 9 * s}, {11 * s, 14 * s, 15 * s}};
-    const std::optional<MeasuredTimeline> timeline = measured_timeline(plan, times);
-    QVERIFY(timeline);
-    const auto check = [](const TimelineLane& lane, const std::vector<std::array<double, 3>>& expected) {
-      QCOMPARE(lane.slices.size(), expected.size());
-      for (size_t i = 0; i < expected.size(); ++i) {
-        QCOMPARE(lane.slices[i].start, expected[i][0]);
-        QCOMPARE(lane.slices[i].end, expected[i][1]);
-        QCOMPARE(double(lane.slices[i].step), expected[i][2]);
-      }
-    };
-    check(timeline->compute, {{0, 1, 0}, {3, 4, 2}});
-    check(timeline->collectives, {{1, 2, 1}, {9, 10, 3}});
-    check(timeline->waiting, {{6, 9, 3}});
-    QCOMPARE(timeline->seconds, 10.0);
-    QVERIFY(!measured_timeline(plan, std::span(times).first(3)));
-  }
-
   void folded_bars_lose_no_slice_and_are_no_more_than_the_pixels_allow() {
     std::mt19937 random(5);
     std::exponential_distribution<double> length(1);
@@ -290,6 +264,53 @@ class GeometryTest : public QObject {
                 1e-6 * high);
       }
     }
+  }
+
+  void a_smoothed_curve_stays_within_its_points_and_without_weight_is_the_curve() {
+    std::mt19937 random(8);
+    std::vector<CurvePoint> points;
+    for (int i = 0; i < 300; ++i) points.push_back({double(i) + double(random() % 3) / 4, double(random() % 100)});
+    QCOMPARE(smoothed(points, 0), points);
+    for (const double weight : {0.3, 0.9, 0.99}) {
+      double low = points[0].y, high = points[0].y;
+      const std::vector<CurvePoint> smooth = smoothed(points, weight);
+      for (size_t i = 0; i < points.size(); ++i) {
+        low = std::min(low, points[i].y);
+        high = std::max(high, points[i].y);
+        QCOMPARE(smooth[i].x, points[i].x);
+        QVERIFY(smooth[i].y >= low - 1e-9 && smooth[i].y <= high + 1e-9);
+      }
+      for (CurvePoint& point : points) point.y = 7;
+      for (const CurvePoint& point : smoothed(points, weight)) QVERIFY(std::abs(point.y - 7) < 1e-9);
+      for (CurvePoint& point : points) point.y = double(random() % 100);
+    }
+  }
+
+  void only_a_first_point_flattens_a_curve_and_the_nearest_point_is_the_nearest() {
+    QVERIFY(first_flattens(std::vector<CurvePoint>{{0, 9}, {1, 4}, {2, 3}}));
+    QVERIFY(!first_flattens(std::vector<CurvePoint>{{0, 7}, {1, 4}, {2, 3}}));
+    QVERIFY(!first_flattens(std::vector<CurvePoint>{{0, 4}, {1, 9}, {2, 3}}));
+    QVERIFY(!first_flattens(std::vector<CurvePoint>{{0, 9}, {1, 4}}));
+    const std::vector<CurvePoint> points{{0, 1}, {4, 2}, {10, 3}};
+    for (const auto& [x, y] : {std::pair(-5.0, 1.0), {1.9, 1.0}, {2.1, 2.0}, {8.0, 3.0}, {20.0, 3.0}})
+      QCOMPARE(nearest_point(points, x)->y, y);
+    QVERIFY(!nearest_point({}, 0));
+  }
+
+  void marks_of_a_logarithmic_axis_are_round_few_and_inside() {
+    std::mt19937 random(9);
+    for (int i = 0; i < 1000; ++i) {
+      const double low = std::pow(10.0, double(random() % 800) / 100 - 4);
+      const double high = low * std::pow(10.0, 0.01 + double(random() % 700) / 100);
+      for (const int most : {4, 6}) {
+        const std::vector<double> marks = log_marks(low, high, most);
+        QVERIFY(std::ssize(marks) <= most && std::ranges::is_sorted(marks));
+        for (const double mark : marks) QVERIFY(mark >= low * (1 - 1e-6) && mark <= high * (1 + 1e-6));
+        if (high > 1.1 * low) QVERIFY2(!marks.empty(), qPrintable(QString("%1 %2").arg(low).arg(high)));
+      }
+    }
+    QCOMPARE(log_marks(0.5, 300, 6), (std::vector<double>{1, 10, 100}));
+    QCOMPARE(log_marks(2, 11, 6), (std::vector<double>{2, 5, 10}));
   }
 
   void a_decimated_curve_keeps_ends_and_extremes() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
 
 namespace shardscope {
 
@@ -27,6 +29,30 @@ std::vector<CurvePoint> decimate(std::span<const CurvePoint> points, int buckets
     begin = end;
   }
   return kept;
+}
+
+std::vector<CurvePoint> smoothed(std::span<const CurvePoint> points, double weight) {
+  std::vector<CurvePoint> curve(points.begin(), points.end());
+  double sum = 0, count = 0;
+  for (size_t i = 0; i < curve.size(); ++i) {
+    const double kept = i == 0 ? 0 : std::pow(weight, points[i].x - points[i - 1].x);
+    sum = kept * sum + points[i].y;
+    count = kept * count + 1;
+    curve[i].y = sum / count;
+  }
+  return curve;
+}
+
+bool first_flattens(std::span<const CurvePoint> points) {
+  if (points.size() < 3) return false;
+  return points.front().y > 2 * std::ranges::max(points.subspan(1), {}, &CurvePoint::y).y;
+}
+
+const CurvePoint* nearest_point(std::span<const CurvePoint> points, double x) {
+  const auto behind = std::ranges::lower_bound(points, x, {}, &CurvePoint::x);
+  if (behind == points.end()) return points.empty() ? nullptr : &points.back();
+  if (behind == points.begin() || behind->x - x < x - std::prev(behind)->x) return &*behind;
+  return &*std::prev(behind);
 }
 
 }  // namespace shardscope

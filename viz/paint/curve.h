@@ -14,4 +14,15 @@ struct CurvePoint {
 // Points ascend in x; a curve that has at most 4 * buckets points comes back as it is.
 std::vector<CurvePoint> decimate(std::span<const CurvePoint> points, int buckets);
 
+// The exponential moving average of a curve, without the pull of its beginning, as TensorBoard draws it: a point counts
+// `weight` less for each unit of x that it lies back. 0: as it is; 1 is not allowed.
+std::vector<CurvePoint> smoothed(std::span<const CurvePoint> points, double weight);
+
+// Whether the first of a curve's points flattens the rest: it is more than twice as high as all others, and they are at
+// least two. So the first step, which warms up, is left out of a scale.
+bool first_flattens(std::span<const CurvePoint> points);
+
+// The point nearest to x; nothing without points. They ascend in x.
+const CurvePoint* nearest_point(std::span<const CurvePoint> points, double x);
+
 }  // namespace shardscope

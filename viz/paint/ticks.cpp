@@ -31,4 +31,25 @@ Ticks round_ticks(double low, double high, int most) {
   }
 }
 
+std::vector<double> log_marks(double low, double high, int most) {
+  const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
+  const auto marks = [&](std::initializer_list<int> digits, int stride) {
+    std::vector<double> list;
+    for (int power = first; power <= last; power += stride)
+      for (const int digit : digits)
+        if (const double value = digit * std::pow(10.0, power); value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9))
+          list.push_back(value);
+    return list;
+  };
+  std::vector<double> list = marks({1, 2, 5}, 1);
+  if (std::ssize(list) < 3) {
+    const Ticks ticks = round_ticks(low, high, most);
+    list.clear();
+    for (int i = 0; i < ticks.count; ++i)
+      if (const double value = ticks.first + ticks.step * i; value >= low && value <= high) list.push_back(value);
+  }
+  for (int stride = 1; std::ssize(list) > most; ++stride) list = marks({1}, stride);
+  return list;
+}
+
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace shardscope {
 
@@ -19,5 +20,9 @@ struct Ticks {
 // At most `most` marks (3 or more) for low..high; a range without extent gets some around it. Example: 3472..5100 and
 // 4 marks give 3000, 4000, 5000, 6000.
 Ticks round_ticks(double low, double high, int most);
+
+// Round values of a logarithmic axis between low and high, both above 0: powers of ten; where they are few, also their
+// double and fivefold; where those are few, a round step apart. At most `most`, ascending.
+std::vector<double> log_marks(double low, double high, int most);
 
 }  // namespace shardscope

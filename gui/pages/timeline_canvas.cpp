@@ -1,0 +1,512 @@
+#include "gui/pages/timeline_canvas.h"
+
+#include <QKeyEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "gui/look/fitted_name.h"
+#include "gui/pages/no_plan.h"
+#include "gui/workspace/step_facts.h"
+#include "viz/paint/timeline_image.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int left = 132;
+constexpr int right = 18;
+constexpr int ruler = 22;
+constexpr int phase_band = 18;
+constexpr int heading = 26;
+constexpr int legend = 22;
+constexpr double least_row = 13, most_row = 44;
+constexpr double two_lines = 30;       // of a title, from this height on
+constexpr double labelled_row = 16;    // slices of lower rows have no text
+constexpr double labelled_slice = 64;  // pixels
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+}  // namespace
+
+TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
+    : TimeCanvas(parent), workspace_(workspace), scroll_(new QScrollBar(Qt::Vertical, this)) {
+  setObjectName("timelineCanvas");
+  setAccessibleName(tr("Time of one training step: a row a rank"));
+  scroll_->setAccessibleName(tr("Scrolls the ranks"));
+  connect(scroll_, &QScrollBar::valueChanged, this, qOverload<>(&QWidget::update));
+  connect(&workspace.selection, &Selection::deviceChanged, this, [this] {
+    update();
+    emit factsChanged();
+  });
+  connect(&workspace.selection, &Selection::stepChanged, this, &TimelineCanvas::take_step);
+  connect(&look(), &Look::changed, this, &TimelineCanvas::refresh_colors);
+  connect(this, &TimeCanvas::rangeChanged, this, &TimelineCanvas::factsChanged);
+}
+
+void TimelineCanvas::show_plan(std::shared_ptr<const Plan> plan) {
+  if (plan_ == plan) return;
+  plan_ = std::move(plan);
+  predicted_.clear();
+  measured_.reset();
+  trace_.reset();
+  rows_.clear();
+  found_ = {};
+  chosen_.reset();
+  set_range(std::nullopt);
+  for (int stage = 0; plan_ && stage < plan_->program.stages; ++stage)
+    predicted_.push_back(predicted_step(*plan_, stage));
+  refresh_colors();
+  lay_out();
+  show_all();
+  take_step();
+}
+
+void TimelineCanvas::show_measured(std::shared_ptr<const MeasuredStep> measured,
+                                   std::shared_ptr<const TraceMessage> trace) {
+  measured_ = plan_ ? std::move(measured) : nullptr;
+  trace_ = measured_ ? std::move(trace) : nullptr;
+  lay_out();
+  emit factsChanged();
+}
+
+void TimelineCanvas::set_coloring(TimelineColoring coloring) {
+  coloring_ = coloring;
+  refresh_colors();
+}
+
+void TimelineCanvas::set_folded(bool folded) {
+  folded_ = folded;
+  lay_out();
+}
+
+void TimelineCanvas::refresh_colors() {
+  colors_ = plan_ ? timeline_colors(*plan_, coloring_, theme()) : TimelineColors();
+  update();
+}
+
+void TimelineCanvas::take_step() {
+  const std::optional<StepRef> step = plan_ ? workspace_.selection.step() : std::nullopt;
+  if (!chosen_ || !step || step_at(*plan_, chosen_->position, chosen_->stage) != *step) {
+    chosen_.reset();
+    if (const std::optional<int> position = plan_ ? position_of(*plan_, step) : std::nullopt)
+      chosen_ = Place{stage_of(*plan_, *step), *position};
+  }
+  update();
+  emit factsChanged();
+}
+
+int TimelineCanvas::phases_height() const { return predicted_.size() == 1 ? phase_band + 4 : 4; }
+
+void TimelineCanvas::lay_out() {
+  rows_.clear();
+  double longest = 0;
+  for (size_t stage = 0; stage < predicted_.size(); ++stage) {
+    rows_.push_back({-1, static_cast<int>(stage), &predicted_[stage].track});
+    longest = std::max(longest, predicted_[stage].seconds);
+  }
+  if (measured_) {
+    longest = std::max(longest, measured_->seconds);
+    const std::vector<int> extremes = folded_ ? measured_->extremes() : std::vector<int>();
+    for (const RankTimeline& rank : measured_->ranks)
+      if (!folded_ || std::ranges::count(extremes, rank.rank)) rows_.push_back({rank.rank, rank.stage, &rank.track});
+  }
+  set_seconds(plan_ ? std::max(longest, 1e-9) : 0);
+  const double room = height() - ruler - phases_height() - legend - (measured_ ? heading : 0);
+  const auto count = double(std::max<size_t>(1, rows_.size()));
+  row_height_ = std::clamp(room / count * 0.88, least_row, most_row);
+  row_gap_ = row_height_ < 20 ? 1 : 4;
+  const double content = count * (row_height_ + row_gap_);
+  scroll_->setGeometry(width() - right + 4, ruler, right - 4, std::max(0, height() - ruler - legend));
+  scroll_->setRange(0, std::max(0, static_cast<int>(std::ceil(content - room))));
+  scroll_->setPageStep(std::max(1, static_cast<int>(room)));
+  scroll_->setSingleStep(static_cast<int>(row_height_ + row_gap_));
+  scroll_->setVisible(scroll_->maximum() > 0);
+  update();
+}
+
+void TimelineCanvas::resizeEvent(QResizeEvent*) { lay_out(); }
+
+QRectF TimelineCanvas::time_place() const {
+  return {double(left), double(ruler), double(std::max(20, width() - left - right)), double(height() - ruler)};
+}
+
+double TimelineCanvas::row_top(size_t row) const {
+  const double group = row >= predicted_rows() ? heading : 0;
+  return ruler + phases_height() + group + double(row) * (row_height_ + row_gap_) - scroll_->value();
+}
+
+QRectF TimelineCanvas::row_place(size_t row) const {
+  const QRectF place = time_place();
+  return {place.x(), row_top(row), place.width(), row_height_};
+}
+
+const TimelineCanvas::Row* TimelineCanvas::row_of(int stage) const {
+  const Row* best = nullptr;
+  for (const Row& row : rows_) {
+    if (row.stage != stage) continue;
+    if (row.rank >= 0 && row.rank == workspace_.selection.device()) return &row;
+    if (!best || (best->rank < 0 && row.rank >= 0)) best = &row;
+  }
+  return best;
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
+  if (!plan_) return paint_no_plan(painter, rect(), workspace_.planner);
+  if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
+  painter.setFont(small_font());
+  paint_ruler(painter, 2, height() - legend);
+  painter.save();
+  painter.setClipRect(0, ruler, width(), height() - ruler - legend);
+  paint_phases(painter);
+  if (measured_) paint_heading(painter);
+  QImage image;
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const QRectF place = row_place(row);
+    if (place.bottom() < ruler || place.top() > height() - legend) continue;
+    paint_row(painter, row, image);
+  }
+  painter.restore();
+  paint_found(painter);
+  paint_range(painter, ruler, height() - legend);
+  paint_legend(painter);
+}
+
+void TimelineCanvas::paint_phases(QPainter& painter) const {
+  if (predicted_.size() != 1) return;
+  const double y = ruler + 2 - scroll_->value();
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(0, y, left - 10, phase_band), Qt::AlignRight | Qt::AlignVCenter, tr("phases"));
+  const QRectF all = time_place();
+  for (const auto& [phase, start, end] : predicted_.front().phases) {
+    const double a = std::clamp(x_at(start), all.left(), all.right());
+    const double b = std::clamp(x_at(end), all.left(), all.right());
+    if (b - a < 0.5) continue;
+    const QColor fill = phase_color(phase, theme());
+    const QRectF place(a, y, b - a, phase_band - 2);
+    painter.fillRect(place, fill);
+    painter.setPen(text_on(fill));
+    const QString title = qt(name(phase));
+    if (painter.fontMetrics().horizontalAdvance(title) + 8 < place.width())
+      painter.drawText(place, Qt::AlignCenter, title);
+  }
+}
+
+void TimelineCanvas::paint_heading(QPainter& painter) const {
+  double predicted = 0, all = 0, transfer = 0;
+  for (const PredictedStep& stage : predicted_) predicted = std::max(predicted, stage.seconds);
+  for (const RankTimeline& rank : measured_->ranks) {
+    transfer += rank.track.seconds(0, measured_->seconds)[size_t(TimePart::transfer)];
+    all += measured_->seconds;
+  }
+  QStringList words{tr("step %1: %2 (%3)")
+                        .arg(trace_->step)
+                        .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted)))};
+  if (const int late = measured_->late_rank(); late >= 0)
+    words << tr("rank %1 is late: %2 of all waiting is for it")
+                 .arg(late)
+                 .arg(qt(share_text(share(measured_->ranks[size_t(late)].delayed_others, measured_->waited))));
+  words << tr("exposed communication %1 (waiting %2, transfer %3)")
+               .arg(qt(share_text(share(measured_->waited + transfer, all))),
+                    qt(share_text(share(measured_->waited, all))), qt(share_text(share(transfer, all))));
+  const double y = row_top(predicted_rows()) - heading;
+  painter.setPen(theme().text);
+  const QString text = words.join(QString::fromUtf8("  \u00b7  "));
+  painter.drawText(QRectF(12, y, width() - 12 - right, heading), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(text, Qt::ElideRight, width() - 12 - right));
+}
+
+void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
+  const Row& row = rows_[index];
+  const QRectF place = row_place(index);
+  const bool is_piped = predicted_.size() > 1;
+  QString title, detail;
+  bool is_late = false;
+  if (row.rank < 0) {
+    title = is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted");
+    detail = qt(seconds_text(predicted_[size_t(row.stage)].seconds));
+  } else {
+    title = is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank);
+    const PartSeconds part = row.track->seconds(0, measured_->seconds);
+    detail = tr("waits %1").arg(qt(share_text(share(part[size_t(TimePart::waiting)], measured_->seconds))));
+    is_late = row.rank == measured_->late_rank();
+    if (is_late) title += tr(" (late)");
+  }
+  const bool is_selected = row.rank >= 0 && row.rank == workspace_.selection.device();
+  painter.setPen(is_selected ? theme().accent : is_late ? theme().warning : theme().text);
+  const QRectF room(4, place.y(), left - 14, place.height());
+  if (place.height() < two_lines) {
+    painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, title);
+    return;
+  }
+  painter.drawText(QRectF(room.x(), room.y(), room.width(), room.height() / 2), Qt::AlignRight | Qt::AlignBottom,
+                   title);
+  painter.setPen(theme().muted);
+  painter.drawText(QRectF(room.x(), room.center().y(), room.width(), room.height() / 2), Qt::AlignRight | Qt::AlignTop,
+                   detail);
+}
+
+void TimelineCanvas::paint_row(QPainter& painter, size_t index, QImage& image) const {
+  const Row& row = rows_[index];
+  const QRectF place = row_place(index);
+  const double ratio = painter.device()->devicePixelRatioF();
+  const QSize pixels(std::max(1, int(std::lround(place.width() * ratio))),
+                     std::max(1, int(std::lround(place.height() * ratio))));
+  if (image.size() != pixels) image = QImage(pixels, QImage::Format_RGB32);
+  TrackInk ink{colors_.of_stage[size_t(row.stage)],
+               theme().window.rgb(),
+               step_color(StepKind::compute, theme()).rgb(),
+               step_color(StepKind::all_reduce, theme()).rgb(),
+               mix(theme().warning, theme().window, 0.45).rgb(),
+               theme().text.rgb()};
+  paint_track(image, image.rect(), *row.track, begin(), end(), ink);
+  painter.drawImage(place, image);
+  paint_title(painter, index);
+  if (place.height() >= labelled_row) paint_labels(painter, index);
+  if (!chosen_ || chosen_->stage != row.stage) return;
+  painter.setPen(QPen(theme().accent, 2));
+  painter.setBrush(Qt::NoBrush);
+  const auto [first, last] = row.track->slices_of(chosen_->position);
+  if (first == last) return;
+  const TrackSlice &from = row.track->slices()[size_t(first)], &to = row.track->slices()[size_t(last) - 1];
+  if (to.end < begin() || from.start > end()) return;
+  const double a = std::max(place.left(), x_at(from.start)), b = std::min(place.right(), x_at(to.end));
+  painter.drawRect(QRectF(a - 1, place.y(), std::max(2.0, b - a + 2), place.height()));
+}
+
+void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
+  const Row& row = rows_[index];
+  const QRectF place = row_place(index);
+  const double least = labelled_slice / place.width() * (end() - begin());
+  const std::vector<QRgb>& colors = colors_.of_stage[size_t(row.stage)];
+  row.track->each_longer(begin(), end(), least, [&](int number) {
+    const TrackSlice& slice = row.track->slices()[size_t(number)];
+    const double a = std::max(place.left(), x_at(slice.start)), b = std::min(place.right(), x_at(slice.end));
+    const QRectF room(a + 5, place.y(), b - a - 9, place.height());
+    if (room.width() < labelled_slice - 10) return;
+    QString text;
+    if (slice.part == TimePart::waiting) {
+      painter.setPen(theme().muted);
+      text = tr("waits %1").arg(qt(seconds_text(slice.end - slice.start)));
+    } else {
+      painter.setPen(text_on(QColor(colors[size_t(slice.step)])));
+      const Step& step = plan_->steps(row.stage)[slice.step];
+      text = is_communication(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
+    }
+    const QRectF high(room.x(), room.y(), room.width(), room.height() * (1 - low_share));
+    painter.drawText(slice.part == TimePart::waiting ? high : room, Qt::AlignLeft | Qt::AlignVCenter,
+                     fitted_name(text, painter.fontMetrics(), room.width()));
+  });
+}
+
+// More marks than pixels would say nothing.
+void TimelineCanvas::paint_found(QPainter& painter) const {
+  const QRectF place = time_place();
+  for (size_t stage = 0; stage < found_.size(); ++stage) {
+    const Row* row = row_of(static_cast<int>(stage));
+    const auto [first, last] = row->track->slices_in(begin(), end());
+    if (first == last) continue;
+    const std::vector<TrackSlice>& slices = row->track->slices();
+    const auto from = std::ranges::lower_bound(found_[stage], slices[size_t(first)].step);
+    const auto to = std::ranges::upper_bound(found_[stage], slices[size_t(last) - 1].step);
+    if (to - from > place.width()) continue;
+    for (auto position = from; position < to; ++position) {
+      const double start = slices[size_t(row->track->slices_of(*position).first)].start;
+      painter.fillRect(QRectF(std::max(place.left(), x_at(start)), ruler - 4, 2, 6), theme().accent);
+    }
+  }
+}
+
+void TimelineCanvas::paint_legend(QPainter& painter) const {
+  double x = 12;
+  const double y = height() - legend + 3;
+  const QFontMetrics metrics = painter.fontMetrics();
+  const auto entry = [&](const QColor& color, const QString& text, bool is_low) {
+    const double wide = metrics.horizontalAdvance(text) + 15;
+    if (x + wide > width() - 24) {
+      if (x < width()) painter.drawText(QRectF(x, y, 20, 16), Qt::AlignVCenter, QString::fromUtf8("\u2026"));
+      x = width();
+      return;
+    }
+    painter.fillRect(is_low ? QRectF(x, y + 8, 10, 5) : QRectF(x, y + 3, 10, 10), color);
+    painter.setPen(theme().muted);
+    painter.drawText(QRectF(x + 14, y, wide, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
+    x += wide + 12;
+  };
+  if (measured_) entry(mix(theme().warning, theme().window, 0.45), tr("waiting"), true);
+  for (size_t i = colors_.legend.size(); i-- > 0;)
+    if (colors_.legend[i].is_moving) entry(colors_.legend[i].color, qt(colors_.legend[i].label), false);
+  for (const TimelineColor& color : colors_.legend)
+    if (!color.is_moving) entry(color.color, qt(color.label), false);
+}
+
+TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
+  if (!plan_ || point.y() < ruler || point.y() > height() - legend) return {};
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const QRectF place = row_place(row);
+    if (point.y() < place.top() || point.y() > place.bottom()) continue;
+    if (point.x() < place.left() || point.x() > place.right()) return {&rows_[row], -1};
+    const double pixel = (end() - begin()) / place.width(), at = time_at(point.x());
+    const std::optional<int> slice = rows_[row].track->longest_in(at - 0.5 * pixel, at + 0.5 * pixel);
+    const std::optional<int> near = slice ? slice : rows_[row].track->longest_in(at - 2 * pixel, at + 2 * pixel);
+    return {&rows_[row], near.value_or(-1)};
+  }
+  return {};
+}
+
+QString TimelineCanvas::tip_at(const QPointF& point) {
+  const Hit at = hit(point);
+  if (!at.row || at.slice < 0) return {};
+  const TrackSlice& slice = slice_of(at);
+  const Step& step = plan_->steps(at.row->stage)[slice.step];
+  const double predicted = plan_->seconds(slice.step, at.row->stage);
+  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan_->step_name(step)))};
+  lines << tr("predicted %1").arg(qt(seconds_text(predicted)));
+  if (at.row->rank >= 0) {
+    const auto [first, last] = at.row->track->slices_of(slice.step);
+    for (int i = first; i < last; ++i) {
+      const TrackSlice& own = at.row->track->slices()[size_t(i)];
+      const QString long_ = qt(seconds_text(own.end - own.start));
+      lines << (own.part == TimePart::waiting    ? tr("waited %1").arg(long_)
+                : own.part == TimePart::transfer ? tr("moved in %1").arg(long_)
+                                                 : tr("%1 in this training step").arg(long_));
+    }
+    if (const std::optional<Meeting> met = meeting_of(*plan_, trace_->ranks, at.row->rank, slice.step);
+        met && met->last != at.row->rank)
+      lines << tr("waited for rank %1").arg(met->last);
+  }
+  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(*plan_, slice.step, at.row->stage)))
+    lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
+  if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
+  if (is_communication(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
+  if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
+  return lines.join('\n');
+}
+
+void TimelineCanvas::click(const QPointF& point) {
+  const Hit at = hit(point);
+  if (at.row && at.row->rank >= 0) workspace_.selection.select_device(at.row->rank);
+  if (!at.row || at.slice < 0) {
+    if (!at.row) workspace_.selection.select_step(std::nullopt);
+    return;
+  }
+  chosen_ = Place{at.row->stage, slice_of(at).step};
+  workspace_.selection.select_step(step_at(*plan_, chosen_->position, chosen_->stage));
+  update();
+  emit factsChanged();
+}
+
+void TimelineCanvas::set_found(std::vector<std::vector<int>> found) {
+  found_ = std::move(found);
+  update();
+}
+
+void TimelineCanvas::reveal(int stage, int position) {
+  const Row* row = plan_ ? row_of(stage) : nullptr;
+  if (!row) return;
+  chosen_ = Place{stage, position};
+  if (row->rank >= 0) workspace_.selection.select_device(row->rank);
+  workspace_.selection.select_step(step_at(*plan_, position, stage));
+  if (const std::optional<Range> range = chosen_range()) {
+    const double length = range->second - range->first, middle = (range->first + range->second) / 2;
+    const double span = std::min(end() - begin(), std::max(length, 1e-9) * 40);
+    if (range->first < begin() || range->second > end() || span < end() - begin())
+      show_window(middle - span / 2, middle + span / 2);
+  }
+  const size_t index = size_t(row - rows_.data());
+  if (row_top(index) < ruler || row_place(index).bottom() > height() - legend)
+    scroll_->setValue(scroll_->value() + int(row_top(index) - ruler - phases_height()));
+  emit factsChanged();
+}
+
+std::optional<TimeCanvas::Range> TimelineCanvas::chosen_range() const {
+  const Row* row = chosen_ ? row_of(chosen_->stage) : nullptr;
+  if (!row) return std::nullopt;
+  const auto [first, last] = row->track->slices_of(chosen_->position);
+  if (first == last) return std::nullopt;
+  return Range(row->track->slices()[size_t(first)].start, row->track->slices()[size_t(last) - 1].end);
+}
+
+QString TimelineCanvas::facts() const {
+  if (!plan_) return {};
+  if (range()) return range_facts();
+  const Row* row = chosen_ ? row_of(chosen_->stage) : nullptr;
+  return row ? step_facts(*row, chosen_->position) : QString();
+}
+
+QString TimelineCanvas::range_facts() const {
+  const auto [from, to] = *range();
+  PartSeconds sum{};
+  int64_t slices = 0, rows = 0;
+  for (const Row& row : rows_) {
+    if (measured_ && row.rank < 0) continue;
+    const PartSeconds part = row.track->seconds(from, to);
+    for (size_t i = 0; i < time_parts; ++i) sum[i] += part[i];
+    const auto [first, last] = row.track->slices_in(from, to);
+    slices += last - first;
+    ++rows;
+  }
+  const double all = (to - from) * double(rows);
+  const double idle = std::max(0.0, all - sum[0] - sum[1] - sum[2]);
+  QStringList shares;
+  for (const auto& [text, part] :
+       {std::pair(tr("local work"), sum[0]), {tr("transfer"), sum[1]}, {tr("waiting"), sum[2]}, {tr("nothing"), idle}})
+    if (part > 0) shares << QString("%1 %2").arg(text, qt(share_text(share(part, all))));
+  return tr("%1 from %2 on: %3 stretches in %4 rows; %5")
+      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)))
+      .arg(slices)
+      .arg(rows)
+      .arg(shares.join(", "));
+}
+
+QString TimelineCanvas::step_facts(const Row& row, int position) const {
+  const Step& step = plan_->steps(row.stage)[position];
+  const QString title = QString("%1 %2").arg(qt(name(step.kind)), short_name(plan_->step_name(step)));
+  const QString predicted = qt(seconds_text(plan_->seconds(position, row.stage)));
+  if (row.rank < 0) return tr("%1: predicted %2").arg(title, predicted);
+  PartSeconds sum{};
+  const auto [first, last] = row.track->slices_of(position);
+  for (int i = first; i < last; ++i) {
+    const TrackSlice& slice = row.track->slices()[size_t(i)];
+    sum[size_t(slice.part)] += slice.end - slice.start;
+  }
+  if (!is_communication(step.kind))
+    return tr("%1 on rank %2: %3 (predicted %4)").arg(title).arg(row.rank).arg(qt(seconds_text(sum[0])), predicted);
+  QString text = tr("%1 on rank %2: waited %3, moved in %4 (predicted %5)")
+                     .arg(title)
+                     .arg(row.rank)
+                     .arg(qt(seconds_text(sum[2])), qt(seconds_text(sum[1])), predicted);
+  const std::optional<Meeting> met = meeting_of(*plan_, trace_->ranks, row.rank, position);
+  if (!met) return text;
+  if (is_transfer(step.kind)) return text + tr(". It waited for rank %1.").arg(met->last);
+  return text + tr(". Rank %1 came last of %2, %3 after the first; together they waited %4.")
+                    .arg(met->last)
+                    .arg(met->ranks.size())
+                    .arg(qt(seconds_text(met->spread)), qt(seconds_text(met->waited)));
+}
+
+// With Shift, or beside the rows, the wheel scrolls the ranks.
+void TimelineCanvas::wheelEvent(QWheelEvent* event) {
+  const bool scrolls = event->modifiers().testFlag(Qt::ShiftModifier) || event->position().x() < left;
+  if (!scrolls || !scroll_->isVisible()) return TimeCanvas::wheelEvent(event);
+  const int by = event->angleDelta().y() ? event->angleDelta().y() : event->angleDelta().x();
+  scroll_->setValue(scroll_->value() - by);
+  event->accept();
+}
+
+void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Up: return scroll_->triggerAction(QAbstractSlider::SliderSingleStepSub);
+    case Qt::Key_Down: return scroll_->triggerAction(QAbstractSlider::SliderSingleStepAdd);
+    case Qt::Key_PageUp: return scroll_->triggerAction(QAbstractSlider::SliderPageStepSub);
+    case Qt::Key_PageDown: return scroll_->triggerAction(QAbstractSlider::SliderPageStepAdd);
+    default: TimeCanvas::keyPressEvent(event);
+  }
+}
+
+}  // namespace shardscope

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <QScrollBar>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/session/messages.h"
+#include "gui/look/time_canvas.h"
+#include "gui/workspace/workspace.h"
+#include "viz/paint/timeline_colors.h"
+#include "viz/paint/timeline_ranks.h"
+
+namespace shardscope {
+
+// The picture of the page: a row for each stage as predicted, and beneath it one for each rank (or for the extremes of
+// each stage) as measured, each drawn from a TimelineTrack. A click selects the step, and the rank as the device.
+class TimelineCanvas : public TimeCanvas {
+  Q_OBJECT
+ public:
+  explicit TimelineCanvas(Workspace& workspace, QWidget* parent = nullptr);
+
+  void show_plan(std::shared_ptr<const Plan> plan);  // null: none
+  void show_measured(std::shared_ptr<const MeasuredStep> measured, std::shared_ptr<const TraceMessage> trace);
+  void set_coloring(TimelineColoring coloring);
+  void set_folded(bool folded);
+
+  struct Row {
+    int rank = -1;  // -1: predicted
+    int stage = 0;
+    const TimelineTrack* track = nullptr;
+  };
+  const std::vector<Row>& rows() const { return rows_; }
+  // Where a row's time is drawn, in widget coordinates.
+  QRectF row_place(size_t row) const;
+  // The row in which a stage is best seen: of the selected device, else of any rank, else as predicted.
+  const Row* row_of(int stage) const;
+
+  // What a search has found, marked at the ruler: positions, ascending, by stage.
+  void set_found(std::vector<std::vector<int>> found);
+  // Makes a step of a stage the selected one, and the window such that it is seen.
+  void reveal(int stage, int position);
+  // What is selected, in words: the range, the step on its rank; empty without.
+  QString facts() const;
+
+  QSize minimumSizeHint() const override { return {280, 130}; }
+
+ signals:
+  void factsChanged();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  QRectF time_place() const override;
+  void click(const QPointF& point) override;
+  QString tip_at(const QPointF& point) override;
+  std::optional<Range> chosen_range() const override;
+
+ private:
+  struct Place {  // a step of a stage's main sequence
+    int stage = 0, position = 0;
+    bool operator==(const Place&) const = default;
+  };
+  struct Hit {
+    const Row* row = nullptr;
+    int slice = -1;
+  };
+
+  void lay_out();
+  void take_step();
+  void refresh_colors();
+  int phases_height() const;
+  double row_top(size_t row) const;
+  size_t predicted_rows() const { return predicted_.size(); }
+  Hit hit(const QPointF& point) const;
+  const TrackSlice& slice_of(const Hit& hit) const { return hit.row->track->slices()[size_t(hit.slice)]; }
+  QString range_facts() const;
+  QString step_facts(const Row& row, int position) const;
+  void paint_phases(QPainter& painter) const;
+  void paint_heading(QPainter& painter) const;
+  void paint_title(QPainter& painter, size_t row) const;
+  void paint_row(QPainter& painter, size_t row, QImage& image) const;
+  void paint_labels(QPainter& painter, size_t row) const;
+  void paint_found(QPainter& painter) const;
+  void paint_legend(QPainter& painter) const;
+
+  Workspace& workspace_;
+  QScrollBar* scroll_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<PredictedStep> predicted_;  // by stage
+  std::shared_ptr<const MeasuredStep> measured_;
+  std::shared_ptr<const TraceMessage> trace_;
+  TimelineColoring coloring_ = TimelineColoring::kind;
+  TimelineColors colors_;
+  bool folded_ = false;
+  std::vector<Row> rows_;
+  double row_height_ = 30, row_gap_ = 4;
+  std::optional<Place> chosen_;
+  std::vector<std::vector<int>> found_;
+};
+
+}  // namespace shardscope

@@ -1,0 +1,186 @@
+#include "gui/run/history_tab.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <set>
+
+#include "gui/document/text.h"
+#include "viz/paint/units.h"
+#include "viz/text/metric_text.h"
+
+namespace shardscope {
+namespace {
+
+enum Column { started_column, mesh_column, end_column, steps_column, metric_column, time_column, columns };
+constexpr qint64 abandoned_seconds = 3600;  // a run that is being started has no socket yet
+
+QString end_text(const RunRecord& record) {
+  if (!record.finished) return HistoryTab::tr("without an end");
+  switch (record.finished->end) {
+    case RunEnd::finished: return HistoryTab::tr("finished");
+    case RunEnd::stopped: return HistoryTab::tr("stopped");
+    case RunEnd::interrupted: return HistoryTab::tr("interrupted");
+    case RunEnd::failed: break;
+  }
+  return record.failure ? HistoryTab::tr("failed: %1").arg(qt(record.failure->message)) : HistoryTab::tr("failed");
+}
+
+}  // namespace
+
+HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
+    : QWidget(parent),
+      run_(run),
+      table_(new QTableWidget(0, columns, this)),
+      attach_(new QPushButton(tr("Attach"), this)),
+      remove_(new QPushButton(tr("Remove"), this)),
+      empty_(new QLabel(tr("Runs of this file are listed here; ticked ones are laid over the curves."), this)),
+      reader_(new RunReader(this)) {
+  table_->setObjectName("history");
+  table_->setAccessibleName(tr("Runs of this file"));
+  table_->setHorizontalHeaderLabels(
+      {tr("Started"), tr("Mesh"), tr("End"), tr("Steps"), tr("Last value"), tr("Step time")});
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(23);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->horizontalHeader()->setSectionResizeMode(end_column, QHeaderView::Stretch);
+  table_->setColumnWidth(started_column, 170);
+  table_->setColumnWidth(mesh_column, 150);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  attach_->setObjectName("attachSelected");
+  attach_->setToolTip(tr("Watches the selected run, which goes on without a window."));
+  remove_->setObjectName("removeRun");
+  remove_->setToolTip(tr("Removes the selected run and its record from the history."));
+  empty_->setProperty("muted", true);
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(8, 4, 8, 2);
+  bar->addWidget(empty_, 1);
+  bar->addWidget(attach_);
+  bar->addWidget(remove_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(bar);
+  layout->addWidget(table_, 1);
+
+  connect(table_, &QTableWidget::itemSelectionChanged, this, &HistoryTab::show_selected);
+  connect(table_, &QTableWidget::itemChanged, this, &HistoryTab::tell_past);
+  connect(attach_, &QPushButton::clicked, this, [this] {
+    if (const StoredRun* run = selected()) emit attachWanted(*run);
+  });
+  connect(remove_, &QPushButton::clicked, this, &HistoryTab::remove_selected);
+  connect(reader_, &RunReader::read, this, [this](const QString& id) {
+    const auto found = std::ranges::find(runs_, id, &StoredRun::id);
+    if (found == runs_.end()) return;
+    show_row(static_cast<int>(found - runs_.begin()));
+    tell_past();
+  });
+  connect(&run_, &RunControl::stateChanged, this, [this] {
+    if (std::exchange(was_active_, run_.is_active()) != was_active_) refresh();
+    show_selected();
+  });
+  refresh();
+}
+
+void HistoryTab::showEvent(QShowEvent*) { refresh(); }
+
+const StoredRun* HistoryTab::selected() const {
+  const int row = table_->currentRow();
+  return row < 0 || row >= std::ssize(runs_) ? nullptr : &runs_[size_t(row)];
+}
+
+bool HistoryTab::is_ticked(int row) const {
+  const QTableWidgetItem* item = table_->item(row, started_column);
+  return item && item->checkState() == Qt::Checked;
+}
+
+void HistoryTab::refresh() {
+  std::set<QString> ticked;
+  for (int row = 0; row < table_->rowCount(); ++row)
+    if (is_ticked(row)) ticked.insert(runs_[size_t(row)].id);
+  runs_ = run_.store().runs();
+  std::optional<StoredRun> running;
+  {
+    const QSignalBlocker block(table_);
+    table_->setRowCount(static_cast<int>(runs_.size()));
+    for (int row = 0; row < table_->rowCount(); ++row) {
+      const StoredRun& run = runs_[size_t(row)];
+      for (int column = 0; column < columns; ++column) table_->setItem(row, column, new QTableWidgetItem);
+      const bool is_at_hand = run.id == run_.stored().id;
+      QTableWidgetItem* first = table_->item(row, started_column);
+      first->setFlags(is_at_hand ? Qt::ItemIsEnabled | Qt::ItemIsSelectable
+                                 : Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+      if (!is_at_hand) first->setCheckState(ticked.contains(run.id) ? Qt::Checked : Qt::Unchecked);
+      show_row(row);
+      if (is_at_hand) continue;
+      if (run.is_running()) running = run;
+      else if (run.started.secsTo(QDateTime::currentDateTime()) > abandoned_seconds) remove_left(run);
+      if (isVisible() || ticked.contains(run.id)) reader_->want(run);
+    }
+  }
+  empty_->setText(runs_.empty() ? tr("No runs of this file yet. Those that you train are kept here.")
+                                : tr("Ticked runs are laid over the curves of the run at hand."));
+  const bool is_other = running.has_value() != running_.has_value() || (running && running->id != running_->id);
+  running_ = std::move(running);
+  if (is_other) emit runningChanged();
+  show_selected();
+  tell_past();
+}
+
+void HistoryTab::show_row(int row) {
+  const QSignalBlocker block(table_);
+  const StoredRun& run = runs_[size_t(row)];
+  const ReadRun* known = reader_->find(run.id);
+  const bool is_at_hand = run.id == run_.stored().id;
+  QStringList cells{run.started.toString("yyyy-MM-dd  HH:mm:ss"), run.mesh, {}, {}, {}, {}};
+  const RunRecord* record = is_at_hand ? &run_.record() : known ? known->record.get() : nullptr;
+  if (record) {
+    cells[end_column] = is_at_hand && run_.is_active() ? tr("at hand") : end_text(*record);
+    cells[steps_column] = tr("%1 of %2").arg(record->completed()).arg(run.steps);
+    if (const StepMessage* newest = record->newest(); newest && !newest->metrics.empty()) {
+      const MetricValue& first = newest->metrics.front();
+      cells[metric_column] = qt(metric_label(first.name) + " " + metric_text(first.name, first.value));
+    }
+    if (const std::optional<double> ms = record->median_step_ms()) cells[time_column] = qt(seconds_text(*ms / 1000));
+  } else if (known) {
+    cells[end_column] = known->problem;
+  }
+  for (int column = 0; column < columns; ++column) {
+    QTableWidgetItem* item = table_->item(row, column);
+    item->setText(cells[column]);
+    item->setToolTip(cells[column]);
+  }
+}
+
+void HistoryTab::show_selected() {
+  const StoredRun* run = selected();
+  const bool is_free = run && run->id != run_.stored().id;
+  const bool is_running = is_free && running_ && running_->id == run->id;
+  attach_->setEnabled(is_running && !run_.is_active());
+  remove_->setEnabled(run && !is_running && (is_free || !run_.is_active()));
+}
+
+void HistoryTab::tell_past() {
+  std::vector<PastRun> past;
+  for (int row = 0; row < table_->rowCount(); ++row) {
+    if (!is_ticked(row)) continue;
+    const StoredRun& run = runs_[size_t(row)];
+    reader_->want(run);
+    if (const ReadRun* known = reader_->find(run.id); known && known->record)
+      past.push_back({run.label(), known->record, run.work});
+  }
+  emit pastChanged(past);
+}
+
+void HistoryTab::remove_selected() {
+  if (const StoredRun* run = selected()) run_.store().remove(*run);
+  refresh();
+}
+
+}  // namespace shardscope

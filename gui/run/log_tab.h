@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QComboBox>
+#include <QPlainTextEdit>
+#include <QWidget>
+
+#include "gui/run/run_control.h"
+
+namespace shardscope {
+
+// What shardrun and the ranks print: all of it, or of one of them.
+class LogTab : public QWidget {
+  Q_OBJECT
+ public:
+  explicit LogTab(RunControl& run, QWidget* parent = nullptr);
+
+ private:
+  void refresh();
+  void show_anew();
+  void add_speaker(int rank);
+
+  RunControl& run_;
+  QComboBox* speaker_;
+  QPlainTextEdit* text_;
+  size_t shown_ = 0;  // lines of the log that were looked at
+};
+
+}  // namespace shardscope

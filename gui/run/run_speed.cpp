@@ -1,0 +1,27 @@
+#include "gui/run/run_speed.h"
+
+namespace shardscope {
+
+StepWork step_work(const Plan& plan) {
+  StepWork work;
+  if (plan.graph && !plan.graph->inputs.empty()) {
+    const auto tokens = plan.graph->inputs.find("tokens");
+    work.are_tokens = tokens != plan.graph->inputs.end();
+    const Shape& shape = plan.graph->type(work.are_tokens ? tokens->second : plan.graph->inputs.begin()->second).shape;
+    work.items = double(plan.config.schedule.microbatches);
+    for (size_t dim = 0; dim < (work.are_tokens ? shape.size() : std::min<size_t>(1, shape.size())); ++dim)
+      work.items *= double(shape[dim]);
+  }
+  const int ranks = plan.mesh.device_count();
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto stage = static_cast<size_t>(plan.stage_of(rank));
+    if (stage < plan.pipeline.totals.size()) work.flops += plan.pipeline.totals[stage].flops_per_device;
+  }
+  const DeviceProfile& profile = plan.profile;
+  const bool is_bf16 = !plan.bf16_products.empty() && profile.matrix_flops_per_core_bf16 > 0;
+  work.peak = (is_bf16 ? profile.matrix_flops_per_core_bf16 : profile.matrix_flops_per_core) *
+              profile.cores_per_rank(ranks) * ranks;
+  return work;
+}
+
+}  // namespace shardscope

@@ -1,0 +1,216 @@
+#include <QCheckBox>
+#include <QDir>
+#include <QFile>
+#include <QLocalServer>
+#include <QLocalSocket>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTableWidget>
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+
+#include "engine/config/write.h"
+#include "engine/session/run_recorder.h"
+#include "gui/look/appearance.h"
+#include "gui/run/history_tab.h"
+#include "gui/run/run_panel.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+// The history of a run file: what is kept of its runs, laid over the run at hand, and runs that go on without a window.
+class HistoryTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<QTemporaryDir> folder_;
+  std::unique_ptr<RunControl> run_;
+  std::unique_ptr<Planner> planner_;
+  std::unique_ptr<Selection> selection_;
+  std::unique_ptr<RunPanel> panel_;
+  std::shared_ptr<const Plan> plan_;
+
+  RunStore store() { return RunStore(folder_->filePath("history")); }
+  HistoryTab* tab() { return panel_->findChild<HistoryTab*>(); }
+  QTableWidget* table() { return panel_->findChild<QTableWidget*>("history"); }
+  RunCurve* losses() { return panel_->findChild<RunCurve*>("lossCurve"); }
+
+  HelloMessage hello() {
+    HelloMessage hello;
+    hello.config_json = write_run_config(plan_->config);
+    hello.plan_hash = plan_->hash;
+    hello.ranks = 8;
+    hello.plan_steps = plan_step_names(*plan_);
+    hello.metrics = {"loss"};
+    return hello;
+  }
+
+  static StepMessage step(int64_t number, double loss) {
+    StepMessage message;
+    message.step = number;
+    message.step_ms = 100;
+    message.metrics = {{"loss", loss}};
+    return message;
+  }
+
+  // A run that did so many steps, as shardrun would have recorded it.
+  StoredRun record_run(int steps, double loss) {
+    const StoredRun stored = store().add(*plan_, {}, {});
+    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, hello(), plan_->profile);
+    for (int i = 0; i < steps; ++i) recorder.add(step(i, loss - 0.01 * i));
+    recorder.add(FinishedMessage{RunEnd::finished, steps});
+    return stored;
+  }
+
+  qsizetype curves() {
+    return std::ranges::count_if(losses()->chart()->series(), [](const QAbstractSeries* series) {
+      const auto* line = qobject_cast<const QLineSeries*>(series);
+      return line && line->pen().style() != Qt::DashLine;
+    });
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    plan_ = std::make_shared<const Plan>(made::plan(made::config()));
+    run_ = std::make_unique<RunControl>("/nowhere/shardrun");
+    planner_ = std::make_unique<Planner>(made::source());
+    selection_ = std::make_unique<Selection>();
+    panel_ = std::make_unique<RunPanel>(*run_, *planner_, *selection_);
+    panel_->resize(1000, 300);
+    panel_->show();
+    QVERIFY(QTest::qWaitForWindowExposed(panel_.get()));
+  }
+
+  void cleanup() { panel_.reset(); }
+
+  void a_history_goes_by_the_path_of_its_file() {
+    QFile file(folder_->filePath("run.json"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    const QString own = RunStore::of(file.fileName(), "run.json").folder();
+    QCOMPARE(RunStore::of(folder_->filePath("./run.json"), "other").folder(), own);
+    QVERIFY(RunStore::of({}, "run.json").folder() != own);
+    QVERIFY(RunStore::of({}, "a.json").folder() != RunStore::of({}, "b.json").folder());
+    QVERIFY(RunStore().runs().empty());
+    QVERIFY(RunStore().add(*plan_, {}, {}).record.isEmpty());
+    QVERIFY(RunStore("/proc/nowhere").add(*plan_, {}, {}).record.isEmpty());
+  }
+
+  void the_newest_runs_are_kept_in_order_with_what_they_are() {
+    for (size_t i = 0; i < RunStore::most_runs + 3; ++i) {
+      store().add(*plan_, {}, {});
+      QTest::qWait(2);
+    }
+    const std::vector<StoredRun> runs = store().runs();
+    QCOMPARE(runs.size(), RunStore::most_runs);
+    QVERIFY(std::ranges::is_sorted(runs, std::greater(), &StoredRun::id));
+    QCOMPARE(runs[0].mesh, QString("data 4 x model 2"));
+    QCOMPARE(runs[0].work, step_work(*plan_));
+    QCOMPARE(runs[0].steps, qint64(plan_->config.steps));
+    store().remove(runs[0]);
+    QCOMPARE(store().runs()[0].id, runs[1].id);
+  }
+
+  void ticked_runs_are_laid_over_the_curves_of_the_run_at_hand() {
+    const StoredRun first = record_run(12, 5);
+    QTest::qWait(2);
+    record_run(20, 4);
+    panel_->set_store(store());
+    tab()->refresh();
+    QCOMPARE(table()->rowCount(), 2);
+    run_->begin_replay(plan_);
+    run_->receive(hello());
+    for (int i = 0; i < 5; ++i) run_->receive(step(i, 6));
+    QTRY_VERIFY(losses() && curves() == 1);
+    table()->item(1, 0)->setCheckState(Qt::Checked);
+    QTRY_COMPARE_WITH_TIMEOUT(curves(), qsizetype{2}, patience);
+    QStringList names;
+    for (const QAbstractSeries* series : losses()->chart()->series()) names << series->name();
+    QVERIFY2(names.contains(first.label() + ": Loss  4.8900"), qPrintable(names.join('\n')));
+    QCOMPARE(table()->item(1, 2)->text(), QString("finished"));
+    QVERIFY2(table()->item(1, 3)->text().startsWith("12 of"), qPrintable(table()->item(1, 3)->text()));
+    table()->item(0, 0)->setCheckState(Qt::Checked);
+    QTRY_COMPARE_WITH_TIMEOUT(curves(), qsizetype{3}, patience);
+    for (const int row : {0, 1}) table()->item(row, 0)->setCheckState(Qt::Unchecked);
+    QCOMPARE(curves(), qsizetype{1});
+  }
+
+  void a_record_that_cannot_be_read_says_why_and_harms_nothing() {
+    const StoredRun run = record_run(3, 5);
+    QFile header(run.record + "/record.json");
+    QVERIFY(header.open(QIODevice::WriteOnly));
+    header.write("{");
+    header.close();
+    panel_->set_store(store());
+    table()->item(0, 0)->setCheckState(Qt::Checked);
+    QTRY_VERIFY_WITH_TIMEOUT(!table()->item(0, 2)->text().isEmpty(), patience);
+    QVERIFY2(table()->item(0, 2)->text().contains("record.json"), qPrintable(table()->item(0, 2)->text()));
+    table()->selectRow(0);
+    panel_->findChild<QPushButton*>("removeRun")->click();
+    QCOMPARE(table()->rowCount(), 0);
+    QVERIFY(!QDir(run.record).exists());
+  }
+
+  void a_run_that_goes_on_is_found_and_attached_to() {
+    const QString directory = folder_->filePath("left");
+    QVERIFY(QDir().mkpath(directory));
+    for (const char* name : {"run.json", "profile.json", "errors"}) {
+      QFile file(directory + '/' + name);
+      QVERIFY(file.open(QIODevice::WriteOnly));
+    }
+    QFile output(directory + "/output");
+    QVERIFY(output.open(QIODevice::WriteOnly));
+    output.write("a line that was printed\n");
+    output.close();
+    QLocalServer server;
+    QVERIFY(server.listen(directory + "/socket"));
+    store().add(*plan_, server.fullServerName(), directory);
+    panel_->set_store(store());
+    auto* attach = panel_->findChild<QPushButton*>("attach");
+    QVERIFY(attach->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);  // who looked whether it is there
+    QTest::qWait(50);
+    while (server.hasPendingConnections()) delete server.nextPendingConnection();
+    attach->click();
+    QVERIFY(!attach->isVisible() && run_->is_attached() && run_->is_active());
+    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
+    QLocalSocket* watcher = server.nextPendingConnection();
+    SnapshotMessage snapshot;
+    for (int i = 0; i < 4; ++i) snapshot.steps.push_back(step(i, 5));
+    snapshot.ranks = {{0, RankState::running, 7}};
+    for (const Message& message : std::vector<Message>{hello(), snapshot, step(4, 4)})
+      watcher->write(QByteArray::fromStdString(to_json_line(message)));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{5}, patience);
+    QCOMPARE(run_->state(), RunControl::State::running);
+    run_->stop();
+    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+    QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::stop);
+    watcher->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 5})));
+    watcher->disconnectFromServer();
+    server.close();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active() && run_->record().is_over, patience);
+    QCOMPARE(run_->state(), RunControl::State::stopped);
+    const auto is_printed = [](const LogMessage& line) { return line.text == "a line that was printed"; };
+    QVERIFY(std::ranges::any_of(run_->record().log, is_printed));
+    QVERIFY(!QDir(directory).exists());
+  }
+
+  void a_run_that_ends_before_it_is_attached_to_is_told() {
+    StoredRun gone;
+    gone.id = "20260101-000000-000";
+    gone.socket = folder_->filePath("socket");
+    run_->attach(gone, plan_);
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::failed, patience);
+    QVERIFY2(run_->state_text().contains("has ended"), qPrintable(run_->state_text()));
+    QVERIFY(!run_->is_active());
+  }
+};
+
+QTEST_MAIN(HistoryTest)
+#include "history_test.moc"

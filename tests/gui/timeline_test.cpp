@@ -1,0 +1,265 @@
+#include <QApplication>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QStandardPaths>
+#include <QTest>
+#include <QToolButton>
+#include <QWheelEvent>
+#include <algorithm>
+
+#include "gui/look/appearance.h"
+#include "gui/pages/timeline_page.h"
+#include "gui/window/window.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+namespace {
+
+constexpr int patience = 60000;
+constexpr int late_rank = 5;
+constexpr int64_t ms = 1'000'000;
+
+// Eight ranks that gather, look up (the late one thrice as long), reduce over data and update.
+TraceMessage trace_of(const Plan& plan, TraceChoice choice, int64_t step, int64_t lookup_ms) {
+  TraceMessage trace{choice, step, std::vector<std::vector<PlanStepTime>>(8)};
+  std::vector<int64_t> now(8, 0);
+  for (int position = 0; position < plan.steps().size(); ++position) {
+    const Step& planned = plan.steps()[position];
+    std::vector<int64_t> start = now;
+    for (int rank = 0; rank < 8; ++rank)
+      if (is_communication(planned.kind))
+        for (const int peer : plan.mesh.group(rank, {planned.axes.begin(), planned.axes.end()}))
+          start[size_t(rank)] = std::max(start[size_t(rank)], now[size_t(peer)]);
+    for (int rank = 0; rank < 8; ++rank) {
+      const int64_t work = position == 1 ? lookup_ms * ms * (rank == late_rank ? 3 : 1) : 2 * ms;
+      const int64_t end = start[size_t(rank)] + work;
+      trace.ranks[size_t(rank)].push_back({now[size_t(rank)], start[size_t(rank)], end});
+      now[size_t(rank)] = end;
+    }
+  }
+  return trace;
+}
+
+}  // namespace
+
+// The page Timeline: every rank of a recorded step, measured, searched and walked by the keyboard.
+class TimelineTest : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<MainWindow> window_;
+
+  Workspace& workspace() { return window_->workspace(); }
+  const Plan& plan() { return *workspace().planner.plan(); }
+  TimelinePage* page() { return window_->findChild<TimelinePage*>(); }
+  TimelineCanvas* canvas() { return page()->canvas(); }
+  QString facts() { return page()->findChild<QLabel*>("timelineFacts")->text(); }
+
+  void run_three_steps() {
+    RunControl& run = workspace().run;
+    HelloMessage hello;
+    hello.plan_hash = plan().hash;
+    hello.ranks = 8;
+    hello.plan_steps = plan_step_names(plan());
+    run.begin_replay(workspace().planner.plan());
+    run.receive(hello);
+    run.receive(trace_of(plan(), TraceChoice::latest, 7, 10));
+    run.receive(trace_of(plan(), TraceChoice::slowest, 3, 30));
+    run.receive(trace_of(plan(), TraceChoice::median, 5, 20));
+    QTRY_VERIFY_WITH_TIMEOUT(!page()->is_busy() && canvas()->rows().size() == 9, patience);
+  }
+
+  // Inside the slice of a plan step, in widget coordinates.
+  QPoint point_of(size_t row, int position) {
+    const TimelineTrack& track = *canvas()->rows()[row].track;
+    const TrackSlice& slice = track.slices()[size_t(track.slices_of(position).second) - 1];
+    const QRectF place = canvas()->row_place(row);
+    const double middle = (slice.start + slice.end) / 2 - canvas()->begin();
+    return QPointF(place.x() + middle / (canvas()->end() - canvas()->begin()) * place.width(), place.center().y())
+        .toPoint();
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
+    workspace().document.reset(made::config(), {});
+    window_->resize(1280, 900);
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().planner.is_current(), patience);
+    QVERIFY(window_->show_page("timeline"));
+  }
+
+  void cleanup() {
+    workspace().document.reset(made::config(), {});
+    window_.reset();
+  }
+
+  void before_a_run_there_is_the_prediction_and_what_to_do() {
+    QCOMPARE(canvas()->rows().size(), size_t{1});
+    QCOMPARE(canvas()->rows()[0].rank, -1);
+    QVERIFY2(facts().contains("Train"), qPrintable(facts()));
+    QVERIFY(!page()->findChild<QComboBox*>("timelineStep")->isVisible());
+  }
+
+  void every_rank_has_a_row_of_the_step_that_is_chosen() {
+    run_three_steps();
+    auto* choice = page()->findChild<QComboBox*>("timelineStep");
+    QVERIFY(choice->isVisible());
+    const std::vector<std::pair<TraceChoice, int64_t>> lookups{
+        {TraceChoice::median, 20}, {TraceChoice::slowest, 30}, {TraceChoice::latest, 10}};
+    for (const auto& [wanted, lookup] : lookups) {
+      choice->setCurrentIndex(choice->findData(int(wanted)));
+      QTRY_VERIFY_WITH_TIMEOUT(!page()->is_busy(), patience);
+      QCOMPARE(canvas()->rows().size(), size_t{9});
+      const double longest = double(2 + 3 * lookup + 2 + 2) * 1e-3;
+      QVERIFY(std::abs(canvas()->seconds() - std::max(longest, predicted_step(plan()).seconds)) < 1e-9);
+      for (size_t row = 1; row < 9; ++row) QCOMPARE(canvas()->rows()[row].rank, int(row) - 1);
+    }
+    // Of another plan no rank is shown.
+    set_axis_size(workspace().document, 0, 2);
+    QTRY_VERIFY_WITH_TIMEOUT(!workspace().planner.is_busy() && canvas()->rows().size() == 1, patience);
+  }
+
+  void folded_ranks_are_the_one_that_waits_least_and_the_one_that_waits_most() {
+    run_three_steps();
+    page()->findChild<QToolButton*>("timelineFold")->click();
+    QCOMPARE(canvas()->rows().size(), size_t{3});
+    QVERIFY(canvas()->rows()[1].rank == late_rank || canvas()->rows()[2].rank == late_rank);
+  }
+
+  void a_click_selects_step_and_rank_and_the_late_rank_is_named() {
+    run_three_steps();
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(2, 2));
+    QCOMPARE(workspace().selection.device(), std::optional(1));
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 2)));
+    QVERIFY2(facts().contains(QString("Rank %1 came last of 4").arg(late_rank)), qPrintable(facts()));
+    QVERIFY2(facts().contains("waited 40"), qPrintable(facts()));
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, point_of(1, 1));
+    QCOMPARE(workspace().selection.device(), std::optional(0));
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 1)));
+    workspace().selection.select_step(std::nullopt);
+    QVERIFY2(!facts().contains("rank"), qPrintable(facts()));
+  }
+
+  void a_drag_with_shift_or_the_tool_measures_a_range() {
+    run_three_steps();
+    const QRectF place = canvas()->row_place(1);
+    const QPoint from = place.center().toPoint(), to = from + QPoint(100, 0);
+    const double expected = 100 / place.width() * canvas()->seconds();
+    const auto drag = [&](Qt::KeyboardModifiers modifiers) {
+      QTest::mousePress(canvas(), Qt::LeftButton, modifiers, from);
+      QMouseEvent move(QEvent::MouseMove, to, canvas()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, modifiers);
+      QApplication::sendEvent(canvas(), &move);
+      QTest::mouseRelease(canvas(), Qt::LeftButton, modifiers, to);
+    };
+    drag(Qt::ShiftModifier);
+    QVERIFY(canvas()->range());
+    QVERIFY(std::abs(canvas()->range()->second - canvas()->range()->first - expected) < expected / 100);
+    for (const char* part : {"8 rows", "local work", "waiting"}) QVERIFY2(facts().contains(part), qPrintable(facts()));
+    QTest::keyClick(canvas(), Qt::Key_Escape);
+    QVERIFY(!canvas()->range());
+    page()->findChild<QToolButton*>("timelineMeasure")->click();
+    drag({});
+    QVERIFY(canvas()->range());
+    canvas()->set_range(std::nullopt);
+    page()->findChild<QToolButton*>("timelineMeasure")->click();
+    drag({});
+    QVERIFY(!canvas()->range());  // pans
+  }
+
+  void keys_zoom_pan_fit_and_mark() {
+    run_three_steps();
+    canvas()->setFocus();
+    const double all = canvas()->seconds();
+    QTest::keyClick(canvas(), Qt::Key_W);
+    QVERIFY(canvas()->end() - canvas()->begin() < 0.75 * all);
+    QTest::keyClick(canvas(), Qt::Key_W);
+    const double begin = canvas()->begin();
+    QTest::keyClick(canvas(), Qt::Key_D);
+    QVERIFY(canvas()->begin() > begin);
+    QTest::keyClick(canvas(), Qt::Key_A);
+    QVERIFY(std::abs(canvas()->begin() - begin) < 1e-9);
+    QTest::keyClick(canvas(), Qt::Key_S);
+    QTest::keyClick(canvas(), Qt::Key_S);
+    QCOMPARE(canvas()->end() - canvas()->begin(), all);
+    QTest::keyClick(canvas(), Qt::Key_M);
+    QVERIFY(canvas()->range() && canvas()->range()->second == all);
+    QTest::keyClick(canvas(), Qt::Key_Escape);
+    workspace().selection.select_device(2);
+    workspace().selection.select_step(step_at(plan(), 3));
+    QTest::keyClick(canvas(), Qt::Key_F);
+    QVERIFY(std::abs(canvas()->end() - canvas()->begin() - 1.2 * 2e-3) < 1e-9);
+    QTest::keyClick(canvas(), Qt::Key_M);
+    QVERIFY(std::abs(canvas()->range()->second - canvas()->range()->first - 2e-3) < 1e-9);
+    QTest::keyClick(canvas(), Qt::Key_F);
+    QCOMPARE(canvas()->end() - canvas()->begin(), all);
+  }
+
+  void steps_are_found_by_name_and_kind_and_walked_through() {
+    run_three_steps();
+    auto* text = page()->findChild<QLineEdit*>("timelineSearchText");
+    auto* count = page()->findChild<QLabel*>("timelineSearchCount");
+    QVERIFY(!text->isVisible());
+    canvas()->setFocus();
+    QTest::keyClick(canvas(), Qt::Key_Slash);
+    QVERIFY(text->isVisible() && text->hasFocus());
+    QTest::keyClicks(text, "EMBED_0");
+    QCOMPARE(count->text(), QString("2 found"));
+    QTest::keyClick(text, Qt::Key_Return);
+    QCOMPARE(count->text(), QString("1 of 2"));
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 0)));
+    QTest::keyClick(text, Qt::Key_Return);
+    QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), 1)));
+    QTest::keyClick(text, Qt::Key_Return);
+    QCOMPARE(count->text(), QString("1 of 2"));
+    QTest::keyClick(text, Qt::Key_Return, Qt::ShiftModifier);
+    QCOMPARE(count->text(), QString("2 of 2"));
+    text->setText("all-reduce");
+    QCOMPARE(count->text(), QString("1 found"));
+    text->setText("nothing of the kind");
+    QCOMPARE(count->text(), QString("none"));
+    QTest::keyClick(text, Qt::Key_Return);
+    QTest::keyClick(text, Qt::Key_Escape);
+    QVERIFY(!text->isVisible() && canvas()->hasFocus());
+  }
+
+  void the_key_that_finds_finds_steps_here_and_parameters_elsewhere() {
+    auto* text = page()->findChild<QLineEdit*>("timelineSearchText");
+    auto* filter = window_->findChild<QLineEdit*>("filter");
+    canvas()->setFocus();
+    QTest::keyClick(canvas(), Qt::Key_F, Qt::ControlModifier);
+    QVERIFY(text->hasFocus() && !filter->hasFocus());
+    QTest::keyClick(text, Qt::Key_Escape);
+    auto* tree = window_->findChild<QWidget*>("parameterTree");
+    tree->setFocus();
+    QTest::keyClick(tree, Qt::Key_F, Qt::ControlModifier);
+    QVERIFY(filter->hasFocus() && !text->isVisible());
+  }
+
+  void both_themes_and_colourings_paint_every_rank() {
+    run_three_steps();
+    auto* coloring = page()->findChild<QComboBox*>("timelineColoring");
+    for (const ThemeChoice look : {ThemeChoice::dark, ThemeChoice::light}) {
+      apply_theme(*qApp, look);
+      for (int i = 0; i < coloring->count(); ++i) {
+        coloring->setCurrentIndex(i);
+        const QImage image = canvas()->grab().toImage();
+        for (size_t row = 0; row < canvas()->rows().size(); ++row) {
+          const QColor pixel = image.pixelColor(point_of(row, 1) + QPoint(3, 5));
+          QVERIFY2(pixel != theme().window && pixel != theme().base, qPrintable(pixel.name()));
+        }
+      }
+    }
+  }
+};
+
+QTEST_MAIN(TimelineTest)
+#include "timeline_test.moc"

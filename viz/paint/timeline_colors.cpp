@@ -1,0 +1,91 @@
+#include "viz/paint/timeline_colors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "engine/graph/op_definition.h"
+#include "viz/paint/timeline_ranks.h"
+
+namespace shardscope {
+namespace {
+
+// Ascending in the order of the legend where that is not by time.
+struct Key {
+  enum class Sort : uint8_t { work, moving } sort = Sort::work;
+  int number = 0;  // the layer, -1 outside of layers; the kind of step
+  std::string_view text;
+  auto operator<=>(const Key&) const = default;
+};
+
+Key key_of(const Plan& plan, const Step& step, TimelineColoring coloring) {
+  if (is_communication(step.kind)) return {Key::Sort::moving, static_cast<int>(step.kind), name(step.kind)};
+  const Op* op = plan.graph && step.op != no_id ? &plan.graph->ops[size_t(step.op)] : nullptr;
+  if (coloring == TimelineColoring::layer) return {Key::Sort::work, op ? op->place.layer : -1, {}};
+  if (step.kind != StepKind::compute) return {Key::Sort::work, 0, name(step.kind)};
+  return {Key::Sort::work, 0, op && op->definition ? op->definition->name() : name(step.kind)};
+}
+
+std::string label_of(const Key& key, TimelineColoring coloring) {
+  if (key.sort == Key::Sort::moving || coloring == TimelineColoring::kind) return std::string(key.text);
+  return key.number < 0 ? "outside layers" : fmt::format("layer {}", key.number);
+}
+
+QColor work_color(size_t place, const Key& key, TimelineColoring coloring, const Theme& theme) {
+  const double light = theme.dark ? 0.60 : 0.72;
+  if (coloring == TimelineColoring::kind) {
+    constexpr std::array<double, most_kinds> hues{255, 145, 300, 200, 95, 325, 225};
+    return place < most_kinds ? oklch(light - (place % 2 ? 0.06 : 0), 0.085, hues[place]) : oklch(light, 0.0, 0);
+  }
+  // Neighbours are a golden angle apart.
+  return key.number < 0 ? oklch(light, 0.0, 0) : oklch(light - (key.number % 2 ? 0.07 : 0), 0.075, 137.5 * key.number);
+}
+
+}  // namespace
+
+TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, const Theme& theme) {
+  std::map<Key, double> seconds;
+  std::vector<std::vector<Key>> keys;
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    std::map<Key, double> own;
+    std::vector<Key>& of_stage = keys.emplace_back();
+    for (const Step& step : plan.steps(stage)) {
+      const int position = static_cast<int>(of_stage.size());
+      own[of_stage.emplace_back(key_of(plan, step, coloring))] += plan.seconds(position, stage);
+    }
+    for (const auto& [key, taken] : own) seconds[key] = std::max(seconds[key], taken);
+  }
+  std::vector<std::pair<Key, double>> order(seconds.begin(), seconds.end());
+  if (coloring == TimelineColoring::kind)
+    std::ranges::stable_sort(order, [](const auto& a, const auto& b) {
+      return a.first.sort != b.first.sort ? a.first.sort < b.first.sort : a.second > b.second;
+    });
+  TimelineColors colors;
+  std::map<Key, QRgb> color_of;
+  double others = 0;
+  const auto add_others = [&] {
+    if (others > 0)
+      colors.legend.push_back({"other work", work_color(most_kinds, {}, TimelineColoring::kind, theme), others});
+    others = 0;
+  };
+  size_t place = 0;
+  for (const auto& [key, taken] : order) {
+    const bool is_work = key.sort == Key::Sort::work;
+    const QColor color =
+        is_work ? work_color(place++, key, coloring, theme) : step_color(static_cast<StepKind>(key.number), theme);
+    color_of[key] = color.rgb();
+    if (!is_work) add_others();
+    if (is_work && coloring == TimelineColoring::kind && place > most_kinds) others += taken;
+    else colors.legend.push_back({label_of(key, coloring), color, taken, !is_work});
+  }
+  add_others();
+  for (const std::vector<Key>& of_stage : keys) {
+    std::vector<QRgb>& own = colors.of_stage.emplace_back();
+    for (const Key& key : of_stage) own.push_back(color_of.at(key));
+  }
+  return colors;
+}
+
+}  // namespace shardscope
