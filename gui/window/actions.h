@@ -11,9 +11,11 @@ namespace shardscope {
 struct Actions {
   Actions(QWidget& window, QUndoStack& edits);
 
-  QAction *const open, *const save, *const save_as, *const quit;
+  QAction *const new_run, *const open, *const save, *const save_as, *const quit;
   QAction *const undo, *const redo, *const find, *const copy;
   QAction *const mesh, *const train, *const stop;
+  QAction *const palette, *const shortcuts, *const pin, *const sweep;
+  QAction *const tour, *const about, *const bottom;
 };
 
 }  // namespace shardscope

@@ -6,12 +6,14 @@
 #include <QWidget>
 #include <vector>
 
+#include "gui/planning/legal_sizes.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
 // The mesh as fields: "data [4] x model [2] = 8 devices". A size that is wrong has a red frame and says why, and so has
-// the one that the last edit changed while that cannot be planned.
+// the one that the last edit changed while that cannot be planned. The arrows of a field go from one legal size to the
+// next.
 class MeshBar : public QWidget {
   Q_OBJECT
  public:
@@ -19,6 +21,8 @@ class MeshBar : public QWidget {
 
   QSpinBox* field(int axis) const { return fields_.at(axis); }
   int field_count() const { return static_cast<int>(fields_.size()); }
+  // Of the config that is shown; asked for when a field is entered, and while there are problems.
+  LegalSizes& legal_sizes() { return legal_; }
   // Gives the keyboard to the field of a place of the run file; false where it is not of the mesh.
   bool focus_place(const QString& place);
   // Without the words around the fields, where there is little room.
@@ -31,6 +35,7 @@ class MeshBar : public QWidget {
   void name_axes();
 
   Workspace& workspace_;
+  LegalSizes legal_;
   QHBoxLayout* layout_;
   QLabel* title_;
   QLabel* total_;

@@ -4,10 +4,13 @@
 
 #include "gui/window/actions.h"
 #include "gui/window/centre.h"
+#include "gui/window/command_palette.h"
 #include "gui/window/docks.h"
 #include "gui/window/files.h"
 #include "gui/window/notice.h"
+#include "gui/window/session_keeper.h"
 #include "gui/window/tool_bar.h"
+#include "gui/window/tour.h"
 #include "gui/window/verdict.h"
 
 namespace shardscope {
@@ -31,6 +34,10 @@ class MainWindow : public QMainWindow {
 
   // Takes size and docks from the user's settings, and keeps them there when the window closes.
   void remember_arrangement();
+  // Keeps unsaved edits in a folder, and offers what was left there.
+  bool keep_session(const QString& folder);
+  // What was open when the window was closed last; false where nothing of it is left.
+  bool restore_session();
   // Nothing is being planned, so what is seen stays.
   bool is_settled() const;
 
@@ -55,9 +62,12 @@ class MainWindow : public QMainWindow {
   void show_unreadable(const QString& name, const std::vector<Error>& errors);
   void focus_place(const QString& place);
   void copy_plan();
+  void pin_plan();
+  void remember_open() const;
   bool may_exceed_memory();
   void choose_first_array();
 
+  const QString shardrun_;
   std::unique_ptr<Workspace> workspace_;
   const Actions actions_;
   Files files_;
@@ -66,6 +76,9 @@ class MainWindow : public QMainWindow {
   ToolBar* tool_bar_;
   Verdict* verdict_;
   Notice* notice_;
+  CommandPalette* palette_;
+  Tour* tour_;
+  std::unique_ptr<SessionKeeper> session_;
   bool remembers_ = false;
 };
 

@@ -45,7 +45,8 @@ const QMap<QString, QStringList> may_use = {
     {"gui/workspace", {"gui/run"}},
     {"gui/panels", {"gui/workspace"}},
     {"gui/pages", {"gui/workspace"}},
-    {"gui/window", {"gui/panels", "gui/pages"}},
+    {"gui/compare", {"gui/workspace"}},
+    {"gui/window", {"gui/panels", "gui/pages", "gui/compare"}},
 };
 
 struct Source {
