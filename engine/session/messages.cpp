@@ -168,12 +168,12 @@ TraceMessage read_trace(const Json& json) {
   trace.step = whole<int64_t>(json.at("step"));
   trace.ranks = list<std::vector<PlanStepTime>>(json.at("ranks"), [](const Json& rank) {
     const std::vector<int64_t> numbers = list<int64_t>(rank, whole<int64_t>);
-    if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each plan step");
+    if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each instruction");
     std::vector<PlanStepTime> times;
     for (size_t i = 0; i < numbers.size(); i += 3) {
       const PlanStepTime time{numbers[i], numbers[i + 1], numbers[i + 2]};
       if (time.arrive_ns < 0 || time.start_ns < time.arrive_ns || time.end_ns < time.start_ns) {
-        refuse("the times of a plan step do not ascend from 0");
+        refuse("the times of an instruction do not ascend from 0");
       }
       times.push_back(time);
     }

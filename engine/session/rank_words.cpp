@@ -37,7 +37,7 @@ std::string own_words(int rank, const RankSight& sight) {
 std::string current_op(const RankSight& rank, std::span<const PlanStepName> plan_steps) {
   if (!rank.status || rank.status->plan_step < 0) return "";
   const auto index = static_cast<size_t>(rank.status->plan_step);
-  return index < plan_steps.size() ? plan_steps[index].name : fmt::format("plan step {}", index);
+  return index < plan_steps.size() ? plan_steps[index].name : fmt::format("instruction {}", index);
 }
 
 std::string place_of(const RankSight& rank, std::span<const PlanStepName> plan_steps) {

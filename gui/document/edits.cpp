@@ -52,6 +52,15 @@ QString order_lost() {
 
 }  // namespace
 
+RunConfig with_mesh_axes(RunConfig config, std::vector<MeshAxis> axes) {
+  put_axes(config, std::move(axes));
+  return config;
+}
+
+void take_config(Document& document, const RunConfig& config, const QString& name) {
+  document.edit(config, Document::tr("take plan %1").arg(name));
+}
+
 void set_axis_size(Document& document, int axis, int64_t size) {
   RunConfig config = document.config();
   std::vector<MeshAxis> axes = config.mesh_axes;
@@ -102,6 +111,12 @@ void set_spec_dim(Document& document, const ArrayRef& array, PartitionSpec spec,
   }
   spec.dims.at(dim) = axes;
   RunConfig config = document.config();
+  put_spec(config, array, std::move(spec));
+  document.edit(std::move(config),
+                Document::tr("%1 dimension %2 = %3").arg(short_name(array)).arg(dim).arg(dim_text(axes)));
+}
+
+void put_spec(RunConfig& config, const ArrayRef& array, PartitionSpec spec) {
   if (std::holds_alternative<InputRef>(array)) {
     config.sharding.in = std::move(spec);
   } else if (std::holds_alternative<OutputRef>(array)) {
@@ -109,8 +124,6 @@ void set_spec_dim(Document& document, const ArrayRef& array, PartitionSpec spec,
   } else {
     set_parameter_spec(config.sharding, std::get<ParameterRef>(array).path, std::move(spec));
   }
-  document.edit(std::move(config),
-                Document::tr("%1 dimension %2 = %3").arg(short_name(array)).arg(dim).arg(dim_text(axes)));
 }
 
 PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array) {

@@ -18,6 +18,8 @@ void set_axis_size(Document& document, int axis, int64_t size);  // successive o
 // `devices`: their order from then on; left out, it is kept where their number is.
 void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::vector<std::string>& before = {},
                    const std::optional<std::vector<int>>& devices = {});
+// The config on a mesh of other axes, as both edits make it.
+RunConfig with_mesh_axes(RunConfig config, std::vector<MeshAxis> axes);
 // Whether the config orders its devices in a way that a mesh of these axes cannot keep: both edits keep the order while
 // the number of devices stays, else it goes back to 0..n-1 and the document tells so.
 bool loses_device_order(const RunConfig& config, const std::vector<MeshAxis>& axes);
@@ -28,11 +30,15 @@ void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, 
 // The same for an array whose other dimensions are as `before` says, by a rule perhaps.
 void set_spec_dim(Document& document, const ArrayRef& array, PartitionSpec before, int rank, int dim,
                   const std::vector<std::string>& axes);
+// Into a config that is about to be an edit. Of an array that has a spec.
+void put_spec(RunConfig& config, const ArrayRef& array, PartitionSpec spec);
 // The spec of the array as the config says it; empty where it is not named.
 PartitionSpec spec_of(const RunConfig& config, const ArrayRef& array);
 // The place of that spec in the run file, as errors name it; empty where the array has none.
 QString place_of(const ArrayRef& array);
 
+// Everything as another config has it: a plan that was kept.
+void take_config(Document& document, const RunConfig& config, const QString& name);
 void set_mode(Document& document, LayoutMode mode);
 void set_steps(Document& document, int64_t steps);
 void set_microbatches(Document& document, int64_t microbatches);

@@ -1,6 +1,7 @@
 #include "gui/document/spec_line.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "engine/base/path.h"
 #include "gui/document/text.h"
@@ -20,6 +21,20 @@ void edit_specs(Document& document, const QString& text, Change&& change) {
 
 QString short_place(const Document& document, SpecLine line) {
   return facts_of(document.config().sharding, line).place.section('.', 1);
+}
+
+QString many(size_t lines) { return Document::tr("%1 lines").arg(lines); }
+
+// Only a rule takes anything but a spec.
+void place(ShardingConfig& sharding, SpecLine line, const RulePlacement& placement) {
+  const auto* spec = std::get_if<PartitionSpec>(&placement);
+  switch (line.section) {
+    case Section::input: sharding.in = *spec; break;
+    case Section::output: sharding.out = *spec; break;
+    case Section::parameters: sharding.parameters.at(line.index).spec = *spec; break;
+    case Section::constraints: sharding.constraints.at(line.index).spec = *spec; break;
+    case Section::rules: sharding.rules.at(line.index).placement = placement; break;
+  }
 }
 
 }  // namespace
@@ -71,18 +86,13 @@ QString placement_fault(SpecLine line, const RulePlacement& placement) {
   return fits ? QString() : Document::tr("Only a rule can place by logical names or by size; here a spec stands.");
 }
 
-bool set_placement(Document& document, SpecLine line, RulePlacement placement) {
-  if (!placement_fault(line, placement).isEmpty()) return false;
-  const auto* spec = std::get_if<PartitionSpec>(&placement);
-  const QString text = Document::tr("%1 = %2").arg(short_place(document, line), qt(placement_text(placement)));
-  edit_specs(document, text, [&](ShardingConfig& sharding) {
-    switch (line.section) {
-      case Section::input: sharding.in = *spec; break;
-      case Section::output: sharding.out = *spec; break;
-      case Section::parameters: sharding.parameters.at(line.index).spec = *spec; break;
-      case Section::constraints: sharding.constraints.at(line.index).spec = *spec; break;
-      case Section::rules: sharding.rules.at(line.index).placement = std::move(placement); break;
-    }
+bool set_placement(Document& document, const std::vector<SpecLine>& lines, const RulePlacement& placement) {
+  std::vector<SpecLine> taking = lines;
+  std::erase_if(taking, [&](SpecLine line) { return !placement_fault(line, placement).isEmpty(); });
+  if (taking.empty()) return false;
+  const QString what = taking.size() == 1 ? short_place(document, taking.front()) : many(taking.size());
+  edit_specs(document, Document::tr("%1 = %2").arg(what, qt(placement_text(placement))), [&](ShardingConfig& sharding) {
+    for (const SpecLine line : taking) place(sharding, line, placement);
   });
   return true;
 }
@@ -105,10 +115,10 @@ bool set_kinds(Document& document, SpecLine line, std::vector<SpecKind> kinds) {
   return true;
 }
 
-void add_rule(Document& document, size_t index) {
+void add_rule(Document& document, size_t index, const std::string& names) {
   edit_specs(document, Document::tr("add a rule"), [&](ShardingConfig& sharding) {
     const size_t at = std::min(index, sharding.rules.size());
-    sharding.rules.insert(sharding.rules.begin() + static_cast<std::ptrdiff_t>(at), {"**", PartitionSpec{}});
+    sharding.rules.insert(sharding.rules.begin() + static_cast<std::ptrdiff_t>(at), {names, PartitionSpec{}});
   });
 }
 
@@ -137,14 +147,19 @@ void remove_constraint(Document& document, const std::string& activation) {
   });
 }
 
-bool remove_line(Document& document, SpecLine line) {
-  if (!is_free(line)) return false;
-  const auto at = static_cast<std::ptrdiff_t>(line.index);
-  edit_specs(document, Document::tr("remove %1").arg(short_place(document, line)), [&](ShardingConfig& sharding) {
-    if (line.section == Section::rules) {
-      sharding.rules.erase(sharding.rules.begin() + at);
-    } else {
-      sharding.constraints.erase(sharding.constraints.begin() + at);
+bool remove_lines(Document& document, std::vector<SpecLine> lines) {
+  std::erase_if(lines, [](SpecLine line) { return !is_free(line); });
+  if (lines.empty()) return false;
+  std::ranges::sort(lines, std::greater(), &SpecLine::index);
+  const QString what = lines.size() == 1 ? short_place(document, lines.front()) : many(lines.size());
+  edit_specs(document, Document::tr("remove %1").arg(what), [&](ShardingConfig& sharding) {
+    for (const SpecLine line : lines) {
+      const auto at = static_cast<std::ptrdiff_t>(line.index);
+      if (line.section == Section::rules) {
+        sharding.rules.erase(sharding.rules.begin() + at);
+      } else {
+        sharding.constraints.erase(sharding.constraints.begin() + at);
+      }
     }
   });
   return true;

@@ -35,17 +35,18 @@ bool is_free(SpecLine line);
 QString names_fault(const ShardingConfig& sharding, SpecLine line, const std::string& names);
 QString placement_fault(SpecLine line, const RulePlacement& placement);
 
-// Edits, each undoable. What does not fit a line (another placement than a spec for an input, say) changes nothing and
-// gives false.
-bool set_placement(Document& document, SpecLine line, RulePlacement placement);
+// Edits, each one undoable step. What does not fit a line (another placement than a spec for an input, say) changes
+// nothing of it; false where nothing is changed.
+bool set_placement(Document& document, const std::vector<SpecLine>& lines, const RulePlacement& placement);
 bool set_names(Document& document, SpecLine line, std::string names);
 bool set_kinds(Document& document, SpecLine line, std::vector<SpecKind> kinds);
-void add_rule(Document& document, size_t index);  // replicates all parameters that nothing before it decides
+// Replicates all parameters of these names that nothing before it decides.
+void add_rule(Document& document, size_t index, const std::string& names = "**");
 void add_constraint(Document& document, std::string activation, int rank);  // whole on every device, to be changed
 // The layout of one activation, by its own name: added or changed; or taken away where there is one.
 void set_constraint(Document& document, const std::string& activation, PartitionSpec spec);
 void remove_constraint(Document& document, const std::string& activation);
-bool remove_line(Document& document, SpecLine line);
+bool remove_lines(Document& document, std::vector<SpecLine> lines);
 bool move_line(Document& document, SpecLine line, int by);
 
 }  // namespace shardscope

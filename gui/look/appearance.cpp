@@ -2,14 +2,13 @@
 
 #include <QFile>
 #include <QFontDatabase>
-#include <QPainter>
 #include <QSettings>
 #include <QStyle>
 #include <QStyleFactory>
-#include <QSvgRenderer>
 #include <QToolTip>
 
 #include "gui/look/embedded.h"
+#include "gui/look/svg_icon.h"
 
 namespace shardscope {
 namespace {
@@ -67,16 +66,6 @@ QString style_sheet(const Theme& theme) {
   return sheet;
 }
 
-QPixmap rendered(QByteArray svg, const QColor& color, int side) {
-  svg.replace("currentColor", color.name().toLatin1());
-  QSvgRenderer renderer(svg);
-  QPixmap pixmap(side, side);
-  pixmap.fill(Qt::transparent);
-  QPainter painter(&pixmap);
-  renderer.render(&painter);
-  return pixmap;
-}
-
 }  // namespace
 
 void apply_theme(QApplication& application, ThemeChoice choice) {
@@ -115,14 +104,8 @@ ThemeChoice remembered_theme() {
 
 QIcon themed_icon(const QString& name) {
   QFile file(":/icons/" + name + ".svg");
-  QIcon icon;
-  if (!file.open(QIODevice::ReadOnly)) return icon;
-  const QByteArray svg = file.readAll();
-  for (int side : {16, 20, 32, 40}) {
-    icon.addPixmap(rendered(svg, current->text, side), QIcon::Normal);
-    icon.addPixmap(rendered(svg, mix(current->muted, current->window, 0.5), side), QIcon::Disabled);
-  }
-  return icon;
+  if (!file.open(QIODevice::ReadOnly)) return {};
+  return QIcon(new SvgIcon(file.readAll(), current->text, mix(current->muted, current->window, 0.5)));
 }
 
 QFont monospace_font() {

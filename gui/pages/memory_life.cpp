@@ -25,7 +25,7 @@ constexpr double mark_pixels = 28;  // between marks, at least
 MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent), workspace_(workspace) {
   setObjectName("memoryLife");
   setFocusPolicy(Qt::StrongFocus);
-  setAccessibleName(tr("Buffers of the arena over the steps of the program"));
+  setAccessibleName(tr("Buffers of the arena over the instructions of the program"));
   connect(&workspace.planner, &Planner::delivered, this, &MemoryLife::take_plan);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryLife::take_stage);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
@@ -109,8 +109,8 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   const QRectF at = body();
   painter.setFont(small_font());
   painter.setPen(theme().muted);
-  const QString title = tr("Life of the arena: each buffer over the steps of the program");
-  const QString hint = tr("Wheel: zoom steps. Ctrl+wheel: bytes. Drag: pan. Double click: all.");
+  const QString title = tr("Life of the arena: each buffer over the instructions of the program");
+  const QString hint = tr("Wheel: zoom. Ctrl+wheel: bytes. Drag: pan. Double click: all.");
   const QRectF head(at.x(), 8, at.width(), 22);
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
   if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
@@ -129,7 +129,7 @@ void MemoryLife::paint_axes(QPainter& painter) const {
     const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
     const double before = i == 0 ? 0 : i == 4 ? 100 : 50;
     painter.drawText(QRectF(at.x() + part * at.width() - before, at.bottom() + 5, 100, 18), side,
-                     i == 0 ? tr("step %1").arg(std::lround(step)) : QString::number(std::lround(step)));
+                     i == 0 ? tr("instruction %1").arg(std::lround(step)) : QString::number(std::lround(step)));
   }
 }
 
@@ -195,7 +195,7 @@ QString MemoryLife::tip_at(const QPointF& point) {
   QString text;
   if (const int found = buffer_at(arena(), step, bytes_under(point.y())); found >= 0) {
     const Buffer& buffer = arena().buffers[found];
-    text = tr("%1 (%2)\n%3 at offset %4\nin use from step %5 to %6\n")
+    text = tr("%1 (%2)\n%3 at offset %4\nin use from instruction %5 to %6\n")
                .arg(buffer_text(buffer), qt(name(buffer.category)), qt(exact_bytes(double(buffer.bytes))),
                     qt(exact_number(buffer.offset)))
                .arg(buffer.first)
@@ -204,7 +204,7 @@ QString MemoryLife::tip_at(const QPointF& point) {
   const CategoryBytes& live = live_[step];
   const auto in_use = std::accumulate(live.begin(), live.end(), int64_t{0});
   const QString title = qt(plan_->step_name(plan_->steps(stage_)[unfolded(sequence(), step)]));
-  return text + tr("step %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
+  return text + tr("instruction %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
 }
 
 void MemoryLife::resizeEvent(QResizeEvent*) { rebuild(); }

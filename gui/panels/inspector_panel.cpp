@@ -1,13 +1,18 @@
 #include "gui/panels/inspector_panel.h"
 
+#include <QHBoxLayout>
 #include <QHeaderView>
+#include <QMenu>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
+#include "gui/document/spec_batch.h"
+#include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/panels/spec_targets.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/units.h"
@@ -26,6 +31,10 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
       title_(new PathLabel),
       subtitle_(new QLabel),
       spec_(new SpecEditor(SpecEditor::Form::labelled)),
+      typed_(new SpecField),
+      swap_(new QToolButton),
+      layers_(new QToolButton),
+      spec_line_(make_spec_line()),
       spec_error_(new QLabel),
       costs_title_(new QLabel),
       costs_(new QTreeWidget) {
@@ -51,6 +60,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   costs_title_->setProperty("section", true);
   costs_title_->setWordWrap(true);
   costs_->setObjectName("costs");
+  costs_->setAccessibleName(tr("What the array costs"));
   costs_->setColumnCount(2);
   costs_->setHeaderHidden(true);
   costs_->setRootIsDecorated(false);
@@ -63,6 +73,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   layout->addWidget(title_);
   layout->addWidget(subtitle_);
   layout->addWidget(spec_);
+  layout->addWidget(spec_line_);
   layout->addWidget(spec_error_);
   array_ = make_section();
   device_ = make_section();
@@ -77,8 +88,7 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   layout->addStretch();
 
   connect(spec_, &SpecEditor::dimChosen, this, [this](int dim, const std::vector<std::string>& axes) {
-    const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
-    if (facts) set_spec_dim(workspace_.document, facts->array, facts->spec, spec_->rank(), dim, axes);
+    give_dim(workspace_, spec_targets(workspace_, {workspace_.selection.array()}), dim, axes);
   });
   connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
     if (item) workspace_.select_step(item->data(0, Qt::UserRole).value<StepRef>());
@@ -94,6 +104,72 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   });
   connect(&look(), &Look::changed, this, &InspectorPanel::show_array);
   show_all();
+}
+
+// The spec as text, and what can be done with the whole of it.
+QWidget* InspectorPanel::make_spec_line() {
+  auto* line = new QWidget;
+  auto* layout = new QHBoxLayout(line);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(4);
+  typed_->setMinimumWidth(60);
+  swap_->setObjectName("swapButton");
+  swap_->setText(QString(QChar(0x21c4)));
+  swap_->setAccessibleName(tr("Swap two dimensions"));
+  swap_->setToolTip(tr("Swap: what splits one dimension splits the other (Ctrl+T in the tree)."));
+  swap_->setPopupMode(QToolButton::InstantPopup);
+  layers_->setObjectName("allLayersButton");
+  layers_->setText(QString(QChar(0x2261)));
+  layers_->setAccessibleName(tr("Same in all layers"));
+  layers_->setToolTip(tr("The same spec in all layers, by one line of the run file (Ctrl+L in the tree)."));
+  layout->addWidget(typed_, 1);
+  layout->addWidget(swap_);
+  layout->addWidget(layers_);
+  const auto targets = [this] { return spec_targets(workspace_, {workspace_.selection.array()}); };
+  connect(typed_, &SpecField::specTyped, this, [this, targets](const PartitionSpec& spec) {
+    if (const auto chosen = targets(); !chosen.empty()) give_spec(workspace_, chosen, spec);
+  });
+  connect(swap_, &QToolButton::clicked, this, [this, targets] { swap_dims(workspace_, targets(), 0, 1); });
+  connect(layers_, &QToolButton::clicked, this, [this] {
+    const auto facts = array_facts(workspace_, workspace_.selection.array());
+    const auto* parameter = std::get_if<ParameterRef>(&workspace_.selection.array());
+    if (!facts || !parameter) return;
+    PartitionSpec spec = facts->spec;
+    spec.dims.resize(std::max(spec.dims.size(), facts->shape.size()));
+    set_in_all_layers(workspace_.document, workspace_.planner.parameters(), parameter->path, spec);
+  });
+  return line;
+}
+
+void InspectorPanel::show_spec(const ArrayFacts* facts) {
+  const bool shown = facts && facts->editable && !facts->shape.empty();
+  spec_->setVisible(shown);
+  spec_line_->setVisible(shown);
+  spec_error_->hide();
+  if (!facts || !facts->editable) return;
+  const QString place = place_of(facts->array);
+  const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
+  spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
+  spec_error_->setText(in_color(theme().error, errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
+  spec_error_->setVisible(!errors.empty());
+  typed_->show_spec(spec_text(facts->spec, facts->shape.size()));
+  const auto rank = static_cast<int>(facts->shape.size());
+  swap_->setVisible(rank > 1);
+  if (QMenu* before = swap_->menu()) {
+    swap_->setMenu(nullptr);
+    before->deleteLater();  // it may be what was clicked
+  }
+  if (rank > 2) {
+    auto* pairs = new QMenu(swap_);
+    for (int first = 0; first < rank; ++first)
+      for (int second = first + 1; second < rank; ++second)
+        pairs->addAction(tr("Dimensions %1 and %2").arg(first).arg(second), this, [this, first, second] {
+          swap_dims(workspace_, spec_targets(workspace_, {workspace_.selection.array()}), first, second);
+        });
+    swap_->setMenu(pairs);
+  }
+  const auto* parameter = std::get_if<ParameterRef>(&facts->array);
+  layers_->setVisible(parameter && !in_other_layers(workspace_.planner.parameters(), parameter->path).empty());
 }
 
 InspectorPanel::Section InspectorPanel::make_section() {
@@ -145,18 +221,10 @@ void InspectorPanel::show_array() {
   title_->set_path_text(facts ? facts->title : tr("Nothing selected"));
   subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), qt(name(facts->dtype)))
                            : tr("Choose a parameter, a device or a collective."));
-  spec_->setVisible(facts && facts->editable && !facts->shape.empty());
-  spec_error_->hide();
+  show_spec(facts ? &*facts : nullptr);
   costs_title_->hide();
   costs_->hide();
   if (!facts) return fill(array_, "", {});
-  if (facts->editable) {
-    const QString place = place_of(facts->array);
-    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
-    spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
-    spec_error_->setText(in_color(theme().error, errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
-    spec_error_->setVisible(!errors.empty());
-  }
   std::vector<Row> rows;
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (plan && facts->sharding) {
@@ -283,7 +351,7 @@ void InspectorPanel::show_step() {
       row(tr("Waited"), in_all(time->waiting / runs, seconds_text),
           tr("From a rank's coming to the exchange until all that take part had come."));
   }
-  fill(step_, tr("Step %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows);
+  fill(step_, tr("Instruction %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows);
 }
 
 }  // namespace shardscope

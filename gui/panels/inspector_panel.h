@@ -2,6 +2,7 @@
 
 #include <QGridLayout>
 #include <QLabel>
+#include <QToolButton>
 #include <QTreeWidget>
 #include <QWidget>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "gui/look/path_label.h"
 #include "gui/panels/spec_editor.h"
+#include "gui/panels/spec_field.h"
 #include "gui/workspace/array_facts.h"
 
 namespace shardscope {
@@ -21,6 +23,7 @@ class InspectorPanel : public QWidget {
   explicit InspectorPanel(Workspace& workspace, QWidget* parent = nullptr);
 
   SpecEditor* spec_editor() const { return spec_; }
+  SpecField* spec_field() const { return typed_; }
 
  private:
   struct Section {
@@ -34,9 +37,11 @@ class InspectorPanel : public QWidget {
     QString name, value, tip;
   };
 
+  QWidget* make_spec_line();
   Section make_section();
   void fill(Section& section, const QString& title, const std::vector<Row>& rows);
   void show_array();
+  void show_spec(const ArrayFacts* facts);
   void show_costs(const ArrayFacts& facts);
   void show_device();
   void show_step();
@@ -46,6 +51,9 @@ class InspectorPanel : public QWidget {
   PathLabel* title_;
   QLabel* subtitle_;
   SpecEditor* spec_;
+  SpecField* typed_;
+  QToolButton *swap_, *layers_;
+  QWidget* spec_line_;
   QLabel* spec_error_;
   Section array_, device_, step_;
   QLabel* costs_title_;

@@ -7,6 +7,7 @@
 
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
+#include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/planning/disposal.h"
@@ -14,17 +15,6 @@
 
 namespace shardscope {
 namespace {
-
-QString spec_text(const PartitionSpec& spec, size_t rank) {
-  QStringList dims;
-  for (size_t d = 0; d < std::max(rank, spec.dims.size()); ++d) {
-    const std::vector<std::string> axes = d < spec.dims.size() ? spec.dims[d] : std::vector<std::string>{};
-    QStringList names;
-    for (const std::string& axis : axes) names << qt(axis);
-    dims << (names.isEmpty() ? QString("\u2013") : names.size() == 1 ? names.front() : "(" + names.join(",") + ")");
-  }
-  return dims.join(", ");
-}
 
 constexpr size_t most_shown = 400;  // more rows than any screen has
 
@@ -235,6 +225,19 @@ QModelIndex ParameterModel::index_of(const ArrayRef& array) const {
   return node ? index_of(*node) : QModelIndex();
 }
 
+std::vector<ArrayRef> ParameterModel::arrays_of(const QModelIndex& index) const {
+  std::vector<ArrayRef> arrays;
+  const auto add = [&](const auto& self, const Node& node) -> void {
+    if (is_array(node.array)) {
+      if (has_spec(node.array)) arrays.push_back(node.array);
+      return;
+    }
+    for (const auto& child : node.children) self(self, *child);
+  };
+  if (index.isValid()) add(add, node_of(index));
+  return arrays;
+}
+
 QModelIndex ParameterModel::index(int row, int column, const QModelIndex& parent) const {
   const Node& node = node_of(parent);
   if (row < 0 || row >= static_cast<int>(node.children.size()) || column < 0 || column >= columns) return {};
@@ -268,11 +271,12 @@ QVariant ParameterModel::text(const Node& node, const Row& row, int column) cons
 QVariant ParameterModel::tip(const Node& node, const Row& row, int column) const {
   if (column == device_bytes_column) return qt(exact_bytes(double(row.device_bytes))) + tr(" on each device");
   if (column == total_bytes_column) return qt(exact_bytes(double(row.total_bytes))) + tr(" in all");
+  if (!is_array(node.array) && column == spec_column) return tr("F2: one spec for all arrays below.");
   if (!is_array(node.array)) return {};
   if (column != spec_column) return name_of(node.array);
   if (!row.errors.isEmpty()) return row.errors;
   if (!row.facts.editable) return row.facts.why;
-  return qt(to_string(row.facts.spec)) + "\n" + row.facts.why;
+  return spec_text(row.facts.spec, row.facts.shape.size()) + "\n" + row.facts.why;
 }
 
 QVariant ParameterModel::data(const QModelIndex& index, int role) const {
@@ -284,6 +288,9 @@ QVariant ParameterModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return column == name_column ? QVariant(node.segment) : text(node, shown(index), column);
     case Qt::ToolTipRole: return tip(node, shown(index), column);
     case array_role: return QVariant::fromValue(node.array);
+    case Qt::AccessibleTextRole:
+      return is_array(node.array) ? QVariant(title_of(node.array) + ", " + text(node, shown(index), column).toString())
+                                  : QVariant();
     case Qt::TextAlignmentRole: return is_bytes ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
     case Qt::ForegroundRole:
       if (column == name_column) return {};
@@ -298,7 +305,7 @@ QVariant ParameterModel::headerData(int section, Qt::Orientation orientation, in
   const QString titles[] = {tr("Name"), tr("Shape"), tr("Spec"), tr("Per device"), tr("Total"), tr("Type")};
   const QString tips[] = {tr("The parameter's path in the model."),
                           tr("Sizes of the whole array's dimensions."),
-                          tr("For each dimension the mesh axes that split it; a dash means not split."),
+                          tr("For each dimension the mesh axes that split it, as JAX writes it; None: not split."),
                           tr("Bytes that each device stores, replicas included."),
                           tr("Bytes of the whole array, counted once."),
                           tr("Type of one element.")};
@@ -312,7 +319,9 @@ QVariant ParameterModel::headerData(int section, Qt::Orientation orientation, in
 Qt::ItemFlags ParameterModel::flags(const QModelIndex& index) const {
   if (!index.isValid()) return {};
   Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
-  if (index.column() != spec_column || !has_spec(node_of(index).array)) return flags;
+  if (index.column() != spec_column) return flags;
+  if (!is_array(node_of(index).array)) return flags | Qt::ItemIsEditable;
+  if (!has_spec(node_of(index).array)) return flags;
   return shown(index).facts.shape.empty() ? flags : flags | Qt::ItemIsEditable;
 }
 

@@ -35,6 +35,8 @@ class ParameterModel : public QAbstractItemModel {
   void set_filter(const QString& text);
   int count() const { return count_; }  // rows at all levels
   QModelIndex index_of(const ArrayRef& array) const;
+  // The array of a row, or all arrays with a spec of their own below a group.
+  std::vector<ArrayRef> arrays_of(const QModelIndex& index) const;
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& child) const override;

@@ -30,10 +30,14 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
       state_(new QCheckBox(tr("Optimizer state"), this)),
       tree_(new QTreeView(this)),
       delegate_(new SpecDelegate(workspace, tree_)),
+      actions_(new SpecActions(workspace, *tree_, [this] { return selected_arrays(); })),
+      edit_(new QAction(tr("&Edit spec"), this)),
+      type_(new QAction(tr("&Type spec"), this)),
       nothing_(new QLabel(tree_->viewport())),
       summary_(new QLabel(this)) {
   filter_->setObjectName("filter");
   state_->setObjectName("showsState");
+  filter_->setAccessibleName(tr("Filter by name"));
   filter_->setPlaceholderText(tr("Filter by name"));
   filter_->setClearButtonEnabled(true);
   filter_->setToolTip(tr("Shows the parameters whose path contains this text (Ctrl+F); Escape shows all."));
@@ -48,6 +52,28 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   tree_->setModel(model_);
   tree_->setItemDelegateForColumn(ParameterModel::spec_column, delegate_);
   tree_->setItemDelegateForColumn(ParameterModel::name_column, new NameDelegate(tree_));
+  tree_->setAccessibleName(tr("Parameters"));
+  tree_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  tree_->setContextMenuPolicy(Qt::CustomContextMenu);
+  edit_->setShortcut(Qt::Key_F2);
+  edit_->setToolTip(tr("One drop-down a dimension."));
+  type_->setShortcut(QKeySequence("Shift+F2"));
+  type_->setToolTip(tr("The spec as text, P('data', None)."));
+  connect(edit_, &QAction::triggered, this, &ParametersPanel::edit_current);
+  connect(type_, &QAction::triggered, this, &ParametersPanel::type_spec);
+  for (QAction* action : {edit_, type_}) {
+    action->setShortcutContext(Qt::WidgetShortcut);
+    tree_->addAction(action);
+  }
+  connect(tree_, &QWidget::customContextMenuRequested, this, &ParametersPanel::show_menu);
+  connect(delegate_, &SpecDelegate::dimChosen, this,
+          [this](const QModelIndex& index, int dim, const std::vector<std::string>& axes) {
+            give_dim(workspace_, edited_with(index), dim, axes);
+          });
+  connect(delegate_, &SpecDelegate::specTyped, this, [this](const QModelIndex& index, const PartitionSpec& spec) {
+    if (const std::vector<ArrayFacts> targets = edited_with(index); !targets.empty())
+      give_spec(workspace_, targets, spec);
+  });
   tree_->setUniformRowHeights(true);
   tree_->setIndentation(14);
   tree_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
@@ -106,10 +132,6 @@ bool ParametersPanel::eventFilter(QObject* watched, QEvent* event) {
   }
   if (event->type() == QEvent::KeyPress) {
     const int key = static_cast<QKeyEvent*>(event)->key();
-    if (watched == tree_ && key == Qt::Key_F2) {
-      edit_spec(workspace_.selection.array());
-      return true;
-    }
     if (key == Qt::Key_Escape && !filter_->text().isEmpty() && (watched == filter_ || watched == tree_)) {
       filter_->clear();
       return true;
@@ -167,7 +189,43 @@ void ParametersPanel::edit_spec(const ArrayRef& array) {
   if (spec.flags() & Qt::ItemIsEditable) tree_->edit(spec);
 }
 
+void ParametersPanel::edit_current() {
+  const QModelIndex current = tree_->currentIndex().siblingAtColumn(ParameterModel::spec_column);
+  const bool is_group = current.isValid() && !is_array(current.data(ParameterModel::array_role).value<ArrayRef>());
+  is_group ? tree_->edit(current) : edit_spec(workspace_.selection.array());
+}
+
+void ParametersPanel::type_spec() {
+  const QModelIndex spec = tree_->currentIndex().siblingAtColumn(ParameterModel::spec_column);
+  if (!(spec.flags() & Qt::ItemIsEditable)) return;
+  delegate_->type_next();
+  tree_->edit(spec);
+}
+
+std::vector<ArrayRef> ParametersPanel::selected_arrays() const {
+  std::vector<ArrayRef> arrays;
+  for (const QModelIndex& row : tree_->selectionModel()->selectedRows())
+    for (const ArrayRef& array : model_->arrays_of(row))
+      if (std::ranges::find(arrays, array) == arrays.end()) arrays.push_back(array);
+  return arrays;
+}
+
+std::vector<ArrayFacts> ParametersPanel::edited_with(const QModelIndex& index) const {
+  const bool selected = tree_->selectionModel()->isSelected(index.siblingAtColumn(0));
+  return spec_targets(workspace_, selected ? selected_arrays() : model_->arrays_of(index));
+}
+
+void ParametersPanel::show_menu(const QPoint& point) {
+  actions_->refresh();
+  QMenu menu(this);
+  menu.addActions({edit_, type_});
+  menu.addSeparator();
+  menu.addActions(actions_->all());
+  menu.exec(tree_->viewport()->mapToGlobal(point));
+}
+
 void ParametersPanel::follow_selection() {
+  if (choosing_) return;
   const QModelIndex index = model_->index_of(workspace_.selection.array());
   if (!index.isValid()) {
     tree_->clearSelection();
@@ -181,7 +239,9 @@ void ParametersPanel::follow_selection() {
 void ParametersPanel::take_selection(const QModelIndex& index) {
   delegate_->close_unless(index);
   const auto array = index.siblingAtColumn(0).data(ParameterModel::array_role).value<ArrayRef>();
+  choosing_ = true;
   if (is_array(array)) workspace_.selection.select_array(array);
+  choosing_ = false;
 }
 
 void ParametersPanel::show_facts() {

@@ -7,12 +7,14 @@
 #include <QWidget>
 
 #include "gui/panels/parameter_model.h"
+#include "gui/panels/spec_actions.h"
 #include "gui/panels/spec_delegate.h"
 
 namespace shardscope {
 
 // The parameter tree, the specs beside the names, with its filter line and the switch for optimizer state. F2 edits the
-// spec of the chosen row, Escape clears the filter. A tree of many rows is folded.
+// spec of the chosen row, Shift+F2 as text, Escape clears the filter. An edit is of all selected rows, of a group of
+// all arrays below it. A tree of many rows is folded.
 class ParametersPanel : public QWidget {
   Q_OBJECT
  public:
@@ -22,12 +24,19 @@ class ParametersPanel : public QWidget {
   // Selects the array whose spec is at a place of the run file, and opens it for editing; false where there is none.
   bool focus_place(const QString& place);
   QTreeView* tree() const { return tree_; }
+  SpecActions* spec_actions() const { return actions_; }
+  // Those of the selected rows, each once.
+  std::vector<ArrayRef> selected_arrays() const;
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void edit_spec(const ArrayRef& array);
+  void edit_current();
+  void type_spec();
+  std::vector<ArrayFacts> edited_with(const QModelIndex& index) const;
+  void show_menu(const QPoint& point);
   void filter_by(const QString& text);
   void unfold();
   void fit_columns();  // until the person has set a width by hand, and not under an open editor
@@ -41,8 +50,11 @@ class ParametersPanel : public QWidget {
   QCheckBox* state_;
   QTreeView* tree_;
   SpecDelegate* delegate_;
+  SpecActions* actions_;
+  QAction *edit_, *type_;
   QLabel* nothing_;
   QLabel* summary_;
+  bool choosing_ = false;  // the person, in the tree
   bool fitting_ = false;
   bool by_hand_ = false;
 };

@@ -1,5 +1,8 @@
 #include "gui/panels/problems_panel.h"
 
+#include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QHeaderView>
 #include <QVBoxLayout>
 
@@ -17,6 +20,14 @@ constexpr int place_role = Qt::UserRole;
 ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
     : QWidget(parent), workspace_(workspace), list_(new QTreeWidget(this)), empty_(new QLabel(this)) {
   list_->setObjectName("problems");
+  list_->setAccessibleName(tr("Problems"));
+  list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  list_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  add_action(tr("Go there"), tr("Gives the keyboard to the field that is wrong (Enter)."), {}, [this] {
+    if (QTreeWidgetItem* item = list_->currentItem()) emit activated(item->data(0, place_role).toString());
+  });
+  add_action(tr("Copy problems"), tr("Copies the selected problems as text, else all of them (Ctrl+C)."),
+             QKeySequence::Copy, [this] { copy(); });
   list_->setHeaderLabels({tr("Problem"), tr("Place"), tr("What would be right")});
   list_->setRootIsDecorated(false);
   list_->setFrameShape(QFrame::NoFrame);
@@ -37,6 +48,29 @@ ProblemsPanel::ProblemsPanel(Workspace& workspace, QWidget* parent)
   connect(&workspace.document, &Document::configChanged, this, [this] { file_errors_.clear(); });
   connect(&look(), &Look::changed, this, &ProblemsPanel::take_look);
   take_look();
+}
+
+void ProblemsPanel::add_action(const QString& text, const QString& tip, const QKeySequence& key,
+                               std::function<void()> act) {
+  auto* action = new QAction(text, this);
+  action->setToolTip(tip);
+  action->setShortcut(key);
+  action->setShortcutContext(Qt::WidgetShortcut);
+  connect(action, &QAction::triggered, this, std::move(act));
+  list_->addAction(action);
+}
+
+void ProblemsPanel::copy() const {
+  QStringList lines;
+  for (int row = 0; row < list_->topLevelItemCount(); ++row) {
+    const QTreeWidgetItem* item = list_->topLevelItem(row);
+    if (!list_->selectedItems().isEmpty() && !item->isSelected()) continue;
+    QStringList parts;
+    for (const int column : {1, 0, 2})
+      if (!item->text(column).isEmpty()) parts << item->text(column);
+    lines << parts.join(": ");
+  }
+  QGuiApplication::clipboard()->setText(lines.join('\n'));
 }
 
 void ProblemsPanel::take_look() {

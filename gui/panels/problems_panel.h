@@ -1,16 +1,18 @@
 #pragma once
 
 #include <QIcon>
+#include <QKeySequence>
 #include <QLabel>
 #include <QTreeWidget>
 #include <QWidget>
+#include <functional>
 
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
 // Errors of the newest config, warnings of its plan and advice on it, each with its place and what would be right.
-// Activating one asks for the field concerned.
+// Activating one asks for the field concerned; they are copied as text.
 class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:
@@ -28,6 +30,8 @@ class ProblemsPanel : public QWidget {
   void take_look();
   void refresh();
   void add(const Error& error, bool is_error);
+  void add_action(const QString& text, const QString& tip, const QKeySequence& key, std::function<void()> act);
+  void copy() const;
 
   Workspace& workspace_;
   std::vector<Error> file_errors_;

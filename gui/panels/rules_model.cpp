@@ -214,7 +214,11 @@ bool RulesModel::setData(const QModelIndex& index, const QVariant& value, int ro
   switch (index.column()) {
     case names_column: return set_names(document, line(index.row()), text.toStdString());
     case kinds_column: return set_kinds(document, line(index.row()), parse_kinds(text));
-    case placement_column: return set_placement(document, line(index.row()), parse_placement(text.toStdString()));
+    case placement_column: {
+      const SpecLine own = line(index.row());
+      const bool is_one_of = std::ranges::find(together_, own) != together_.end();
+      return set_placement(document, is_one_of ? together_ : std::vector{own}, parse_placement(text.toStdString()));
+    }
     default: return false;
   }
 }

@@ -10,7 +10,8 @@
 namespace shardscope {
 
 // The run file's table of specs, a line a row, with what each line matches and decides in the plan. The line that
-// decided the selected array is marked. Names, kinds and placement are edited in place, as text.
+// decided the selected array is marked. Names, kinds and placement are edited in place, as text; a placement for all
+// lines that are selected.
 class RulesModel : public QAbstractTableModel {
   Q_OBJECT
  public:
@@ -29,6 +30,9 @@ class RulesModel : public QAbstractTableModel {
   SpecLine line(int row) const { return rows_.at(static_cast<size_t>(row)).line; }
   int row_of(SpecLine line) const;
   int row_at(const QString& place) const;  // of a place of the run file, or of one below it; -1
+
+  // The lines that an edit of one of them is of.
+  void edit_together(std::vector<SpecLine> lines) { together_ = std::move(lines); }
 
   // What is wrong with a text for a cell; empty where it would be taken.
   QString fault(const QModelIndex& index, const QString& text) const;
@@ -54,6 +58,7 @@ class RulesModel : public QAbstractTableModel {
 
   Workspace& workspace_;
   std::vector<Row> rows_;
+  std::vector<SpecLine> together_;
   QString decider_;  // place of the line that decided the selected array
 };
 

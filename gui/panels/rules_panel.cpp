@@ -1,14 +1,16 @@
 #include "gui/panels/rules_panel.h"
 
 #include <QAction>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/panels/rules_delegate.h"
 #include "gui/workspace/array_facts.h"
 
 namespace shardscope {
@@ -18,13 +20,14 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
       workspace_(workspace),
       model_(new RulesModel(workspace, this)),
       table_(new QTableView(this)),
+      delegate_(new RulesDelegate(this)),
       note_(new QLabel(this)) {
-  auto* delegate = new RulesDelegate(this);
   table_->setObjectName("rules");
   table_->setModel(model_);
-  table_->setItemDelegate(delegate);
+  table_->setItemDelegate(delegate_);
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setAccessibleName(tr("Rules"));
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed | QAbstractItemView::DoubleClicked |
                           QAbstractItemView::AnyKeyPressed);
   table_->setFrameShape(QFrame::NoFrame);
@@ -46,12 +49,16 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
   constrain_ = add_action(tr("Constrain activation"),
                           tr("Adds a constraint for the activation that is selected in Flow or Layout."), {},
                           [this] { constrain_selected(); });
-  remove_ = add_action(tr("Remove"), tr("Removes the selected rule or constraint (Delete)."), Qt::Key_Delete,
-                       [this] { remove_current(); });
+  remove_ = add_action(tr("Remove"), tr("Removes the selected rules and constraints (Delete)."), Qt::Key_Delete,
+                       [this] { remove_selected(); });
   up_ = add_action(tr("Up"), tr("An earlier line decides first (Alt+Up)."), Qt::ALT | Qt::Key_Up,
                    [this] { move_current(-1); });
   down_ = add_action(tr("Down"), tr("Moves the line behind the next one (Alt+Down)."), Qt::ALT | Qt::Key_Down,
                      [this] { move_current(1); });
+  copy_ = add_action(tr("Copy placement"), tr("Copies what the selected lines do (Ctrl+C)."), QKeySequence::Copy,
+                     [this] { copy(); });
+  paste_ = add_action(tr("Paste placement"), tr("All selected lines do what was copied (Ctrl+V)."), QKeySequence::Paste,
+                      [this] { paste(); });
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(6, 6, 6, 4);
   for (QAction* action : {add_, constrain_, remove_, up_, down_}) {
@@ -68,16 +75,20 @@ RulesPanel::RulesPanel(Workspace& workspace, QWidget* parent)
   layout->addWidget(table_, 1);
   layout->addWidget(note_);
 
-  connect(delegate, &RulesDelegate::faultChanged, this, [this](const QString& fault) {
+  connect(delegate_, &RulesDelegate::faultChanged, this, [this](const QString& fault) {
     fault_ = fault;
     show_state();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &RulesPanel::show_state);
+  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RulesPanel::show_state);
   connect(model_, &QAbstractItemModel::dataChanged, this, &RulesPanel::show_state);
   connect(model_, &QAbstractItemModel::modelReset, this, &RulesPanel::show_state);
   connect(&workspace.selection, &Selection::arrayChanged, this, &RulesPanel::show_state);
   show_state();
 }
+
+// An editor that is open ends after the panel, which is not told any more.
+RulesPanel::~RulesPanel() { disconnect(delegate_, nullptr, this, nullptr); }
 
 QAction* RulesPanel::add_action(const QString& text, const QString& tip, const QKeySequence& key,
                                 std::function<void()> act) {
@@ -128,11 +139,34 @@ void RulesPanel::constrain_selected() {
   table_->setFocus(Qt::OtherFocusReason);
 }
 
-void RulesPanel::remove_current() {
-  if (current_row() < 0) return;
+std::vector<SpecLine> RulesPanel::selected() const {
+  std::vector<SpecLine> lines;
+  for (const QModelIndex& row : table_->selectionModel()->selectedRows())
+    if (row.row() < model_->rowCount()) lines.push_back(model_->line(row.row()));
+  return lines;
+}
+
+void RulesPanel::remove_selected() {
   const int row = current_row();
-  if (!remove_line(workspace_.document, model_->line(row))) return;
+  if (!remove_lines(workspace_.document, selected())) return;
   table_->setCurrentIndex(model_->index(std::min(row, model_->rowCount() - 1), RulesModel::names_column));
+}
+
+void RulesPanel::copy() {
+  QStringList lines;
+  for (const SpecLine line : selected())
+    lines << qt(placement_text(facts_of(workspace_.document.config().sharding, line).placement));
+  lines.removeDuplicates();
+  if (!lines.isEmpty()) QGuiApplication::clipboard()->setText(lines.join('\n'));
+}
+
+void RulesPanel::paste() {
+  const std::string text = QGuiApplication::clipboard()->text().toStdString();
+  try {
+    set_placement(workspace_.document, selected(), parse_placement(text));
+  } catch (const Failure& failure) {
+    workspace_.document.tell(tr("The clipboard has no placement: %1").arg(QString::fromUtf8(failure.what())));
+  }
 }
 
 void RulesPanel::move_current(int by) {
@@ -144,9 +178,12 @@ void RulesPanel::move_current(int by) {
 }
 
 void RulesPanel::show_state() {
-  const int row = current_row();
-  const bool free = row >= 0 && row < model_->rowCount() && is_free(model_->line(row));
-  for (QAction* action : {remove_, up_, down_}) action->setEnabled(free);
+  const std::vector<SpecLine> chosen = selected();
+  model_->edit_together(chosen);
+  const bool free = std::ranges::any_of(chosen, is_free);
+  remove_->setEnabled(free);
+  for (QAction* action : {up_, down_}) action->setEnabled(free && chosen.size() == 1);
+  for (QAction* action : {copy_, paste_}) action->setEnabled(!chosen.empty());
   const auto* activation = std::get_if<ValueRef>(&workspace_.selection.array());
   const auto& layouts = workspace_.planner.index().layout_named;
   const auto layout = activation ? layouts.find(activation->name) : layouts.end();

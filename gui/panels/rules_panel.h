@@ -5,15 +5,18 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "gui/panels/rules_delegate.h"
 #include "gui/panels/rules_model.h"
 
 namespace shardscope {
 
-// The table of rules, with the buttons that add, remove and move its lines.
+// The table of rules, with the buttons that add, remove and move its lines. Several can be selected: what is typed,
+// pasted or removed is of all of them, one undoable step.
 class RulesPanel : public QWidget {
   Q_OBJECT
  public:
   explicit RulesPanel(Workspace& workspace, QWidget* parent = nullptr);
+  ~RulesPanel() override;
 
   // Opens the line at a place of the run file for editing; false where there is none.
   bool focus_place(const QString& place);
@@ -24,7 +27,10 @@ class RulesPanel : public QWidget {
   int current_row() const { return table_->currentIndex().row(); }
   void add_rule_here();
   void constrain_selected();
-  void remove_current();
+  void remove_selected();
+  void copy();
+  void paste();
+  std::vector<SpecLine> selected() const;
   void move_current(int by);
   void select(SpecLine line);
   void show_state();
@@ -32,7 +38,8 @@ class RulesPanel : public QWidget {
   Workspace& workspace_;
   RulesModel* model_;
   QTableView* table_;
-  QAction *add_, *constrain_, *remove_, *up_, *down_;
+  RulesDelegate* delegate_;
+  QAction *add_, *constrain_, *remove_, *up_, *down_, *copy_, *paste_;
   QLabel* note_;
   QString fault_;
 };

@@ -1,13 +1,16 @@
 #include "gui/panels/spec_delegate.h"
 
 #include <QApplication>
+#include <QKeyEvent>
 #include <QPainter>
+#include <utility>
 
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/look/appearance.h"
 #include "gui/panels/parameter_model.h"
 #include "gui/panels/spec_editor.h"
+#include "gui/panels/spec_field.h"
 #include "gui/workspace/array_facts.h"
 
 namespace shardscope {
@@ -33,29 +36,49 @@ void SpecDelegate::close_unless(const QModelIndex& current) {
 }
 
 QWidget* SpecDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem&, const QModelIndex& index) const {
+  edited_ = index;
+  const bool is_group = !is_array(index.data(ParameterModel::array_role).value<ArrayRef>());
+  if (std::exchange(typed_, false) || is_group) {
+    auto* field = new SpecField(parent);
+    editor_ = field;
+    connect(field, &SpecField::specTyped, this, [this](const PartitionSpec& spec) { emit specTyped(edited_, spec); });
+    return field;
+  }
   auto* editor = new SpecEditor(SpecEditor::Form::compact, parent);
   editor->setAutoFillBackground(true);
   editor_ = editor;
-  edited_ = index;
-  const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
-  connect(editor, &SpecEditor::dimChosen, this, [this, editor, array](int dim, const std::vector<std::string>& axes) {
-    const std::optional<ArrayFacts> facts = array_facts(workspace_, array);
-    if (facts) set_spec_dim(workspace_.document, array, facts->spec, editor->rank(), dim, axes);
-  });
+  connect(editor, &SpecEditor::dimChosen, this,
+          [this](int dim, const std::vector<std::string>& axes) { emit dimChosen(edited_, dim, axes); });
   return editor;
 }
 
 void SpecDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const {
   const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
   const std::optional<ArrayFacts> facts = array_facts(workspace_, array);
+  if (auto* field = qobject_cast<SpecField*>(editor)) {
+    if (!field->isModified()) field->show_spec(facts ? spec_text(facts->spec, facts->shape.size()) : QString());
+    return;
+  }
   if (!facts) return;
   const QString place = place_of(array);
   static_cast<SpecEditor*>(editor)->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec,
                                               errors_at(workspace_.planner.errors(), place), place);
 }
 
+// A fault keeps the field open.
+bool SpecDelegate::eventFilter(QObject* editor, QEvent* event) {
+  auto* field = qobject_cast<SpecField*>(editor);
+  if (field && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    const bool ends = key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Tab;
+    if (ends && !field->fault().isEmpty()) return true;
+    if (key == Qt::Key_Escape) field->give_up();
+  }
+  return QStyledItemDelegate::eventFilter(editor, event);
+}
+
 void SpecDelegate::setModelData(QWidget*, QAbstractItemModel*, const QModelIndex&) const {
-  // Each choice has been an edit of the document already.
+  // Each choice, and each text that was typed, has been an edit of the document already.
 }
 
 void SpecDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option, const QModelIndex&) const {
@@ -69,7 +92,7 @@ void SpecDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewI
 void SpecDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   QStyledItemDelegate::paint(painter, option, index);
   const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
-  if (errors_at(workspace_.planner.errors(), place_of(array)).empty()) return;
+  if (!is_array(array) || errors_at(workspace_.planner.errors(), place_of(array)).empty()) return;
   painter->save();
   painter->setPen(QPen(theme().error, 2));
   painter->drawRect(option.rect.adjusted(1, 1, -2, -2));

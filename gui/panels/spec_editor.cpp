@@ -16,20 +16,6 @@ namespace {
 
 constexpr int labelled_in_a_row = 2;  // fits the narrowest inspector
 
-void extend(const std::vector<MeshAxis>& axes, size_t length, std::vector<std::string>& prefix,
-            std::vector<std::vector<std::string>>& choices) {
-  if (prefix.size() == length) {
-    choices.push_back(prefix);
-    return;
-  }
-  for (const MeshAxis& axis : axes) {
-    if (std::ranges::find(prefix, axis.name) != prefix.end()) continue;
-    prefix.push_back(axis.name);
-    extend(axes, length, prefix, choices);
-    prefix.pop_back();
-  }
-}
-
 // Why a choice is illegal; empty where it is legal.
 QString fault(const std::vector<std::string>& choice, int dim, const std::vector<MeshAxis>& axes, const Shape& shape,
               const PartitionSpec& spec) {
@@ -49,10 +35,21 @@ QString fault(const std::vector<std::string>& choice, int dim, const std::vector
 
 }  // namespace
 
-std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes) {
+std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes,
+                                                   const std::vector<std::string>& now) {
   std::vector<std::vector<std::string>> choices{{}};
-  std::vector<std::string> prefix;
-  for (size_t length = 1; length <= std::min<size_t>(3, axes.size()); ++length) extend(axes, length, prefix, choices);
+  for (const MeshAxis& axis : axes) choices.push_back({axis.name});
+  const auto offer = [&](const std::vector<std::string>& choice) {
+    if (std::ranges::find(choices, choice) == choices.end()) choices.push_back(choice);
+  };
+  if (now.size() > 1) offer({now.begin(), now.end() - 1});
+  offer(now);
+  for (const MeshAxis& axis : axes) {
+    if (now.empty() || std::ranges::find(now, axis.name) != now.end()) continue;
+    std::vector<std::string> more = now;
+    more.push_back(axis.name);
+    offer(more);
+  }
   return choices;
 }
 
@@ -114,9 +111,7 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
                       const PartitionSpec& spec, const std::vector<Error>& errors, const QString& place) {
   const std::vector<std::string> now =
       dim < static_cast<int>(spec.dims.size()) ? spec.dims[dim] : std::vector<std::string>{};
-  auto choices = spec_choices(axes);
-  if (std::ranges::find(choices, now) == choices.end()) choices.push_back(now);
-
+  auto choices = spec_choices(axes, now);
   const QSignalBlocker block(field.box);
   if (choices != field.choices) {
     field.box->clear();

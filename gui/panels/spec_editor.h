@@ -11,8 +11,11 @@
 
 namespace shardscope {
 
-// What one dimension may be split over: nothing, an axis, or axes one inside the other. All orders of up to three axes.
-std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes);
+// What one dimension that is split over `now` may be split over next: nothing, an axis, what it is split over with the
+// innermost left out, and with one more axis inside. So every order of axes is some choices away, and a list of them
+// has some entries an axis.
+std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes,
+                                                   const std::vector<std::string>& now);
 // "None", "data", "data, model"
 QString choice_text(const std::vector<std::string>& axes);
 

@@ -29,7 +29,8 @@ DeviceProfile profile_for(const RunConfig& config) {
 
 PlanSource compiled_plans() {
   return {[](const RunConfig& config, std::stop_token stop) { return compile(config, profile_for(config), stop); },
-          [](const RunConfig& config) { return list_parameters(config); }};
+          [](const RunConfig& config) { return list_parameters(config); },
+          [](const RunConfig& config) { return validate(config); }};
 }
 
 Planner::Planner(PlanSource source, QObject* parent) : QObject(parent), source_(std::move(source)) {

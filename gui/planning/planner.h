@@ -18,10 +18,11 @@
 namespace shardscope {
 
 // Where plans come from: compile() in the program, made up ones in tests. Both may throw Failure; `plan` throws
-// Cancelled when asked to stop.
+// Cancelled when asked to stop. `check` gives the errors that `plan` would throw; without it `plan` is asked.
 struct PlanSource {
   std::function<Plan(const RunConfig&, std::stop_token)> plan;
   std::function<std::vector<ParameterInfo>(const RunConfig&)> parameters;
+  std::function<std::vector<Error>(const RunConfig&)> check = nullptr;
 };
 PlanSource compiled_plans();
 

@@ -22,7 +22,8 @@ QAction* finish(QAction* made, const QString& name, const QString& icon, QWidget
 QAction* make(QWidget& window, const Words& words, const QKeySequence& key) {
   auto* made = new QAction(words.text, &window);
   made->setShortcut(key);
-  made->setToolTip(QString("%1 (%2)").arg(words.tip, key.toString(QKeySequence::NativeText)));
+  made->setToolTip(key.isEmpty() ? words.tip
+                                 : QString("%1 (%2)").arg(words.tip, key.toString(QKeySequence::NativeText)));
   return finish(made, words.name, words.icon, window);
 }
 
@@ -43,7 +44,8 @@ QString tr(const char* text) { return QObject::tr(text); }
 }  // namespace
 
 Actions::Actions(QWidget& window, QUndoStack& edits)
-    : open(make(window, {"open", tr("&Open\u2026"), "open", tr("Open a run file")}, QKeySequence::Open)),
+    : new_run(make(window, {"new", tr("&New\u2026"), "", tr("Begin a run file from a model")}, QKeySequence::New)),
+      open(make(window, {"open", tr("&Open\u2026"), "open", tr("Open a run file")}, QKeySequence::Open)),
       save(make(window, {"save", tr("&Save"), "save", tr("Save the run file")}, QKeySequence::Save)),
       save_as(make(window, {"saveAs", tr("Save &as\u2026"), "", tr("Save under another name")},
                    QKeySequence("Ctrl+Shift+S"))),
@@ -70,6 +72,21 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
       train(make(window, {"train", tr("&Train"), "train", tr("Train this plan on one rank per device")},
                  QKeySequence("F5"))),
       stop(make(window, {"stop", tr("&Stop"), "stop", tr("Stop after the current step; again: at once")},
-                QKeySequence("Shift+F5"))) {}
+                QKeySequence("Shift+F5"))),
+      palette(
+          make(window,
+               {"palette", tr("C&ommand palette\u2026"), "", tr("Everything that can be done, by some letters of it")},
+               QKeySequence("Ctrl+Shift+P"))),
+      shortcuts(make(window, {"shortcuts", tr("&Keyboard shortcuts"), "", tr("All keys")}, QKeySequence("F1"))),
+      pin(make(window, {"pin", tr("P&in this plan"), "", tr("Keep the shown plan to compare it with others")},
+               QKeySequence("Ctrl+P"))),
+      sweep(make(window,
+                 {"sweep", tr("Plan &all meshes"), "", tr("Plan every way to lay the devices out over the axes")},
+                 QKeySequence("Ctrl+Shift+A"))),
+      tour(make(window, {"tour", tr("&Tour of the window"), "", tr("A minute through the window")},
+                QKeySequence("Shift+F1"))),
+      about(make(window, {"about", tr("&About Shardscope"), "", tr("What this is, and of which versions")}, {})),
+      bottom(make(window, {"bottomPanel", tr("&Bottom panel"), "", tr("Opens or collapses Run, Problems and Rules")},
+                  QKeySequence("Ctrl+J"))) {}
 
 }  // namespace shardscope

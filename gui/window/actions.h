@@ -11,11 +11,13 @@ namespace shardscope {
 struct Actions {
   Actions(QWidget& window, QUndoStack& edits);
 
-  QAction *const open, *const save, *const save_as, *const quit;
+  QAction *const new_run, *const open, *const save, *const save_as, *const quit;
   QAction *const export_as, *const import_specs;
   QAction *const copy_picture, *const copy_layout;
   QAction *const undo, *const redo, *const find, *const copy;
   QAction *const mesh, *const train, *const stop;
+  QAction *const palette, *const shortcuts, *const pin, *const sweep;
+  QAction *const tour, *const about, *const bottom;
 };
 
 }  // namespace shardscope

@@ -3,7 +3,6 @@
 #include <QTabBar>
 #include <QVBoxLayout>
 
-#include "gui/document/text.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/layout_page.h"
@@ -18,9 +17,7 @@ constexpr int narrowest = 280;  // whatever the fonts
 }  // namespace
 
 Centre::Centre(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), planner_(workspace.planner), banner_(new QLabel(this)), pages_(new QTabWidget(this)) {
-  banner_->setObjectName("banner");
-  banner_->setWordWrap(true);
+    : QWidget(parent), workspace_(workspace), pages_(new QTabWidget(this)) {
   pages_->setObjectName("pages");
   pages_->setDocumentMode(true);
   pages_->setMinimumWidth(narrowest);
@@ -29,20 +26,19 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   comparison_ = collectives->comparison();
   add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array lies on the devices."));
   add_page(new FlowPage(workspace), tr("Flo&w"),
-           tr("The steps of the program, with the layout of what each computes and every reshard."));
+           tr("The instructions of the program, with the layout of what each computes and every reshard."));
   add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
   add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
   timeline_ = new TimelinePage(workspace);
   add_page(timeline_, tr("&Timeline"), tr("Where the time of a training step goes."));
   add_page(new PipelinePage(workspace), tr("P&ipeline"),
            tr("The stages of the pipeline, and which microbatch each works on when."));
+  compare_ = new ComparePage(workspace);
+  add_page(compare_, tr("Comp&are"), tr("Plans beside each other: those you pinned, and all meshes of these devices."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
-  layout->addWidget(banner_);
   layout->addWidget(pages_, 1);
-  connect(&planner_, &Planner::delivered, this, &Centre::refresh_banner);
-  refresh_banner();
 }
 
 void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
@@ -72,17 +68,14 @@ bool Centre::replay_selected() {
   return findChild<LayoutPage*>()->replay_selected();
 }
 
-void Centre::refresh_banner() {
-  const std::vector<Error>& errors = planner_.errors();
-  banner_->setVisible(!errors.empty());
-  if (errors.empty()) return;
-  const Error& first = errors.front();
-  QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
-  if (!first.place.empty()) text.prepend(qt(to_string(first.place)).toHtmlEscaped() + ": ");
-  if (!first.hint.empty()) text += " \u2014 " + qt(first.hint).toHtmlEscaped();
-  if (errors.size() > 1) text += tr(" (and %1 more)").arg(errors.size() - 1);
-  if (planner_.plan()) text += tr("<br>The views show the last good plan.");
-  banner_->setText(text);
+void Centre::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (strip_) strip_->fit_to(size());
+}
+
+void Centre::show_problems(LegalSizes& sizes) {
+  strip_ = new ProblemStrip(workspace_, sizes, this);
+  connect(strip_, &ProblemStrip::allWanted, this, &Centre::problemsWanted);
 }
 
 }  // namespace shardscope

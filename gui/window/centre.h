@@ -1,40 +1,50 @@
 #pragma once
 
-#include <QLabel>
 #include <QTabWidget>
 #include <QWidget>
 
+#include "gui/compare/compare_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/pages/timeline_page.h"
+#include "gui/window/problem_strip.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
-// The middle of the window: the pages, and above them the first problem while the plan has any.
+// The middle of the window: the pages, and at their foot the first problem while the plan has any.
 class Centre : public QWidget {
   Q_OBJECT
  public:
   explicit Centre(Workspace& workspace, QWidget* parent = nullptr);
 
   QTabWidget* pages() const { return pages_; }
-  // "layout", "flow", "memory", "collectives" or "timeline"; false for another name.
+  // Problems are mended by the sizes that are legal.
+  void show_problems(LegalSizes& sizes);
+  ComparePage* compare() const { return compare_; }
+  // By its title, "layout" or "compare"; false for another name.
   bool show_page(const QString& name);
   // Puts actions into the context menu of each page that has none of its own.
   void offer(const QList<QAction*>& actions);
   // Shows on the page Layout who sends what in the selected step; false where it sends nothing.
   bool replay_selected();
   // No page waits for a plan of its own.
-  bool is_settled() const { return !comparison_->is_busy() && !timeline_->is_busy(); }
+  bool is_settled() const { return !comparison_->is_busy() && !timeline_->is_busy() && !compare_->is_busy(); }
+
+ signals:
+  void problemsWanted();
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void add_page(QWidget* page, const QString& title, const QString& tip);
-  void refresh_banner();
 
-  Planner& planner_;
-  QLabel* banner_;
+  Workspace& workspace_;
   QTabWidget* pages_;
+  ProblemStrip* strip_ = nullptr;
   ModeComparison* comparison_;
   TimelinePage* timeline_;
+  ComparePage* compare_;
 };
 
 }  // namespace shardscope

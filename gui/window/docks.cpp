@@ -23,13 +23,22 @@ Docks::Docks(QMainWindow& window, Workspace& workspace)
   bottom_ = add("run", tr("Run"), run_, Qt::BottomDockWidgetArea);
   QDockWidget* problems = add("problems", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
   window.tabifyDockWidget(bottom_, problems);
-  window.tabifyDockWidget(problems, add("rules", tr("Rules"), rules_, Qt::BottomDockWidgetArea));
+  QDockWidget* rules = add("rules", tr("Rules"), rules_, Qt::BottomDockWidgetArea);
+  window.tabifyDockWidget(problems, rules);
+  below_ = new BottomPanel(window, {bottom_, problems, rules});
   left_->raise();
   bottom_->raise();
   connect(problems_, &ProblemsPanel::countChanged, problems, [problems](int errors, int warnings) {
     const int count = errors + warnings;
     problems->setWindowTitle(count == 0 ? tr("Problems") : tr("Problems (%1)").arg(count));
   });
+  connect(below_, &BottomPanel::collapsedChanged, this, [this](bool collapsed) {
+    if (!collapsed) take_share();
+  });
+  connect(&workspace.run, &RunControl::stateChanged, this, [this, &workspace] {
+    if (workspace.run.is_active()) below_->set_collapsed(false);
+  });
+  connect(parameters_->spec_actions(), &SpecActions::ruleAdded, this, &Docks::focus_place);
   window.installEventFilter(this);
 }
 
@@ -49,6 +58,7 @@ void Docks::show(QWidget* panel) {
     if (dock->widget() == panel) {
       dock->show();
       dock->raise();
+      if (window_.dockWidgetArea(dock) == Qt::BottomDockWidgetArea) below_->set_collapsed(false);
     }
 }
 

@@ -11,11 +11,13 @@
 #include "gui/panels/rules_panel.h"
 #include "gui/panels/settings_panel.h"
 #include "gui/run/run_panel.h"
+#include "gui/window/bottom_panel.h"
 
 namespace shardscope {
 
 // The panels around the pages, each in a dock of the window: Parameters and Settings at the left, the Inspector at the
-// right, Run, Problems and Rules below. They take their share of the window's size until a person has sized them.
+// right, Run, Problems and Rules below, collapsed until there is a run. They take their share of the window's size
+// until a person has sized them.
 class Docks : public QObject {
   Q_OBJECT
  public:
@@ -26,7 +28,9 @@ class Docks : public QObject {
   ProblemsPanel* problems() const { return problems_; }
   RunPanel* run() const { return run_; }
 
-  // Brings the dock of a panel to the front.
+  BottomPanel* bottom() const { return below_; }
+
+  // Brings the dock of a panel to the front; those below the pages open.
   void show(QWidget* panel);
   // Gives the keyboard to the field of a place of the run file.
   void focus_place(const QString& place);
@@ -54,6 +58,7 @@ class Docks : public QObject {
   RunPanel* run_;
   std::vector<QDockWidget*> docks_;
   QDockWidget *left_, *right_, *bottom_;
+  BottomPanel* below_;
   bool keeps_sizes_ = false;
   std::array<int, 3> pressed_sizes_{};  // when the mouse went down
 };

@@ -3,6 +3,7 @@
 #include <QFileDialog>
 #include <QMessageBox>
 
+#include "gui/window/new_run_dialog.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
 
@@ -32,6 +33,12 @@ void Files::open_preset(const QString& name) {
   } catch (const Failure& failure) {
     emit unreadable(name, failure.errors());
   }
+}
+
+void Files::choose_new() {
+  if (!may_discard()) return;
+  NewRunDialog dialog(&window_);
+  if (dialog.exec() == QDialog::Accepted) document_.reset(dialog.config(), {}, dialog.model() + ".json");
 }
 
 void Files::choose_file() {

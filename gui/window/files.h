@@ -19,6 +19,7 @@ class Files : public QObject {
   void open_preset(const QString& name);
 
   // Ask first where changes would be lost.
+  void choose_new();
   void choose_file();
   void replace_by_file(const QString& path);
   void replace_by_preset(const QString& name);

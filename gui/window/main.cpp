@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QScreen>
 #include <QSocketNotifier>
+#include <QStandardPaths>
 #include <QTimer>
 #include <cstdio>
 
@@ -58,7 +59,7 @@ void add_options(QCommandLineParser& parser) {
   parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
   parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
                      {"size", "Window size.", "WxH", "1280x800"},
-                     {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline.", "NAME"},
+                     {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare.", "NAME"},
                      {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
                      {"train", "Start training; pictures are taken at the end of the run."},
                      {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
@@ -233,6 +234,12 @@ int draw_page(const QCommandLineParser& options) {
   }
 }
 
+// Offers what an earlier program left unsaved, as soon as the window is there.
+void keep_session(MainWindow& window) {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/unsaved";
+  QTimer::singleShot(0, &window, [&window, folder] { window.keep_session(folder); });
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -272,9 +279,10 @@ int main(int count, char** arguments) {
   window.resize(wanted);
   if (!screenshot && !parser.isSet("size")) window.remember_arrangement();
   if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
-    return fail("--page is layout, flow, memory, collectives, timeline or pipeline");
+    return fail("--page is layout, flow, memory, collectives, timeline, pipeline or compare");
+  const bool keeps = !screenshot && !parser.isSet("size");
   if (parser.positionalArguments().isEmpty()) {
-    window.files().open_preset(default_preset);
+    if (!keeps || !window.restore_session()) window.files().open_preset(default_preset);
   } else if (!window.files().open_file(parser.positionalArguments().front()) && screenshot) {
     return fail("the run file could not be read");
   }
@@ -282,6 +290,7 @@ int main(int count, char** arguments) {
   if (!screenshot) window.keep_history();
   window.show();
   end_on_signals(window);
+  if (keeps) keep_session(window);
   if (screenshot) {
     take_pictures(window, pictures, train);
   } else if (train) {

@@ -2,7 +2,6 @@
 
 #include <QActionGroup>
 #include <QApplication>
-#include <QMessageBox>
 
 #include "gui/document/edits.h"
 #include "gui/window/presets.h"
@@ -15,7 +14,7 @@ QString tr(const char* text) { return QObject::tr(text); }
 
 void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
   QMenu* menu = bar.addMenu(tr("&File"));
-  menu->addAction(actions.open);
+  menu->addActions({actions.new_run, actions.open});
   auto* recent = new RecentFiles(menu->addMenu(tr("Open &recent")));
   QObject::connect(recent, &RecentFiles::chosen, &files, &Files::replace_by_file);
   QMenu* presets = menu->addMenu(tr("Open &preset"));
@@ -46,14 +45,27 @@ void add_theme_menu(QMenu& view) {
   }
 }
 
-void add_view_menu(QMenuBar& bar, Centre& centre, const Docks& docks) {
+void add_edit_menu(QMenuBar& bar, const Actions& actions, SpecActions& specs) {
+  QMenu* menu = bar.addMenu(tr("&Edit"));
+  menu->addActions({actions.undo, actions.redo});
+  menu->addSeparator();
+  menu->addActions({actions.find, actions.copy, actions.copy_picture, actions.copy_layout});
+  QMenu* selected = menu->addMenu(tr("Specs of &selected arrays"));
+  selected->addActions(specs.all());
+  QObject::connect(selected, &QMenu::aboutToShow, &specs, &SpecActions::refresh);
+}
+
+void add_view_menu(QMenuBar& bar, const Actions& actions, Centre& centre, const Docks& docks) {
   QMenu* menu = bar.addMenu(tr("&View"));
+  menu->addAction(actions.palette);
+  menu->addSeparator();
   QTabWidget* pages = centre.pages();
   for (int i = 0; i < pages->count(); ++i)
     menu->addAction(pages->tabText(i), QKeySequence(QString("Ctrl+%1").arg(i + 1)), pages,
                     [pages, i] { pages->setCurrentIndex(i); });
   menu->addSeparator();
   for (QDockWidget* dock : docks.all()) menu->addAction(dock->toggleViewAction());
+  menu->addAction(actions.bottom);
   menu->addSeparator();
   add_theme_menu(*menu);
 }
@@ -70,30 +82,26 @@ void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Ce
   menu->addAction(tr("&Replay the selected collective"), QKeySequence("Ctrl+Shift+R"), &centre,
                   [&centre] { centre.replay_selected(); });
   menu->addSeparator();
-  menu->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+P"), &docks, [&docks] {
+  menu->addActions({actions.pin, actions.sweep});
+  menu->addSeparator();
+  menu->addAction(tr("Show &problems"), QKeySequence("Ctrl+Shift+M"), &docks, [&docks] {
     docks.show(docks.problems());
     docks.problems()->list()->setFocus(Qt::ShortcutFocusReason);
   });
-}
-
-void show_about(QWidget* window) {
-  QMessageBox::about(window, tr("About Shardscope"),
-                     tr("<b>Shardscope</b><p>Design how a neural network is split over a device mesh, see what that "
-                        "means, and train that very plan on MPI ranks.</p>"));
 }
 
 }  // namespace
 
 void make_menus(QMenuBar& bar, const Actions& actions, Document& document, Files& files, Centre& centre, Docks& docks) {
   add_file_menu(bar, actions, files);
-  QMenu* edit = bar.addMenu(tr("&Edit"));
-  edit->addActions({actions.undo, actions.redo});
-  edit->addSeparator();
-  edit->addActions({actions.find, actions.copy, actions.copy_picture, actions.copy_layout});
-  add_view_menu(bar, centre, docks);
+  add_edit_menu(bar, actions, *docks.parameters()->spec_actions());
+  add_view_menu(bar, actions, centre, docks);
   add_plan_menu(bar, actions, document, centre, docks);
   bar.addMenu(tr("&Run"))->addActions({actions.train, actions.stop});
-  bar.addMenu(tr("&Help"))->addAction(tr("&About Shardscope"), &bar, [&bar] { show_about(bar.window()); });
+  QMenu* help = bar.addMenu(tr("&Help"));
+  help->addActions({actions.tour, actions.shortcuts});
+  help->addSeparator();
+  help->addAction(actions.about);
 }
 
 }  // namespace shardscope

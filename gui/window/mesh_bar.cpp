@@ -9,6 +9,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/window/axis_field.h"
 
 namespace shardscope {
 namespace {
@@ -22,6 +23,7 @@ QString axis_place(size_t axis) { return QString("mesh.axes[%1]").arg(axis); }
 MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
+      legal_(workspace.planner.source()),
       layout_(new QHBoxLayout(this)),
       title_(new QLabel(tr("Mesh"), this)),
       add_(new QToolButton(this)),
@@ -43,6 +45,7 @@ MeshBar::MeshBar(Workspace& workspace, QWidget* parent)
   connect(&workspace.document, &Document::configChanged, this,
           [this] { edited_axis_ = std::exchange(editing_axis_, -1); });
   connect(&workspace.planner, &Planner::delivered, this, &MeshBar::show_errors);
+  connect(&legal_, &LegalSizes::known, this, &MeshBar::show_errors);
   connect(&look(), &Look::changed, this, &MeshBar::name_axes);
   show_config();
 }
@@ -98,7 +101,9 @@ void MeshBar::make_fields() {
     if (i > 0) parts_.push_back(new QLabel(QString(QChar(0x00d7)), this));
     auto* label = new QLabel(this);
     labels_.push_back(label);
-    auto* box = new QSpinBox(this);
+    auto* box = new AxisField([this, axis](int64_t size, bool up) { return legal_.next(axis, size, up); }, this);
+    connect(box, &AxisField::entered, this,
+            [this, axis] { legal_.request(workspace_.document.shared_config(), axis); });
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
     box->setRange(0, largest_axis);
@@ -145,6 +150,9 @@ void MeshBar::show_config() {
     const QSignalBlocker block(fields_[i]);
     fields_[i]->setValue(static_cast<int>(axes[i].size));
   }
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (fields_[i]->hasFocus() || fields_[i]->underMouse())
+      legal_.request(workspace_.document.shared_config(), static_cast<int>(i));
   const QString words = devices == 1 ? tr("= 1 device") : tr("= %1 devices").arg(devices);
   total_->setText(compact_ ? QString("= %1").arg(devices) : words);
   total_->setToolTip(words);
@@ -159,9 +167,11 @@ void MeshBar::show_errors() {
     const bool invalid = !here.empty();
     if (here.size() > 4) here.resize(4);
     mark_invalid(fields_[i], invalid);
-    fields_[i]->setToolTip(invalid
-                               ? errors_text(here)
-                               : tr("Number of devices along mesh axis %1. Up and Down change it.").arg(qt(names_[i])));
+    QString tip = invalid ? errors_text(here)
+                          : tr("Number of devices along mesh axis %1. Up and Down change it.").arg(qt(names_[i]));
+    const auto sizes = legal_.of(static_cast<int>(i));
+    if (sizes && !sizes->empty()) tip += "\n" + tr("%1 may be %2.").arg(qt(names_[i]), sizes_text(*sizes));
+    fields_[i]->setToolTip(tip);
   }
 }
 

@@ -7,12 +7,14 @@
 #include <QWidget>
 #include <vector>
 
+#include "gui/planning/legal_sizes.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
 // The mesh as fields: "data [4] x model [2] + = 8 devices"; the plus adds an axis. A size that is wrong has a red frame
-// and says why, and so has the one that the last edit changed while that cannot be planned.
+// and says why, and so has the one that the last edit changed while that cannot be planned. The arrows of a field go
+// from one legal size to the next.
 class MeshBar : public QWidget {
   Q_OBJECT
  public:
@@ -20,6 +22,8 @@ class MeshBar : public QWidget {
 
   QSpinBox* field(int axis) const { return fields_.at(axis); }
   int field_count() const { return static_cast<int>(fields_.size()); }
+  // Of the config that is shown; asked for when a field is entered, and while there are problems.
+  LegalSizes& legal_sizes() { return legal_; }
   // Gives the keyboard to the field of a place of the run file; false where it is not of the mesh.
   bool focus_place(const QString& place);
   // Without the words around the fields, where there is little room.
@@ -34,6 +38,7 @@ class MeshBar : public QWidget {
   void add_axis(const std::string& name);
 
   Workspace& workspace_;
+  LegalSizes legal_;
   QHBoxLayout* layout_;
   QLabel* title_;
   QToolButton* add_;

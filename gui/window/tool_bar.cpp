@@ -41,6 +41,7 @@ void ToolBar::add_button(QAction* action) {
 QComboBox* ToolBar::make_mode(Document& document) {
   auto* box = new QComboBox(this);
   box->setObjectName("mode");
+  box->setAccessibleName(tr("Layout mode"));
   guard_field(box);
   box->addItems({tr("Layout: cheapest"), tr("Layout: as written")});
   box->setToolTip(
@@ -57,6 +58,7 @@ QComboBox* ToolBar::make_mode(Document& document) {
 QComboBox* ToolBar::make_preset() {
   auto* box = new QComboBox(this);
   box->setObjectName("preset");
+  box->setAccessibleName(tr("Preset"));
   guard_field(box);
   box->setPlaceholderText(tr("Preset"));
   box->setToolTip(tr("Start from a run file that comes with the program."));

@@ -15,7 +15,12 @@
 #include "gui/document/text.h"
 #include "gui/panels/mesh_dialog.h"
 #include "gui/planning/chosen_hosts.h"
+#include "gui/window/about_dialog.h"
+#include "gui/window/last_session.h"
 #include "gui/window/menus.h"
+#include "gui/window/restore_edits.h"
+#include "gui/window/shortcut_list.h"
+#include "gui/window/tour_stops.h"
 #include "gui/workspace/array_facts.h"
 
 namespace shardscope {
@@ -27,6 +32,7 @@ const QString geometry_key = "window/geometry", docks_key = "window/docks", size
 
 MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* parent)
     : QMainWindow(parent),
+      shardrun_(shardrun),
       workspace_(std::make_unique<Workspace>(std::move(source), shardrun)),
       actions_(*this, workspace_->document.undo_stack()),
       files_(workspace_->document, *this),
@@ -35,7 +41,9 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       exports_(*workspace_, *centre_, *this),
       tool_bar_(new ToolBar(actions_, *workspace_, this)),
       verdict_(new Verdict(*workspace_, statusBar())),
-      notice_(new Notice(this)) {
+      notice_(new Notice(this)),
+      palette_(new CommandPalette(*this, *workspace_)),
+      tour_(new Tour(*this, tour_stops(*tool_bar_, *centre_, docks_, *statusBar()))) {
   setObjectName("mainWindow");
   setAcceptDrops(true);
   setCentralWidget(centre_);
@@ -44,18 +52,36 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   menuBar()->setCornerWidget(notice_);
   statusBar()->setSizeGripEnabled(false);
   centre_->offer({actions_.export_as, actions_.copy_picture, actions_.copy_layout});
+  centre_->show_problems(mesh_bar()->legal_sizes());
   connect_actions();
   connect_workspace();
   refresh_title();
   refresh_run();
   docks_.parameters()->tree()->setFocus();
   resize(1280, 800);
+  docks_.bottom()->set_collapsed(true);
 }
 
-// A field that has the keyboard ends its edit when it is hidden: here the document is still there.
-MainWindow::~MainWindow() { hide(); }
+// A field that has the keyboard ends its edit when it is hidden: here the document is still there. What it says while
+// it ends is not heard.
+MainWindow::~MainWindow() {
+  hide();
+  disconnect(&workspace_->document, nullptr, this, nullptr);
+}
 
 void MainWindow::connect_actions() {
+  connect(actions_.new_run, &QAction::triggered, &files_, &Files::choose_new);
+  connect(actions_.palette, &QAction::triggered, palette_, &CommandPalette::open);
+  connect(actions_.shortcuts, &QAction::triggered, this, [this] { ShortcutList(*this).exec(); });
+  connect(actions_.tour, &QAction::triggered, tour_, &Tour::start);
+  connect(actions_.about, &QAction::triggered, this, [this] { show_about(this, shardrun_); });
+  connect(actions_.bottom, &QAction::triggered, this,
+          [this] { docks_.bottom()->set_collapsed(!docks_.bottom()->is_collapsed()); });
+  connect(actions_.pin, &QAction::triggered, this, &MainWindow::pin_plan);
+  connect(actions_.sweep, &QAction::triggered, this, [this] {
+    centre_->show_page("compare");
+    centre_->compare()->sweep();
+  });
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);
   connect(actions_.save_as, &QAction::triggered, &files_, &Files::save_as);
@@ -74,6 +100,7 @@ void MainWindow::connect_actions() {
     docks_.parameters()->focus_filter();
   });
   connect(tool_bar_, &ToolBar::presetChosen, &files_, &Files::replace_by_preset);
+  connect(centre_, &Centre::problemsWanted, this, [this] { docks_.show(docks_.problems()); });
   connect(docks_.problems(), &ProblemsPanel::activated, this, &MainWindow::focus_place);
   connect(docks_.run(), &RunPanel::startWanted, this, &MainWindow::train);
   connect(docks_.run(), &RunPanel::resumeWanted, this, &MainWindow::train_from);
@@ -90,6 +117,37 @@ void MainWindow::connect_workspace() {
     select_first_array(*workspace_);
     workspace_->selection.select_step(std::nullopt);
   });
+}
+
+void MainWindow::pin_plan() {
+  const int place = centre_->compare()->pins().pin();
+  notice_->say(place >= 0
+                   ? tr("Pinned as plan %1; the page Compare has it beside the shown one").arg(PinnedPlans::name(place))
+                   : tr("This plan is pinned already, or there is none"));
+}
+
+bool MainWindow::keep_session(const QString& folder) {
+  session_ = std::make_unique<SessionKeeper>(workspace_->document, folder);
+  return offer_left_edits(*session_, workspace_->document, this);
+}
+
+void MainWindow::remember_open() const {
+  const QTabWidget* pages = centre_->pages();
+  remember_session({workspace_->document.path(), pages->tabText(pages->currentIndex()).remove('&'),
+                    name_of(workspace_->selection.array())});
+}
+
+bool MainWindow::restore_session() {
+  const LastSession session = last_session();
+  if (session.path.isEmpty() || !files_.open_file(session.path)) return false;
+  centre_->show_page(session.page);
+  connect(
+      &workspace_->planner, &Planner::delivered, this,
+      [this, name = session.array] {
+        if (const auto array = find_array(workspace_->planner, name)) workspace_->selection.select_array(*array);
+      },
+      Qt::SingleShotConnection);
+  return true;
 }
 
 bool MainWindow::is_settled() const { return !workspace_->planner.is_busy() && centre_->is_settled(); }
@@ -143,6 +201,7 @@ void MainWindow::refresh_title() {
   setWindowModified(workspace_->document.is_modified());
   setWindowTitle(tr("%1[*] \u2013 Shardscope").arg(workspace_->document.title()));
   setWindowFilePath(workspace_->document.path());
+  if (remembers_) remember_open();
 }
 
 void MainWindow::refresh_run() {
@@ -158,6 +217,7 @@ void MainWindow::focus_place(const QString& place) {
 void MainWindow::showEvent(QShowEvent* event) {
   QMainWindow::showEvent(event);
   docks_.take_share();
+  docks_.bottom()->find_tabs();
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
@@ -182,7 +242,9 @@ void MainWindow::remember_arrangement() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!files_.may_discard() || !may_end_run()) return event->ignore();
+  if (session_) session_->forget_own();
   if (remembers_) {
+    remember_open();
     QSettings settings;
     settings.setValue(geometry_key, saveGeometry());
     settings.setValue(docks_key, saveState());

@@ -4,11 +4,14 @@
 
 #include "gui/window/actions.h"
 #include "gui/window/centre.h"
+#include "gui/window/command_palette.h"
 #include "gui/window/docks.h"
 #include "gui/window/exports.h"
 #include "gui/window/files.h"
 #include "gui/window/notice.h"
+#include "gui/window/session_keeper.h"
 #include "gui/window/tool_bar.h"
+#include "gui/window/tour.h"
 #include "gui/window/verdict.h"
 
 namespace shardscope {
@@ -35,6 +38,10 @@ class MainWindow : public QMainWindow {
   void remember_arrangement();
   // Keeps the runs of each file in a history of its own (RunStore), and offers to attach to one that still goes on.
   void keep_history();
+  // Keeps unsaved edits in a folder, and offers what was left there.
+  bool keep_session(const QString& folder);
+  // What was open when the window was closed last; false where nothing of it is left.
+  bool restore_session();
   // Nothing is being planned, so what is seen stays.
   bool is_settled() const;
 
@@ -59,8 +66,13 @@ class MainWindow : public QMainWindow {
   void show_unreadable(const QString& name, const std::vector<Error>& errors);
   void focus_place(const QString& place);
   void copy_plan();
+  void pin_plan();
+  void remember_open() const;
   bool may_exceed_memory();
+  bool may_end_run();
+  void take_history();
 
+  const QString shardrun_;
   std::unique_ptr<Workspace> workspace_;
   const Actions actions_;
   Files files_;
@@ -70,9 +82,9 @@ class MainWindow : public QMainWindow {
   ToolBar* tool_bar_;
   Verdict* verdict_;
   Notice* notice_;
-  bool may_end_run();
-  void take_history();
-
+  CommandPalette* palette_;
+  Tour* tour_;
+  std::unique_ptr<SessionKeeper> session_;
   bool remembers_ = false, keeps_history_ = false;
 };
 

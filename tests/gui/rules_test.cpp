@@ -31,6 +31,7 @@ class RulesTest : public QObject {
 
   QLineEdit* open_editor(int row, int column) {
     table()->setCurrentIndex(model()->index(row, column));
+    table()->setFocus();
     QTest::keyClick(table(), Qt::Key_F2);
     return table()->viewport()->findChild<QLineEdit*>();
   }

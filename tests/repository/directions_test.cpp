@@ -47,7 +47,8 @@ const QMap<QString, QStringList> may_use = {
     {"gui/panels", {"gui/workspace"}},
     {"gui/pages", {"gui/workspace"}},
     {"gui/export", {"gui/workspace", "engine/export"}},
-    {"gui/window", {"gui/panels", "gui/pages", "gui/export"}},
+    {"gui/compare", {"gui/workspace"}},
+    {"gui/window", {"gui/panels", "gui/pages", "gui/export", "gui/compare"}},
 };
 
 struct Source {

@@ -1,0 +1,125 @@
+#include "gui/compare/pins_tab.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QMenu>
+#include <QVBoxLayout>
+
+#include "gui/compare/factorisations.h"
+#include "gui/look/name_delegate.h"
+
+namespace shardscope {
+namespace {
+
+constexpr int row_height = 24;
+
+QTableView* table(QAbstractItemModel* model, const QString& name, const QString& accessible, QWidget* parent) {
+  auto* made = new QTableView(parent);
+  made->setObjectName(name);
+  made->setAccessibleName(accessible);
+  made->setModel(model);
+  made->setFrameShape(QFrame::NoFrame);
+  made->setShowGrid(false);
+  made->setWordWrap(false);
+  made->setAlternatingRowColors(true);
+  made->verticalHeader()->setDefaultSectionSize(row_height);
+  made->horizontalHeader()->setHighlightSections(false);
+  made->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
+  made->horizontalHeader()->setMinimumSectionSize(60);
+  return made;
+}
+
+}  // namespace
+
+PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      pins_(pins),
+      pin_(new QToolButton(this)),
+      layouts_model_(new LayoutsModel(workspace, pins, this)),
+      all_(new QCheckBox(tr("All arrays"), this)),
+      none_(new QLabel(this)) {
+  quantities_ = table(new QuantitiesModel(workspace, pins, this), "comparedPlans", tr("Plans side by side"), this);
+  layouts_ = table(layouts_model_, "comparedLayouts", tr("Layouts side by side"), this);
+  layouts_->setItemDelegateForColumn(0, new NameDelegate(layouts_));
+  layouts_->verticalHeader()->hide();
+  layouts_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  quantities_->setSelectionMode(QAbstractItemView::NoSelection);
+  quantities_->setFocusPolicy(Qt::NoFocus);
+  quantities_->setFixedHeight((QuantitiesModel::rows + 1) * row_height + 8);
+  quantities_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  pin_->setObjectName("pinShown");
+  pin_->setText(tr("Pin this plan"));
+  pin_->setToolTip(tr("Keeps the shown plan, to compare it with what you change next (Ctrl+P)."));
+  connect(pin_, &QToolButton::clicked, this, [this] { pins_.pin(); });
+  all_->setToolTip(tr("Also the arrays that lie alike in all plans."));
+  connect(all_, &QCheckBox::toggled, layouts_model_, &LayoutsModel::set_shows_all);
+  connect(all_, &QCheckBox::toggled, this, &PinsTab::refresh);
+  none_->setAlignment(Qt::AlignCenter);
+  none_->setWordWrap(true);
+  none_->setProperty("muted", true);
+
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(10, 8, 10, 6);
+  bar->addWidget(pin_);
+  for (int place = 0; place < PinnedPlans::count; ++place) bar->addWidget(buttons_[place] = make_button(place));
+  bar->addStretch(1);
+  bar->addWidget(all_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(bar);
+  layout->addWidget(quantities_);
+  layout->addWidget(layouts_, 1);
+  layout->addWidget(none_, 1);
+  connect(layouts_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
+    if (index.isValid()) workspace_.selection.select_array(index.data(LayoutsModel::array_role).value<ArrayRef>());
+  });
+  const auto renew = [this] {
+    layouts_model_->let_refresh();
+    if (isVisible()) refresh();
+  };
+  connect(&pins, &PinnedPlans::changed, this, renew);
+  connect(&workspace.planner, &Planner::delivered, this, renew);
+  refresh();
+}
+
+QToolButton* PinsTab::make_button(int place) {
+  auto* button = new QToolButton(this);
+  button->setObjectName("pin" + PinnedPlans::name(place));
+  button->setText(tr("Plan %1").arg(PinnedPlans::name(place)));
+  button->setPopupMode(QToolButton::InstantPopup);
+  auto* menu = new QMenu(button);
+  menu->addAction(tr("&Take plan %1").arg(PinnedPlans::name(place)), this, [this, place] { pins_.take(place); });
+  menu->addAction(tr("&Let go of it"), this, [this, place] { pins_.unpin(place); });
+  button->setMenu(menu);
+  return button;
+}
+
+void PinsTab::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void PinsTab::refresh() {
+  layouts_model_->refresh();
+  bool any = false;
+  for (int place = 0; place < PinnedPlans::count; ++place) {
+    const PinnedPlan* pin = pins_.at(place);
+    any |= pin != nullptr;
+    buttons_[place]->setVisible(pin);
+    if (pin) buttons_[place]->setToolTip(mesh_text(pin->plan->config.mesh_axes));
+    quantities_->setColumnHidden(1 + place, !pin);
+    layouts_->setColumnHidden(2 + place, !pin);
+  }
+  pin_->setEnabled(workspace_.planner.plan() != nullptr);
+  all_->setVisible(any);
+  const bool rows = layouts_model_->rowCount() > 0;
+  layouts_->setVisible(rows && any);
+  none_->setVisible(!rows || !any);
+  none_->setText(any ? tr("<b>All arrays lie alike</b><br>in the shown plan and the pinned ones.")
+                     : tr("<b>Nothing is pinned</b><br>Pin this plan (Ctrl+P), then change the mesh or a spec: both "
+                          "stand here side by side."));
+}
+
+}  // namespace shardscope

@@ -1,0 +1,122 @@
+#include "gui/compare/quantities_model.h"
+
+#include <cmath>
+
+#include "gui/compare/factorisations.h"
+#include "gui/document/text.h"
+#include "gui/look/appearance.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+namespace {
+
+std::string whole_text(double value) { return std::to_string(std::llround(value)); }
+
+using Format = std::string (*)(double);
+Format format_of(int row) {
+  switch (row) {
+    case QuantitiesModel::memory_row:
+    case QuantitiesModel::moved_row: return bytes_text;
+    case QuantitiesModel::time_row: return seconds_text;
+    case QuantitiesModel::work_row: return flops_text;
+    default: return whole_text;
+  }
+}
+
+double quantity(const PlanTotals& totals, size_t collectives, int row) {
+  switch (row) {
+    case QuantitiesModel::memory_row: return double(totals.memory_total);
+    case QuantitiesModel::moved_row: return totals.wire_bytes_per_device;
+    case QuantitiesModel::time_row: return totals.seconds_per_step;
+    case QuantitiesModel::work_row: return totals.flops_per_device;
+    default: return double(collectives);
+  }
+}
+
+bool differ(double a, double b) { return std::abs(a - b) > 1e-9 * std::max(std::abs(a), std::abs(b)); }
+
+}  // namespace
+
+QuantitiesModel::QuantitiesModel(Workspace& workspace, const PinnedPlans& pins, QObject* parent)
+    : QAbstractTableModel(parent), workspace_(workspace), pins_(pins) {
+  connect(&workspace.planner, &Planner::delivered, this, &QuantitiesModel::refresh);
+  connect(&pins, &PinnedPlans::changed, this, &QuantitiesModel::refresh);
+  connect(&look(), &Look::changed, this, &QuantitiesModel::refresh);
+}
+
+void QuantitiesModel::refresh() { emit dataChanged(index(0, 0), index(rows - 1, columnCount() - 1)); }
+
+int QuantitiesModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : rows; }
+
+int QuantitiesModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : 1 + PinnedPlans::count;
+}
+
+std::optional<double> QuantitiesModel::number(int row, int column) const {
+  if (row < memory_row) return std::nullopt;
+  if (column > 0) {
+    const PinnedPlan* pin = pins_.at(column - 1);
+    return pin ? std::optional(quantity(pin->plan->totals, pin->collectives, row)) : std::nullopt;
+  }
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  return plan ? std::optional(quantity(plan->totals, workspace_.planner.index().collectives.size(), row))
+              : std::nullopt;
+}
+
+QString QuantitiesModel::text(int row, int column) const {
+  const PinnedPlan* pin = column > 0 ? pins_.at(column - 1) : nullptr;
+  const std::shared_ptr<const Plan> plan = column == 0 ? workspace_.planner.plan() : pin ? pin->plan : nullptr;
+  if (!plan) return QString(QChar(0x2013));
+  if (row == mesh_row) return mesh_text(plan->config.mesh_axes);
+  if (row == mode_row) return plan->config.sharding.mode == LayoutMode::cheapest ? tr("cheapest") : tr("as written");
+  const double own = *number(row, column);
+  QString text = qt(format_of(row)(own));
+  const std::optional<double> shown = number(row, 0);
+  if (column > 0 && shown && differ(own, *shown)) text += "  (" + qt(signed_text(own - *shown, format_of(row))) + ")";
+  return text;
+}
+
+QVariant QuantitiesModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const int row = index.row(), column = index.column();
+  switch (role) {
+    case Qt::DisplayRole: return text(row, column);
+    case Qt::ToolTipRole: {
+      const std::optional<double> own = number(row, column);
+      if (!own) return text(row, column);
+      if (row == memory_row || row == moved_row) return qt(exact_bytes(*own));
+      return row == time_row ? QString::number(*own, 'f', 6) + " s" : qt(format_of(row)(*own));
+    }
+    case Qt::ForegroundRole: {
+      const std::optional<double> own = number(row, column), shown = number(row, 0);
+      if (column == 0 || !own || !shown || !differ(*own, *shown)) return {};
+      return *own < *shown ? theme().good : theme().warning;
+    }
+    case Qt::TextAlignmentRole: return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    default: return {};
+  }
+}
+
+QVariant QuantitiesModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Horizontal) {
+    if (role == Qt::DisplayRole) return section == 0 ? tr("Shown") : PinnedPlans::name(section - 1);
+    if (role == Qt::ToolTipRole)
+      return section == 0 ? tr("The plan that the window shows.")
+                          : tr("A pinned plan; in parentheses its difference from the shown one.");
+    return {};
+  }
+  const QString titles[] = {tr("Mesh"),        tr("Layout mode"), tr("Memory"),     tr("Moved a step"),
+                            tr("Time a step"), tr("Work a step"), tr("Collectives")};
+  const QString tips[] = {tr("Size of each axis."),
+                          tr("How values that nobody pinned are laid out."),
+                          tr("Memory of all arrays on the heaviest device."),
+                          tr("Bytes that each device sends in a training step."),
+                          tr("What the cost model predicts."),
+                          tr("Floating-point operations of each device."),
+                          tr("How many times a step the devices exchange parts of arrays.")};
+  if (role == Qt::DisplayRole) return titles[section];
+  if (role == Qt::ToolTipRole) return tips[section];
+  return {};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QAbstractTableModel>
+
+#include "gui/compare/pinned_plans.h"
+
+namespace shardscope {
+
+// What the shown plan and the pinned ones take and move, side by side: a quantity a row, a plan a column, the shown one
+// first; of a pinned one also how much more or less it is than the shown one.
+class QuantitiesModel : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  enum Row { mesh_row, mode_row, memory_row, moved_row, time_row, work_row, collectives_row, rows };
+
+  QuantitiesModel(Workspace& workspace, const PinnedPlans& pins, QObject* parent);
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  void refresh();
+  std::optional<double> number(int row, int column) const;
+  QString text(int row, int column) const;
+
+  Workspace& workspace_;
+  const PinnedPlans& pins_;
+};
+
+}  // namespace shardscope

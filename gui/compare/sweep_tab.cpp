@@ -1,0 +1,190 @@
+#include "gui/compare/sweep_tab.h"
+
+#include <QHeaderView>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/compare/factorisations.h"
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
+#include "gui/look/field_guard.h"
+#include "gui/look/key_help.h"
+
+namespace shardscope {
+namespace {
+
+constexpr size_t most_meshes = 256;
+constexpr int most_devices = 65536;
+
+int64_t devices_of(const RunConfig& config) {
+  int64_t devices = 1;
+  for (const MeshAxis& axis : config.mesh_axes) devices *= axis.size;
+  return devices;
+}
+
+}  // namespace
+
+SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
+    : QWidget(parent),
+      workspace_(workspace),
+      sweep_(workspace.planner.source()),
+      model_(new SweepModel(sweep_, workspace.document, this)),
+      sorted_(new QSortFilterProxyModel(this)),
+      devices_(new QSpinBox(this)),
+      axes_line_(new QHBoxLayout),
+      plan_(new QPushButton(this)),
+      take_(new QPushButton(tr("Take this mesh"), this)),
+      progress_(new QProgressBar(this)),
+      table_(new QTableView(this)),
+      note_(new QLabel(this)),
+      none_(new QLabel(this)) {
+  devices_->setObjectName("sweepDevices");
+  devices_->setAccessibleName(tr("Number of devices"));
+  devices_->setRange(1, most_devices);
+  devices_->setToolTip(tr("How many devices are laid out over the axes."));
+  guard_field(devices_);
+  plan_->setObjectName("sweepStart");
+  take_->setObjectName("sweepTake");
+  take_->setToolTip(tr("The document has the selected mesh (Enter or double click); undo brings the other one back."));
+  progress_->setTextVisible(false);
+  progress_->setMaximumWidth(140);
+  progress_->setMaximumHeight(10);
+  progress_->setAccessibleName(tr("Meshes that are planned"));
+  sorted_->setSourceModel(model_);
+  sorted_->setSortRole(SweepModel::sort_role);
+  table_->setObjectName("sweep");
+  table_->setAccessibleName(tr("Meshes"));
+  table_->setModel(sorted_);
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(SweepModel::time_column, Qt::AscendingOrder);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setShowGrid(false);
+  table_->setWordWrap(false);
+  table_->setAlternatingRowColors(true);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(24);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->horizontalHeader()->setStretchLastSection(true);
+  const int widths[] = {190, 96, 110, 96, 86, 120};
+  for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
+  tell_keys(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
+  note_->setProperty("footer", true);
+  note_->setContentsMargins(10, 6, 10, 6);
+  note_->setWordWrap(true);
+  none_->setAlignment(Qt::AlignCenter);
+  none_->setWordWrap(true);
+  none_->setProperty("muted", true);
+  none_->setText(
+      tr("<b>Which mesh is best?</b><br>Plan all ways to lay these devices out over the axes, and compare "
+         "memory, traffic and time."));
+
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(10, 8, 10, 6);
+  auto* label = new QLabel(tr("Devices"), this);
+  label->setBuddy(devices_);
+  bar->addWidget(label);
+  bar->addWidget(devices_);
+  bar->addLayout(axes_line_);
+  bar->addStretch(1);
+  bar->addWidget(progress_);
+  bar->addWidget(plan_);
+  bar->addWidget(take_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(bar);
+  layout->addWidget(table_, 1);
+  layout->addWidget(none_, 1);
+  layout->addWidget(note_);
+
+  connect(plan_, &QPushButton::clicked, this, [this] { sweep_.is_running() ? sweep_.cancel() : start(); });
+  connect(take_, &QPushButton::clicked, this, [this] { take(table_->currentIndex()); });
+  connect(table_, &QTableView::activated, this, &SweepTab::take);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &SweepTab::show_state);
+  connect(devices_, &QSpinBox::valueChanged, this, &SweepTab::show_state);
+  connect(&workspace.document, &Document::replaced, &sweep_, &MeshSweep::cancel);
+  connect(&workspace.document, &Document::configChanged, this, [this] {
+    make_axes();
+    show_state();
+  });
+  for (const auto signal : {&MeshSweep::started, &MeshSweep::ended})
+    connect(&sweep_, signal, this, &SweepTab::show_state);
+  connect(&sweep_, &MeshSweep::planned, this, &SweepTab::show_state);
+  make_axes();
+  show_state();
+}
+
+void SweepTab::make_axes() {
+  const RunConfig& config = workspace_.document.config();
+  std::vector<std::string> names;
+  for (const MeshAxis& axis : config.mesh_axes) names.push_back(axis.name);
+  if (names != axis_names_) {
+    axis_names_ = names;
+    for (QCheckBox* box : keep_) delete box;
+    keep_.clear();
+    for (const std::string& name : names) {
+      auto* box = new QCheckBox(tr("keep %1").arg(qt(name)), this);
+      box->setToolTip(tr("This axis keeps its size."));
+      box->setChecked(name == config.pipeline.axis);
+      connect(box, &QCheckBox::toggled, this, &SweepTab::show_state);
+      axes_line_->addWidget(box);
+      keep_.push_back(box);
+    }
+  }
+  const QSignalBlocker block(devices_);
+  if (!sweep_.is_running()) devices_->setValue(static_cast<int>(std::min<int64_t>(devices_of(config), most_devices)));
+}
+
+std::vector<bool> SweepTab::fixed() const {
+  std::vector<bool> fixed;
+  for (const QCheckBox* box : keep_) fixed.push_back(box->isChecked());
+  return fixed;
+}
+
+void SweepTab::start() {
+  const RunConfig& config = workspace_.document.config();
+  sweep_.start(config, factorisations(devices_->value(), config.mesh_axes, fixed(), most_meshes));
+}
+
+// The mesh aside.
+bool SweepTab::is_of_shown_config() const {
+  return with_mesh_axes(sweep_.config(), {}) == with_mesh_axes(workspace_.document.config(), {});
+}
+
+void SweepTab::show_state() {
+  const bool running = sweep_.is_running(), any = !sweep_.meshes().empty();
+  const int64_t count = factorisation_count(devices_->value(), workspace_.document.config().mesh_axes, fixed());
+  plan_->setText(running ? tr("Cancel") : tr("Plan %1 meshes").arg(std::min<int64_t>(count, most_meshes)));
+  plan_->setEnabled(running || count > 0);
+  plan_->setToolTip(running ? tr("Ends the planning; what is known stays.")
+                            : tr("Plans every mesh in the background."));
+  progress_->setVisible(running);
+  progress_->setRange(0, static_cast<int>(sweep_.meshes().size()));
+  progress_->setValue(sweep_.done());
+  table_->setVisible(any);
+  none_->setVisible(!any);
+  take_->setEnabled(any && table_->currentIndex().isValid());
+  if (running) {
+    note_->setText(tr("%1 of %2 meshes are planned").arg(sweep_.done()).arg(sweep_.meshes().size()));
+  } else if (any && !is_of_shown_config()) {
+    note_->setText(tr("The run file has changed since: plan the meshes again."));
+  } else if (count > static_cast<int64_t>(most_meshes)) {
+    note_->setText(tr("There are %1 meshes, of which the first %2 are planned; keep an axis to see the others.")
+                       .arg(count)
+                       .arg(most_meshes));
+  } else if (count == 0) {
+    note_->setText(tr("The axes that are kept do not divide %1 devices.").arg(devices_->value()));
+  } else {
+    note_->setText(tr("Bold: the mesh that is shown. A double click takes another one."));
+  }
+}
+
+void SweepTab::take(const QModelIndex& index) {
+  if (!index.isValid()) return;
+  set_mesh_axes(workspace_.document, sweep_.meshes().at(static_cast<size_t>(sorted_->mapToSource(index).row())).axes);
+}
+
+}  // namespace shardscope

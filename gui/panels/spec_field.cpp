@@ -1,0 +1,54 @@
+#include "gui/panels/spec_field.h"
+
+#include <QKeyEvent>
+
+#include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
+
+namespace shardscope {
+
+SpecField::SpecField(QWidget* parent) : QLineEdit(parent) {
+  setObjectName("specField");
+  setAccessibleName(tr("Spec"));
+  setPlaceholderText("P('data', None)");
+  guard_field(this);
+  connect(this, &QLineEdit::textChanged, this, &SpecField::judge);
+  connect(this, &QLineEdit::editingFinished, this, &SpecField::take);
+  judge();
+}
+
+void SpecField::show_spec(const QString& text) {
+  shown_ = text;
+  if (hasFocus() && isModified()) return judge();
+  setText(text);
+  setCursorPosition(0);
+}
+
+void SpecField::give_up() { setText(shown_); }
+
+void SpecField::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape && text() != shown_) return give_up();
+  QLineEdit::keyPressEvent(event);
+}
+
+void SpecField::focusOutEvent(QFocusEvent* event) {
+  QLineEdit::focusOutEvent(event);
+  if (!fault_.isEmpty() && event->reason() != Qt::PopupFocusReason) give_up();
+}
+
+void SpecField::judge() {
+  fault_ = text() == shown_ ? QString() : spec_fault(text());
+  mark_invalid(this, !fault_.isEmpty());
+  setToolTip(fault_.isEmpty() ? tr("The spec as JAX writes it: for each dimension None, an axis, or axes in "
+                                   "parentheses, outermost first. Enter takes it.")
+                              : fault_);
+}
+
+void SpecField::take() {
+  if (!isModified()) return;
+  if (!fault_.isEmpty()) return;
+  setModified(false);
+  if (text() != shown_) emit specTyped(parse_spec(text()));
+}
+
+}  // namespace shardscope

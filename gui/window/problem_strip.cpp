@@ -1,0 +1,103 @@
+#include "gui/window/problem_strip.h"
+
+#include <QEvent>
+#include <algorithm>
+
+#include "gui/document/edits.h"
+#include "gui/document/text.h"
+
+namespace shardscope {
+namespace {
+
+constexpr size_t most_offered = 3;
+
+// Those next to the size that is wrong, ascending.
+std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
+  std::ranges::sort(sizes, {}, [&](int64_t one) { return std::abs(one - size); });
+  if (sizes.size() > most_offered) sizes.resize(most_offered);
+  std::ranges::sort(sizes);
+  return sizes;
+}
+
+}  // namespace
+
+ProblemStrip::ProblemStrip(Workspace& workspace, LegalSizes& sizes, QWidget* parent)
+    : QFrame(parent), workspace_(workspace), sizes_(sizes), text_(new QLabel(this)), fixes_(new QHBoxLayout) {
+  setObjectName("problemStrip");
+  setAutoFillBackground(true);
+  text_->setObjectName("banner");
+  text_->setWordWrap(true);
+  undo_ = add_button(tr("Undo"), tr("Takes the last edit back (Ctrl+Z)."));
+  all_ = add_button(tr("All problems"), tr("Lists them, with what would be right (Ctrl+Shift+M)."));
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(12, 6, 8, 6);
+  layout->addWidget(text_, 1);
+  layout->addLayout(fixes_);
+  layout->addWidget(undo_);
+  layout->addWidget(all_);
+  connect(undo_, &QToolButton::clicked, &workspace.document.undo_stack(), &QUndoStack::undo);
+  connect(all_, &QToolButton::clicked, this, &ProblemStrip::allWanted);
+  connect(&workspace.planner, &Planner::delivered, this, &ProblemStrip::refresh);
+  connect(&sizes, &LegalSizes::known, this, &ProblemStrip::offer_sizes);
+  refresh();
+}
+
+QToolButton* ProblemStrip::add_button(const QString& text, const QString& tip) {
+  auto* button = new QToolButton(this);
+  button->setText(text);
+  button->setToolTip(tip);
+  return button;
+}
+
+void ProblemStrip::fit_to(const QSize& room) {
+  const int height = std::max(layout()->heightForWidth(room.width()), layout()->sizeHint().height());
+  setGeometry(0, room.height() - height, room.width(), height);
+}
+
+bool ProblemStrip::event(QEvent* event) {
+  if (event->type() == QEvent::LayoutRequest && parentWidget()) fit_to(parentWidget()->size());
+  return QFrame::event(event);
+}
+
+void ProblemStrip::refresh() {
+  const std::vector<Error>& errors = workspace_.planner.errors();
+  setVisible(!errors.empty());
+  offer_sizes();
+  if (errors.empty()) return;
+  const Error& first = errors.front();
+  QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
+  if (!first.place.empty()) text.prepend(qt(to_string(first.place)).toHtmlEscaped() + ": ");
+  if (!first.hint.empty()) text += " \u2014 " + qt(first.hint).toHtmlEscaped();
+  if (errors.size() > 1) text += tr(" (and %1 more)").arg(errors.size() - 1);
+  if (workspace_.planner.plan()) text += tr("<br>The views show the last good plan.");
+  text_->setText(text);
+  undo_->setVisible(workspace_.document.undo_stack().canUndo());
+  for (size_t axis = 0; axis < workspace_.document.config().mesh_axes.size(); ++axis)
+    sizes_.request(workspace_.document.shared_config(), static_cast<int>(axis));
+  fit_to(parentWidget()->size());
+  raise();
+}
+
+void ProblemStrip::offer_sizes() {
+  for (QToolButton* button : offered_) button->deleteLater();
+  offered_.clear();
+  if (workspace_.planner.errors().empty()) return;
+  const std::vector<MeshAxis>& axes = workspace_.document.config().mesh_axes;
+  for (size_t axis = 0; axis < axes.size(); ++axis) {
+    const auto sizes = sizes_.of(static_cast<int>(axis));
+    if (!sizes) continue;
+    for (const int64_t size : nearest(*sizes, axes[axis].size)) {
+      QToolButton* button =
+          add_button(QString("%1 = %2").arg(qt(axes[axis].name)).arg(size),
+                     tr("%1 may be %2: click to take %3.").arg(qt(axes[axis].name), sizes_text(*sizes)).arg(size));
+      connect(button, &QToolButton::clicked, this, [this, axis, size] {
+        workspace_.document.close_edit();
+        set_axis_size(workspace_.document, static_cast<int>(axis), size);
+      });
+      fixes_->addWidget(button);
+      offered_.push_back(button);
+    }
+  }
+}
+
+}  // namespace shardscope

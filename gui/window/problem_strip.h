@@ -1,0 +1,43 @@
+#pragma once
+
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+#include <vector>
+
+#include "gui/planning/legal_sizes.h"
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// The first problem of a run file that cannot be planned, at the foot of the pages, over which it lies: nothing moves.
+// Beside it the edits that mend it, as far as a size of the mesh does ("data = 4"), each one undoable step, and undo.
+class ProblemStrip : public QFrame {
+  Q_OBJECT
+ public:
+  ProblemStrip(Workspace& workspace, LegalSizes& sizes, QWidget* parent);
+
+  // Along the foot of what it lies over.
+  void fit_to(const QSize& room);
+
+ signals:
+  void allWanted();
+
+ protected:
+  bool event(QEvent* event) override;
+
+ private:
+  void refresh();
+  void offer_sizes();
+  QToolButton* add_button(const QString& text, const QString& tip);
+
+  Workspace& workspace_;
+  LegalSizes& sizes_;
+  QLabel* text_;
+  QHBoxLayout* fixes_;
+  QToolButton *undo_, *all_;
+  std::vector<QToolButton*> offered_;
+};
+
+}  // namespace shardscope

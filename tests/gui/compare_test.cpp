@@ -1,0 +1,260 @@
+#include <QAbstractItemModelTester>
+#include <QMenu>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTableView>
+#include <QTest>
+#include <QToolButton>
+#include <atomic>
+#include <random>
+#include <semaphore>
+#include <set>
+
+#include "gui/compare/factorisations.h"
+#include "gui/look/appearance.h"
+#include "gui/window/window.h"
+#include "tests/gui/made_plan.h"
+#include "viz/paint/units.h"
+
+using namespace shardscope;
+
+// Pinned plans side by side, and all meshes of as many devices.
+class CompareTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Planner& planner() { return window_->workspace().planner; }
+  Document& document() { return window_->workspace().document; }
+  PinnedPlans& pins() { return window_->findChild<ComparePage*>()->pins(); }
+  QTableView* table(const char* name) { return window_->findChild<QTableView*>(name); }
+  QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
+  void settle() { QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience); }
+  void open(const PlanSource& source) {
+    window_ = std::make_unique<MainWindow>(source, "/nowhere/shardrun");
+    document().reset(made::config(), {});
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(window_->show_page("compare"));
+  }
+  QString cell(const char* name, int row, int column) {
+    return table(name)->model()->index(row, column).data().toString();
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() { open(made::source()); }
+  void cleanup() {
+    document().reset(made::config(), {});
+    window_.reset();
+  }
+
+  void factorisations_are_all_products_and_as_many_as_are_counted() {
+    std::mt19937 random(5);
+    for (int round = 0; round < 60; ++round) {
+      const int64_t devices = 1 + random() % 96;
+      std::vector<MeshAxis> axes(1 + random() % 4);
+      std::vector<bool> fixed;
+      for (MeshAxis& axis : axes) {
+        axis.size = 1 + random() % 3;
+        fixed.push_back(random() % 4 == 0);
+      }
+      const auto all = factorisations(devices, axes, fixed, 100000);
+      std::set<std::vector<int64_t>> different;
+      for (const auto& mesh : all) {
+        std::vector<int64_t> sizes;
+        int64_t product = 1;
+        for (size_t i = 0; i < mesh.size(); ++i) {
+          product *= mesh[i].size;
+          sizes.push_back(mesh[i].size);
+          if (fixed[i]) QCOMPARE(mesh[i].size, axes[i].size);
+        }
+        QCOMPARE(product, devices);
+        different.insert(sizes);
+      }
+      QCOMPARE(different.size(), all.size());
+      QCOMPARE(factorisation_count(devices, axes, fixed), static_cast<int64_t>(all.size()));
+    }
+    QCOMPARE(factorisation_count(16384, std::vector<MeshAxis>(7), std::vector<bool>(7)), int64_t{38760});
+    QCOMPARE(factorisations(16384, std::vector<MeshAxis>(7), std::vector<bool>(7), 256).size(), size_t{256});
+  }
+
+  void a_pinned_plan_stays_and_stands_beside_the_shown_one_with_its_difference() {
+    const double memory = double(planner().plan()->totals.memory_total);
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+P"));
+    QVERIFY(pins().at(0) && !pins().at(1));
+    QCOMPARE(pins().pin(), -1);  // it is pinned already
+    set_axis_size(document(), 0, 2);
+    settle();
+    const double now = double(planner().plan()->totals.memory_total);
+    QVERIFY(now != memory);
+    QCOMPARE(cell("comparedPlans", QuantitiesModel::mesh_row, 0), QString("data=2, model=2"));
+    QCOMPARE(cell("comparedPlans", QuantitiesModel::mesh_row, 1), QString("data=4, model=2"));
+    const QString pinned = cell("comparedPlans", QuantitiesModel::memory_row, 1);
+    QVERIFY(pinned.startsWith(QString::fromStdString(bytes_text(memory))));
+    QVERIFY2(pinned.contains(QString::fromStdString(signed_text(memory - now, bytes_text))), qPrintable(pinned));
+    QVERIFY(!table("comparedPlans")->isColumnHidden(1) && table("comparedPlans")->isColumnHidden(2));
+  }
+
+  void the_layouts_that_differ_are_listed_and_selected_from_there() {
+    pins().pin();
+    QVERIFY(!table("comparedLayouts")->isVisible());
+    set_spec_dim(document(), ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"model"});
+    settle();
+    QTRY_COMPARE(table("comparedLayouts")->model()->rowCount(), 1);
+    QCOMPARE(cell("comparedLayouts", 0, 0), QString("Dense_0/bias"));
+    QCOMPARE(cell("comparedLayouts", 0, 1), QString("P('model',)"));
+    QCOMPARE(cell("comparedLayouts", 0, 2), QString("P(None,)"));
+    table("comparedLayouts")->setCurrentIndex(table("comparedLayouts")->model()->index(0, 0));
+    QVERIFY(window_->workspace().selection.array() == ArrayRef(ParameterRef{{"params", "Dense_0", "bias"}}));
+    for (auto* box : window_->findChild<ComparePage*>()->findChildren<QCheckBox*>())
+      if (box->text() == "All arrays") box->click();
+    QVERIFY(table("comparedLayouts")->model()->rowCount() >= 3);
+  }
+
+  void a_pinned_plan_is_taken_by_one_click_and_undone() {
+    const RunConfig first = document().config();
+    pins().pin();
+    set_axis_size(document(), 0, 2);
+    set_mode(document(), LayoutMode::as_written);
+    settle();
+    const RunConfig second = document().config();
+    window_->findChild<QToolButton*>("pinA")->menu()->actions().front()->trigger();
+    QVERIFY(document().config() == first);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == second);
+  }
+
+  void a_fourth_pin_takes_the_place_of_the_first() {
+    for (const int size : {4, 2, 1, 8}) {
+      set_axis_size(document(), 0, size);
+      settle();
+      QVERIFY(pins().pin() >= 0);
+    }
+    QCOMPARE(pins().at(0)->plan->mesh.axis_size(0), int64_t{8});
+    QCOMPARE(pins().at(1)->plan->mesh.axis_size(0), int64_t{2});
+    pins().unpin(1);
+    QVERIFY(!pins().at(1));
+  }
+
+  void all_meshes_of_the_devices_are_planned_and_sorted() {
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+A"));
+    QTableView* sweep = table("sweep");
+    QCOMPARE(sweep->model()->rowCount(), 4);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
+    std::set<QString> meshes;
+    double last = 0;
+    sweep->sortByColumn(SweepModel::memory_column, Qt::AscendingOrder);
+    for (int row = 0; row < 4; ++row) {
+      meshes.insert(cell("sweep", row, SweepModel::mesh_column));
+      const double memory =
+          sweep->model()->index(row, SweepModel::memory_column).data(SweepModel::sort_role).toDouble();
+      QVERIFY(memory >= last);
+      last = memory;
+    }
+    QVERIFY((meshes == std::set<QString>{"data=8, model=1", "data=4, model=2", "data=2, model=4", "data=1, model=8"}));
+    for (int row = 0; row < 4; ++row) {
+      const bool shown = cell("sweep", row, SweepModel::mesh_column) == "data=4, model=2";
+      QCOMPARE(sweep->model()->index(row, 0).data(Qt::FontRole).value<QFont>().bold(), shown);
+    }
+  }
+
+  void a_mesh_of_the_table_is_taken_as_one_undoable_edit_and_has_the_planned_values() {
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+A"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
+    QTableView* sweep = table("sweep");
+    const RunConfig before = document().config();
+    for (int row = 0; row < sweep->model()->rowCount(); ++row) {
+      if (cell("sweep", row, SweepModel::mesh_column) != "data=2, model=4") continue;
+      sweep->setCurrentIndex(sweep->model()->index(row, 0));
+      const QString memory = cell("sweep", row, SweepModel::memory_column);
+      button("sweepTake")->click();
+      settle();
+      QCOMPARE(memory, QString::fromStdString(bytes_text(double(planner().plan()->totals.memory_total))));
+    }
+    QCOMPARE(document().config().mesh_axes[1].size, int64_t{4});
+    QCOMPARE(document().undo_stack().count(), 1);
+    document().undo_stack().undo();
+    QVERIFY(document().config() == before);
+  }
+
+  void a_mesh_that_cannot_be_planned_says_why_and_an_axis_can_keep_its_size() {
+    auto* devices = window_->findChild<QSpinBox*>("sweepDevices");
+    devices->setValue(6);
+    button("sweepStart")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
+    QCOMPARE(table("sweep")->model()->rowCount(), 4);
+    int wrong = 0;
+    for (int row = 0; row < 4; ++row) wrong += cell("sweep", row, SweepModel::state_column).startsWith("cannot be");
+    QVERIFY(wrong >= 2);  // 64 rows over 6, or over 3
+    devices->setValue(16);
+    for (auto* box : window_->findChild<ComparePage*>()->findChildren<QCheckBox*>())
+      if (box->text() == "keep model") box->click();
+    button("sweepStart")->click();
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
+    QCOMPARE(table("sweep")->model()->rowCount(), 1);
+    QCOMPARE(cell("sweep", 0, 0), QString("data=8, model=2"));
+  }
+
+  void planning_of_meshes_is_cancelled_without_waiting_and_what_is_known_stays() {
+    std::counting_semaphore<> allowed(0);
+    std::atomic<int> planned = 0;
+    PlanSource slow = made::source();
+    slow.plan = [&](const RunConfig& config, std::stop_token stop) {
+      if (config.steps == 99) {
+        allowed.acquire();
+        if (stop.stop_requested()) throw Cancelled();
+        ++planned;
+      }
+      return made::plan(config, stop);
+    };
+    window_.reset();
+    open(slow);
+    allowed.release();  // for the window's own plan
+    set_steps(document(), 99);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+A"));
+    allowed.release();
+    const auto known = [&] {
+      int count = 0;
+      for (int row = 0; row < table("sweep")->model()->rowCount(); ++row)
+        count += !cell("sweep", row, SweepModel::memory_column).isEmpty();
+      return count;
+    };
+    QTRY_COMPARE_WITH_TIMEOUT(known(), 1, patience);
+    QCOMPARE(window_->findChild<ComparePage*>()->findChild<QProgressBar*>()->value(), 1);
+    button("sweepStart")->click();  // Cancel
+    QVERIFY(!window_->findChild<ComparePage*>()->is_busy());
+    QCOMPARE(known(), 1);
+    allowed.release(4);
+    window_.reset();
+    QVERIFY(planned <= 3);
+    open(made::source());
+  }
+
+  void the_models_keep_the_rules_of_models() {
+    for (const char* name : {"comparedPlans", "comparedLayouts", "sweep"})
+      new QAbstractItemModelTester(table(name)->model(), QAbstractItemModelTester::FailureReportingMode::QtTest,
+                                   table(name));
+    pins().pin();
+    set_axis_size(document(), 0, 2);
+    settle();
+    pins().pin();
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+A"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
+    pins().unpin(0);
+    document().undo_stack().undo();
+    settle();
+  }
+};
+
+QTEST_MAIN(CompareTest)
+#include "compare_test.moc"

@@ -1,0 +1,236 @@
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSpinBox>
+#include <QAccessible>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDialog>
+#include <QDockWidget>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStandardPaths>
+#include <QTabBar>
+#include <QTest>
+#include <QTimer>
+
+#include "gui/look/appearance.h"
+#include "gui/planning/legal_sizes.h"
+#include "gui/window/about_dialog.h"
+#include "gui/window/problem_strip.h"
+#include "gui/window/tour.h"
+#include "gui/window/window.h"
+#include "tests/gui/made_plan.h"
+
+using namespace shardscope;
+
+// What a person expects of every program's window.
+class HabitsTest : public QObject {
+  Q_OBJECT
+
+  static constexpr int patience = 60000;
+  std::unique_ptr<MainWindow> window_;
+
+  Document& document() { return window_->workspace().document; }
+  Planner& planner() { return window_->workspace().planner; }
+  QDockWidget* dock(const char* name) { return window_->findChild<QDockWidget*>(name); }
+  void settle() { QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience); }
+  QTabBar* bottom_tabs() {
+    for (auto* bar : window_->findChildren<QTabBar*>())
+      if (bar->accessibleName() == "Panels below") return bar;
+    return nullptr;
+  }
+
+ private slots:
+  void initTestCase() {
+    QStandardPaths::setTestModeEnabled(true);
+    apply_theme(*qApp, ThemeChoice::light);
+  }
+
+  void init() {
+    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
+    document().reset(made::config(), {});
+    window_->show();
+    window_->activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  void cleanup() {
+    document().reset(made::config(), {});
+    window_.reset();
+  }
+
+  void every_control_of_the_window_has_an_accessible_name() {
+    QStringList without;
+    const auto* pages = window_->findChild<QTabWidget*>("pages");
+    for (QWidget* widget : window_->findChildren<QWidget*>()) {
+      const bool is_control = qobject_cast<QAbstractButton*>(widget) || qobject_cast<QLineEdit*>(widget) ||
+                              qobject_cast<QComboBox*>(widget) || qobject_cast<QAbstractSpinBox*>(widget) ||
+                              qobject_cast<QAbstractItemView*>(widget) ||
+                              ((widget->focusPolicy() & Qt::TabFocus) && !qobject_cast<QTabBar*>(widget) &&
+                               !qobject_cast<QAbstractScrollArea*>(widget) && !qobject_cast<QTabWidget*>(widget));
+      if (!is_control) continue;
+      const QWidget* parent = widget->parentWidget();
+      const bool is_part = widget->objectName().startsWith("qt_") || qobject_cast<const QComboBox*>(parent) ||
+                           qobject_cast<const QAbstractSpinBox*>(parent) || qobject_cast<const QLineEdit*>(parent) ||
+                           qobject_cast<const QTabBar*>(parent) || qobject_cast<const QAbstractItemView*>(parent) ||
+                           QString(widget->metaObject()->className()).startsWith("QComboBox") ||
+                           QString(widget->metaObject()->className()).startsWith("QTableCorner");
+      if (is_part) continue;
+      QAccessibleInterface* said = QAccessible::queryAccessibleInterface(widget);
+      if (said && !said->text(QAccessible::Name).isEmpty()) continue;
+      QStringList path;
+      for (const QWidget* at = widget; at; at = at->parentWidget())
+        path << QString("%1 %2").arg(at->metaObject()->className(), at->objectName());
+      without << path.mid(0, 4).join(" in ");
+    }
+    QVERIFY(pages->count() >= 7);
+    QVERIFY2(without.isEmpty(), qPrintable("\n" + without.join('\n')));
+  }
+
+  void the_panels_below_are_their_tabs_alone_until_one_is_chosen() {
+    QTRY_VERIFY(bottom_tabs());
+    const int closed = dock("run")->height();
+    QVERIFY2(closed < 12, qPrintable(QString::number(closed)));
+    const int tall = window_->findChild<QTabWidget*>("pages")->height();
+    QTest::mouseClick(bottom_tabs(), Qt::LeftButton, {}, bottom_tabs()->tabRect(1).center());
+    QTRY_VERIFY(dock("problems")->height() > 60);
+    QVERIFY(window_->findChild<QTabWidget*>("pages")->height() < tall);
+    QTest::mouseClick(bottom_tabs(), Qt::LeftButton, {}, bottom_tabs()->tabRect(1).center());
+    QTRY_COMPARE(window_->findChild<QTabWidget*>("pages")->height(), tall);
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+J"));
+    QTRY_VERIFY(dock("problems")->height() > 60);
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+J"));
+    QTRY_COMPARE(window_->findChild<QTabWidget*>("pages")->height(), tall);
+  }
+
+  void a_run_opens_the_panels_below() {
+    window_->workspace().run.begin_replay(planner().plan());
+    QTRY_VERIFY(dock("run")->height() > 60);
+    QVERIFY(!window_->findChild<RunPanel*>()->visibleRegion().isEmpty());
+  }
+
+  void a_problem_moves_nothing_and_its_mending_is_one_click() {
+    const QRect page = window_->findChild<QTabWidget*>("pages")->geometry();
+    set_axis_size(document(), 0, 3);
+    settle();
+    auto* strip = window_->findChild<ProblemStrip*>();
+    QVERIFY(strip->isVisible());
+    QCOMPARE(window_->findChild<QTabWidget*>("pages")->geometry(), page);
+    QToolButton* fix = nullptr;
+    const auto find = [&] {
+      for (auto* button : strip->findChildren<QToolButton*>())
+        if (button->text() == "data = 4" && button->isVisible()) fix = button;
+      return fix != nullptr;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(find(), patience);
+    QVERIFY2(fix->toolTip().contains("data may be"), qPrintable(fix->toolTip()));
+    QVERIFY(strip->rect().contains(fix->geometry()));
+    const int edits = document().undo_stack().count();
+    fix->click();
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QVERIFY(!strip->isVisible());
+    QCOMPARE(document().config().mesh_axes[0].size, int64_t{4});
+    QCOMPARE(document().undo_stack().count(), edits + 1);
+  }
+
+  void the_arrows_of_a_size_go_from_one_legal_size_to_the_next() {
+    QSpinBox* data = window_->mesh_bar()->field(0);
+    data->setFocus();
+    LegalSizes& sizes = window_->mesh_bar()->legal_sizes();
+    QTRY_VERIFY_WITH_TIMEOUT(sizes.of(0), patience);
+    QVERIFY(data->toolTip().contains("data may be 1, 2, 4, 8"));
+    const auto all = *sizes.of(0);
+    for (const int64_t size : all) QVERIFY(64 % size == 0);
+    QTest::keyClick(data, Qt::Key_Up);
+    QCOMPARE(document().config().mesh_axes[0].size, int64_t{8});
+    QTest::keyClick(data, Qt::Key_Up);
+    QCOMPARE(document().config().mesh_axes[0].size, int64_t{16});
+    for (int i = 0; i < 3; ++i) QTest::keyClick(data, Qt::Key_Down);
+    QCOMPARE(document().config().mesh_axes[0].size, int64_t{2});
+    QCOMPARE(document().undo_stack().count(), 1);
+    for (int i = 0; i < 9; ++i) QTest::keyClick(data, Qt::Key_Up);
+    QCOMPARE(document().config().mesh_axes[0].size, all.back());
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+  }
+
+  void legal_sizes_are_those_that_can_be_planned_and_stale_ones_are_dropped() {
+    LegalSizes sizes(made::source());
+    auto config = std::make_shared<RunConfig>(made::config());
+    sizes.request(config, 1);
+    QTRY_VERIFY_WITH_TIMEOUT(sizes.of(1), patience);
+    const std::vector<int64_t> legal = *sizes.of(1);
+    for (const int64_t size : legal) {
+      RunConfig with = *config;
+      with.mesh_axes[1].size = size;
+      made::plan(with);
+    }
+    QVERIFY(std::ranges::count(legal, 3) == 0);
+    QCOMPARE(*sizes.next(1, 3, true), int64_t{4});
+    QCOMPARE(*sizes.next(1, 3, false), int64_t{2});
+    QCOMPARE(*sizes.next(1, 1, false), int64_t{1});
+    auto other = std::make_shared<RunConfig>(made::config());
+    other->mesh_axes[1].size = 8;
+    sizes.request(other, 1);
+    QVERIFY(sizes.of(1));  // an axis's own size changes nothing of it
+    auto third = std::make_shared<RunConfig>(made::config());
+    third->mesh_axes[0].size = 2;
+    sizes.request(third, 1);
+    QVERIFY(!sizes.of(1));
+    QCOMPARE(sizes_text({2, 4, 8}), QString("2, 4 or 8"));
+    QCOMPARE(sizes_text({2}), QString("2"));
+  }
+
+  void the_tour_lights_each_part_and_ends() {
+    QTest::keyClick(window_.get(), Qt::Key_F1, Qt::ShiftModifier);
+    auto* tour = window_->findChild<Tour*>();
+    QVERIFY(tour->isVisible() && tour->at() == 0);
+    auto* note = tour->findChild<QFrame*>("tourNote");
+    for (const QSize& size : {QSize(900, 600), QSize(1280, 800)}) {
+      window_->resize(size);
+      for (int stop = tour->at(); stop + 1 < tour->stops(); ++stop) {
+        QCOMPARE(tour->at(), stop);
+        QTRY_VERIFY(tour->rect().contains(note->geometry()));
+        QTest::keyClick(tour, Qt::Key_Right);
+      }
+      while (tour->at() > 0) QTest::keyClick(tour, Qt::Key_Left);
+    }
+    for (int stop = 0; stop < tour->stops(); ++stop) tour->findChild<QPushButton*>("tourNext")->click();
+    QVERIFY(!tour->isVisible());
+    tour->start();
+    QTest::keyClick(tour, Qt::Key_Escape);
+    QVERIFY(!tour->isVisible());
+    QVERIFY(document().config() == made::config());
+  }
+
+  void about_has_versions_that_can_be_copied() {
+    QTimer timer;
+    bool seen = false;
+    connect(&timer, &QTimer::timeout, [&] {
+      auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget());
+      if (!dialog || seen) return;
+      seen = true;
+      for (auto* button : dialog->findChildren<QPushButton*>())
+        if (button->text().contains("versions")) button->click();
+      dialog->reject();
+    });
+    timer.start(5);
+    window_->findChild<QAction*>("about")->trigger();
+    QVERIFY(seen);
+    const QString copied = QGuiApplication::clipboard()->text();
+    for (const QString& part : {QString("Qt ") + qVersion(), QString("GCC"), QString("/nowhere/shardrun")})
+      QVERIFY2(copied.contains(part), qPrintable(copied));
+  }
+
+  void icons_are_sharp_on_dense_screens() {
+    for (const double ratio : {1.0, 1.5, 2.0, 3.0})
+      for (const int side : {16, 18, 24}) {
+        const QPixmap seen = themed_icon("open").pixmap(QSize(side, side), ratio);
+        QVERIFY(seen.width() >= std::lround(side * ratio));
+      }
+  }
+};
+
+QTEST_MAIN(HabitsTest)
+#include "habits_test.moc"
