@@ -66,6 +66,25 @@ int above_standard_streams(int descriptor) {
   fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)), "");
 }
 
+// `told`: the path that a person gave.
+OutputFile open_as(const std::string& path, const std::string& told, Existing existing,
+                   const std::vector<std::string>& inputs) {
+  const bool adds = existing == Existing::append;
+  const int flags = check_existing(path, existing, inputs) | (adds ? O_APPEND : 0);
+  const int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+  const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
+  if (descriptor < 0) fail_to_write(told, errno);
+  lock_regular(descriptor, told);
+  if (existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
+    const int error = errno;
+    ::close(descriptor);
+    fail_to_write(told, error);
+  }
+  OutputFile file(::fdopen(descriptor, adds ? "ae" : "we"));
+  if (!file) fail_to_write(told, errno);
+  return file;
+}
+
 }  // namespace
 
 WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes)
@@ -77,7 +96,7 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
   }
   replaces_ = existing != Existing::refuse;
   const std::string part = part_of(path_);
-  const OutputFile file = open_output(part, existing, inputs);
+  const OutputFile file = open_as(part, path_, existing, inputs);
   part_ = part;
   if (const int error = bytes > 0 ? ::posix_fallocate(::fileno(file.get()), 0, bytes) : 0; error != 0) {
     ::unlink(part_.c_str());
@@ -105,20 +124,7 @@ void check_output(const std::string& path, Existing existing, const std::vector<
 }
 
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
-  const bool adds = existing == Existing::append;
-  const int flags = check_existing(path, existing, inputs) | (adds ? O_APPEND : 0);
-  const int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
-  const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
-  if (descriptor < 0) fail_to_write(path, errno);
-  lock_regular(descriptor, path);
-  if (existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
-    const int error = errno;
-    ::close(descriptor);
-    fail_to_write(path, error);
-  }
-  OutputFile file(::fdopen(descriptor, adds ? "ae" : "we"));
-  if (!file) fail_to_write(path, errno);
-  return file;
+  return open_as(path, path, existing, inputs);
 }
 
 }  // namespace shardscope

@@ -108,6 +108,7 @@ QWidget* FlowPage::make_head() {
 
 void FlowPage::make_list() {
   list_->setObjectName("flow");
+  list_->setAccessibleName(tr("instructions"));
   list_->setModel(model_);
   list_->setItemDelegate(new FlowDelegate(list_));
   list_->setUniformItemSizes(true);

@@ -10,6 +10,7 @@ namespace shardscope {
 
 void prepare_chart(QChartView& view) {
   QChart& chart = *view.chart();
+  view.viewport()->setAccessibleName(QObject::tr("curves"));
   chart.legend()->setAlignment(Qt::AlignTop);
   chart.legend()->setContentsMargins(0, 0, 0, 0);
   chart.legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);

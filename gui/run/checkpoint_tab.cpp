@@ -25,6 +25,7 @@ QSpinBox* make_number(const QString& name, int least, int value, const QString& 
   box->setRange(least, std::numeric_limits<int>::max());
   box->setValue(value);
   box->setToolTip(tip);
+  box->setAccessibleName(tip);
   guard_field(box);
   return box;
 }
@@ -44,6 +45,7 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
       table_(new QTableWidget(0, columns, this)),
       resume_(new QPushButton(tr("Resume"), this)) {
   folder_->setObjectName("checkpointFolder");
+  folder_->setAccessibleName(tr("checkpoint folder"));
   folder_->setPlaceholderText(tr("No checkpoints are written"));
   folder_->setToolTip(tr("The folder of this run's checkpoints. Training that begins needs one without any."));
   every_->setSpecialValueText(tr("at the end"));
@@ -55,6 +57,7 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
   choose->setToolTip(tr("Chooses the folder of checkpoints."));
 
   table_->setObjectName("checkpoints");
+  table_->setAccessibleName(tr("checkpoints"));
   table_->setHorizontalHeaderLabels({tr("Step"), tr("Written on"), tr("Size"), tr("State")});
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(23);

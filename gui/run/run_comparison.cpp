@@ -111,6 +111,7 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
 RunComparison::RunComparison(RunControl& run, Planner& planner, QWidget* parent)
     : QTableWidget(0, 4, parent), run_(run), planner_(planner) {
   setObjectName("comparison");
+  setAccessibleName(tr("predicted and measured"));
   setHorizontalHeaderLabels({tr("Quantity"), tr("Predicted"), tr("Measured"), tr("Difference")});
   for (int column = 1; column < 4; ++column)
     horizontalHeaderItem(column)->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);

@@ -64,6 +64,7 @@ void MeshBar::set_compact(bool compact) {
   if (compact_ == compact) return;
   compact_ = compact;
   title_->setVisible(!compact);
+  add_->setVisible(!compact);
   layout_->setContentsMargins(compact ? 0 : 6, 0, compact ? 0 : 6, 0);
   layout_->setSpacing(compact ? 4 : 6);
   show_config();

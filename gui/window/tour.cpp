@@ -39,6 +39,7 @@ Tour::Tour(QWidget& window, std::vector<TourStop> stops)
   auto* end = new QPushButton(tr("End"), note_);
   end->setObjectName("tourEnd");
   next_->setObjectName("tourNext");
+  next_->setAccessibleName(tr("next"));
   for (QPushButton* button : {back_, next_, end}) button->setFocusPolicy(Qt::NoFocus);
   auto* line = new QHBoxLayout;
   line->addWidget(count_);

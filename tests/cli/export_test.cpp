@@ -33,7 +33,7 @@ QByteArray bytes_of(const QString& path) {
 }
 
 QStringList names_in(const QString& path) {
-  return QDir(path).entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot);
+  return QDir(path).entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot, QDir::Name);
 }
 
 ProgramResult run_script(const QString& path, const QStringList& arguments) {
@@ -178,7 +178,9 @@ class ExportTest : public QObject {
     process.start(QCoreApplication::applicationFilePath(), {"export", preset("workshop_3d"), "--to", "perfetto", pipe});
     const int reader = ::open(pipe.toUtf8().constData(), O_RDONLY);  // who writes is about to wait for what is read
     QVERIFY(reader >= 0);
-    ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    // One that comes between looking for it and waiting for the reader is only seen with the next.
+    do ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+    while (!process.waitForFinished(200));
     const ProgramResult result = finish(process);
     ::close(reader);
     QCOMPARE(result.code, exit_by_signal + SIGINT);

@@ -187,7 +187,7 @@ class BatchEditsTest : public QObject {
     QVERIFY(spec(bias(1)).dims.empty() && spec(kernel(0)).dims.empty());
     QCOMPARE(undo().count(), 1);
     const QString told = window_->findChild<QLabel*>("notice")->toolTip();
-    QVERIFY2(told.contains("1 of 3 arrays"), qPrintable(told));
+    QVERIFY2(told.contains("1 of 4 arrays have fewer than 2 dimensions"), qPrintable(told));
     undo().undo();
     QVERIFY(document().config() == made::config());
   }

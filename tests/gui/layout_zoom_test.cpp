@@ -73,7 +73,7 @@ class LayoutZoomTest : public QObject {
       wheel(before.center(), 3);
       const QRectF after = mine();
       QVERIFY(after.width() > before.width() * 1.5);
-      if (mesh) QVERIFY((after.center() - before.center()).manhattanLength() < 0.01);
+      if (mesh) QVERIFY(after.contains(before.center()));
       else QVERIFY(std::abs(after.center().y() - before.center().y()) < 0.01);
       QCOMPARE(other(), still);
       wheel(before.center(), -30);

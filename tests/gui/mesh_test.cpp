@@ -282,7 +282,8 @@ class MeshTest : public QObject {
     QVERIFY(of_first == 1 && of_second > 10);
 
     window_->workspace().selection.select_array(embedding);
-    QCOMPARE(row_of(embedding).siblingAtColumn(ParameterModel::spec_column).data().toString(), QString("data, model"));
+    QCOMPARE(row_of(embedding).siblingAtColumn(ParameterModel::spec_column).data().toString(),
+             QString("P('data', 'model')"));
     QComboBox* rows = window_->inspector()->spec_editor()->field(0);
     QCOMPARE(rows->currentText(), QString("data"));
     rows->setFocus();
