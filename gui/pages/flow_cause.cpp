@@ -80,14 +80,18 @@ void FlowCause::show_steps(const std::vector<StepRef>& steps) {
   if (steps == steps_ && plan == plan_) return;
   background_.cancel();
   result_.reset();
-  plan_ = plan;
   const Step* step = plan && !steps.empty() ? find_step(*plan, steps.front()) : nullptr;
   const bool is_reshard = step && is_communication(step->kind) && !step->moved.empty();
   steps_ = is_reshard ? steps : std::vector<StepRef>();
+  plan_ = is_reshard ? plan : nullptr;
   refresh();
 }
 
 void FlowCause::refresh() {
+  if (plan_ != workspace_.planner.plan()) {
+    plan_.reset();
+    steps_.clear();
+  }
   if (plan_ != workspace_.planner.plan() || !workspace_.planner.is_current()) {
     background_.cancel();
     result_.reset();

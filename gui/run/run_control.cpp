@@ -23,6 +23,7 @@ constexpr int connect_interval_ms = 50;
 constexpr int announce_interval_ms = 80;
 constexpr int stop_patience_ms = 10000;
 constexpr int end_patience_ms = 3000;
+constexpr int clearing_ms = 200, most_clearings = 50;
 
 }  // namespace
 
@@ -348,7 +349,12 @@ void RunControl::close_run() {
   kill_timer_.stop();
   if (socket_.state() != QLocalSocket::UnconnectedState) socket_.abort();
   directory_.reset();
-  if (attached_) remove_left(stored_);
+  if (attached_) clear_away(stored_, most_clearings);
+}
+
+void RunControl::clear_away(const StoredRun& run, int tries) {
+  if (remove_left(run) || tries == 0) return;
+  QTimer::singleShot(clearing_ms, this, [this, run, tries] { clear_away(run, tries - 1); });
 }
 
 }  // namespace shardscope

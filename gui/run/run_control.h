@@ -91,6 +91,8 @@ class RunControl : public QObject {
   void socket_closed();
   void process_ended();
   void finish();
+  // What a run that was left has in its folder, as soon as its process, which may outlive its last word, is gone.
+  void clear_away(const StoredRun& run, int tries);
   void fail(const QString& message);
   void close_run();
   std::unique_ptr<QProcess> make_process();

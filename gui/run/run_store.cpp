@@ -36,12 +36,12 @@ bool StoredRun::is_running() const {
   return watcher.waitForConnected(20);
 }
 
-void remove_left(const StoredRun& run) {
-  if (run.directory.isEmpty()) return;
+bool remove_left(const StoredRun& run) {
+  if (run.directory.isEmpty()) return true;
   QDir directory(run.directory);
   for (const char* name : {"run.json", "profile.json", "output", "errors", "predictions.jsonl", "socket"})
     directory.remove(name);
-  QDir().rmdir(run.directory);
+  return QDir().rmdir(run.directory) || !QDir(run.directory).exists();
 }
 
 RunStore RunStore::of(const QString& path, const QString& title) {

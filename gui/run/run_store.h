@@ -24,8 +24,8 @@ struct StoredRun {
   bool is_running() const;  // somebody answers at its socket
 };
 
-// Removes what was made for a run that nobody watched to its end, and nothing else.
-void remove_left(const StoredRun& run);
+// Removes what was made for a run that nobody watched to its end, and nothing else; false where something is left.
+bool remove_left(const StoredRun& run);
 
 // The history of a run file: the records of its last runs, each a folder, with a line for each beside them. They are
 // kept in the user's data folder and go by the run file's path, not beside the file itself: presets and files of others

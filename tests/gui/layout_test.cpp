@@ -422,10 +422,14 @@ class LayoutTest : public QObject {
   }
 
   void curves_can_be_smoothed_and_drawn_on_a_logarithmic_scale() {
+    RunConfig config = made::config();
+    config.steps = 20;
+    document().reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     receive_metrics({"loss"}, 20);
     QTRY_VERIFY(window_->findChild<RunCurve*>("lossCurve"));
     auto* losses = window_->findChild<RunCurve*>("lossCurve");
-    QTRY_VERIFY(!curves_of(losses).isEmpty() && curves_of(losses)[0]->points().size() == 20);
+    QTRY_COMPARE(curves_of(losses).isEmpty() ? 0 : curves_of(losses)[0]->points().size(), 20);
     auto* log_scale = window_->findChild<QCheckBox*>("logScale");
     QTRY_VERIFY(log_scale->isVisible());
     log_scale->click();

@@ -322,7 +322,7 @@ class TrainingTest : public QObject {
     QCOMPARE(run().state(), RunControl::State::stopped);
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
     QCOMPARE(window_->findChild<QTableWidget*>("history")->rowCount(), 1);
-    QVERIFY(!QDir(run().stored().directory).exists());
+    QTRY_VERIFY_WITH_TIMEOUT(!QDir(run().stored().directory).exists(), patience);
     QDir(run().store().folder()).removeRecursively();
   }
 
