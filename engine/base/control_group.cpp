@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -118,16 +119,27 @@ int64_t usable_memory_bytes() {
   return std::min(std::max<int64_t>(machine, 0), memory_limit_bytes().value_or(machine));
 }
 
-OutOfMemoryKills::OutOfMemoryKills(int pid) : file_("/proc/vmstat") {
+OutOfMemoryKills::OutOfMemoryKills(int pid) {
   const ControlGroup group = control_group(std::to_string(pid), "memory");
-  if (!group.folders.empty()) {
-    const std::string own = group.folders[0] + (group.unified ? "/memory.events" : "/memory.oom_control");
-    if (keyed_number(own, "oom_kill")) file_ = own;
-  }
+  const bool counts =
+      !group.folders.empty() &&
+      keyed_number(group.folders[0] + (group.unified ? "/memory.events" : "/memory.oom_control"), "oom_kill");
+  if (counts) folder_ = group.folders[0];
+  unified_ = group.unified;
   before_ = count();
 }
 
-int64_t OutOfMemoryKills::count() const { return keyed_number(file_, "oom_kill").value_or(0); }
+int64_t OutOfMemoryKills::count() const {
+  if (folder_.empty()) return keyed_number("/proc/vmstat", "oom_kill").value_or(0);
+  if (unified_) return keyed_number(folder_ + "/memory.events", "oom_kill").value_or(0);
+  int64_t kills = keyed_number(folder_ + "/memory.oom_control", "oom_kill").value_or(0);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_, ignored)) {
+    if (entry.path().filename() != "memory.oom_control" || entry.path().parent_path() == folder_) continue;
+    kills += keyed_number(entry.path().string(), "oom_kill").value_or(0);
+  }
+  return kills;
+}
 
 int64_t OutOfMemoryKills::since() const { return std::max<int64_t>(count() - before_, 0); }
 

@@ -26,8 +26,9 @@ std::optional<int64_t> memory_limit_bytes();
 // The memory that the ranks of this host can have together: the machine's, or that limit where it is less. 0: unknown.
 int64_t usable_memory_bytes();
 
-// How many processes of the memory group that a process is in the kernel kills for lack of memory (theirs or the
-// machine's), from now on; of the whole machine where that group has no count of its own, as the root of version 2.
+// How many processes of the memory group that a process is in, and of those below it, the kernel kills for lack of
+// memory (theirs or the machine's), from now on; of the whole machine where that group has no count of its own, as the
+// root of version 2.
 class OutOfMemoryKills {
  public:
   explicit OutOfMemoryKills(int pid);
@@ -35,7 +36,8 @@ class OutOfMemoryKills {
 
  private:
   int64_t count() const;
-  std::string file_;
+  std::string folder_;  // empty: of the whole machine
+  bool unified_ = false;
   int64_t before_;
 };
 

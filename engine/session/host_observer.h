@@ -44,6 +44,7 @@ class HostObserver {
   std::string session_directory_;
   std::vector<Rank> ranks_;
   std::optional<RankBoard> board_;
+  OutOfMemoryKills own_kills_;  // of ranks that are gone before they are seen
   int64_t traces_looked_ns_ = 0;
   int64_t groups_looked_ns_ = 0;
 };

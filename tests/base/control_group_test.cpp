@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <QtTest>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -17,9 +18,9 @@ namespace {
 // Made, where the system lets us, for the processes of one test.
 struct Group {
   std::string folder;
-  explicit Group(const ControlGroup& parent) {
+  explicit Group(const ControlGroup& parent, const std::string& name = "") {
     if (parent.folders.empty()) return;
-    folder = parent.folders[0] + "/shardscope-test-" + std::to_string(::getpid());
+    folder = parent.folders[0] + "/shardscope-test-" + std::to_string(::getpid()) + name;
     if (::mkdir(folder.c_str(), 0755) != 0) folder.clear();
   }
   ~Group() {
@@ -45,7 +46,7 @@ class ControlGroupTest : public QObject {
 
  private slots:
   void a_memory_limit_of_the_group_or_above_is_known();
-  void a_kill_for_lack_of_memory_counts_in_its_own_group_alone();
+  void a_kill_for_lack_of_memory_counts_in_its_own_group_and_above();
   void this_process_is_not_frozen();
   void without_groups_nothing_is_known();
 };
@@ -59,9 +60,9 @@ void ControlGroupTest::a_memory_limit_of_the_group_or_above_is_known() {
   QVERIFY(group.holds([] { return memory_limit_bytes() == 64 << 20 && usable_memory_bytes() == 64 << 20; }));
 }
 
-void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_alone() {
+void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_above() {
   const ControlGroup own = control_group("self", "memory");
-  const Group group(own);
+  const Group group(own), beside(own, "-beside");
   std::ofstream limit(group.folder + (own.unified ? "/memory.max" : "/memory.limit_in_bytes"));
   if (group.folder.empty() || !limit || !(limit << (16 << 20)).flush()) QSKIP("no memory limit may be set here");
   std::ofstream(group.folder + "/memory.swap.max") << 0;
@@ -81,13 +82,23 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_alone()
   QTRY_VERIFY(!control_group(std::to_string(pid), "memory").folders.empty() &&
               control_group(std::to_string(pid), "memory").folders[0] == group.folder);
   const OutOfMemoryKills theirs(pid);
+  const int other = ::fork();
+  if (other == 0) {
+    std::ofstream(beside.folder + "/cgroup.procs") << ::getpid();
+    for (;;) ::pause();
+  }
+  QTRY_VERIFY(control_group(std::to_string(other), "memory").folders[0] == beside.folder);
+  const OutOfMemoryKills others(other);
   QVERIFY(::write(go[1], "", 1) == 1);
   int status = 0;
   QCOMPARE(::waitpid(pid, &status, 0), pid);
   ::close(go[0]), ::close(go[1]);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
   if (!WIFSIGNALED(status)) QSKIP("the limit on memory does not hold here");
   QCOMPARE(theirs.since(), 1);
-  QCOMPARE(ours.since(), 0);
+  QCOMPARE(ours.since(), 1);
+  QCOMPARE(others.since(), 0);
 }
 
 void ControlGroupTest::this_process_is_not_frozen() {
