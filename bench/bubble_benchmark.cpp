@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -69,9 +70,9 @@ class TaskClock : public ExecutionObserver {
   double waited_ = 0;
 };
 
-// The share of a step in which stages wait, mean over stages; of the best of some steps.
+// The share of a step in which stages wait, mean over stages; of the median step.
 double measured_bubble(const Plan& plan, std::chrono::milliseconds sleep) {
-  constexpr int steps = 3;
+  constexpr int steps = 9;
   const int ranks = plan.mesh.device_count();
   std::vector<std::unique_ptr<Communicator>> world = make_thread_communicators(ranks);
   std::vector<std::vector<double>> bubbles(steps, std::vector<double>(static_cast<size_t>(ranks)));
@@ -95,13 +96,12 @@ double measured_bubble(const Plan& plan, std::chrono::milliseconds sleep) {
     });
   }
   threads.clear();
-  double best = 1;
+  std::vector<double> of_steps;
   for (const std::vector<double>& step : bubbles) {
-    double sum = 0;
-    for (double bubble : step) sum += bubble;
-    best = std::min(best, sum / ranks);
+    of_steps.push_back(std::accumulate(step.begin(), step.end(), 0.0) / ranks);
   }
-  return best;
+  std::ranges::nth_element(of_steps, of_steps.begin() + steps / 2);
+  return of_steps[steps / 2];
 }
 
 RunConfig staged(const std::string& file, const std::string& schedule, int64_t stages, int64_t microbatches,

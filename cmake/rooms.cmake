@@ -11,9 +11,19 @@ if(SHARDSCOPE_SANITIZE)
   target_compile_definitions(shardscope_options INTERFACE SHARDSCOPE_NO_MULTIVERSIONING)
 endif()
 
-# Qt's headers are most of what its users cost to compile: they are compiled once a room. Compiler caches see through them with this
-# option.
+# Headers that are most of what their users cost to compile are compiled once, with the first target that shares them:
+# share_headers(TARGET NAME headers...). Compiler caches see through them with this option.
 target_compile_options(shardscope_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+
+function(share_headers target name)
+  get_property(first GLOBAL PROPERTY first_with_${name})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    set_property(GLOBAL PROPERTY first_with_${name} ${target})
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
 
 function(room name folder)
   cmake_parse_arguments(ROOM "" "EXCLUDE;ONLY" "LINKS" ${ARGN})
@@ -34,7 +44,7 @@ function(room name folder)
   if("${ROOM_LINKS}" MATCHES "Qt6::")
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     if(name MATCHES "gui")
-      target_precompile_headers(${name} PRIVATE <QtWidgets/QtWidgets>)
+      share_headers(${name} window_headers <QtWidgets/QtWidgets>)
     endif()
   endif()
 endfunction()

@@ -93,6 +93,11 @@ std::optional<int64_t> keyed_number(const std::string& path, const std::string& 
   return std::nullopt;
 }
 
+// Of a memory group; version 2 counts those below with it.
+std::optional<int64_t> kills_in(const std::string& folder, bool unified) {
+  return keyed_number(folder + (unified ? "/memory.events" : "/memory.oom_control"), "oom_kill");
+}
+
 }  // namespace
 
 ControlGroup unified_control_group(const std::string& process) { return find_group(process, ""); }
@@ -121,22 +126,19 @@ int64_t usable_memory_bytes() {
 
 OutOfMemoryKills::OutOfMemoryKills(int pid) {
   const ControlGroup group = control_group(std::to_string(pid), "memory");
-  const bool counts =
-      !group.folders.empty() &&
-      keyed_number(group.folders[0] + (group.unified ? "/memory.events" : "/memory.oom_control"), "oom_kill");
-  if (counts) folder_ = group.folders[0];
+  if (!group.folders.empty() && kills_in(group.folders[0], group.unified)) folder_ = group.folders[0];
   unified_ = group.unified;
   before_ = count();
 }
 
+// Version 1 counts each group alone; groups may come and go meanwhile.
 int64_t OutOfMemoryKills::count() const {
   if (folder_.empty()) return keyed_number("/proc/vmstat", "oom_kill").value_or(0);
-  if (unified_) return keyed_number(folder_ + "/memory.events", "oom_kill").value_or(0);
-  int64_t kills = keyed_number(folder_ + "/memory.oom_control", "oom_kill").value_or(0);
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_, ignored)) {
-    if (entry.path().filename() != "memory.oom_control" || entry.path().parent_path() == folder_) continue;
-    kills += keyed_number(entry.path().string(), "oom_kill").value_or(0);
+  int64_t kills = kills_in(folder_, unified_).value_or(0);
+  if (unified_) return kills;
+  std::error_code gone;
+  for (std::filesystem::recursive_directory_iterator at(folder_, gone), end; at != end; at.increment(gone)) {
+    if (at->is_directory(gone)) kills += kills_in(at->path().string(), unified_).value_or(0);
   }
   return kills;
 }

@@ -28,6 +28,11 @@ std::string_view hint(int error) {
   return "";
 }
 
+bool end_direct_writing(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return (flags & O_DIRECT) != 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
 [[noreturn]] void fail(std::string_view call, const std::string& path, int error) {
   throw Failure(Error{"unwritable_checkpoint", fmt::format("{}: {}", purpose(call), std::strerror(error)),
                       in_file(path), std::string(hint(error))});
@@ -49,6 +54,7 @@ int FileCalls::create(const std::string& path) const {
   ask("open", path);
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor < 0) fail("open", path, errno);
+  ::fcntl(descriptor, F_SETFL, O_DIRECT);  // not every file system can
   return descriptor;
 }
 
@@ -56,7 +62,7 @@ void FileCalls::write(int descriptor, const std::string& path, int64_t offset, s
   while (!bytes.empty()) {
     ask("write", path);
     const ssize_t written = ::pwrite(descriptor, bytes.data(), bytes.size(), offset);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && (errno == EINTR || (errno == EINVAL && end_direct_writing(descriptor)))) continue;
     if (written < 0) fail("write", path, errno);
     bytes = bytes.subspan(static_cast<size_t>(written));
     offset += written;

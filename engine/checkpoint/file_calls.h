@@ -21,6 +21,8 @@ class FileCalls {
 
   void make_folder(const std::string& path) const;  // one that is there stays
   int create(const std::string& path) const;        // a descriptor; what was in the file is lost
+  // Past the page cache where the file system can and the bytes begin and end at its blocks: copying them into it would
+  // take the cores from training.
   void write(int descriptor, const std::string& path, int64_t offset, std::span<const std::byte> bytes) const;
   void sync(int descriptor, const std::string& path) const;
   void close(int descriptor, const std::string& path) const;

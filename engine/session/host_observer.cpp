@@ -26,7 +26,7 @@ char state_of(const ProcessId& process, const ProcessSight& sight) {
 
 HostObserver::HostObserver(std::string session_directory, std::vector<int> ranks)
     : session_directory_(std::move(session_directory)), own_kills_(::getpid()) {
-  for (int rank : ranks) ranks_.push_back({rank, {}, {}, false, {}});
+  for (int rank : ranks) ranks_.push_back({rank, {}, {}, false, {}, {}});
 }
 
 void HostObserver::note_process(int rank, const ProcessId& process) {
@@ -58,7 +58,8 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
   sight.process_state = state_of(rank.process, look_at_process(rank.process.pid));
   const bool ended = sight.process_state == 0 || sight.process_state == 'Z';
   if (!ended && !rank.memory_kills) rank.memory_kills.emplace(rank.process.pid);
-  sight.out_of_memory = ended && rank.memory_kills.value_or(own_kills_).since() > 0;
+  if (ended && !rank.out_of_memory) rank.out_of_memory = rank.memory_kills.value_or(own_kills_).since() > 0;
+  sight.out_of_memory = rank.out_of_memory.value_or(false);
   const bool waits = sight.process_state == 'D' || sight.process_state == 'S';
   const bool is_still = !sight.status || monotonic_ns() - sight.status->heartbeat_ns > frozen_interval_ns;
   if (!waits || !is_still) rank.frozen = false;

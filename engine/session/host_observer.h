@@ -37,6 +37,7 @@ class HostObserver {
     ProcessId process;
     bool frozen = false;
     std::optional<OutOfMemoryKills> memory_kills;
+    std::optional<bool> out_of_memory;  // once it has ended
   };
   void look_at_process_of(Rank& rank, RankSight& sight, bool with_groups);
   RankReport look_at(Rank& rank, bool with_traces, bool with_groups);

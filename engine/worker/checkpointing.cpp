@@ -180,7 +180,7 @@ void Checkpointing::begin(int64_t done) {
   const auto own = std::ranges::find(index_.files, world_.rank(), &CheckpointFile::rank);
   if (own == index_.files.end()) return;
   own_file_ = &*own;
-  image_.resize(static_cast<size_t>(own->bytes));
+  image_ = Mapping::anonymous(own->bytes);
   const std::string header = file_layout(index_, static_cast<int>(own - index_.files.begin())).header();
   std::memcpy(image_.data(), header.data(), header.size());
 }
@@ -211,7 +211,9 @@ void Checkpointing::start(int64_t done) {
     }
   }
   task_ = std::async(std::launch::async, [this, part = part_folder(options_.folder, done)] {
-    own_file_->blocks = write_checkpoint_file(calls_, part, own_file_->name, image_, stop_.get_token());
+    own_file_->blocks =
+        write_checkpoint_file(calls_, part, own_file_->name,
+                              std::span(image_.data(), static_cast<size_t>(image_.bytes())), stop_.get_token());
   });
 }
 

@@ -14,6 +14,7 @@
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/comm/communicator.h"
+#include "engine/comm/mapping.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/rank_exchange.h"
@@ -91,7 +92,7 @@ class Checkpointing {
   CheckpointIndex index_;
   std::unique_ptr<CheckpointFolder> folder_;  // on rank 0
   CheckpointFile* own_file_ = nullptr;        // in the index; null where this rank has nothing to write
-  std::vector<std::byte> image_;              // of that file
+  Mapping image_;                             // of that file
   int64_t kept_ = 0;                          // the step of the last complete checkpoint, or with which the run began
   Stage stage_ = Stage::idle;
   std::optional<Failure> error_;  // of the checkpoint in the making

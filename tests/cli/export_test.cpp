@@ -12,20 +12,12 @@
 #include <QtTest>
 
 #include "engine/session/recorded_run.h"
-#include "tests/cli/program.h"
+#include "tests/cli/small_run.h"
 #include "tests/export/event_reader.h"
 
 using namespace shardscope;
 
 namespace {
-
-// A model that trains in no time, on two ranks.
-const QStringList small = {
-    preset("parallax_decoder"), "--set", "mesh.data=2",      "--set", "mesh.model=1",       "--set",
-    "data.batch_size=4",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
-    "model.vocab_size=64",      "--set", "model.num_heads=4"};
-
-QStringList losses(const QString& output) { return output.split('\n').filter("Epoch "); }
 
 QByteArray bytes_of(const QString& path) {
   QFile file(path);

@@ -14,17 +14,11 @@
 
 #include "engine/plan/device_profile.h"
 #include "engine/session/processes.h"
-#include "tests/cli/program.h"
+#include "tests/cli/small_run.h"
 
 using namespace shardscope;
 
 namespace {
-
-// A model that trains in no time, on two ranks.
-const QStringList small = {
-    preset("parallax_decoder"), "--set", "mesh.data=2",      "--set", "mesh.model=1",       "--set",
-    "data.batch_size=4",        "--set", "model.seq_len=16", "--set", "model.embed_dim=32", "--set",
-    "model.vocab_size=64",      "--set", "model.num_heads=4"};
 
 // As under one's own launcher.
 ProgramResult mpirun_train(int ranks, const QStringList& arguments) {

@@ -15,18 +15,16 @@
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // Specs of many arrays edited at once, each edit one undoable step.
-class BatchEditsTest : public QObject {
+class BatchEditsTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
   static constexpr int layers = 3;
-  std::unique_ptr<MainWindow> window_;
 
-  Document& document() { return window_->workspace().document; }
   QUndoStack& undo() { return document().undo_stack(); }
   QTreeView* tree() { return window_->findChild<QTreeView*>("parameterTree"); }
   ParametersPanel* panel() { return window_->findChild<ParametersPanel*>(); }
@@ -93,24 +91,11 @@ class BatchEditsTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
-  void init() {
-    window_ = std::make_unique<MainWindow>(source(), "/nowhere/shardrun");
-    document().reset(made::config(), {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(window_->workspace().planner.is_current(), patience);
-  }
+  void init() { open_window(source(), made::config()); }
 
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void a_spec_is_read_as_jax_writes_it_and_written_so() {
     const PartitionSpec spec{{{"data"}, {}, {"model", "seq"}}};

@@ -9,19 +9,15 @@
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
 #include "tests/gui/small_models.h"
+#include "tests/gui/window_case.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;
 
 // The page Collectives, with the real planner.
-class CollectivesTest : public QObject {
+class CollectivesTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Workspace& workspace() { return window_->workspace(); }
-  const Plan& plan() { return *workspace().planner.plan(); }
   CollectivesPage* page() { return window_->findChild<CollectivesPage*>(); }
 
   void open(const RunConfig& config) {
@@ -33,24 +29,14 @@ class CollectivesTest : public QObject {
   static double bytes_of(QString exact) { return exact.remove(" B").remove(',').toDouble(); }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->resize(1280, 800);
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    open_window(compiled_plans(), made::small_gpt(1, 1, 1), {1280, 800});
     QVERIFY(window_->show_page("collectives"));
   }
 
-  void cleanup() {
-    workspace().document.reset(made::small_gpt(1, 1, 1), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void bytes_and_times_shown_are_those_of_the_whole_step_in_all_microbatches() {
     for (const RunConfig& config :

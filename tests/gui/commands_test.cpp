@@ -17,17 +17,14 @@
 #include "gui/window/shortcut_list.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // The palette, the list of shortcuts, and new run files.
-class CommandsTest : public QObject {
+class CommandsTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Document& document() { return window_->workspace().document; }
   CommandPalette* palette() { return window_->findChild<CommandPalette*>(); }
   QLineEdit* line() { return palette()->findChild<QLineEdit*>("commandLine"); }
   QListWidget* list() { return palette()->findChild<QListWidget*>("commandList"); }
@@ -37,24 +34,11 @@ class CommandsTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
-  void init() {
-    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
-    document().reset(made::config(), {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(window_->workspace().planner.is_current(), patience);
-  }
+  void init() { open_window(made::source(), made::config()); }
 
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void letters_in_order_fit_and_begins_of_words_fit_best() {
     QCOMPARE(match_score("", "anything"), 0);

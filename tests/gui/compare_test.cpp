@@ -15,30 +15,21 @@
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;
 
 // Pinned plans side by side, and all meshes of as many devices.
-class CompareTest : public QObject {
+class CompareTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Planner& planner() { return window_->workspace().planner; }
-  Document& document() { return window_->workspace().document; }
   PinnedPlans& pins() { return window_->findChild<ComparePage*>()->pins(); }
   QTableView* table(const char* name) { return window_->findChild<QTableView*>(name); }
   QPushButton* button(const char* name) { return window_->findChild<QPushButton*>(name); }
   void settle() { QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience); }
   void open(const PlanSource& source) {
-    window_ = std::make_unique<MainWindow>(source, "/nowhere/shardrun");
-    document().reset(made::config(), {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    open_window(source, made::config());
     QVERIFY(window_->show_page("compare"));
   }
   QString cell(const char* name, int row, int column) {
@@ -46,16 +37,10 @@ class CompareTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() { open(made::source()); }
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void factorisations_are_all_products_and_as_many_as_are_counted() {
     std::mt19937 random(5);

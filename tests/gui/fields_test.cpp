@@ -13,17 +13,14 @@
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // How the fields of the window take the mouse and the keyboard.
-class FieldsTest : public QObject {
+class FieldsTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Document& document() { return window_->workspace().document; }
   QTreeView* tree() { return window_->findChild<QTreeView*>("parameterTree"); }
   SettingsPanel* settings() { return window_->findChild<SettingsPanel*>(); }
 
@@ -43,25 +40,14 @@ class FieldsTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
-    document().reset(made::config(), {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(window_->workspace().planner.is_current(), patience);
+    open_window(made::source(), made::config());
     window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
   }
 
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void the_wheel_over_a_field_without_the_keyboard_edits_nothing() {
     show_settings();

@@ -9,18 +9,14 @@
 #include "gui/window/window.h"
 #include "gui/workspace/array_of_value.h"
 #include "tests/gui/small_models.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // The page Flow, with the real planner.
-class FlowTest : public QObject {
+class FlowTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Workspace& workspace() { return window_->workspace(); }
-  const Plan& plan() { return *workspace().planner.plan(); }
   FlowPage* page() { return window_->findChild<FlowPage*>(); }
   FlowCanvas* canvas() { return page()->canvas(); }
   FlowCause* cause() { return window_->findChild<FlowCause*>(); }
@@ -59,24 +55,14 @@ class FlowTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->resize(1280, 800);
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    open_window(compiled_plans(), made::small_gpt(1, 1, 1), {1280, 800});
     QVERIFY(window_->show_page("flow"));
   }
 
-  void cleanup() {
-    workspace().document.reset(made::small_gpt(1, 1, 1), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void a_click_on_a_node_selects_its_step_and_a_step_selected_elsewhere_is_shown() {
     open(made::small_gpt(2, 2, 2));

@@ -21,18 +21,14 @@
 #include "gui/window/tour.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // What a person expects of every program's window.
-class HabitsTest : public QObject {
+class HabitsTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Document& document() { return window_->workspace().document; }
-  Planner& planner() { return window_->workspace().planner; }
   QDockWidget* dock(const char* name) { return window_->findChild<QDockWidget*>(name); }
   void settle() { QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience); }
   QTabBar* bottom_tabs() {
@@ -42,24 +38,11 @@ class HabitsTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
-  void init() {
-    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
-    document().reset(made::config(), {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
-  }
+  void init() { open_window(made::source(), made::config()); }
 
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void every_control_of_the_window_has_an_accessible_name() {
     QStringList without;

@@ -8,19 +8,14 @@
 #include "gui/pages/layout_page.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // The two pictures of the page Layout, enlarged and moved; pages and constraints.
-class LayoutZoomTest : public QObject {
+class LayoutZoomTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Planner& planner() { return window_->workspace().planner; }
-  Document& document() { return window_->workspace().document; }
-  Selection& selection() { return window_->workspace().selection; }
   LayoutPage* page() { return window_->findChild<LayoutPage*>(); }
   LayoutView* view() { return page()->view(); }
 
@@ -41,26 +36,15 @@ class LayoutZoomTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
-    window_->resize(1300, 800);
-    document().reset(made::config(), {});
-    window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    open_window(made::source(), made::config(), {1300, 800});
     window_->show_page("layout");
     selection().select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
   }
 
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void the_wheel_enlarges_the_picture_under_the_cursor_about_the_cursor_and_the_other_stays() {
     set_mesh_axes(document(), {{"data", 64}, {"model", 8}, {"more", 8}});

@@ -8,19 +8,15 @@
 #include "gui/pages/stage_box.h"
 #include "gui/window/window.h"
 #include "tests/gui/small_models.h"
+#include "tests/gui/window_case.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;
 
 // The page Memory, with the real planner.
-class MemoryTest : public QObject {
+class MemoryTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Workspace& workspace() { return window_->workspace(); }
-  const Plan& plan() { return *workspace().planner.plan(); }
   MemoryPage* page() { return window_->findChild<MemoryPage*>(); }
   MemoryCurveView* curve() { return page()->curve(); }
   MemoryBars* bars() { return window_->findChild<MemoryBars*>(); }
@@ -50,23 +46,14 @@ class MemoryTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->resize(1280, 800);
-    window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    open_window(compiled_plans(), made::small_gpt(1, 1, 1), {1280, 800});
     QVERIFY(window_->show_page("memory"));
   }
 
-  void cleanup() {
-    workspace().document.reset(made::small_gpt(1, 1, 1), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void the_ten_largest_buffers_are_those_at_the_peak_and_choosing_one_selects_array_and_step() {
     const QAbstractItemModelTester tester(page()->buffers()->model());

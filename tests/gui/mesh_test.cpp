@@ -14,18 +14,13 @@
 #include "gui/panels/mesh_dialog.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 // The mesh edited in its dialog, with the real planner.
-class MeshTest : public QObject {
+class MeshTest : public WindowCase {
   Q_OBJECT
-
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Planner& planner() { return window_->workspace().planner; }
-  Document& document() { return window_->workspace().document; }
 
   static RunConfig config_with_rules() {
     RunConfig config = load_preset(default_preset);
@@ -70,16 +65,10 @@ class MeshTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    document().reset(config_with_rules(), {});
-    window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    open_window(compiled_plans(), config_with_rules());
     QTRY_VERIFY_WITH_TIMEOUT(!planner().is_busy(), patience);
     QVERIFY2(planner().is_current(), qPrintable(window_->verdict()->text()));
   }

@@ -42,29 +42,14 @@ class PipelineTest : public QObject {
   }
 
   static RunConfig small_config() {
-    RunConfig config = load_preset("nnx_gpt2");
-    const auto set = [&](NamedOptions& group, const std::string& name, int64_t value) {
-      for (auto& [option, held] : group.options)
-        if (option == name) held = value;
-    };
-    for (const auto& [name, value] : {std::pair<const char*, int64_t>{"vocab_size", 64},
-                                      {"seq_len", 16},
-                                      {"embed_dim", 32},
-                                      {"ff_dim", 64},
-                                      {"num_heads", 2},
-                                      {"num_layers", 4}})
-      set(config.model, name, value);
-    set(config.data, "batch_size", 8);
-    config.mesh_axes = {{"batch", 1}, {"model", 1}};
-    config.schedule.microbatches = 4;
+    RunConfig config = made::small_gpt(4, 1, 1, 4);
     config.steps = 6;
     return config;
   }
 
   static RunConfig piped_config() {
-    RunConfig config = small_config();
-    config.mesh_axes.push_back({"pipeline", 2});
-    config.pipeline.axis = "pipeline";
+    RunConfig config = made::piped_gpt(4, 1, 1, 4);
+    config.steps = 6;
     return config;
   }
 
@@ -297,3 +282,4 @@ class PipelineTest : public QObject {
 
 QTEST_MAIN(PipelineTest)
 #include "pipeline_test.moc"
+#include "tests/gui/small_models.h"

@@ -13,15 +13,9 @@
 using namespace shardscope;
 
 // Who sends which piece to whom, from real plans.
-class ReplayTest : public QObject {
+class ReplayTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Planner& planner() { return window_->workspace().planner; }
-  const Plan& plan() { return *planner().plan(); }
-  Selection& selection() { return window_->workspace().selection; }
   LayoutPage* page() { return window_->findChild<LayoutPage*>(); }
   ReplayView* replay() { return page()->replay(); }
 
@@ -51,18 +45,9 @@ class ReplayTest : public QObject {
   void key(int key) { QTest::keyClick(replay(), Qt::Key(key)); }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
-  void init() {
-    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    window_->resize(1200, 800);
-    window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
-    plan_preset(default_preset);
-  }
+  void init() { open_window(compiled_plans(), load_preset(default_preset), {1200, 800}); }
 
   void cleanup() { window_.reset(); }
 
@@ -239,3 +224,4 @@ class ReplayTest : public QObject {
 
 QTEST_MAIN(ReplayTest)
 #include "replay_test.moc"
+#include "tests/gui/window_case.h"

@@ -12,14 +12,9 @@
 using namespace shardscope;
 
 // The table of rules in the window: what each line matches, which one decided, and its edits.
-class RulesTest : public QObject {
+class RulesTest : public WindowCase {
   Q_OBJECT
 
-  static constexpr int patience = 60000;
-  std::unique_ptr<MainWindow> window_;
-
-  Workspace& workspace() { return window_->workspace(); }
-  Document& document() { return workspace().document; }
   const ShardingConfig& sharding() { return document().config().sharding; }
   RulesPanel* panel() { return window_->findChild<RulesPanel*>(); }
   QTableView* table() { return panel()->table(); }
@@ -46,10 +41,7 @@ class RulesTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   // A small decoder whose specs are rules: names of dimensions, then size.
   void init() {
@@ -65,11 +57,7 @@ class RulesTest : public QObject {
     config.mesh_axes = {{"data", 4}, {"model", 2}};
     config.sharding.rules = {{"params/**/kernel", LogicalAxes{{{"mlp", {"model"}}}}},
                              {"**", LargestDimension{{"data"}, 0}}};
-    window_ = std::make_unique<MainWindow>(compiled_plans(), "/nowhere/shardrun");
-    document().reset(config, {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
+    open_window(compiled_plans(), config);
     auto* dock = window_->findChild<QDockWidget*>("rules");
     QVERIFY(dock);
     dock->show();
@@ -213,3 +201,4 @@ class RulesTest : public QObject {
 
 QTEST_MAIN(RulesTest)
 #include "rules_test.moc"
+#include "tests/gui/window_case.h"

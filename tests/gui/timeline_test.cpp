@@ -12,12 +12,12 @@
 #include "gui/pages/timeline_page.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
 namespace {
 
-constexpr int patience = 60000;
 constexpr int late_rank = 5;
 constexpr int64_t ms = 1'000'000;
 
@@ -45,13 +45,9 @@ TraceMessage trace_of(const Plan& plan, TraceChoice choice, int64_t step, int64_
 }  // namespace
 
 // The page Timeline: every rank of a recorded step, measured, searched and walked by the keyboard.
-class TimelineTest : public QObject {
+class TimelineTest : public WindowCase {
   Q_OBJECT
 
-  std::unique_ptr<MainWindow> window_;
-
-  Workspace& workspace() { return window_->workspace(); }
-  const Plan& plan() { return *workspace().planner.plan(); }
   TimelinePage* page() { return window_->findChild<TimelinePage*>(); }
   TimelineCanvas* canvas() { return page()->canvas(); }
   QString facts() { return page()->findChild<QLabel*>("timelineFacts")->text(); }
@@ -81,26 +77,14 @@ class TimelineTest : public QObject {
   }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
   void init() {
-    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
-    workspace().document.reset(made::config(), {});
-    window_->resize(1280, 900);
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(workspace().planner.is_current(), patience);
+    open_window(made::source(), made::config(), {1280, 900});
     QVERIFY(window_->show_page("timeline"));
   }
 
-  void cleanup() {
-    workspace().document.reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void before_a_run_there_is_the_prediction_and_what_to_do() {
     QCOMPARE(canvas()->rows().size(), size_t{1});

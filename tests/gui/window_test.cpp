@@ -18,6 +18,7 @@
 #include "gui/panels/spec_editor.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/window_case.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;
@@ -38,35 +39,18 @@ std::vector<PlanStepTime> times_of(const std::vector<double>& milliseconds) {
 
 }  // namespace
 
-class WindowTest : public QObject {
+class WindowTest : public WindowCase {
   Q_OBJECT
 
-  std::unique_ptr<MainWindow> window_;
-
-  Planner& planner() { return window_->workspace().planner; }
-  Document& document() { return window_->workspace().document; }
   bool settled() { return !planner().is_busy(); }
   QComboBox* spec_box(int dim) { return window_->inspector()->spec_editor()->field(dim); }
 
  private slots:
-  void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
-    apply_theme(*qApp, ThemeChoice::light);
-  }
+  void initTestCase() { prepare(); }
 
-  void init() {
-    window_ = std::make_unique<MainWindow>(made::source(), "/nowhere/shardrun");
-    document().reset(made::config(), {});
-    window_->show();
-    window_->activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(window_.get()));
-    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), 60000);
-  }
+  void init() { open_window(made::source(), made::config()); }
 
-  void cleanup() {
-    document().reset(made::config(), {});
-    window_.reset();
-  }
+  void cleanup() { close_window(); }
 
   void mesh_size_typed_on_the_keyboard_replans_and_shows_it() {
     QSpinBox* data = window_->mesh_bar()->field(0);
