@@ -89,7 +89,7 @@ class FakeRank {
   void save() {
     for (int i = 0; i < 100; ++i) {
       telemetry_.beat();
-      ::usleep(5000);
+      ::usleep(15000);
     }
     std::printf("saved\n");
     std::fflush(stdout);
