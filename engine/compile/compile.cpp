@@ -128,7 +128,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const bool as_written = mode == LayoutMode::as_written;
   const int ranks = plan.mesh.device_count();
   const int threads = profile.threads_per_rank(ranks);
-  const CostRates rates = cost_rates(profile, ranks);
+  const CostRates rates = cost_rates(profile, plan.mesh, config.pipeline.axis);
   // Arrays are split over the devices of a stage.
   const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
   const ShardingConfig sharding = sharding_of_a_stage(config, plan.mesh);

@@ -72,7 +72,7 @@ LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token sto
     estimate = next.choice.memory_bytes, excess = over(next);
     keep_better(std::move(next));
   }
-  const double doubt = 0.005 * start_seconds + 16 * problem.rates.seconds_per_collective;
+  const double doubt = 0.005 * start_seconds + 16 * problem.rates.wire.latency;
   const bool only_fit = over(best) > 0 && start_bytes <= estimate_slack * limit;
   if (only_fit || best.choice.traded || gain < doubt) keep_better(lay_out_as_written(problem, threads));
   return best;

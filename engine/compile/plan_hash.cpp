@@ -54,6 +54,7 @@ uint64_t plan_hash(const Plan& plan) {
   hasher.add(profile.matrix_flops_per_core).add(profile.matrix_flops_per_core_bf16);
   hasher.add(profile.memory_bytes_per_core);
   hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);
+  for (const AxisLink& link : profile.links) hasher.add(link.axis).add(link.bytes_per_second).add(link.latency);
   add_ops(hasher, *plan.graph);
   for (const ProgramValue& value : plan.program.values) {
     hasher.add(value.graph_value).add(value.stage).add(value.dtype);

@@ -8,6 +8,8 @@ namespace shardscope {
 
 // One rank's share of the profile's machine, when `ranks` of them run on it.
 CostRates cost_rates(const DeviceProfile& profile, int ranks);
+// The same for a mesh, with the profile's links of its axes; `pipeline` joins stages, where there are any.
+CostRates cost_rates(const DeviceProfile& profile, const Mesh& mesh, const std::string& pipeline);
 
 // What a step is expected to take, by the prices of the layout search (layout_cost.h).
 double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates);

@@ -21,23 +21,28 @@ namespace {
 namespace fs = std::filesystem;
 
 // What of a machine or of the near future lies outside of these is a fault of the file.
+template <class Owner>
 struct Rate {
   const char* key;
-  double DeviceProfile::*field;
+  double Owner::*field;
   double low, high;
   bool required = true;
 };
 
-constexpr Rate rates[] = {{"cores", &DeviceProfile::cores, 1, 65536},
-                          {"matrix_flops_per_core", &DeviceProfile::matrix_flops_per_core, 1e3, 1e18},
-                          {"memory_bytes_per_core", &DeviceProfile::memory_bytes_per_core, 1e3, 1e18},
-                          {"collective_bytes_per_core", &DeviceProfile::collective_bytes_per_core, 1e3, 1e18},
-                          {"collective_latency", &DeviceProfile::collective_latency, 1e-12, 1e3},
-                          {"step_latency", &DeviceProfile::step_latency, 1e-12, 1e3},
-                          {"matrix_flops_per_core_bf16", &DeviceProfile::matrix_flops_per_core_bf16, 1e3, 1e18, false}};
+constexpr Rate<DeviceProfile> rates[] = {
+    {"cores", &DeviceProfile::cores, 1, 65536},
+    {"matrix_flops_per_core", &DeviceProfile::matrix_flops_per_core, 1e3, 1e18},
+    {"memory_bytes_per_core", &DeviceProfile::memory_bytes_per_core, 1e3, 1e18},
+    {"collective_bytes_per_core", &DeviceProfile::collective_bytes_per_core, 1e3, 1e18},
+    {"collective_latency", &DeviceProfile::collective_latency, 1e-12, 1e3},
+    {"step_latency", &DeviceProfile::step_latency, 1e-12, 1e3},
+    {"matrix_flops_per_core_bf16", &DeviceProfile::matrix_flops_per_core_bf16, 1e3, 1e18, false}};
+
+constexpr Rate<AxisLink> link_rates[] = {{"bytes_per_second", &AxisLink::bytes_per_second, 1e3, 1e18},
+                                         {"latency", &AxisLink::latency, 1e-12, 1e3}};
 
 constexpr const char *name_key = "name", *bf16_method_key = "bf16_products", *memory_key = "memory_bytes",
-                     *hosts_key = "ranks_per_host";
+                     *hosts_key = "ranks_per_host", *links_key = "links";
 constexpr std::streamsize max_bytes = 1 << 16;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
@@ -60,19 +65,23 @@ std::string text_of(const fs::path& path) {
   return text;
 }
 
-void read_rate(const JsonNode& json, const Rate& rate, DeviceProfile& profile, FaultList& faults) {
+// `prefix`: of the place of `json` in the file.
+template <class Owner>
+void read_rate(const JsonNode& json, const std::string& prefix, const Rate<Owner>& rate, Owner& owner,
+               FaultList& faults) {
   using Kind = JsonNode::Kind;
   const JsonNode* node = json.find(rate.key);
+  const std::string place = prefix + rate.key;
   if (!node) {
-    if (rate.required) faults.fail(json.line, rate.key, "missing_key", fmt::format("'{}' is missing", rate.key));
+    if (rate.required) faults.fail(json.line, place, "missing_key", fmt::format("'{}' is missing", rate.key));
     return;
   }
-  if (!node->is(Kind::integer) && !faults.expect(*node, rate.key, Kind::number, "a number")) return;
+  if (!node->is(Kind::integer) && !faults.expect(*node, place, Kind::number, "a number")) return;
   const double value = node->is(Kind::integer) ? static_cast<double>(node->integer) : node->number;
   if (value >= rate.low && value <= rate.high) {
-    profile.*rate.field = value;
+    owner.*rate.field = value;
   } else {
-    faults.fail(node->line, rate.key, "out_of_range", fmt::format("{} is out of range", describe(*node)),
+    faults.fail(node->line, place, "out_of_range", fmt::format("{} is out of range", describe(*node)),
                 fmt::format("{} to {}, as 'shardrun calibrate' measures it", rate.low, rate.high));
   }
 }
@@ -87,6 +96,17 @@ void read_hosts(const JsonNode& json, std::vector<int>& ranks, FaultList& faults
   if (!node || !faults.expect(*node, hosts_key, JsonNode::Kind::array, "a list of numbers")) return;
   for (const JsonNode& item : node->items) {
     if (auto count = faults.integer(item, hosts_key, 1, 1 << 20)) ranks.push_back(static_cast<int>(*count));
+  }
+}
+
+void read_links(const JsonNode& json, std::vector<AxisLink>& links, FaultList& faults) {
+  const JsonNode* node = json.find(links_key);
+  if (!node || !faults.expect(*node, links_key, JsonNode::Kind::object, "an object of mesh axes")) return;
+  for (size_t i = 0; i < node->items.size(); ++i) {
+    const std::string place = fmt::format("{}.{}", links_key, node->keys[i]);
+    if (!faults.expect(node->items[i], place, JsonNode::Kind::object, "a link: bytes_per_second and latency")) continue;
+    AxisLink& link = links.emplace_back(AxisLink{node->keys[i], 0, 0});
+    for (const Rate<AxisLink>& rate : link_rates) read_rate(node->items[i], place + ".", rate, link, faults);
   }
 }
 
@@ -137,13 +157,14 @@ DeviceProfile parse_profile(const std::string& text, const std::string& name) {
   if (faults.expect(json, "", JsonNode::Kind::object, "a device profile", "run 'shardrun calibrate'")) {
     faults.check_repeated_keys(json, "");
     read_text(json, name_key, profile.name, faults);
-    for (const Rate& rate : rates) read_rate(json, rate, profile, faults);
+    for (const Rate<DeviceProfile>& rate : rates) read_rate(json, "", rate, profile, faults);
     read_text(json, bf16_method_key, profile.bf16_products, faults);
     const JsonNode* memory = json.find(memory_key);
     if (auto bytes = memory ? faults.integer(*memory, memory_key, 1, int64_t{1} << 60) : std::nullopt) {
       profile.memory_bytes = *bytes;
     }
     read_hosts(json, profile.ranks_per_host, faults);
+    read_links(json, profile.links, faults);
   }
   if (!errors.empty()) throw Failure(std::move(errors));
   return profile;
@@ -152,7 +173,7 @@ DeviceProfile parse_profile(const std::string& text, const std::string& name) {
 std::string profile_text(const DeviceProfile& profile) {
   JsonNode json = JsonNode::object();
   json.add(name_key, JsonNode::of(profile.name));
-  for (const Rate& rate : rates) {
+  for (const Rate<DeviceProfile>& rate : rates) {
     if (rate.required || profile.*rate.field > 0) json.add(rate.key, JsonNode::of(profile.*rate.field));
   }
   if (!profile.bf16_products.empty()) json.add(bf16_method_key, JsonNode::of(profile.bf16_products));
@@ -160,6 +181,13 @@ std::string profile_text(const DeviceProfile& profile) {
   if (!profile.ranks_per_host.empty()) {
     JsonNode& hosts = json.add(hosts_key, JsonNode::array());
     for (int ranks : profile.ranks_per_host) hosts.items.push_back(JsonNode::of(int64_t{ranks}));
+  }
+  if (!profile.links.empty()) {
+    JsonNode& links = json.add(links_key, JsonNode::object());
+    for (const AxisLink& link : profile.links) {
+      JsonNode& one = links.add(link.axis, JsonNode::object());
+      for (const Rate<AxisLink>& rate : link_rates) one.add(rate.key, JsonNode::of(link.*rate.field));
+    }
   }
   return print_json(json);
 }

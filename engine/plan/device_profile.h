@@ -7,6 +7,15 @@
 
 namespace shardscope {
 
+// What joins devices along one mesh axis, where that is not the memory of one host.
+struct AxisLink {
+  std::string axis;
+  double bytes_per_second = 0;  // that a device sends
+  double latency = 0;           // of one rendezvous of a group, s
+
+  bool operator==(const AxisLink&) const = default;
+};
+
 // What the cost model knows of a machine whose ranks share its cores. Rates are of one core; the ranks of a host
 // share `cores` evenly. Seconds, bytes, FLOP.
 struct DeviceProfile {
@@ -20,6 +29,8 @@ struct DeviceProfile {
   double collective_latency = 60e-6;         // one rendezvous of a group, s
   double step_latency = 3e-6;                // starting one local op, s
   int64_t memory_bytes = int64_t{16} << 30;  // of the host, shared by its ranks
+
+  std::vector<AxisLink> links;  // of the axes that a mesh has by these names; the others exchange within the host
 
   std::vector<int> ranks_per_host;  // of a run on several hosts of this kind, in order; empty: one has all
 

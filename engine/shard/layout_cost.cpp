@@ -30,8 +30,18 @@ double local_seconds(const CostRates& rates, const LocalWork& work) {
   return std::max(rates.seconds_per_step + work.bytes * rates.seconds_per_byte, work.matrix_flops * per_flop);
 }
 
-double collective_seconds(const CostRates& rates, double wire_bytes) {
-  return rates.seconds_per_collective + wire_bytes * rates.seconds_per_wire_byte;
+double exchange_seconds(const WireRate& rate, double wire_bytes) {
+  return rate.latency + wire_bytes * rate.seconds_per_byte;
+}
+
+WireRate group_rate(const CostRates& rates, const AxisList& axes) {
+  if (rates.links.empty() || axes.empty()) return rates.wire;
+  WireRate slowest{0, 0};
+  for (AxisIndex axis : axes) {
+    slowest.seconds_per_byte = std::max(slowest.seconds_per_byte, rates.links[axis].seconds_per_byte);
+    slowest.latency = std::max(slowest.latency, rates.links[axis].latency);
+  }
+  return slowest;
 }
 
 int LayoutCosts::layout_id(const Sharding& sharding) {
@@ -74,7 +84,9 @@ ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, co
       const double moved = shardscope::wire_bytes(step, current, mesh_, array.type);
       cost.wire_bytes += moved;
       ++cost.collectives;
-      cost.seconds += collective_seconds(rates_, moved) - rates_.seconds_per_collective * (1 - array.latency_share);
+      WireRate rate = group_rate(rates_, step.axes);
+      rate.latency *= array.latency_share;
+      cost.seconds += exchange_seconds(rate, moved);
     }
     current = step.result;
   }

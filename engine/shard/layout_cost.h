@@ -11,14 +11,23 @@
 
 namespace shardscope {
 
+// What moves between devices.
+struct WireRate {
+  double seconds_per_byte = 2e-10;  // that a device sends
+  double latency = 60e-6;           // of one rendezvous of a group, seconds
+
+  bool operator==(const WireRate&) const = default;
+};
+
 // Seconds per unit of work of one rank, as the cost model sees its share of the machine.
 struct CostRates {
   double seconds_per_matrix_flop = 1e-10;       // of f32 products
   double seconds_per_matrix_flop_bf16 = 1e-10;  // of bf16 products
   double seconds_per_byte = 1e-10;              // streamed through memory
-  double seconds_per_wire_byte = 2e-10;
-  double seconds_per_collective = 60e-6;
   double seconds_per_step = 3e-6;
+  WireRate wire;                // inside a host
+  std::vector<WireRate> links;  // along each mesh axis; empty: `wire` along all
+  WireRate transfer;            // from stage to stage
 };
 
 // What one device does in a local step.
@@ -30,7 +39,9 @@ struct LocalWork {
 
 // The price of a step, for the search of layouts and for the prediction alike.
 double local_seconds(const CostRates& rates, const LocalWork& work);
-double collective_seconds(const CostRates& rates, double wire_bytes);
+double exchange_seconds(const WireRate& rate, double wire_bytes);
+// Of a group over these axes: its ring goes over the links of all of them, and is as fast as the slowest.
+WireRate group_rate(const CostRates& rates, const AxisList& axes);
 
 struct ReshardCost {
   double wire_bytes = 0;  // per device; infinite where the target cannot be made

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -16,13 +17,25 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/planning/chosen_hosts.h"
+#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {
 
 Failure no_order(const std::string& message) {
   return Failure({"device_order", message, "mesh.devices", "numbers and ranges, such as 0-3, 8, 4-7"});
+}
+
+enum Column { name_column, size_column, rate_column, latency_column, columns };
+constexpr double gigabyte = 1e9, microsecond = 1e-6;
+
+// What a cell says, in units of `unit`.
+double rate_of(const QString& axis, const QString& text, double unit, const char* example) {
+  bool is_number = false;
+  const double rate = text.toDouble(&is_number);
+  if (is_number && rate > 0 && rate <= 1e9) return rate * unit;
+  throw Failure({"link", "the link of " + axis.toStdString() + ": '" + text.toStdString() + "' is no rate",
+                 "links." + axis.toStdString(), example});
 }
 
 int device_number(std::string_view text) {
@@ -89,17 +102,30 @@ std::vector<int> parse_device_order(const std::string& text) {
 MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
     : QDialog(parent),
       config_(config),
-      table_(new QTableWidget(0, 2, this)),
+      table_(new QTableWidget(0, columns, this)),
       order_(new QLineEdit(qt(device_order_text(config.mesh_devices)), this)),
       hosts_(new QLineEdit(qt(chosen_hosts()), this)),
       verdict_(new QLabel(this)),
       buttons_(new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this)) {
   setWindowTitle(tr("Mesh axes"));
-  table_->setHorizontalHeaderLabels({tr("Name"), tr("Size")});
-  table_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+  table_->setHorizontalHeaderLabels({tr("Name"), tr("Size"), tr("Link, GB/s"), tr("Latency, \u00b5s")});
+  const QString of_links =
+      tr("What joins the devices along this axis: the bytes that one of them sends in a second, and how long one "
+         "exchange takes to begin. For predictions alone; empty: the memory of this machine. Of this program, not of "
+         "the run file.");
+  for (int column : {rate_column, latency_column}) table_->horizontalHeaderItem(column)->setToolTip(of_links);
+  table_->horizontalHeader()->setSectionResizeMode(name_column, QHeaderView::Stretch);
   table_->verticalHeader()->hide();
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  for (const MeshAxis& axis : config.mesh_axes) add_row(axis, axis.name);
+  const std::vector<AxisLink> links = chosen_links();
+  for (const MeshAxis& axis : config.mesh_axes) {
+    add_row(axis, axis.name);
+    const auto link = std::ranges::find(links, axis.name, &AxisLink::axis);
+    if (link == links.end()) continue;
+    const int row = table_->rowCount() - 1;
+    table_->item(row, rate_column)->setText(QString::number(link->bytes_per_second / gigabyte));
+    table_->item(row, latency_column)->setText(QString::number(link->latency / microsecond));
+  }
   connect(table_, &QTableWidget::itemChanged, this, &MeshDialog::check);
 
   auto* side = new QVBoxLayout;
@@ -132,7 +158,7 @@ MeshDialog::MeshDialog(const RunConfig& config, QWidget* parent)
   layout->addWidget(make_order());
   layout->addWidget(verdict_);
   layout->addWidget(buttons_);
-  resize(460, 380);
+  resize(560, 380);
   check();
 }
 
@@ -181,14 +207,27 @@ std::vector<int> MeshDialog::devices() const { return parse_device_order(order_-
 
 std::string MeshDialog::hosts() const { return hosts_->text().trimmed().toStdString(); }
 
+QString MeshDialog::cell(int row, int column) const {
+  const QTableWidgetItem* item = table_->item(row, column);
+  return item ? item->text().trimmed() : QString();
+}
+
 std::vector<MeshAxis> MeshDialog::axes() const {
   std::vector<MeshAxis> axes;
-  for (int row = 0; row < table_->rowCount(); ++row) {
-    const QTableWidgetItem* name = table_->item(row, 0);
-    const QTableWidgetItem* size = table_->item(row, 1);
-    axes.push_back({name ? name->text().trimmed().toStdString() : "", size ? size->text().toLongLong() : 0});
-  }
+  for (int row = 0; row < table_->rowCount(); ++row)
+    axes.push_back({cell(row, name_column).toStdString(), cell(row, size_column).toLongLong()});
   return axes;
+}
+
+std::vector<AxisLink> MeshDialog::links() const {
+  std::vector<AxisLink> links;
+  for (int row = 0; row < table_->rowCount(); ++row) {
+    const QString name = cell(row, name_column), rate = cell(row, rate_column), latency = cell(row, latency_column);
+    if (rate.isEmpty() && latency.isEmpty()) continue;
+    links.push_back({name.toStdString(), rate_of(name, rate, gigabyte, "GB/s, such as 12.5"),
+                     rate_of(name, latency, microsecond, "microseconds, such as 10")});
+  }
+  return links;
 }
 
 std::vector<std::string> MeshDialog::names_before() const {
@@ -204,15 +243,17 @@ void MeshDialog::add_row(const MeshAxis& axis, const std::string& before) {
   auto* name = new QTableWidgetItem(qt(axis.name));
   name->setData(Qt::UserRole, qt(before));
   table_->setItem(row, 0, name);
-  auto* size = new QTableWidgetItem(QString::number(axis.size));
-  size->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  table_->setItem(row, 1, size);
+  for (int column : {size_column, rate_column, latency_column}) {
+    auto* number = new QTableWidgetItem(column == size_column ? QString::number(axis.size) : QString());
+    number->setTextAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    table_->setItem(row, column, number);
+  }
 }
 
 void MeshDialog::move_row(int by) {
   const int from = table_->currentRow(), to = from + by;
   if (from < 0 || to < 0 || to >= table_->rowCount()) return;
-  for (int column = 0; column < 2; ++column) {
+  for (int column = 0; column < columns; ++column) {
     QTableWidgetItem* item = table_->takeItem(from, column);
     table_->setItem(from, column, table_->takeItem(to, column));
     table_->setItem(to, column, item);
@@ -226,6 +267,7 @@ void MeshDialog::check() {
   try {
     const Mesh axes_alone(axes());
     const int count = axes_alone.device_count();
+    links();
     text = count == 1 ? tr("1 device") : tr("%1 devices").arg(count);
     const bool as_it_was = devices() == config_.mesh_devices;
     if (as_it_was && loses_device_order(config_, axes()))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/plan/device_profile.h"
 
 class QDialogButtonBox;
 class QLabel;
@@ -14,7 +15,8 @@ class QLabel;
 namespace shardscope {
 
 // Adds, removes, renames, resizes and orders the axes of a config's mesh, says in which order the devices lie on it,
-// and on which hosts. Illegal meshes are explained and cannot be accepted; what an edit would take with it is said.
+// on which hosts, and what joins them along an axis. Illegal meshes are explained and cannot be accepted; what an edit
+// would take with it is said.
 class MeshDialog : public QDialog {
   Q_OBJECT
  public:
@@ -25,10 +27,13 @@ class MeshDialog : public QDialog {
   // As it is written: the device at each place of the grid, last axis fastest, "0-3, 8, 4-7"; empty: 0, 1, 2...
   std::vector<int> devices() const;
   std::string hosts() const;  // "h0:4,h1:4"; empty: this machine alone
+  // Of the axes that are given one. Throws Failure (code link) at what is no rate.
+  std::vector<AxisLink> links() const;
 
  private:
   void add_row(const MeshAxis& axis, const std::string& before);
   void move_row(int by);
+  QString cell(int row, int column) const;
   void check();
 
   QWidget* make_order();

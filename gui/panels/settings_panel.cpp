@@ -17,7 +17,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
-#include "gui/planning/chosen_hosts.h"
+#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {
@@ -53,8 +53,6 @@ std::optional<std::vector<int64_t>> layers_of(const QString& text) {
   }
   return layers;
 }
-
-constexpr const char* hosts_key = "run/hosts";
 
 // Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
 constexpr double largest_whole = 9007199254740992.0;
@@ -110,7 +108,7 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
   layout->addWidget(area);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
-  choose_hosts(QSettings().value(hosts_key).toString().toStdString());
+  restore_chosen_network();
   rebuild();
 }
 
@@ -374,7 +372,6 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& optio
 void SettingsPanel::take_hosts(const QString& list) {
   if (list.toStdString() == chosen_hosts()) return;
   choose_hosts(list.toStdString());
-  QSettings().setValue(hosts_key, list);
   workspace_.planner.request(workspace_.document.shared_config());
 }
 

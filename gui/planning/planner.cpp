@@ -1,8 +1,10 @@
 #include "gui/planning/planner.h"
 
+#include <algorithm>
+
 #include "engine/base/path.h"
 #include "engine/config/host_list.h"
-#include "gui/planning/chosen_hosts.h"
+#include "gui/planning/chosen_network.h"
 #include "gui/planning/disposal.h"
 
 namespace shardscope {
@@ -22,6 +24,11 @@ DeviceProfile profile_for(const RunConfig& config) {
   for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
   if (!hosts.empty())
     profile.ranks_per_host = ranks_per_host(lay_over_hosts(parse_host_list(hosts, "hosts"), ranks, "hosts"));
+  for (const AxisLink& link : chosen_links()) {
+    if (std::ranges::find(config.mesh_axes, link.axis, &MeshAxis::name) == config.mesh_axes.end()) continue;
+    std::erase_if(profile.links, [&](const AxisLink& other) { return other.axis == link.axis; });
+    profile.links.push_back(link);
+  }
   return profile;
 }
 

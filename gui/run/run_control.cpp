@@ -13,7 +13,7 @@
 
 #include "engine/config/write.h"
 #include "gui/document/text.h"
-#include "gui/planning/chosen_hosts.h"
+#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {

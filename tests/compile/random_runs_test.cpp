@@ -87,6 +87,9 @@ class RandomRunsTest : public QObject {
     vary([](RunConfig&, DeviceProfile& p) { p.collective_bytes_per_core *= 2; });
     vary([](RunConfig&, DeviceProfile& p) { p.collective_latency *= 2; });
     vary([](RunConfig&, DeviceProfile& p) { p.step_latency *= 2; });
+    vary([](RunConfig&, DeviceProfile& p) { p.links = {{"data", 1e9, 1e-5}}; });
+    vary([](RunConfig&, DeviceProfile& p) { p.links = {{"model", 1e9, 1e-5}}; });
+    vary([](RunConfig&, DeviceProfile& p) { p.links = {{"model", 2e9, 1e-5}}; });
     std::sort(hashes.begin(), hashes.end());
     QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
   }

@@ -12,6 +12,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/panels/mesh_dialog.h"
+#include "gui/planning/chosen_network.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/window_case.h"
@@ -65,6 +66,31 @@ class MeshTest : public WindowCase {
   }
 
  private slots:
+  void a_link_is_predicted_with_and_kept_and_what_is_no_rate_is_refused() {
+    const double before = planner().plan()->totals.seconds_per_step;
+    const QString said = edit_mesh([](QTableWidget* table) {
+      type(table, 1, 2, "fast");
+      const auto* buttons = table->window()->findChild<QDialogButtonBox*>();
+      QVERIFY(!buttons->button(QDialogButtonBox::Ok)->isEnabled());
+      type(table, 1, 2, "0.001");
+      QVERIFY(!buttons->button(QDialogButtonBox::Ok)->isEnabled());  // it has no latency
+      type(table, 1, 3, "10");
+      QVERIFY(buttons->button(QDialogButtonBox::Ok)->isEnabled());
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current() && planner().plan()->profile.links.size() == 1, patience);
+    QVERIFY((planner().plan()->profile.links.front() == AxisLink{"model", 1e6, 10e-6}));
+    QVERIFY(planner().plan()->totals.seconds_per_step > before);
+    restore_chosen_network();
+    QCOMPARE(chosen_links().size(), size_t{1});
+    edit_mesh([](QTableWidget* table) {
+      QCOMPARE(table->item(1, 2)->text(), QString("0.001"));
+      type(table, 1, 2, "");
+      type(table, 1, 3, "");
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current() && planner().plan()->profile.links.empty(), patience);
+    QCOMPARE(planner().plan()->totals.seconds_per_step, before);
+  }
+
   void initTestCase() { prepare(); }
 
   void init() {

@@ -4,7 +4,7 @@
 #include <latch>
 
 #include "engine/config/parse.h"
-#include "gui/planning/chosen_hosts.h"
+#include "gui/planning/chosen_network.h"
 #include "tests/gui/made_plan.h"
 
 using namespace shardscope;

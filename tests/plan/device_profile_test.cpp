@@ -49,6 +49,7 @@ class DeviceProfileTest : public QObject {
     QVERIFY(load_profile(path) == profile);
     profile.matrix_flops_per_core_bf16 = 456.5e9;
     profile.bf16_products = "oneDNN";
+    profile.links = {{"data", 12.5e9, 10e-6}, {"model", 300e9, 2e-6}};
     save_profile(profile, path);
     QVERIFY(load_profile(path) == profile);
   }
@@ -60,7 +61,7 @@ class DeviceProfileTest : public QObject {
     QCOMPARE(faults_of(path), std::string());
     std::ifstream file(path);
     const std::string good{std::istreambuf_iterator<char>(file), {}};
-    const std::vector<std::pair<std::string, std::string>> texts = {
+    std::vector<std::pair<std::string, std::string>> texts = {
         {"", "empty_file 1 "},
         {"{", "truncated 1 "},
         {"[]", "wrong_type 1 "},
@@ -73,6 +74,14 @@ class DeviceProfileTest : public QObject {
         {replaced(good, "\"step_latency\"", "\"latency_of_steps\""), "missing_key 1 step_latency"},
         {replaced(good, "\"cores\": 2.0", "\"cores\": 1e999"), "number_range 3 "},
     };
+    const std::string end = "\"memory_bytes\": 17179869184";
+    for (const auto& [links, faults] :
+         {std::pair{"5", "wrong_type 10 links"},
+          {"{\"data\": 5}", "wrong_type 10 links.data"},
+          {"{\"data\": {\"latency\": 1e-5}}", "missing_key 10 links.data.bytes_per_second"},
+          {"{\"data\": {\"bytes_per_second\": 1e9, \"latency\": 0}}", "out_of_range 10 links.data.latency"}}) {
+      texts.emplace_back(replaced(good, end, end + ",\n  \"links\": " + links), faults);
+    }
     for (const auto& [text, faults] : texts) {
       std::ofstream(path) << text;
       QCOMPARE(faults_of(path), faults);

@@ -187,6 +187,27 @@ class MemoryPlanTest : public QObject {
     }
   }
 
+  void a_collective_takes_the_time_of_the_slowest_link_of_its_axes_and_nothing_else_changes() {
+    RandomGraphs graphs(11);
+    for (int i = 0; i < graph_count; ++i) {
+      const Planned plan = planned(graphs);
+      const Mesh& mesh = plan.one.mesh;
+      DeviceProfile profile;
+      profile.links = {{mesh.axes().front().name, 1e6, 1e-3}, {"of no mesh", 1, 1}};
+      const CostRates host = cost_rates(profile, mesh.device_count()), linked = cost_rates(profile, mesh, "");
+      for (int p = 0; p < plan.steps().size(); ++p) {
+        const Step& step = plan.steps()[p];
+        const double before = step_seconds(step, plan.program(), plan.one.graph, host);
+        const double after = step_seconds(step, plan.program(), plan.one.graph, linked);
+        if (is_collective(step.kind) && step.axes.contains(0)) {
+          QCOMPARE(after, 1e-3 + step.wire_bytes / 1e6);
+        } else {
+          QCOMPARE(after, before);
+        }
+      }
+    }
+  }
+
   void bf16_products_are_priced_at_the_f32_rate_until_theirs_is_measured() {
     DeviceProfile profile;
     const double flops = 1e9;
@@ -202,7 +223,7 @@ class MemoryPlanTest : public QObject {
       const CostRates few = cost_rates(profile, ranks), many = cost_rates(profile, ranks + 1);
       QVERIFY(few.seconds_per_matrix_flop < many.seconds_per_matrix_flop);
       QVERIFY(few.seconds_per_byte < many.seconds_per_byte);
-      QVERIFY(few.seconds_per_wire_byte < many.seconds_per_wire_byte);
+      QVERIFY(few.wire.seconds_per_byte < many.wire.seconds_per_byte);
       QVERIFY(few.seconds_per_step <= many.seconds_per_step);
       QVERIFY(profile.threads_per_rank(ranks) >= 1 && profile.threads_per_rank(ranks) * ranks <= std::max(2, ranks));
     }
