@@ -17,7 +17,7 @@ void Selection::select_device(std::optional<int> device) {
 void Selection::hover_device(std::optional<int> device) {
   if (hovered_device_ == device) return;
   hovered_device_ = device;
-  emit deviceChanged();
+  emit hoverChanged();
 }
 
 void Selection::select_step(std::optional<StepRef> step) {

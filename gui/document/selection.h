@@ -27,7 +27,8 @@ class Selection : public QObject {
 
  signals:
   void arrayChanged();
-  void deviceChanged();  // the selected or the hovered one
+  void deviceChanged();  // the selected one
+  void hoverChanged();
   void stepChanged();
 
  private:

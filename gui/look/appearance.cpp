@@ -124,6 +124,12 @@ QString in_color(const QColor& color, const QString& text) {
   return QString("<span style='color:%1'>%2</span>").arg(color.name(), text);
 }
 
+QPixmap color_mark(const QColor& color) {
+  QPixmap mark(10, 10);
+  mark.fill(color);
+  return mark;
+}
+
 void mark_invalid(QWidget* field, bool invalid) {
   if (field->property("invalid").toBool() == invalid) return;
   field->setProperty("invalid", invalid);

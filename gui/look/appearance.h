@@ -40,6 +40,9 @@ QFont small_font();
 // Rich text in a colour.
 QString in_color(const QColor& color, const QString& text);
 
+// A small square, for a list that says what a colour stands for.
+QPixmap color_mark(const QColor& color);
+
 // Gives an input field the look of a wrong value, or takes it away; also property "invalid".
 void mark_invalid(QWidget* field, bool invalid);
 

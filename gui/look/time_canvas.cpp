@@ -119,31 +119,25 @@ void TimeCanvas::wheelEvent(QWheelEvent* event) {
 
 void TimeCanvas::mousePressEvent(QMouseEvent* event) {
   setFocus(Qt::MouseFocusReason);
-  is_dragging_ = false;
-  drag_ = Drag::none;
-  if (event->button() != Qt::LeftButton) return;
-  drag_ = measures_ || event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::measure : Drag::pan;
-  dragged_from_ = event->position();
+  drag_.press(*event);
+  marks_ = measures_ || event->modifiers().testFlag(Qt::ShiftModifier);
   dragged_begin_ = begin_;
   dragged_end_ = end_;
 }
 
 void TimeCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (!(event->buttons() & Qt::LeftButton) || seconds_ <= 0 || drag_ == Drag::none) return;
-  const double pixels = dragged_from_.x() - event->position().x();
-  is_dragging_ |= std::abs(pixels) > 3;
-  if (!is_dragging_) return;
-  if (drag_ == Drag::measure) {
-    const double from = time_at(dragged_from_.x()), to = time_at(event->position().x());
+  if (seconds_ <= 0 || !drag_.move(*event)) return;
+  if (marks_) {
+    const double from = time_at(drag_.from().x()), to = time_at(event->position().x());
     return set_range(Range(std::min(from, to), std::max(from, to)));
   }
+  const double pixels = drag_.from().x() - event->position().x();
   const double by = pixels / time_place().width() * (dragged_end_ - dragged_begin_);
   show_window(dragged_begin_ + by, dragged_end_ + by);
 }
 
 void TimeCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (!is_dragging_ && seconds_ > 0 && event->button() == Qt::LeftButton) click(event->position());
-  drag_ = Drag::none;
+  if (drag_.release(*event) && seconds_ > 0) click(event->position());
 }
 
 void TimeCanvas::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }

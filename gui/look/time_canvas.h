@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "gui/look/drag.h"
 #include "gui/look/tip_widget.h"
 
 namespace shardscope {
@@ -58,17 +59,14 @@ class TimeCanvas : public TipWidget {
   void paint_range(QPainter& painter, double y, double bottom) const;
 
  private:
-  enum class Drag : uint8_t { none, pan, measure };
-
   void fit();
   double pointed_time() const;
 
   double seconds_ = 0, begin_ = 0, end_ = 0;
   std::optional<Range> range_;
-  QPointF dragged_from_;
   double dragged_begin_ = 0, dragged_end_ = 0;
-  Drag drag_ = Drag::none;
-  bool is_dragging_ = false, measures_ = false;
+  Drag drag_;
+  bool marks_ = false, measures_ = false;  // this drag, and the next
 };
 
 }  // namespace shardscope

@@ -1,14 +1,13 @@
 #include "gui/pages/collectives_model.h"
 
-#include <QPixmap>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "engine/plan/host_groups.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/pages/collective_words.h"
 #include "gui/workspace/array_of_value.h"
 #include "viz/paint/units.h"
 
@@ -18,31 +17,6 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 const QString nothing(QChar(0x2013));
-
-// A small square in the kind's colour.
-QPixmap kind_mark(StepKind kind) {
-  QPixmap mark(10, 10);
-  mark.fill(step_color(kind, theme()));
-  return mark;
-}
-
-// The op that needs it, by its name in the model.
-QString op_text(const Plan& plan, const Step& step) {
-  if (is_transfer(step.kind)) return short_name(plan.step_name(step));
-  const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
-  return short_name(has_op ? plan.graph->ops[step.op].name : plan.step_name(step));
-}
-
-QString over_text(const Plan& plan, const Step& step) {
-  if (is_transfer(step.kind)) return qt(plan.mesh.axes()[*plan.pipeline.axis].name);
-  return axes_text(plan.mesh, step.axes);
-}
-
-// " \u2194 2 hosts", where a group lies on several.
-QString across_hosts(const Plan& plan, const Step& step) {
-  const int hosts = is_transfer(step.kind) ? 1 : hosts_of_group(plan, step);
-  return hosts > 1 ? QString(" \u2194 %1 hosts").arg(hosts) : QString();
-}
 
 bool is_time(int column) {
   return column >= CollectivesModel::predicted_column && column <= CollectivesModel::waited_column;
@@ -54,11 +28,15 @@ CollectivesModel::CollectivesModel(Workspace& workspace, QObject* parent)
     : QAbstractItemModel(parent), workspace_(workspace) {
   connect(&workspace.planner, &Planner::delivered, this, &CollectivesModel::take_plan);
   connect(&workspace.run, &RunControl::received, this, [this] {
-    measure();
+    if (!is_shown_ || !measure()) return;
     find_longest();
     tell(predicted_column, waited_column);
   });
-  take_plan();
+}
+
+void CollectivesModel::set_shown(bool shown) {
+  is_shown_ = shown;
+  if (shown) take_plan();
 }
 
 void CollectivesModel::tell(Column first, Column last) {
@@ -69,41 +47,53 @@ void CollectivesModel::tell(Column first, Column last) {
   }
 }
 
+// Where it is not seen it lets its plan go and takes the newest when it is shown.
 void CollectivesModel::take_plan() {
-  if (plan_ == workspace_.planner.plan()) {
-    measure();
-    find_longest();
+  const std::shared_ptr<const Plan> plan = is_shown_ ? workspace_.planner.plan() : nullptr;
+  if (plan_ == plan) {
+    if (measure()) find_longest();
     return tell(kind_column, cause_column);
   }
   beginResetModel();
-  plan_ = workspace_.planner.plan();
+  plan_ = plan;
   layers_.reset();
   if (plan_ && plan_->graph) layers_.emplace(*plan_);
+  step_words_.set_plan(plan_);
   causes_.clear();
+  measured_.clear();
+  trace_.reset();
   measure();
   arrange();
   endResetModel();
 }
 
-void CollectivesModel::measure() {
+// What is measured changes with the newest trace alone. False: it is the same.
+bool CollectivesModel::measure() {
+  const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
+  std::shared_ptr<const TraceMessage> trace = run ? run->shared_trace(TraceChoice::latest) : nullptr;
+  if (trace == trace_) return false;
+  trace_ = std::move(trace);
   measured_.clear();
-  if (plan_ && workspace_.matching_run())
-    for (const StepRef id : workspace_.planner.index().collectives)
-      if (const std::optional<MeasuredTime> time = workspace_.measured(id)) measured_[id] = *time;
+  for (const StepRef id : workspace_.planner.index().collectives)
+    if (const std::optional<MeasuredTime> time = workspace_.measured(id)) measured_[id] = *time;
+  return true;
 }
 
+// Of the rows, and of the groups, which it sums up.
 void CollectivesModel::find_longest() {
-  const auto longest = [this](const std::vector<StepRef>& steps, std::array<double, columns>& lengths) {
-    for (int column = wire_column; column <= payload_column; ++column) {
-      const double length = sum(steps, column);
-      double& most = lengths[static_cast<size_t>(is_time(column) ? predicted_column : column)];
-      if (length > most) most = length;
-    }
-  };
   longest_ = longest_group_ = {};
-  for (const Group& group : list_) {
-    longest(group.steps, longest_group_);
-    for (const StepRef id : group.steps) longest({id}, longest_);
+  for (Group& group : list_) {
+    group.sums.fill(group.steps.empty() ? unknown : 0);
+    for (int column = wire_column; column <= payload_column; ++column) {
+      const auto scale = static_cast<size_t>(is_time(column) ? predicted_column : column);
+      double& sum = group.sums[static_cast<size_t>(column)];
+      for (const StepRef id : group.steps) {
+        const double length = number(id, column);
+        sum += length;
+        if (length > longest_[scale]) longest_[scale] = length;
+      }
+      if (sum > longest_group_[scale]) longest_group_[scale] = sum;
+    }
   }
 }
 
@@ -121,16 +111,6 @@ void CollectivesModel::filter(const QString& text) {
   words_ = words;
   arrange();
   endResetModel();
-}
-
-bool CollectivesModel::is_found(const Step& step) const {
-  if (words_.isEmpty()) return true;
-  QStringList texts{qt(name(step.kind)), over_text(*plan_, step), op_text(*plan_, step), moved_text(*plan_, step),
-                    qt(name(step.phase))};
-  for (const int value : step.inputs) texts << value_text(*plan_, plan_->program.values[value].graph_value);
-  return std::ranges::all_of(words_, [&](const QString& word) {
-    return std::ranges::any_of(texts, [&](const QString& text) { return text.contains(word, Qt::CaseInsensitive); });
-  });
 }
 
 QString CollectivesModel::title_of(const Step& step) const {
@@ -176,20 +156,22 @@ void CollectivesModel::rearrange() {
 
 void CollectivesModel::arrange() {
   list_.clear();
+  place_of_.clear();
   if (!plan_) return;
   std::map<QString, size_t> groups;
   if (!is_grouped()) list_.emplace_back();
   for (const StepRef id : workspace_.planner.index().collectives) {
     const Step& step = this->step(id);
-    if (!is_found(step)) continue;
+    if (!words_.isEmpty() && !step_words_.has(id, words_)) continue;
     size_t group = 0;
     if (is_grouped()) {
       const QString title = title_of(step);
       group = groups.emplace(title, list_.size()).first->second;
-      if (group == list_.size()) list_.push_back({title, {}});
+      if (group == list_.size()) list_.push_back({title, {}, {}});
     }
     list_[group].steps.push_back(id);
   }
+  find_longest();
   const auto sort = [this](auto& list, const auto& key_of) {
     using Item = std::decay_t<decltype(list.front())>;
     using Key = std::decay_t<decltype(key_of(list.front()))>;
@@ -215,10 +197,13 @@ void CollectivesModel::arrange() {
       sort(group.steps, [&](StepRef id) { return text(id, sorted_by_); });
     }
   }
-  if (is_number(sorted_by_)) sort(list_, [&](const Group& group) { return order(sum(group.steps, sorted_by_)); });
+  if (is_number(sorted_by_))
+    sort(list_, [&](const Group& group) { return order(group.sums[static_cast<size_t>(sorted_by_)]); });
   else if (sorted_by_ == kind_column && grouped_by_ != CollectiveGroups::layer)
     sort(list_, [](const Group& group) { return group.title; });
-  find_longest();
+  for (int group = 0; group < std::ssize(list_); ++group)
+    for (int row = 0; row < std::ssize(list_[static_cast<size_t>(group)].steps); ++row)
+      place_of_[list_[static_cast<size_t>(group)].steps[static_cast<size_t>(row)]] = {group, row};
 }
 
 QModelIndex CollectivesModel::index(int row, int column, const QModelIndex& parent) const {
@@ -260,12 +245,6 @@ double CollectivesModel::number(StepRef id, int column) const {
   return column == measured_column ? measured->second.working : measured->second.waiting;
 }
 
-double CollectivesModel::sum(const std::vector<StepRef>& steps, int column) const {
-  double all = steps.empty() ? unknown : 0;
-  for (const StepRef id : steps) all += number(id, column);
-  return all;
-}
-
 QString CollectivesModel::number_text(double number, int column) const {
   if (std::isnan(number)) return nothing;
   if (column == times_column) return QString::number(number);
@@ -281,20 +260,21 @@ QString CollectivesModel::exact_number_text(double number, int column) const {
 QVariant CollectivesModel::group_data(const Group& group, int column, int role) const {
   const auto bar = [&]() -> QVariant {
     const double most = longest_group_[static_cast<size_t>(is_time(column) ? predicted_column : column)];
-    const double length = sum(group.steps, column);
+    const double length = group.sums[static_cast<size_t>(column)];
     return most > 0 && length > 0 ? QVariant(length / most) : QVariant();
   };
   switch (role) {
     case Qt::DisplayRole:
       if (column == kind_column) return tr("%1  (%2)").arg(group.title).arg(group.steps.size());
-      return is_number(column) ? number_text(sum(group.steps, column), column) : QString();
-    case Qt::ToolTipRole: return is_number(column) ? exact_number_text(sum(group.steps, column), column) : group.title;
+      return is_number(column) ? number_text(group.sums[static_cast<size_t>(column)], column) : QString();
+    case Qt::ToolTipRole:
+      return is_number(column) ? exact_number_text(group.sums[static_cast<size_t>(column)], column) : group.title;
     case Qt::FontRole: {
       QFont font;
       font.setBold(true);
       return font;
     }
-    case number_role: return is_number(column) ? QVariant(sum(group.steps, column)) : QVariant();
+    case number_role: return is_number(column) ? QVariant(group.sums[static_cast<size_t>(column)]) : QVariant();
     case bar_role: return column == times_column ? QVariant() : bar();
     default: return {};
   }
@@ -319,9 +299,13 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
       return value > 0 && most > 0 ? QVariant(value / most) : QVariant();
     }
     case Qt::ForegroundRole: return column == phase_column ? QVariant(theme().muted) : QVariant();
-    case Qt::DecorationRole: return column == kind_column ? QVariant(kind_mark(step(id).kind)) : QVariant();
+    case Qt::DecorationRole:
+      return column == kind_column ? QVariant(color_mark(step_color(step(id).kind, theme()))) : QVariant();
     case Qt::ToolTipRole:
-      if (column == measured_column || column == waited_column) return waiting_text(id);
+      if (const auto measured = measured_.find(id); column == measured_column || column == waited_column)
+        return measured == measured_.end()
+                   ? QString()
+                   : waiting_text(*plan_, trace_.get(), id, measured->second, number(id, predicted_column));
       return exact_text(index);
     case Qt::DisplayRole: return text(id, column);
     default: return {};
@@ -336,7 +320,7 @@ QString CollectivesModel::text(StepRef id, int column) const {
     case stage_column: return QString::number(stage_of(*plan_, id));
     case axes_column: return over_text(*plan_, step) + across_hosts(*plan_, step);
     case phase_column: return qt(name(step.phase));
-    case op_column: return op_text(*plan_, step);
+    case op_column: return op_title(*plan_, step);
     case cause_column: return cause_text(id);
     default: return number_text(number(id, column), column);
   }
@@ -346,34 +330,6 @@ QString CollectivesModel::cause_text(StepRef id) const {
   QString& text = causes_[id];
   if (text.isNull()) text = short_cause(qt(plan_->cause(step(id)))) + "";
   return text;
-}
-
-// Why an exchange that takes half a millisecond is over after eight.
-QString CollectivesModel::waiting_text(StepRef id) const {
-  const auto found = measured_.find(id);
-  if (found == measured_.end()) return {};
-  const MeasuredTime& time = found->second;
-  QStringList lines{tr("%1 from a rank's coming to the end: %2 waiting for the others, %3 exchanging; predicted %4")
-                        .arg(qt(seconds_text(time.seconds())), qt(seconds_text(time.waiting)),
-                             qt(seconds_text(time.working)), qt(seconds_text(number(id, predicted_column))))};
-  const RunRecord* run = workspace_.matching_run();
-  const TraceMessage* trace = run ? run->trace(TraceChoice::latest) : nullptr;
-  const std::optional<int> position = position_of(*plan_, id);
-  if (!trace || !position) return lines.join('\n');
-  int last = -1;
-  int64_t first_ns = 0, last_ns = 0;
-  for (const int rank : plan_->devices_of_stage(stage_of(*plan_, id))) {
-    if (rank >= std::ssize(trace->ranks) || *position >= std::ssize(trace->ranks[static_cast<size_t>(rank)])) continue;
-    const int64_t arrive = trace->ranks[static_cast<size_t>(rank)][static_cast<size_t>(*position)].arrive_ns;
-    if (last < 0 || arrive < first_ns) first_ns = arrive;
-    if (last < 0 || arrive > last_ns) last_ns = arrive, last = rank;
-  }
-  if (last >= 0 && last_ns > first_ns)
-    lines << tr("in training step %1 rank %2 came last, %3 after the first")
-                 .arg(trace->step)
-                 .arg(last)
-                 .arg(qt(seconds_text(double(last_ns - first_ns) * 1e-9)));
-  return lines.join('\n');
 }
 
 QString CollectivesModel::exact_text(const QModelIndex& index) const {
@@ -395,52 +351,32 @@ QString CollectivesModel::exact_text(const QModelIndex& index) const {
 
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  static const std::array<std::pair<const char*, const char*>, columns> titles{
-      {{QT_TR_NOOP("Collective"),
-        QT_TR_NOOP("What the devices of a group do together: gather, sum or exchange parts of an array.")},
-       {QT_TR_NOOP("Array"), QT_TR_NOOP("What is moved. Choosing a row selects it.")},
-       {QT_TR_NOOP("Mesh axes"), QT_TR_NOOP("The mesh axes along which the group lies.")},
-       {QT_TR_NOOP("Sent"),
-        QT_TR_NOOP("Wire bytes: what each device sends in a training step, by the ring convention.")},
-       {QT_TR_NOOP("Predicted"), QT_TR_NOOP("Time in a training step that the cost model expects.")},
-       {QT_TR_NOOP("Exchanged"),
-        QT_TR_NOOP("Measured, mean over the ranks of the last run of this plan: from when all had come to the end.")},
-       {QT_TR_NOOP("Waited"),
-        QT_TR_NOOP("Measured likewise: from a rank's coming until the last of its group had come. "
-                   "The cost model knows no waiting.")},
-       {QT_TR_NOOP("Times"), QT_TR_NOOP("How often in a training step: once for each microbatch, or once.")},
-       {QT_TR_NOOP("Payload"), QT_TR_NOOP("Bytes of the full array that is gathered, summed or exchanged.")},
-       {QT_TR_NOOP("Phase"), QT_TR_NOOP("Forward pass, backward pass or weight update. Sorts by program order.")},
-       {QT_TR_NOOP("Stage"), QT_TR_NOOP("The stage of the pipeline whose devices take part.")},
-       {QT_TR_NOOP("Op"), QT_TR_NOOP("The operation that needs it.")},
-       {QT_TR_NOOP("Cause"), QT_TR_NOOP("The two shardings that meet there.")}}};
-  const auto at = static_cast<size_t>(section);
-  if (role == Qt::DisplayRole) return tr(titles[at].first);
-  if (role == Qt::ToolTipRole) return tr(titles[at].second);
+  if (role == Qt::DisplayRole) return column_title(section);
+  if (role == Qt::ToolTipRole) return column_tip(section);
   if (role == Qt::TextAlignmentRole)
     return QVariant((is_number(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};
 }
 
 QModelIndex CollectivesModel::index_of_step(std::optional<StepRef> step) const {
-  for (size_t group = 0; step && group < list_.size(); ++group) {
-    const auto found = std::ranges::find(list_[group].steps, *step);
-    if (found == list_[group].steps.end()) continue;
-    const QModelIndex above = is_grouped() ? index(static_cast<int>(group), 0) : QModelIndex();
-    return index(static_cast<int>(found - list_[group].steps.begin()), 0, above);
-  }
-  return {};
+  const auto found = step ? place_of_.find(*step) : place_of_.end();
+  if (found == place_of_.end()) return {};
+  const auto [group, row] = found->second;
+  return index(row, 0, is_grouped() ? index(group, 0) : QModelIndex());
 }
 
 ArrayRef CollectivesModel::array_of(StepRef id) const {
-  return array_of_value(workspace_.planner, moved_value(*plan_, step(id)));
+  return array_of_value(workspace_.planner, *plan_, moved_value(*plan_, step(id)));
 }
 
 QString CollectivesModel::totals_text() const {
   if (!plan_) return {};
-  std::vector<StepRef> steps;
-  for (const Group& group : list_) steps.insert(steps.end(), group.steps.begin(), group.steps.end());
-  const auto all = [&](int column) { return steps.empty() ? 0 : sum(steps, column); };
+  const auto all = [&](int column) {
+    double sum = 0;
+    for (const Group& group : list_)
+      if (!group.steps.empty()) sum += group.sums[static_cast<size_t>(column)];
+    return sum;
+  };
   const QString sent =
       plan_->program.stages > 1 ? tr("sent by one device of each stage, together,") : tr("sent by each device");
   QString text = (words_.isEmpty() ? tr("Total: %1 collectives") : tr("Shown: %1 collectives"))

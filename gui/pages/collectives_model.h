@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "gui/workspace/step_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/network_layers.h"
 
@@ -42,6 +43,10 @@ class CollectivesModel : public QAbstractItemModel {
 
   explicit CollectivesModel(Workspace& workspace, QObject* parent = nullptr);
 
+  // What is not shown does no work.
+  void set_shown(bool shown);
+  bool is_shown() const { return is_shown_; }
+
   void group_by(CollectiveGroups groups);
   CollectiveGroups groups() const { return grouped_by_; }
   // Only rows that have all words of a text in kind, arrays, ops or mesh axes; whatever the case.
@@ -67,38 +72,40 @@ class CollectivesModel : public QAbstractItemModel {
   struct Group {
     QString title;
     std::vector<StepRef> steps;
+    std::array<double, columns> sums;  // of numbers
   };
 
   void take_plan();
   void arrange();
   void rearrange();
-  void measure();
+  bool measure();
   void find_longest();
   void tell(Column first, Column last);  // that these columns have changed
-  bool is_found(const Step& step) const;
   QString title_of(const Step& step) const;
   bool is_grouped() const { return grouped_by_ != CollectiveGroups::none; }
   const std::vector<StepRef>& steps_below(const QModelIndex& index) const;
   const Step& step(StepRef id) const { return *find_step(*plan_, id); }
   int runs(StepRef id) const { return workspace_.planner.index().runs(id); }
   double number(StepRef id, int column) const;  // NaN: not known
-  double sum(const std::vector<StepRef>& steps, int column) const;
   QString number_text(double number, int column) const;
   QString exact_number_text(double number, int column) const;
   QString text(StepRef id, int column) const;
   QString cause_text(StepRef id) const;
-  QString waiting_text(StepRef id) const;
   QVariant group_data(const Group& group, int column, int role) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   std::optional<NetworkLayers> layers_;
-  std::vector<Group> list_;                   // one without a title where nothing is grouped
-  std::map<StepRef, MeasuredTime> measured_;  // of all steps, where a run is known
+  std::vector<Group> list_;                    // one without a title where nothing is grouped
+  std::map<StepRef, MeasuredTime> measured_;   // of all steps, where a run is known
+  std::shared_ptr<const TraceMessage> trace_;  // the newest of these
+  bool is_shown_ = false;
+  std::map<StepRef, std::pair<int, int>> place_of_;  // group, row
   std::array<double, columns> longest_{}, longest_group_{};
   mutable std::map<StepRef, QString> causes_;  // of rows that were shown: long to tell
   CollectiveGroups grouped_by_ = CollectiveGroups::none;
   QStringList words_;
+  StepWords step_words_;
   int sorted_by_ = wire_column;
   Qt::SortOrder order_ = Qt::DescendingOrder;
 };

@@ -4,6 +4,7 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QSet>
 #include <QShortcut>
 #include <QVBoxLayout>
 
@@ -43,7 +44,6 @@ CollectivesPage::CollectivesPage(Workspace& workspace, QWidget* parent)
   connect(&workspace.selection, &Selection::stepChanged, this, &CollectivesPage::follow_step);
   connect(&workspace.planner, &Planner::delivered, this, &CollectivesPage::show_totals);
   connect(&workspace.run, &RunControl::received, this, &CollectivesPage::show_totals);
-  show_totals();
 }
 
 QWidget* CollectivesPage::make_head() {
@@ -114,7 +114,16 @@ void CollectivesPage::make_table() {
   table_->installEventFilter(this);
 }
 
+void CollectivesPage::showEvent(QShowEvent*) {
+  model_->set_shown(true);
+  show_totals();
+  follow_step();
+}
+
+void CollectivesPage::hideEvent(QHideEvent*) { model_->set_shown(false); }
+
 void CollectivesPage::show_totals() {
+  if (!model_->is_shown()) return;
   totals_->setText(model_->totals_text());
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const bool nothing = plan && model_->rowCount() == 0, filtered = nothing && !filter_->text().isEmpty();
@@ -144,7 +153,7 @@ void CollectivesPage::choose(const QModelIndex& index) {
 void CollectivesPage::follow_step() {
   const QModelIndex index = model_->index_of_step(workspace_.selection.step());
   if (!index.isValid()) {
-    table_->clearSelection();
+    table_->selectionModel()->clear();
     return;
   }
   is_following_ = true;
@@ -160,7 +169,8 @@ QString CollectivesPage::copied_text() const {
     if (!table_->isColumnHidden(column)) columns.push_back(column);
   for (const int column : columns) titles << model_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
   lines << titles.join('\t');
-  const QModelIndexList chosen = table_->selectionModel()->selectedRows();
+  const QModelIndexList rows = table_->selectionModel()->selectedRows();
+  const QSet<QModelIndex> chosen(rows.begin(), rows.end());
   const auto add = [&](const QModelIndex& row) {
     QStringList cells;
     for (const int column : columns)

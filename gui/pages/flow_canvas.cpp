@@ -28,8 +28,8 @@ FlowCanvas::FlowCanvas(Workspace& workspace, QWidget* parent)
   setObjectName("flowGraph");
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
-  setAccessibleName(tr("Steps of the program as a graph"));
-  setAccessibleDescription(tr("Arrow keys go from step to step, C to the next collective."));
+  setAccessibleName(tr("Instructions of the program as a graph"));
+  setAccessibleDescription(tr("Arrow keys go from instruction to instruction, C to the next collective."));
   connect(&workspace.planner, &Planner::delivered, this, &FlowCanvas::ask);
   connect(&workspace.selection, &Selection::deviceChanged, this, &FlowCanvas::ask);
   connect(&workspace.selection, &Selection::stepChanged, this, &FlowCanvas::follow_step);
@@ -58,6 +58,7 @@ void FlowCanvas::ask() {
 void FlowCanvas::take(Made made) {
   plan_ = std::move(made.plan);
   graph_ = std::move(made.graph);
+  step_words_.set_plan(plan_);
   words_ = graph_ ? flow_words(plan_, graph_) : FlowWords();
   hovered_ = selected_ = -1;
   find();
@@ -93,7 +94,8 @@ void FlowCanvas::find() {
   found_list_.clear();
   if (!graph_ || searched_.isEmpty()) return;
   for (size_t n = 0; n < graph_->nodes.size(); ++n) {
-    found_.push_back(node_has(*plan_, graph_->nodes[n], searched_));
+    found_.push_back(
+        std::ranges::any_of(graph_->nodes[n].steps, [this](StepId step) { return step_words_.has(step, searched_); }));
     if (found_.back()) found_list_.push_back(static_cast<int>(n));
   }
 }
@@ -150,7 +152,7 @@ void FlowCanvas::select_array() {
   const Step* step = find_step(*plan_, graph_->nodes[static_cast<size_t>(selected_)].steps.front());
   const std::vector<int>& values = step->outputs.empty() ? step->inputs : step->outputs;
   if (values.empty()) return;
-  const ArrayRef array = array_of_value(workspace_.planner, plan_->program.values[values.front()].graph_value);
+  const ArrayRef array = array_of_value(workspace_.planner, *plan_, plan_->program.values[values.front()].graph_value);
   if (is_array(array)) workspace_.selection.select_array(array);
 }
 
@@ -197,7 +199,7 @@ void FlowCanvas::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.plan()) return paint_no_plan(painter, rect(), workspace_.planner);
   if (!graph_) return;
   if (graph_->nodes.empty())
-    return paint_empty_state(painter, rect(), tr("Nothing is computed"), tr("This stage has no steps."));
+    return paint_empty_state(painter, rect(), tr("Nothing is computed"), tr("This stage has no instructions."));
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.scale(scale_, scale_);
@@ -218,16 +220,13 @@ void FlowCanvas::wheelEvent(QWheelEvent* event) {
 
 void FlowCanvas::mousePressEvent(QMouseEvent* event) {
   setFocus(Qt::MouseFocusReason);
-  pressed_at_ = event->position();
+  drag_.press(*event);
   pressed_origin_ = origin_;
-  is_dragging_ = false;
 }
 
 void FlowCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (event->buttons() & Qt::LeftButton) {
-    const QPointF by = pressed_at_ - event->position();
-    is_dragging_ |= by.manhattanLength() > 4;
-    if (is_dragging_) set_view(scale_, pressed_origin_ + by / scale_);
+    if (drag_.move(*event)) set_view(scale_, pressed_origin_ + (drag_.from() - event->position()) / scale_);
     return;
   }
   const QPointF at = picture_point(event->position());
@@ -238,7 +237,7 @@ void FlowCanvas::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void FlowCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (is_dragging_ || !graph_) return;
+  if (!drag_.release(*event) || !graph_) return;
   const QPointF at = picture_point(event->position());
   select(node_at(*graph_, at.x(), at.y()));
 }

@@ -4,8 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "gui/look/drag.h"
 #include "gui/look/tip_widget.h"
 #include "gui/workspace/background.h"
+#include "gui/workspace/step_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/flow_graph.h"
 #include "viz/paint/flow_painter.h"
@@ -83,14 +85,15 @@ class FlowCanvas : public TipWidget {
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const FlowGraph> graph_;
   FlowWords words_;
+  StepWords step_words_;
   int selected_ = -1, hovered_ = -1;
   QStringList searched_;  // words
   std::vector<bool> found_;
   std::vector<int> found_list_;
   double scale_ = first_scale;
   QPointF origin_;  // of the picture, at the widget's
-  QPointF pressed_at_, pressed_origin_;
-  bool is_dragging_ = false;
+  Drag drag_;
+  QPointF pressed_origin_;
   Background<Made> background_;
 };
 

@@ -37,7 +37,8 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
       cancel_(new QPushButton(tr("Cancel"), this)),
       apply_(new QPushButton(tr("Apply"), this)),
       progress_(new QProgressBar(this)),
-      background_([this](EditSearch search) { take(std::move(search)); }) {
+      background_([this](EditSearch search) { take(std::move(search)); }, thread_) {
+  thread_.setMaxThreadCount(1);
   setObjectName("flowCause");
   cause_->setProperty("muted", true);
   search_->setObjectName("findEdit");
@@ -71,12 +72,14 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
   connect(&workspace.planner, &Planner::requested, this, &FlowCause::refresh);
   connect(&workspace.planner, &Planner::delivered, this, &FlowCause::refresh);
   tick_.setInterval(60);
-  connect(&tick_, &QTimer::timeout, this, [this] { progress_->setValue(planned_->load()); });
-  show_steps({});
+  connect(&tick_, &QTimer::timeout, this, [this] {
+    progress_->setRange(0, std::max(1, told_->candidates.load()));
+    progress_->setValue(told_->planned);
+  });
+  show_steps(nullptr, {});
 }
 
-void FlowCause::show_steps(const std::vector<StepRef>& steps) {
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+void FlowCause::show_steps(const std::shared_ptr<const Plan>& plan, const std::vector<StepRef>& steps) {
   if (steps == steps_ && plan == plan_) return;
   background_.cancel();
   result_.reset();
@@ -116,13 +119,12 @@ void FlowCause::refresh() {
 
 void FlowCause::start() {
   if (!workspace_.planner.is_current() || plan_ != workspace_.planner.plan() || steps_.empty()) return;
-  planned_ = std::make_shared<std::atomic<int>>(0);
-  candidates_ = static_cast<int>(candidate_edits(*plan_, steps_).size());
-  progress_->setRange(0, std::max(1, candidates_));
+  told_ = std::make_shared<EditProgress>();
+  progress_->setRange(0, 1);
   progress_->setValue(0);
   progress_->setFormat(tr("%v of %m planned"));
-  background_.make([source = workspace_.planner.source(), plan = plan_, steps = steps_, planned = planned_](
-                       const std::stop_token& stop) { return find_edit(source, *plan, steps, stop, *planned); });
+  background_.make([source = workspace_.planner.source(), plan = plan_, steps = steps_, told = told_](
+                       const std::stop_token& stop) { return find_edit(source, *plan, steps, stop, *told); });
   refresh();
 }
 

@@ -5,7 +5,6 @@
 #include <QPushButton>
 #include <QTimer>
 #include <QWidget>
-#include <atomic>
 #include <memory>
 
 #include "gui/workspace/background.h"
@@ -21,8 +20,8 @@ class FlowCause : public QWidget {
  public:
   explicit FlowCause(Workspace& workspace, QWidget* parent = nullptr);
 
-  // One reshard of alike layers each.
-  void show_steps(const std::vector<StepRef>& steps);
+  // One reshard of alike layers each, of a plan; nothing is shown where the planner has come to another one.
+  void show_steps(const std::shared_ptr<const Plan>& plan, const std::vector<StepRef>& steps);
   bool is_searching() const { return background_.is_busy(); }
   const std::optional<EditSearch>& result() const { return result_; }
 
@@ -38,8 +37,7 @@ class FlowCause : public QWidget {
   std::vector<StepRef> steps_;
   std::shared_ptr<const Plan> plan_;  // that they are of
   std::optional<EditSearch> result_;
-  std::shared_ptr<std::atomic<int>> planned_;
-  int candidates_ = 0;
+  std::shared_ptr<EditProgress> told_;
   QLabel* title_;
   QLabel* cause_;
   QLabel* answer_;
@@ -48,6 +46,7 @@ class FlowCause : public QWidget {
   QPushButton* apply_;
   QProgressBar* progress_;
   QTimer tick_;
+  QThreadPool thread_;  // of its own: no page waits for a search; at its end it waits for one planning to be given up
   Background<EditSearch> background_;
 };
 

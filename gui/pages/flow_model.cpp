@@ -21,7 +21,11 @@ FlowModel::FlowModel(Workspace& workspace, QObject* parent) : QAbstractListModel
   connect(&workspace.selection, &Selection::deviceChanged, this, [this] {
     if (plan_ && shown_stage(*plan_, workspace_.selection) != stage_) take_plan();
   });
-  take_plan();
+}
+
+void FlowModel::set_shown(bool shown) {
+  is_shown_ = shown;
+  if (shown && plan_ != workspace_.planner.plan()) take_plan();
 }
 
 void FlowModel::show_phase(Phase phase) {
@@ -34,9 +38,10 @@ void FlowModel::set_only_reshards(bool only) {
   take_plan();
 }
 
+// Where it is not seen it lets its plan go and takes the newest when it is shown.
 void FlowModel::take_plan() {
   beginResetModel();
-  plan_ = workspace_.planner.plan();
+  plan_ = is_shown_ ? workspace_.planner.plan() : nullptr;
   steps_.clear();
   if (plan_) {
     stage_ = shown_stage(*plan_, workspace_.selection);

@@ -15,6 +15,8 @@ class FlowModel : public QAbstractListModel {
 
   explicit FlowModel(Workspace& workspace, QObject* parent = nullptr);
 
+  // What is not shown does no work.
+  void set_shown(bool shown);
   void show_phase(Phase phase);
   void set_only_reshards(bool only);
   int row_of_step(std::optional<StepRef> step) const;
@@ -30,7 +32,7 @@ class FlowModel : public QAbstractListModel {
   std::shared_ptr<const Plan> plan_;
   Phase phase_ = Phase::forward;
   int stage_ = 0;
-  bool only_reshards_ = false;
+  bool only_reshards_ = false, is_shown_ = false;
   std::vector<StepRef> steps_;
 };
 

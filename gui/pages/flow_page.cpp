@@ -34,7 +34,8 @@ FlowPage::FlowPage(Workspace& workspace, QWidget* parent)
   connect(canvas_, &FlowCanvas::changed, this, &FlowPage::show_found);
   connect(canvas_, &FlowCanvas::changed, this, [this] {
     const int node = canvas_->selected();
-    cause_->show_steps(node < 0 ? std::vector<StepRef>() : canvas_->graph().nodes[static_cast<size_t>(node)].steps);
+    cause_->show_steps(canvas_->plan(),
+                       node < 0 ? std::vector<StepRef>() : canvas_->graph().nodes[static_cast<size_t>(node)].steps);
   });
   show_list(false);
   show_found();
@@ -57,8 +58,9 @@ QWidget* FlowPage::make_head() {
     connect(button, &QToolButton::clicked, this, [this, list] { show_list(list); });
     return button;
   };
-  as_graph_ = choice(tr("Graph"), "flowAsGraph", tr("Steps as a graph: lanes of layers, layouts on the edges."), false);
-  as_list_ = choice(tr("List"), "flowAsList", tr("Steps of one pass, one a line."), true);
+  as_graph_ =
+      choice(tr("Graph"), "flowAsGraph", tr("Instructions as a graph: lanes of layers, layouts on the edges."), false);
+  as_list_ = choice(tr("List"), "flowAsList", tr("Instructions of one pass, one a line."), true);
   row->addWidget(new StageBox(workspace_, head));
   fold_ = new QCheckBox(tr("Fold layers"), head);
   fold_->setObjectName("flowFold");
@@ -84,7 +86,7 @@ QWidget* FlowPage::make_head() {
   row->addWidget(found_);
   search_ = new QLineEdit(head);
   search_->setObjectName("flowSearch");
-  search_->setPlaceholderText(tr("Find a step or an array  (/)"));
+  search_->setPlaceholderText(tr("Find an instruction or an array  (/)"));
   search_->setToolTip(tr("Words of ops, arrays, collectives or mesh axes. Return: the next one, Shift+Return: back."));
   search_->setAccessibleName(tr("Find in the flow graph"));
   search_->setClearButtonEnabled(true);
@@ -127,14 +129,24 @@ void FlowPage::make_list() {
 void FlowPage::show_list(bool list) {
   (list ? as_list_ : as_graph_)->setChecked(true);
   views_->setCurrentIndex(list ? 1 : 0);
+  follow_view();
   for (QWidget* of_graph : std::initializer_list<QWidget*>{fold_, search_, found_}) of_graph->setVisible(!list);
   for (QWidget* of_list : std::initializer_list<QWidget*>{phase_, only_}) of_list->setVisible(list);
 }
 
+void FlowPage::follow_view() {
+  model_->set_shown(isVisible() && views_->currentIndex() == 1);
+  follow_step();
+}
+
+void FlowPage::showEvent(QShowEvent*) { follow_view(); }
+
+void FlowPage::hideEvent(QHideEvent*) { follow_view(); }
+
 void FlowPage::follow_step() {
   const int row = model_->row_of_step(workspace_.selection.step());
   if (row < 0) {
-    list_->clearSelection();
+    list_->selectionModel()->clear();
     return;
   }
   if (list_->currentIndex().row() != row) list_->setCurrentIndex(model_->index(row));

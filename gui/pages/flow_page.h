@@ -26,9 +26,14 @@ class FlowPage : public QWidget {
   QListView* list() const { return list_; }
   void show_list(bool list);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+
  private:
   QWidget* make_head();
   void make_list();
+  void follow_view();
   void follow_step();
   void show_state();
   void show_found();

@@ -4,6 +4,7 @@
 
 #include "gui/document/text.h"
 #include "gui/workspace/array_of_value.h"
+#include "viz/paint/layout_geometry.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -68,11 +69,9 @@ QString lane_text(const Plan& plan, const FlowGraph& graph, const FlowLane& lane
   QStringList parts{task};
   const QString scopes = scopes_of(plan, graph, lane);
   if (!scopes.isEmpty()) parts << scopes;
-  if (lane.layers > 1) {
-    parts << QObject::tr("layers %1\u2013%2 \u00d7 %3").arg(lane.first_layer).arg(lane.last_layer).arg(lane.layers);
-  } else if (lane.first_layer >= 0) {
-    parts << QObject::tr("layer %1").arg(lane.first_layer);
-  }
+  if (lane.layers.size() > 1)
+    parts << QObject::tr("layers %1 \u00d7 %2").arg(qt(device_text(lane.layers))).arg(lane.layers.size());
+  else if (!lane.layers.empty()) parts << QObject::tr("layer %1").arg(lane.layers.front());
   const int runs = graph.nodes[static_cast<size_t>(lane.first)].runs;
   if (runs > 1) parts << QObject::tr("%1 microbatches").arg(runs);
   return parts.join(QString(" \u00b7 "));
@@ -91,8 +90,12 @@ QString layout_text(const Plan& plan, int value) {
 }  // namespace
 
 FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const FlowGraph>& graph) {
-  return {[plan](const FlowNode& node) { return text_of(*plan, node); },
-          [plan, graph](const FlowLane& lane) { return lane_text(*plan, *graph, lane); }, lane_cost,
+  std::vector<QString> titles;
+  for (const FlowLane& lane : graph->lanes) titles.push_back(lane_text(*plan, *graph, lane));
+  const auto title_of = [graph, titles = std::move(titles)](const FlowLane& lane) {
+    return titles[static_cast<size_t>(&lane - graph->lanes.data())];
+  };
+  return {[plan](const FlowNode& node) { return text_of(*plan, node); }, title_of, lane_cost,
           [plan](int value) { return layout_text(*plan, value); }};
 }
 
@@ -118,22 +121,6 @@ QString node_tip(const Plan& plan, const FlowNode& node) {
     lines << QObject::tr("%1 sent by each device a training step").arg(qt(exact_bytes(node.wire_bytes)));
   if (node.flops > 0) lines << qt(flops_text(node.flops));
   return lines.join('\n');
-}
-
-bool node_has(const Plan& plan, const FlowNode& node, const QStringList& words) {
-  const auto has = [&](const StepId id) {
-    const Step& step = plan.program.tasks[static_cast<size_t>(id.task)].steps[static_cast<size_t>(id.step)];
-    QStringList texts{qt(name(step.kind)), axes_text(plan.mesh, step.axes), op_name(plan, step.op)};
-    for (const MovedArray& array : step.moved) texts << op_name(plan, array.cause.user);
-    for (const std::vector<int>* values : {&step.inputs, &step.outputs})
-      for (const int value : *values)
-        if (const ValueId own = plan.program.values[static_cast<size_t>(value)].graph_value; own != no_id)
-          texts << qt(plan.graph->values[own].name);
-    return std::ranges::all_of(words, [&](const QString& word) {
-      return std::ranges::any_of(texts, [&](const QString& text) { return text.contains(word, Qt::CaseInsensitive); });
-    });
-  };
-  return std::ranges::any_of(node.steps, has);
 }
 
 }  // namespace shardscope

@@ -13,7 +13,4 @@ FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_
 // All that is known of a node, for its tool tip.
 QString node_tip(const Plan& plan, const FlowNode& node);
 
-// Whether a node has all of these words in the names of its ops and arrays, its kind or its axes; whatever the case.
-bool node_has(const Plan& plan, const FlowNode& node, const QStringList& words);
-
 }  // namespace shardscope

@@ -3,34 +3,26 @@
 #include <QHBoxLayout>
 #include <algorithm>
 
-#include "engine/config/placement_text.h"
 #include "gui/document/faults.h"
 #include "gui/document/spec_line.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
-#include "gui/look/field_guard.h"
 
 namespace shardscope {
-namespace {
-
-QString tip() {
-  return LayoutConstraint::tr(
-      "How this activation shall lie, in JAX's notation: P('data', None). It becomes a line of sharding.constraints.");
-}
-
-}  // namespace
 
 LayoutConstraint::LayoutConstraint(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
       title_(new QLabel(tr("&Constraint"), this)),
-      field_(new QLineEdit(this)),
+      field_(new SpecField(this)),
       remove_(new QPushButton(tr("Remove"), this)) {
   setObjectName("layoutConstraint");
+  title_->setToolTip(
+      tr("How this activation shall lie, in JAX's notation: P('data', None). It becomes a line of "
+         "sharding.constraints; an empty one takes it out again."));
   field_->setObjectName("constraintSpec");
   field_->setAccessibleName(tr("constraint of the activation"));
   field_->setMinimumWidth(90);
-  guard_field(field_);
   title_->setBuddy(field_);
   remove_->setObjectName("constraintRemove");
   remove_->setToolTip(tr("Takes the constraint out of the run file: the planner chooses the layout again."));
@@ -40,7 +32,11 @@ LayoutConstraint::LayoutConstraint(Workspace& workspace, QWidget* parent)
   row->addWidget(title_);
   row->addWidget(field_, 1);
   row->addWidget(remove_);
-  connect(field_, &QLineEdit::editingFinished, this, &LayoutConstraint::take);
+  connect(field_, &SpecField::specTyped, this,
+          [this](const PartitionSpec& spec) { set_constraint(workspace_.document, name_, spec); });
+  connect(field_, &QLineEdit::returnPressed, this, [this] {
+    if (field_->text().trimmed().isEmpty()) remove_constraint(workspace_.document, name_);
+  });
   connect(remove_, &QPushButton::clicked, this, [this] { remove_constraint(workspace_.document, name_); });
   hide();
 }
@@ -49,34 +45,18 @@ void LayoutConstraint::show_array(const std::optional<ArrayFacts>& facts) {
   const auto* value = facts ? std::get_if<ValueRef>(&facts->array) : nullptr;
   setVisible(value);
   if (!value) return;
-  name_ = value->name;
+  if (std::exchange(name_, value->name) != value->name) field_->setModified(false);
   const std::vector<Constraint>& all = workspace_.document.config().sharding.constraints;
   const auto own = std::ranges::find(all, name_, &Constraint::names);
   remove_->setVisible(own != all.end());
-  field_->setText(own == all.end() ? QString() : qt(placement_text(own->spec)));
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   field_->setPlaceholderText(plan && facts->sharding ? qt(to_string(*facts->sharding, plan->mesh)) : QString("P()"));
-  const std::vector<Error> errors =
-      own == all.end() ? std::vector<Error>{} : errors_at(workspace_.planner.errors(), qt(constraint_place(*own)));
-  show_fault(errors_text(errors));
-}
-
-void LayoutConstraint::show_fault(const QString& fault) {
-  mark_invalid(field_, !fault.isEmpty());
-  field_->setToolTip(fault.isEmpty() ? tip() : fault);
-}
-
-void LayoutConstraint::take() {
-  const QString text = field_->text().trimmed();
-  if (text.isEmpty()) return remove_constraint(workspace_.document, name_);
-  try {
-    const RulePlacement placement = parse_placement(text.toStdString());
-    const auto* spec = std::get_if<PartitionSpec>(&placement);
-    if (!spec) return show_fault(tr("A constraint is a spec, such as P('data', None)."));
-    set_constraint(workspace_.document, name_, *spec);
-  } catch (const Failure& failure) {
-    show_fault(errors_text(failure.errors()));
-  }
+  field_->show_spec(own == all.end() ? QString() : spec_text(own->spec));
+  if (own == all.end() || !field_->fault().isEmpty()) return;
+  const QString errors = errors_text(errors_at(workspace_.planner.errors(), qt(constraint_place(*own))));
+  if (errors.isEmpty()) return;
+  mark_invalid(field_, true);
+  field_->setToolTip(errors);
 }
 
 }  // namespace shardscope

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QWidget>
 
 #include "gui/workspace/array_facts.h"
+#include "gui/workspace/spec_field.h"
 
 namespace shardscope {
 
@@ -18,16 +18,13 @@ class LayoutConstraint : public QWidget {
 
   // Hidden for what is no activation.
   void show_array(const std::optional<ArrayFacts>& facts);
-  QLineEdit* field() const { return field_; }
+  SpecField* field() const { return field_; }
 
  private:
-  void take();
-  void show_fault(const QString& fault);
-
   Workspace& workspace_;
   std::string name_;
   QLabel* title_;
-  QLineEdit* field_;
+  SpecField* field_;
   QPushButton* remove_;
 };
 

@@ -13,9 +13,7 @@ namespace {
 
 constexpr size_t most_offered = 40;
 
-bool is_replayable(const Step* step) {
-  return step && step->kind != StepKind::compute && step->kind != StepKind::barrier && !step->inputs.empty();
-}
+bool is_replayable(const Step* step) { return step && can_replay(*step); }
 
 }  // namespace
 
@@ -131,8 +129,9 @@ bool LayoutPage::open_replay(StepRef id) {
   const auto concerns = [&](int value) {
     return facts && std::ranges::count(facts->graph_values, plan->program.values[value].graph_value) > 0;
   };
-  const auto own = std::ranges::find_if(step->inputs, concerns);
-  const int operand = own == step->inputs.end() ? 0 : static_cast<int>(own - step->inputs.begin());
+  const std::vector<int>& values = moved_values(*step);
+  const auto own = std::ranges::find_if(values, concerns);
+  const int operand = own == values.end() ? 0 : static_cast<int>(own - values.begin());
   std::optional<Replay> made = make_replay(plan, id, operand);
   if (!made) return false;
   replay_->open(std::move(*made));

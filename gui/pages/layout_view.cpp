@@ -29,12 +29,13 @@ constexpr double most_enlarged_device = 150;  // pixels
 constexpr double most_enlarged_array = 400;   // times
 constexpr double smallest_marked = 8;         // pixels of a device that has a frame
 constexpr double page_label_space = 16;
-constexpr int click_reach = 4;  // pixels that a press may slip without being a drag
 
 std::vector<int> hosts_of(const Plan& plan) {
   std::vector<int> host_of;
-  if (plan.profile.ranks_per_host.size() < 2) return host_of;
-  for (int device = 0; device < plan.mesh.device_count(); ++device) host_of.push_back(plan.profile.host_of(device));
+  const auto& ranks = plan.profile.ranks_per_host;
+  if (ranks.size() < 2) return host_of;
+  for (size_t host = 0; host < ranks.size(); ++host) host_of.insert(host_of.end(), size_t(ranks[host]), int(host));
+  host_of.resize(size_t(plan.mesh.device_count()), int(ranks.size()) - 1);
   return host_of;
 }
 
@@ -48,7 +49,8 @@ LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent
   connect(&workspace.planner, &Planner::delivered, this, &LayoutView::expect_change);
   connect(&workspace.planner, &Planner::requested, this, qOverload<>(&QWidget::update));
   connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutView::expect_change);
-  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  for (const auto signal : {&Selection::deviceChanged, &Selection::hoverChanged})
+    connect(&workspace.selection, signal, this, qOverload<>(&QWidget::update));
   connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
 }
 
@@ -79,9 +81,8 @@ void LayoutView::renew() {
   Scene scene;
   scene.plan = plan;
   scene.array = lay_out(facts->shape, *facts->sharding, plan->mesh, pins_);
-  for (int device = 0; device < plan->mesh.device_count(); ++device)
-    if (scene.array.cell_of[device] >= 0 && !is_held_by(*facts, plan->stage_of(device))) take_away(scene.array, device);
-  scene.host_of = hosts_of(*plan);
+  if (!facts->stages.empty()) keep(scene.array, [&](int device) { return is_held_by(*facts, plan->stage_of(device)); });
+  scene.host_of = before && before->plan == plan ? before->host_of : hosts_of(*plan);
   const bool same_mesh = before && before->plan->mesh == plan->mesh;
   scene.mesh = same_mesh ? before->mesh : share(lay_out(plan->mesh));
   if (!same_mesh) mesh_zoom_.show_all();
@@ -177,6 +178,7 @@ void LayoutView::zoom(Part part, double factor, const QPointF& about) {
 }
 
 void LayoutView::pan(Part part, const QPointF& by) {
+  if (!scene_) return;
   PictureZoom& zoom = part == Part::mesh ? mesh_zoom_ : array_zoom_;
   zoom.pan(by);
   if (part == Part::mesh) zoom.keep_in(mesh_whole_.rect({0, 0, scene_->mesh->width, scene_->mesh->height}), mesh_room_);
@@ -402,9 +404,7 @@ void LayoutView::wheelEvent(QWheelEvent* event) {
 void LayoutView::mouseMoveEvent(QMouseEvent* event) {
   renew();
   if (dragged_ && event->buttons() & Qt::LeftButton) {
-    is_dragging_ |= (event->position() - pressed_).manhattanLength() > click_reach;
-    if (is_dragging_) pan(*dragged_, event->position() - last_);
-    last_ = event->position();
+    if (const std::optional<QPointF> by = drag_.move(*event)) pan(*dragged_, *by);
     return;
   }
   workspace_.selection.hover_device(device_under(event->position()));
@@ -413,8 +413,7 @@ void LayoutView::mouseMoveEvent(QMouseEvent* event) {
 void LayoutView::mousePressEvent(QMouseEvent* event) {
   renew();
   setFocus(Qt::MouseFocusReason);
-  pressed_ = last_ = event->position();
-  is_dragging_ = false;
+  drag_.press(*event);
   dragged_ = part_under(event->position());
   if (dragged_) touched_ = *dragged_;
 }
@@ -422,12 +421,11 @@ void LayoutView::mousePressEvent(QMouseEvent* event) {
 void LayoutView::mouseReleaseEvent(QMouseEvent* event) {
   renew();
   dragged_.reset();
-  if (!is_dragging_) workspace_.selection.select_device(device_under(event->position()));
+  if (drag_.release(*event)) workspace_.selection.select_device(device_under(event->position()));
 }
 
 void LayoutView::mouseDoubleClickEvent(QMouseEvent* event) {
   renew();
-  is_dragging_ = true;  // its release chooses nothing
   if (const std::optional<Part> part = part_under(event->position())) show_all(*part);
 }
 

@@ -3,6 +3,7 @@
 #include <QPixmap>
 #include <optional>
 
+#include "gui/look/drag.h"
 #include "gui/look/tip_widget.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/array_facts.h"
@@ -85,8 +86,7 @@ class LayoutView : public TipWidget {
   PictureZoom array_zoom_, mesh_zoom_;
   Part touched_ = Part::mesh;
   std::optional<Part> dragged_;
-  QPointF pressed_, last_;
-  bool is_dragging_ = false;
+  Drag drag_;
   QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
 };
 

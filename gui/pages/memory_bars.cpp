@@ -53,21 +53,28 @@ MemoryBars::MemoryBars(Workspace& workspace, QWidget* parent) : TipWidget(parent
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Memory of the devices, those that are alike in one row"));
   connect(&workspace.planner, &Planner::delivered, this, &MemoryBars::take_rows);
-  connect(&workspace.run, &RunControl::received, this, &MemoryBars::take_rows);
-  connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
+  connect(&workspace.run, &RunControl::received, this, [this] {
+    if (isVisible()) take_rows();
+  });
+  for (const auto signal : {&Selection::deviceChanged, &Selection::hoverChanged})
+    connect(&workspace.selection, signal, this, qOverload<>(&QWidget::update));
   take_rows();
 }
 
+void MemoryBars::showEvent(QShowEvent*) { take_rows(); }
+
 void MemoryBars::take_rows() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  rows_ = plan ? equal_devices(*plan, workspace_.matching_run()) : std::vector<DeviceRow>();
-  if (rows_.size() > most_rows) rows_.resize(most_rows);
+  update();
+  std::vector<DeviceRow> rows = plan ? equal_devices(*plan, workspace_.matching_run()) : std::vector<DeviceRow>();
+  if (rows.size() > most_rows) rows.resize(most_rows);
+  if (rows == rows_) return;
+  rows_ = std::move(rows);
   left_ = legend_left;
   const QFontMetrics metrics(small_font());
   for (const DeviceRow& row : rows_) left_ = std::max(left_, metrics.horizontalAdvance(devices_text(row.devices)) + 34);
   setMinimumHeight(sizeHint().height());
   updateGeometry();
-  update();
   emit rowsChanged();
 }
 
@@ -158,8 +165,9 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   painter.drawText(QRectF(0, 8, left_ - 12, 20), Qt::AlignRight | Qt::AlignVCenter,
                    plan->mesh.device_count() == 1 ? tr("device") : tr("devices"));
   painter.drawText(QRectF(left_, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   rows_.size() == most_rows ? tr("planned arena at its fullest step; the first %1 rows").arg(most_rows)
-                                             : tr("planned arena at its fullest step"));
+                   rows_.size() == most_rows
+                       ? tr("planned arena at its fullest instruction; the first %1 rows").arg(most_rows)
+                       : tr("planned arena at its fullest instruction"));
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
   const int marked = marked_row();

@@ -34,6 +34,7 @@ struct DeviceRow {
   int stage = 0;
   int64_t measured = 0;      // bytes of the arena; 0: nothing was measured
   std::vector<int> devices;  // ascending
+  bool operator==(const DeviceRow&) const = default;
 };
 // All devices, in the order of the first of each row.
 std::vector<DeviceRow> equal_devices(const Plan& plan, const RunRecord* run);
@@ -53,6 +54,7 @@ class MemoryBars : public TipWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void showEvent(QShowEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   QString tip_at(const QPointF& point) override;

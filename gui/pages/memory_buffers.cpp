@@ -1,6 +1,5 @@
 #include "gui/pages/memory_buffers.h"
 
-#include <QPixmap>
 #include <algorithm>
 #include <array>
 
@@ -10,15 +9,6 @@
 #include "viz/paint/units.h"
 
 namespace shardscope {
-namespace {
-
-QPixmap category_mark(MemoryCategory category) {
-  QPixmap mark(10, 10);
-  mark.fill(category_color(category, theme()));
-  return mark;
-}
-
-}  // namespace
 
 MemoryBuffers::MemoryBuffers(Workspace& workspace, const MemoryCurveView& curve, QObject* parent)
     : QAbstractTableModel(parent), workspace_(workspace), curve_(curve) {
@@ -26,28 +16,34 @@ MemoryBuffers::MemoryBuffers(Workspace& workspace, const MemoryCurveView& curve,
   take();
 }
 
+// Which instruction writes each value first.
+void MemoryBuffers::learn_makers() {
+  const std::shared_ptr<const Plan> plan = curve_.plan();
+  if (plan == plan_) return;
+  plan_ = plan;
+  makers_.clear();
+  if (!plan) return;
+  makers_.resize(plan->program.values.size());
+  for (int task = 0; task < std::ssize(plan->program.tasks); ++task) {
+    const std::vector<Step>& steps = plan->program.tasks[static_cast<size_t>(task)].steps;
+    for (int step = 0; step < std::ssize(steps); ++step)
+      for (const int value : steps[static_cast<size_t>(step)].outputs)
+        if (std::optional<StepRef>& maker = makers_[static_cast<size_t>(value)]; !maker) maker = StepRef{task, step};
+  }
+}
+
 void MemoryBuffers::take() {
   beginResetModel();
   rows_.clear();
-  if (curve_.plan() && !curve_.curve().totals.empty()) {
-    const int position = curve_.position();
-    for (const BufferUse& use : largest_in_use(curve_.curve(), curve_.arena(), position, most)) {
+  learn_makers();
+  if (plan_ && !curve_.curve().totals.empty()) {
+    for (const BufferUse& use : largest_in_use(curve_.curve(), curve_.arena(), curve_.position(), most)) {
       Row& row = rows_.emplace_back();
       row.use = use;
-      const auto holds = [&](const SlotUse& slot) {
-        return slot.buffer == use.buffer && slot.first <= position && position <= slot.last;
-      };
-      const SlotUse& slot = *std::ranges::find_if(curve_.curve().uses, holds);
-      row.first = slot.first;
-      row.last = slot.last;
-      if (buffer(row).value < 0) row.maker = step_at(*curve_.plan(), slot.first, curve_.stage());
+      const Buffer& held = buffer(row);
+      if (held.value < 0) row.maker = step_at(*plan_, use.first, curve_.stage());
+      else if (!held.persistent) row.maker = makers_[static_cast<size_t>(held.value)];
     }
-    const std::vector<Task>& tasks = curve_.plan()->program.tasks;
-    for (int task = 0; task < std::ssize(tasks); ++task)
-      for (int step = 0; step < std::ssize(tasks[static_cast<size_t>(task)].steps); ++step)
-        for (const int value : tasks[static_cast<size_t>(task)].steps[static_cast<size_t>(step)].outputs)
-          for (Row& row : rows_)
-            if (buffer(row).value == value && !buffer(row).persistent) row.maker = StepRef{task, step};
   }
   endResetModel();
 }
@@ -60,7 +56,9 @@ int MemoryBuffers::columnCount(const QModelIndex& parent) const { return parent.
 
 ArrayRef MemoryBuffers::array(const Row& row) const {
   const int value = buffer(row).value;
-  return value < 0 ? ArrayRef() : array_of_value(workspace_.planner, curve_.plan()->program.values[value].graph_value);
+  return value < 0
+             ? ArrayRef()
+             : array_of_value(workspace_.planner, *curve_.plan(), curve_.plan()->program.values[value].graph_value);
 }
 
 QString MemoryBuffers::text(const Row& row, int column) const {
@@ -82,7 +80,8 @@ QString MemoryBuffers::text(const Row& row, int column) const {
     case maker_column:
       return row.maker && find_step(plan, row.maker) ? short_name(plan.step_name(*find_step(plan, row.maker)))
                                                      : tr("stored");
-    default: return buffer.persistent ? tr("always") : tr("steps %1\u2013%2").arg(row.first).arg(row.last);
+    default:
+      return buffer.persistent ? tr("always") : tr("instructions %1\u2013%2").arg(row.use.first).arg(row.use.last);
   }
 }
 
@@ -92,7 +91,8 @@ QVariant MemoryBuffers::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: return text(row, index.column());
     case Qt::DecorationRole:
-      return index.column() == name_column ? QVariant(category_mark(buffer(row).category)) : QVariant();
+      return index.column() == name_column ? QVariant(color_mark(category_color(buffer(row).category, theme())))
+                                           : QVariant();
     case Qt::TextAlignmentRole:
       return index.column() == bytes_column ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
     case Qt::ToolTipRole:
@@ -111,7 +111,7 @@ QVariant MemoryBuffers::headerData(int section, Qt::Orientation orientation, int
        {QT_TR_NOOP("Bytes"), QT_TR_NOOP("On each device, of the slots that hold something.")},
        {QT_TR_NOOP("Kind"), QT_TR_NOOP("What the memory is for.")},
        {QT_TR_NOOP("Layout"), QT_TR_NOOP("Shape and sharding: the mesh axes that split each dimension.")},
-       {QT_TR_NOOP("Made by"), QT_TR_NOOP("The step that writes it first.")},
+       {QT_TR_NOOP("Made by"), QT_TR_NOOP("The instruction that writes it first.")},
        {QT_TR_NOOP("In use"), QT_TR_NOOP("From which position of the sequence to which.")}}};
   if (role == Qt::DisplayRole) return tr(titles[static_cast<size_t>(section)].first);
   if (role == Qt::ToolTipRole) return tr(titles[static_cast<size_t>(section)].second);

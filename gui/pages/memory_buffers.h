@@ -27,10 +27,10 @@ class MemoryBuffers : public QAbstractTableModel {
   struct Row {
     BufferUse use;
     std::optional<StepRef> maker;  // of what lies in it first; none: it is stored
-    int first = 0, last = 0;       // positions of its use
   };
 
   void take();
+  void learn_makers();
   const Buffer& buffer(const Row& row) const { return curve_.arena().buffers[static_cast<size_t>(row.use.buffer)]; }
   QString text(const Row& row, int column) const;
   ArrayRef array(const Row& row) const;
@@ -38,6 +38,8 @@ class MemoryBuffers : public QAbstractTableModel {
   Workspace& workspace_;
   const MemoryCurveView& curve_;
   std::vector<Row> rows_;
+  std::shared_ptr<const Plan> plan_;            // that they are of, and
+  std::vector<std::optional<StepRef>> makers_;  // by value
 };
 
 }  // namespace shardscope

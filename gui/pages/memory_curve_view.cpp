@@ -8,6 +8,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/pages/memory_axes.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
 #include "viz/paint/pipeline_geometry.h"
@@ -16,8 +17,7 @@
 namespace shardscope {
 namespace {
 
-constexpr double mark_pixels = 28;  // between marks, at least
-constexpr double strip = 16;        // height of the phases
+constexpr double strip = 16;  // height of the phases
 
 bool has_microbatches(const Plan& plan) { return plan.config.schedule.microbatches > 1; }
 
@@ -78,24 +78,17 @@ QString MemoryCurveView::position_text(int position) const {
   const TaskLabel label = label_of(*plan_, run);
   const QString phase = label.is_repeated ? tr("%1 of microbatch %2").arg(qt(name(step.phase))).arg(run.microbatch)
                                           : qt(name(step.phase));
-  return tr("step %1, %2 (%3)").arg(position).arg(qt(plan_->step_name(step)), phase);
+  return tr("instruction %1, %2 (%3)").arg(position).arg(qt(plan_->step_name(step)), phase);
 }
 
 double MemoryCurveView::highest() const {
   return 1.06 * std::max({1.0, double(arena().bytes), double(curve_->totals[static_cast<size_t>(curve_->peak)])});
 }
 
-double MemoryCurveView::x_of(double position) const {
-  const QRectF at = body();
-  return at.x() + (position - begin()) / (end() - begin()) * at.width();
-}
-
 double MemoryCurveView::y_of(double bytes) const { return body().bottom() - bytes / highest() * body().height(); }
 
 int MemoryCurveView::position_under(double x) const {
-  const QRectF at = body();
-  const double position = begin() + (x - at.x()) / at.width() * (end() - begin());
-  return std::clamp(static_cast<int>(std::floor(position)), 0, static_cast<int>(curve_->totals.size()) - 1);
+  return std::min(static_cast<int>(time_at(x)), static_cast<int>(curve_->totals.size()) - 1);
 }
 
 // One shape a category, each in front of the one that it stands on.
@@ -129,30 +122,15 @@ void MemoryCurveView::draw_curve() {
 
 void MemoryCurveView::paint_axes(QPainter& painter) const {
   const QRectF at = body();
-  const ByteAxis axis = byte_axis(0, highest(), std::max(3, int(at.height() / mark_pixels)));
   painter.setPen(theme().muted);
-  painter.drawText(QRectF(0, 6, at.x() - 6, 20), Qt::AlignRight | Qt::AlignVCenter, qt(axis.unit));
   const QRectF head(at.x(), 6, at.width(), 20);
   const QString title = tr("In use through a training step");
-  const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose a step. P: the peak.");
+  const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose an instruction. P: the peak.");
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
   if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
-  for (const ByteAxis::Mark& mark : axis.marks) {
-    const double y = y_of(mark.bytes);
-    painter.setPen(QPen(theme().line, 1, mark.bytes == 0 ? Qt::SolidLine : Qt::DotLine));
-    painter.drawLine(QPointF(at.x(), y), QPointF(at.right(), y));
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(0, y - 9, at.x() - 6, 18), Qt::AlignRight | Qt::AlignVCenter, qt(mark.label));
-  }
-  for (int i = 0; i <= 4; ++i) {
-    const double part = i / 4.0;
-    const long step = std::lround(std::max(0.0, begin() + part * (end() - begin()) - (i == 4 ? 1 : 0)));
-    const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
-    const double before = i == 0 ? 0 : i == 4 ? 100 : 50;
-    painter.drawText(QRectF(at.x() + part * at.width() - before, at.bottom() + strip + 5, 100, 18), side,
-                     i == 0 ? tr("step %1").arg(step) : QString::number(step));
-  }
+  paint_byte_axis(painter, at, 0, highest());
+  paint_instruction_axis(painter, at, at.bottom() + strip + 5, begin(), end() - 1);
 }
 
 // Stretches narrower than a pixel are drawn as one; the next is looked for behind it.
@@ -163,7 +141,7 @@ void MemoryCurveView::paint_phases(QPainter& painter) const {
   const double pixel = (end() - begin()) / at.width();
   auto stretch = std::ranges::lower_bound(phases, static_cast<int>(begin()), {}, &PhaseStretch::last);
   while (stretch != phases.end() && stretch->first < end()) {
-    const double left = std::max(at.x(), x_of(stretch->first)), right = std::min(at.right(), x_of(stretch->last + 1.0));
+    const double left = std::max(at.x(), x_at(stretch->first)), right = std::min(at.right(), x_at(stretch->last + 1.0));
     const QRectF place(left, at.bottom() + 2, std::max(1.0, right - left), strip - 3);
     const QColor fill = phase_color(stretch->phase, theme());
     painter.fillRect(place, fill);
@@ -186,7 +164,7 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
   const QRectF at = body();
   const auto line_at = [&](double position, const QPen& pen) {
     painter.setPen(pen);
-    painter.drawLine(QPointF(x_of(position + 0.5), at.top()), QPointF(x_of(position + 0.5), at.bottom() + strip));
+    painter.drawLine(QPointF(x_at(position + 0.5), at.top()), QPointF(x_at(position + 0.5), at.bottom() + strip));
   };
   const double top = y_of(double(arena().bytes));
   painter.setPen(QPen(theme().muted, 1, Qt::DashLine));
@@ -200,7 +178,7 @@ void MemoryCurveView::paint_marks(QPainter& painter) const {
   if (chosen_) line_at(*chosen_, QPen(theme().accent, 2));
   const double bytes = double(curve_->totals[static_cast<size_t>(curve_->peak)]);
   line_at(curve_->peak, QPen(theme().error, 1, Qt::DashLine));
-  const QPointF point(x_of(curve_->peak + 0.5), y_of(bytes));
+  const QPointF point(x_at(curve_->peak + 0.5), y_of(bytes));
   painter.setBrush(theme().error);
   painter.setPen(QPen(theme().base, 1));
   painter.drawEllipse(point, 4, 4);

@@ -31,7 +31,7 @@ class MemoryCurveView : public TimeCanvas {
   bool is_at_peak() const { return !chosen_; }
   bool is_settled() const { return !background_.is_busy(); }
   void show_peak();
-  // "step 12, params/Embed_0/gather (forward of microbatch 1)"
+  // "instruction 12, params/Embed_0/gather (forward of microbatch 1)"
   QString position_text(int position) const;
 
  signals:
@@ -56,7 +56,6 @@ class MemoryCurveView : public TimeCanvas {
   void ask();
   void take(Made made);
   int position_under(double x) const;
-  double x_of(double position) const;
   double highest() const;
   double y_of(double bytes) const;
   void draw_curve();

@@ -9,6 +9,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
+#include "gui/pages/memory_axes.h"
 #include "gui/pages/memory_life.h"
 #include "viz/paint/memory_painter.h"
 #include "viz/paint/units.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr double fewest_steps = 4;
 constexpr double fewest_bytes = 4096;
-constexpr double mark_pixels = 28;  // between marks, at least
 
 }  // namespace
 
@@ -115,22 +115,8 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
   if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
-  const ByteAxis axis = byte_axis(window_.low, window_.high, std::max(3, int(at.height() / mark_pixels)));
-  painter.drawText(QRectF(0, 8, at.x() - 6, 22), Qt::AlignRight | Qt::AlignVCenter, qt(axis.unit));
-  for (const ByteAxis::Mark& mark : axis.marks) {
-    const double y = at.bottom() - (mark.bytes - window_.low) / (window_.high - window_.low) * at.height();
-    painter.setPen(QPen(theme().line, 1, mark.bytes == 0 ? Qt::SolidLine : Qt::DotLine));
-    painter.drawLine(QPointF(at.x(), y), QPointF(at.right(), y));
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(0, y - 9, at.x() - 6, 18), Qt::AlignRight | Qt::AlignVCenter, qt(mark.label));
-  }
-  for (int i = 0; i <= 4; ++i) {
-    const double part = i / 4.0, step = window_.first_step + part * (window_.last_step - window_.first_step);
-    const Qt::Alignment side = i == 0 ? Qt::AlignLeft : i == 4 ? Qt::AlignRight : Qt::AlignHCenter;
-    const double before = i == 0 ? 0 : i == 4 ? 100 : 50;
-    painter.drawText(QRectF(at.x() + part * at.width() - before, at.bottom() + 5, 100, 18), side,
-                     i == 0 ? tr("instruction %1").arg(std::lround(step)) : QString::number(std::lround(step)));
-  }
+  paint_byte_axis(painter, at, window_.low, window_.high);
+  paint_instruction_axis(painter, at, at.bottom() + 5, window_.first_step, window_.last_step);
 }
 
 void MemoryLife::draw_buffers() {
@@ -222,15 +208,18 @@ void MemoryLife::wheelEvent(QWheelEvent* event) {
 }
 
 void MemoryLife::mousePressEvent(QMouseEvent* event) {
-  dragged_from_ = event->position();
+  drag_.press(*event);
   dragged_window_ = window_;
-  if (!plan_ || !body().contains(event->position())) return;
+}
+
+void MemoryLife::mouseReleaseEvent(QMouseEvent* event) {
+  if (!drag_.release(*event) || !plan_ || !body().contains(event->position())) return;
   workspace_.selection.select_step(step_at(*plan_, unfolded(sequence(), step_under(event->position().x())), stage_));
 }
 
 void MemoryLife::mouseMoveEvent(QMouseEvent* event) {
-  if (!(event->buttons() & Qt::LeftButton)) return;
-  const QPointF by = dragged_from_ - event->position();
+  if (!drag_.move(*event)) return;
+  const QPointF by = drag_.from() - event->position();
   pan(dragged_window_, by.x() / body().width(), -by.y() / body().height());
 }
 

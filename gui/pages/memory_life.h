@@ -4,6 +4,7 @@
 #include <QWidget>
 #include <vector>
 
+#include "gui/look/drag.h"
 #include "gui/look/tip_widget.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/memory_geometry.h"
@@ -26,6 +27,7 @@ class MemoryLife : public TipWidget {
   void showEvent(QShowEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
@@ -55,7 +57,7 @@ class MemoryLife : public TipWidget {
   MemoryPicture picture_;
   QPixmap drawn_;  // the picture; null: to be drawn anew
   std::vector<CategoryBytes> live_;
-  QPointF dragged_from_;
+  Drag drag_;
   MemoryWindow dragged_window_;
 };
 

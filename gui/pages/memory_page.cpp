@@ -13,7 +13,8 @@
 namespace shardscope {
 namespace {
 
-constexpr int wide = 900;  // from here on the buffers stand beside the curve
+constexpr int wide = 900;     // from here on the buffers stand beside the curve,
+constexpr int stacked = 300;  // and where both are not higher than this
 
 }  // namespace
 
@@ -41,13 +42,13 @@ MemoryPage::MemoryPage(Workspace& workspace, QWidget* parent)
   auto* below = new QVBoxLayout(lower);
   below->setContentsMargins(0, 0, 0, 0);
   below->setSpacing(0);
-  below->addWidget(make_head(workspace));
+  head_ = make_head(workspace);
+  below->addWidget(head_);
   below->addWidget(views_, 1);
   make_buffers(workspace);
   use_->addWidget(curve_);
   use_->addWidget(buffers_);
-  use_->setStretchFactor(0, 3);
-  use_->setStretchFactor(1, 2);
+  for (const int part : {0, 1}) use_->setStretchFactor(part, 1);
   use_->setChildrenCollapsible(false);
   views_->addWidget(use_);
   views_->addWidget(new MemoryLife(workspace));
@@ -95,7 +96,7 @@ QWidget* MemoryPage::make_head(Workspace& workspace) {
   peak_ = new QToolButton(head);
   peak_->setObjectName("memoryPeak");
   peak_->setText(tr("To the peak"));
-  peak_->setToolTip(tr("Show the largest buffers at the step where most is in use (P in the curve)."));
+  peak_->setToolTip(tr("Show the largest buffers at the instruction where most is in use (P in the curve)."));
   connect(peak_, &QToolButton::clicked, curve_, &MemoryCurveView::show_peak);
   row->addWidget(peak_);
   return head;
@@ -116,7 +117,7 @@ void MemoryPage::make_buffers(Workspace& workspace) {
   buffers_->setItemDelegateForColumn(MemoryBuffers::name_column, new NameDelegate(buffers_));
   buffers_->setItemDelegateForColumn(MemoryBuffers::maker_column, new NameDelegate(buffers_));
   buffers_->verticalHeader()->hide();
-  buffers_->verticalHeader()->setDefaultSectionSize(22);
+  buffers_->verticalHeader()->setDefaultSectionSize(20);
   buffers_->horizontalHeader()->setHighlightSections(false);
   buffers_->horizontalHeader()->setStretchLastSection(true);
   const int widths[] = {220, 76, 84, 180, 190, 90};
@@ -145,17 +146,20 @@ void MemoryPage::show_position() {
   position_->setToolTip(position_->text());
 }
 
-void MemoryPage::resizeEvent(QResizeEvent*) {
-  use_->setOrientation(width() >= wide ? Qt::Horizontal : Qt::Vertical);
-  arrange();
-}
+void MemoryPage::resizeEvent(QResizeEvent*) { arrange(); }
 
 void MemoryPage::arrange() {
   const int wanted = bars_->sizeHint().height() + legend_->heightForWidth(width()) + 2;
   splitter_->widget(0)->setMaximumHeight(wanted);
-  if (is_moved_) return;
-  const int bars = std::min(wanted, height() / 2);
-  splitter_->setSizes({bars, height() - bars});
+  if (!is_moved_) {
+    const int bars = std::min(wanted, height() / 2);
+    splitter_->setSizes({bars, height() - bars});
+  }
+  const int room = splitter_->sizes().at(1) - head_->sizeHint().height();
+  const Qt::Orientation now = width() >= wide || room < stacked ? Qt::Horizontal : Qt::Vertical;
+  if (now == use_->orientation()) return;
+  use_->setOrientation(now);
+  use_->setSizes({1, 1});
 }
 
 }  // namespace shardscope

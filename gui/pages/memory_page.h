@@ -43,6 +43,7 @@ class MemoryPage : public QWidget {
   QSplitter* splitter_;
   QStackedWidget* views_;
   QSplitter* use_;  // curve and buffers
+  QWidget* head_;
   MemoryCurveView* curve_;
   QTableView* buffers_;
   QLabel* position_;

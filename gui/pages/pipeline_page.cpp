@@ -14,7 +14,7 @@ PipelinePage::PipelinePage(Workspace& workspace, QWidget* parent)
   setObjectName("pipelinePage");
   auto* body = new QWidget;
   stages_ = new PipelineStages(workspace, body);
-  timeline_ = new PipelineTimeline(workspace, body);
+  timeline_ = new ScheduleView(workspace, body);
   auto* stack = new QVBoxLayout(body);
   stack->setContentsMargins(0, 0, 0, 0);
   stack->setSpacing(0);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "gui/pages/pipeline_stages.h"
-#include "gui/pages/pipeline_timeline.h"
+#include "gui/pages/schedule_view.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -26,7 +26,7 @@ class PipelinePage : public QStackedWidget {
   std::optional<std::vector<MeshAxis>> offered_;
   QScrollArea* area_;
   PipelineStages* stages_;
-  PipelineTimeline* timeline_;
+  ScheduleView* timeline_;
 };
 
 }  // namespace shardscope

@@ -15,7 +15,6 @@ namespace shardscope {
 namespace {
 
 constexpr double margin = 34, largest_cell = 110, most_enlarged = 160;
-constexpr int click_reach = 4;
 
 }  // namespace
 
@@ -30,15 +29,16 @@ void ReplayCanvas::show_replay(std::shared_ptr<const Replay> replay) {
   replay_ = std::move(replay);
   zoom_.show_all();
   picture_ = replay_ ? lay_out(replay_->plan->mesh) : MeshPicture();
-  pieces_.clear();
+  pieces_ = nullptr;
   still_ = QPixmap();
   update();
 }
 
-void ReplayCanvas::show_moment(const ReplayMoment& moment, const std::vector<TimedPiece>& pieces) {
+void ReplayCanvas::show_pieces(std::shared_ptr<const std::vector<TimedPiece>> pieces) { pieces_ = std::move(pieces); }
+
+void ReplayCanvas::show_moment(const ReplayMoment& moment) {
   if (moment.leg != moment_.leg) still_ = QPixmap();
   moment_ = moment;
-  pieces_ = pieces;
   update();
 }
 
@@ -64,13 +64,13 @@ std::optional<int> ReplayCanvas::device_under(const QPointF& point) const {
 void ReplayCanvas::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
-  if (!replay_) return;
+  if (!replay_ || !pieces_) return;
   painter.setFont(small_font());
   const MeshPlace at = place();
   painter.setClipRect(room().adjusted(-2, -2, 2, 2));
   const std::optional<int> device = workspace_.selection.device();
   const bool has_device = device && *device < static_cast<int>(picture_.cell_of.size());
-  const ReplayPicture picture{at, picture_, *replay_, moment_, pieces_, has_device ? device : std::nullopt};
+  const ReplayPicture picture{at, picture_, *replay_, moment_, *pieces_, has_device ? device : std::nullopt};
   if (devices_stay(at)) {
     if (still_.isNull() || still_.devicePixelRatio() != devicePixelRatioF()) {
       still_ = QPixmap(size() * devicePixelRatioF());
@@ -114,24 +114,19 @@ void ReplayCanvas::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void ReplayCanvas::mousePressEvent(QMouseEvent* event) {
-  pressed_ = dragged_ = event->position();
-  is_dragging_ = false;
-}
+void ReplayCanvas::mousePressEvent(QMouseEvent* event) { drag_.press(*event); }
 
 void ReplayCanvas::mouseMoveEvent(QMouseEvent* event) {
-  if (!(event->buttons() & Qt::LeftButton)) return;
-  is_dragging_ |= (event->position() - pressed_).manhattanLength() > click_reach;
-  if (!is_dragging_) return;
-  zoom_.pan(event->position() - dragged_);
+  const std::optional<QPointF> by = drag_.move(*event);
+  if (!by) return;
+  zoom_.pan(*by);
   zoom_.keep_in(fit(picture_, room(), largest_cell).rect({0, 0, picture_.width, picture_.height}), room());
-  dragged_ = event->position();
   still_ = QPixmap();
   update();
 }
 
 void ReplayCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (!is_dragging_) workspace_.selection.select_device(device_under(event->position()));
+  if (drag_.release(*event)) workspace_.selection.select_device(device_under(event->position()));
 }
 
 void ReplayCanvas::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "gui/look/drag.h"
 #include "gui/look/tip_widget.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/workspace.h"
@@ -20,7 +21,9 @@ class ReplayCanvas : public TipWidget {
   explicit ReplayCanvas(Workspace& workspace, QWidget* parent = nullptr);
 
   void show_replay(std::shared_ptr<const Replay> replay);  // null: none
-  void show_moment(const ReplayMoment& moment, const std::vector<TimedPiece>& pieces);
+  // Those of the leg that the next moments are of.
+  void show_pieces(std::shared_ptr<const std::vector<TimedPiece>> pieces);
+  void show_moment(const ReplayMoment& moment);
   void zoom(double factor);
   void show_all();
 
@@ -47,11 +50,10 @@ class ReplayCanvas : public TipWidget {
   std::shared_ptr<const Replay> replay_;
   MeshPicture picture_;
   ReplayMoment moment_;
-  std::vector<TimedPiece> pieces_;
+  std::shared_ptr<const std::vector<TimedPiece>> pieces_;
   PictureZoom zoom_;
   QPixmap still_;  // the devices where they stay as they are; null: to be drawn anew
-  QPointF pressed_, dragged_;
-  bool is_dragging_ = false;
+  Drag drag_;
 };
 
 }  // namespace shardscope

@@ -159,7 +159,6 @@ void ReplayView::open(Replay replay) {
 void ReplayView::close_replay() {
   pause();
   replay_.reset();
-  pieces_.clear();
   list_->show({}, DType::f32, std::nullopt);
   canvas_->show_replay(nullptr);
 }
@@ -168,8 +167,7 @@ void ReplayView::set_tick(double tick) {
   if (!replay_) return;
   tick_ = std::clamp(tick, 0.0, double(replay_->ticks));
   const ReplayMoment moment = moment_of(*replay_, tick_);
-  if (moment.leg != leg_) show_leg(moment.leg);
-  show_moment();
+  moment.leg != leg_ ? show_leg(moment.leg) : show_moment(moment);
 }
 
 void ReplayView::step(int by) {
@@ -207,7 +205,7 @@ void ReplayView::show_leg(int number) {
                           qt(to_string(leg.moves.move().before, replay_->plan->mesh)),
                           qt(to_string(leg.moves.move().after, replay_->plan->mesh)));
   if (replay_->legs.size() > 1)
-    text += tr("   |   step %1 of %2 of the reshard").arg(number + 1).arg(replay_->legs.size());
+    text += tr("   |   instruction %1 of %2 of the reshard").arg(number + 1).arg(replay_->legs.size());
   if (step.inputs.size() > 1) text += tr("   |   one of %1 arrays that move in one go").arg(step.inputs.size());
   if (piece_scope(leg) == PieceScope::group) text += tr("   |   pieces of one group of devices");
   if (piece_scope(leg) == PieceScope::device) text += tr("   |   pieces of one device");
@@ -219,14 +217,15 @@ void ReplayView::show_pieces() {
   const ReplayLeg& leg = replay_->legs[static_cast<size_t>(leg_)];
   const std::optional<int> selected = workspace_.selection.device();
   const bool takes_part = selected && std::ranges::binary_search(leg.devices, *selected);
-  pieces_ = pieces_of(leg, takes_part ? *selected : leg.devices.front());
-  list_->show(pieces_, replay_->dtype, takes_part ? selected : std::nullopt);
-  show_moment();
+  const auto pieces =
+      std::make_shared<const std::vector<TimedPiece>>(pieces_of(leg, takes_part ? *selected : leg.devices.front()));
+  list_->show(*pieces, replay_->dtype, takes_part ? selected : std::nullopt);
+  canvas_->show_pieces(pieces);
+  show_moment(moment_of(*replay_, tick_));
 }
 
-void ReplayView::show_moment() {
-  const ReplayMoment moment = moment_of(*replay_, tick_);
-  canvas_->show_moment(moment, pieces_);
+void ReplayView::show_moment(const ReplayMoment& moment) {
+  canvas_->show_moment(moment);
   list_->set_moment(moment);
   if (const int row = list_->row_on_its_way(); row >= 0) table_->scrollTo(list_->index(row, 0));
   const QSignalBlocker block(slider_);

@@ -52,12 +52,11 @@ class ReplayView : public QWidget {
   void show_icons();
   void show_leg(int leg);
   void show_pieces();
-  void show_moment();
+  void show_moment(const ReplayMoment& moment);
   void change_speed(int by);
 
   Workspace& workspace_;
   std::shared_ptr<const Replay> replay_;
-  std::vector<TimedPiece> pieces_;
   int leg_ = -1;
   double tick_ = 0;
   QTimer timer_;

@@ -1,13 +1,9 @@
 #include "gui/pages/timeline_builder.h"
 
-#include <QPromise>
-#include <QThreadPool>
-
 namespace shardscope {
 
-TimelineBuilder::TimelineBuilder(QObject* parent) : QObject(parent) {
-  connect(&watcher_, &QFutureWatcherBase::finished, this, &TimelineBuilder::receive);
-}
+TimelineBuilder::TimelineBuilder(QObject* parent)
+    : QObject(parent), background_([this](std::shared_ptr<const MeasuredStep> step) { receive(std::move(step)); }) {}
 
 void TimelineBuilder::take(std::shared_ptr<const Plan> plan, Trace trace) {
   Work work{std::move(plan), std::move(trace)};
@@ -20,28 +16,22 @@ void TimelineBuilder::take(std::shared_ptr<const Plan> plan, Trace trace) {
     trace_.reset();
     emit built();
   }
-  if (is_working_) wanted_ = std::move(work);
+  if (background_.is_busy()) wanted_ = std::move(work);
   else begin(std::move(work));
 }
 
 void TimelineBuilder::begin(Work work) {
   running_ = std::move(work);
   if (!running_.plan) return;
-  is_working_ = true;
-  auto promise = std::make_shared<QPromise<std::shared_ptr<const MeasuredStep>>>();
-  watcher_.setFuture(promise->future());
-  promise->start();
-  QThreadPool::globalInstance()->start([promise, work = running_] {
+  background_.make([work = running_](const std::stop_token&) -> std::shared_ptr<const MeasuredStep> {
     std::optional<MeasuredStep> made = measured_step(*work.plan, work.trace->ranks);
-    promise->addResult(made ? std::make_shared<const MeasuredStep>(std::move(*made)) : nullptr);
-    promise->finish();
+    return made ? std::make_shared<const MeasuredStep>(std::move(*made)) : nullptr;
   });
 }
 
-void TimelineBuilder::receive() {
-  is_working_ = false;
+void TimelineBuilder::receive(std::shared_ptr<const MeasuredStep> step) {
   if (running_.plan == taken_.plan) {
-    step_ = watcher_.result();
+    step_ = std::move(step);
     trace_ = step_ ? running_.trace : nullptr;
     emit built();
   }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <QFutureWatcher>
 #include <QObject>
 #include <memory>
 #include <optional>
 
 #include "engine/session/messages.h"
+#include "gui/workspace/background.h"
 #include "viz/paint/timeline_ranks.h"
 
 namespace shardscope {
@@ -21,7 +21,7 @@ class TimelineBuilder : public QObject {
 
   // A null trace (or one of another plan): there is nothing. Without effect where it is that which was taken last.
   void take(std::shared_ptr<const Plan> plan, Trace trace);
-  bool is_busy() const { return is_working_ || wanted_; }
+  bool is_busy() const { return background_.is_busy() || wanted_; }
 
   const std::shared_ptr<const MeasuredStep>& step() const { return step_; }  // null: nothing
   const Trace& trace() const { return trace_; }                              // that it is of
@@ -37,14 +37,13 @@ class TimelineBuilder : public QObject {
   };
 
   void begin(Work work);
-  void receive();
+  void receive(std::shared_ptr<const MeasuredStep> step);
 
-  QFutureWatcher<std::shared_ptr<const MeasuredStep>> watcher_;
   Work taken_, running_;
-  bool is_working_ = false;     // until what was made is received
   std::optional<Work> wanted_;  // while another is running
   std::shared_ptr<const MeasuredStep> step_;
   Trace trace_;
+  Background<std::shared_ptr<const MeasuredStep>> background_;
 };
 
 }  // namespace shardscope

@@ -10,7 +10,6 @@
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
 #include "gui/pages/no_plan.h"
-#include "gui/workspace/step_facts.h"
 #include "viz/paint/timeline_image.h"
 #include "viz/paint/units.h"
 
@@ -204,7 +203,7 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
     transfer += rank.track.seconds(0, measured_->seconds)[size_t(TimePart::transfer)];
     all += measured_->seconds;
   }
-  QStringList words{tr("step %1: %2 (%3)")
+  QStringList words{tr("training step %1: %2 (%3)")
                         .arg(trace_->step)
                         .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted)))};
   if (const int late = measured_->late_rank(); late >= 0)
@@ -361,31 +360,7 @@ TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
 
 QString TimelineCanvas::tip_at(const QPointF& point) {
   const Hit at = hit(point);
-  if (!at.row || at.slice < 0) return {};
-  const TrackSlice& slice = slice_of(at);
-  const Step& step = plan_->steps(at.row->stage)[slice.step];
-  const double predicted = plan_->seconds(slice.step, at.row->stage);
-  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan_->step_name(step)))};
-  lines << tr("predicted %1").arg(qt(seconds_text(predicted)));
-  if (at.row->rank >= 0) {
-    const auto [first, last] = at.row->track->slices_of(slice.step);
-    for (int i = first; i < last; ++i) {
-      const TrackSlice& own = at.row->track->slices()[size_t(i)];
-      const QString long_ = qt(seconds_text(own.end - own.start));
-      lines << (own.part == TimePart::waiting    ? tr("waited %1").arg(long_)
-                : own.part == TimePart::transfer ? tr("moved in %1").arg(long_)
-                                                 : tr("%1 in this training step").arg(long_));
-    }
-    if (const std::optional<Meeting> met = meeting_of(*plan_, trace_->ranks, at.row->rank, slice.step);
-        met && met->last != at.row->rank)
-      lines << tr("waited for rank %1").arg(met->last);
-  }
-  if (const std::optional<double> seconds = workspace_.measured_seconds(step_at(*plan_, slice.step, at.row->stage)))
-    lines << tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
-  if (step.flops > 0) lines << tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
-  if (is_communication(step.kind)) lines << tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
-  if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
-  return lines.join('\n');
+  return at.row && at.slice >= 0 ? slice_tip(workspace_, *plan_, trace_.get(), *at.row, at.slice) : QString();
 }
 
 void TimelineCanvas::click(const QPointF& point) {
@@ -399,6 +374,11 @@ void TimelineCanvas::click(const QPointF& point) {
   workspace_.selection.select_step(step_at(*plan_, chosen_->position, chosen_->stage));
   update();
   emit factsChanged();
+}
+
+double TimelineCanvas::predicted_start(int stage, int position) const {
+  const TimelineTrack& track = predicted_[size_t(stage)].track;
+  return track.slices()[size_t(track.slices_of(position).first)].start;
 }
 
 void TimelineCanvas::set_found(std::vector<std::vector<int>> found) {
@@ -434,60 +414,9 @@ std::optional<TimeCanvas::Range> TimelineCanvas::chosen_range() const {
 
 QString TimelineCanvas::facts() const {
   if (!plan_) return {};
-  if (range()) return range_facts();
+  if (range()) return range_facts(rows_, *range());
   const Row* row = chosen_ ? row_of(chosen_->stage) : nullptr;
-  return row ? step_facts(*row, chosen_->position) : QString();
-}
-
-QString TimelineCanvas::range_facts() const {
-  const auto [from, to] = *range();
-  PartSeconds sum{};
-  int64_t slices = 0, rows = 0;
-  for (const Row& row : rows_) {
-    if (measured_ && row.rank < 0) continue;
-    const PartSeconds part = row.track->seconds(from, to);
-    for (size_t i = 0; i < time_parts; ++i) sum[i] += part[i];
-    const auto [first, last] = row.track->slices_in(from, to);
-    slices += last - first;
-    ++rows;
-  }
-  const double all = (to - from) * double(rows);
-  const double idle = std::max(0.0, all - sum[0] - sum[1] - sum[2]);
-  QStringList shares;
-  for (const auto& [text, part] :
-       {std::pair(tr("local work"), sum[0]), {tr("transfer"), sum[1]}, {tr("waiting"), sum[2]}, {tr("nothing"), idle}})
-    if (part > 0) shares << QString("%1 %2").arg(text, qt(share_text(share(part, all))));
-  return tr("%1 from %2 on: %3 stretches in %4 rows; %5")
-      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)))
-      .arg(slices)
-      .arg(rows)
-      .arg(shares.join(", "));
-}
-
-QString TimelineCanvas::step_facts(const Row& row, int position) const {
-  const Step& step = plan_->steps(row.stage)[position];
-  const QString title = QString("%1 %2").arg(qt(name(step.kind)), short_name(plan_->step_name(step)));
-  const QString predicted = qt(seconds_text(plan_->seconds(position, row.stage)));
-  if (row.rank < 0) return tr("%1: predicted %2").arg(title, predicted);
-  PartSeconds sum{};
-  const auto [first, last] = row.track->slices_of(position);
-  for (int i = first; i < last; ++i) {
-    const TrackSlice& slice = row.track->slices()[size_t(i)];
-    sum[size_t(slice.part)] += slice.end - slice.start;
-  }
-  if (!is_communication(step.kind))
-    return tr("%1 on rank %2: %3 (predicted %4)").arg(title).arg(row.rank).arg(qt(seconds_text(sum[0])), predicted);
-  QString text = tr("%1 on rank %2: waited %3, moved in %4 (predicted %5)")
-                     .arg(title)
-                     .arg(row.rank)
-                     .arg(qt(seconds_text(sum[2])), qt(seconds_text(sum[1])), predicted);
-  const std::optional<Meeting> met = meeting_of(*plan_, trace_->ranks, row.rank, position);
-  if (!met) return text;
-  if (is_transfer(step.kind)) return text + tr(". It waited for rank %1.").arg(met->last);
-  return text + tr(". Rank %1 came last of %2, %3 after the first; together they waited %4.")
-                    .arg(met->last)
-                    .arg(met->ranks.size())
-                    .arg(qt(seconds_text(met->spread)), qt(seconds_text(met->waited)));
+  return row ? step_facts(*plan_, trace_.get(), *row, chosen_->position) : QString();
 }
 
 // With Shift, or beside the rows, the wheel scrolls the ranks.

@@ -7,6 +7,7 @@
 
 #include "engine/session/messages.h"
 #include "gui/look/time_canvas.h"
+#include "gui/pages/timeline_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/timeline_colors.h"
 #include "viz/paint/timeline_ranks.h"
@@ -25,16 +26,14 @@ class TimelineCanvas : public TimeCanvas {
   void set_coloring(TimelineColoring coloring);
   void set_folded(bool folded);
 
-  struct Row {
-    int rank = -1;  // -1: predicted
-    int stage = 0;
-    const TimelineTrack* track = nullptr;
-  };
+  using Row = TimelineRow;
   const std::vector<Row>& rows() const { return rows_; }
   // Where a row's time is drawn, in widget coordinates.
   QRectF row_place(size_t row) const;
   // The row in which a stage is best seen: of the selected device, else of any rank, else as predicted.
   const Row* row_of(int stage) const;
+
+  double predicted_start(int stage, int position) const;
 
   // What a search has found, marked at the ruler: positions, ascending, by stage.
   void set_found(std::vector<std::vector<int>> found);
@@ -76,8 +75,6 @@ class TimelineCanvas : public TimeCanvas {
   size_t predicted_rows() const { return predicted_.size(); }
   Hit hit(const QPointF& point) const;
   const TrackSlice& slice_of(const Hit& hit) const { return hit.row->track->slices()[size_t(hit.slice)]; }
-  QString range_facts() const;
-  QString step_facts(const Row& row, int position) const;
   void paint_phases(QPainter& painter) const;
   void paint_heading(QPainter& painter) const;
   void paint_title(QPainter& painter, size_t row) const;

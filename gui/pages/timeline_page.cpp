@@ -45,6 +45,7 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   connect(searches_, &QToolButton::clicked, search_, &TimelineSearch::begin);
   connect(search_, &TimelineSearch::foundChanged, this, [this] {
     current_ = -1;
+    places_.clear();
     canvas_->set_found(search_->found());
   });
   connect(search_, &TimelineSearch::nextWanted, this, [this] { go(1); });
@@ -53,7 +54,9 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   connect(canvas_, &TimelineCanvas::factsChanged, this, &TimelinePage::show_facts);
   connect(builder_, &TimelineBuilder::built, this, &TimelinePage::show_measured);
   connect(&workspace.planner, &Planner::delivered, this, &TimelinePage::take_plan);
-  connect(&workspace.run, &RunControl::received, this, &TimelinePage::take_measurements);
+  connect(&workspace.run, &RunControl::received, this, [this] {
+    if (isVisible()) take_measurements();
+  });
   setFocusProxy(canvas_);
   take_plan();
 }
@@ -76,12 +79,13 @@ QLayout* TimelinePage::make_bar() {
     button->setAutoRaise(true);
   };
   prepare(folds_, "timelineFold", tr("Fold ranks"),
-          tr("Shows of all ranks that do the same steps only the one that waits least and the one that waits most."));
+          tr("Shows of all ranks that do the same instructions only the one that waits least and the one that waits "
+             "most."));
   folds_->setCheckable(true);
   prepare(measures_, "timelineMeasure", tr("Measure"),
           tr("Drags mark a range and say what lies in it (Shift and drag does so, too; M: what is selected)."));
   measures_->setCheckable(true);
-  prepare(searches_, "timelineFind", tr("Find"), tr("Finds steps by name or kind (Ctrl+F or / on this page)."));
+  prepare(searches_, "timelineFind", tr("Find"), tr("Finds instructions by name or kind (Ctrl+F or / on this page)."));
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(8, 0, 8, 0);
   bar->setSpacing(6);
@@ -127,31 +131,27 @@ void TimelinePage::show_facts() {
                                      : tr("Train to see every rank beneath what is predicted. %1").arg(keys));
 }
 
-// To the next in time, over all stages, from what was found last; else from the beginning of the window.
+// Over all stages, in the order that is predicted: that of ranks may differ.
+void TimelinePage::gather_places() {
+  for (size_t stage = 0; stage < search_->found().size(); ++stage)
+    for (const int position : search_->found()[stage])
+      places_.push_back({canvas_->predicted_start(int(stage), position), int(stage), position});
+  std::ranges::stable_sort(places_, {}, &Place::start);
+}
+
+// To the next from what was found last; else from the beginning of the window.
 void TimelinePage::go(int by) {
-  struct Place {
-    double start;
-    int stage, position;
-  };
-  std::vector<Place> places;
-  for (size_t stage = 0; stage < search_->found().size(); ++stage) {
-    const TimelineCanvas::Row* row = canvas_->row_of(static_cast<int>(stage));
-    for (const int position : search_->found()[stage]) {
-      const auto [first, last] = row->track->slices_of(position);
-      if (first < last) places.push_back({row->track->slices()[size_t(first)].start, int(stage), position});
-    }
-  }
-  if (places.empty()) return;
-  std::ranges::stable_sort(places, {}, &Place::start);
-  const auto count = static_cast<int>(places.size());
+  if (places_.empty()) gather_places();
+  if (places_.empty()) return;
+  const auto count = static_cast<int>(places_.size());
   if (current_ < 0) {
-    const auto seen = std::ranges::lower_bound(places, canvas_->begin(), {}, &Place::start) - places.begin();
+    const auto seen = std::ranges::lower_bound(places_, canvas_->begin(), {}, &Place::start) - places_.begin();
     current_ = by > 0 ? int(seen) : int(seen) - 1;
   } else {
     current_ += by;
   }
   current_ = (current_ + count) % count;
-  canvas_->reveal(places[size_t(current_)].stage, places[size_t(current_)].position);
+  canvas_->reveal(places_[size_t(current_)].stage, places_[size_t(current_)].position);
   search_->show_current(current_);
 }
 

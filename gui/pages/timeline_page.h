@@ -30,11 +30,17 @@ class TimelinePage : public QWidget {
   void keyPressEvent(QKeyEvent* event) override;
 
  private:
+  struct Place {
+    double start = 0;  // predicted
+    int stage = 0, position = 0;
+  };
+
   QLayout* make_bar();
   void take_plan();
   void take_measurements();
   void show_measured();
   void show_facts();
+  void gather_places();
   void go(int by);
 
   Workspace& workspace_;
@@ -46,7 +52,8 @@ class TimelinePage : public QWidget {
   QLabel* facts_;
   TimelineBuilder* builder_;
   std::shared_ptr<const Plan> plan_;
-  int current_ = -1;  // of what was found
+  std::vector<Place> places_;  // of what was found, as it is walked through; made when it is first
+  int current_ = -1;           // of these
 };
 
 }  // namespace shardscope

@@ -11,8 +11,8 @@ TimelineSearch::TimelineSearch(QWidget* parent)
     : QWidget(parent), text_(new QLineEdit(this)), count_(new QLabel(this)) {
   setObjectName("timelineSearch");
   text_->setObjectName("timelineSearchText");
-  text_->setPlaceholderText(tr("Find a step: einsum, all-gather, Dense_0"));
-  text_->setAccessibleName(tr("Find a step"));
+  text_->setPlaceholderText(tr("Find an instruction: einsum, all-gather, Dense_0"));
+  text_->setAccessibleName(tr("Find an instruction"));
   text_->setClearButtonEnabled(true);
   count_->setObjectName("timelineSearchCount");
   count_->setProperty("muted", true);
@@ -43,7 +43,7 @@ TimelineSearch::TimelineSearch(QWidget* parent)
 void TimelineSearch::show_plan(std::shared_ptr<const Plan> plan) {
   if (plan_ == plan) return;
   plan_ = std::move(plan);
-  names_ = {};
+  words_.set_plan(plan_);
   search();
 }
 
@@ -60,25 +60,21 @@ int TimelineSearch::count() const {
   return static_cast<int>(count);
 }
 
-void TimelineSearch::learn_names() {
-  for (const Task& task : plan_->program.tasks) {
-    std::vector<QString>& names = names_.tasks.emplace_back();
-    for (const Step& step : task.steps)
-      names.push_back((qt(name(step.kind)) + ' ' + qt(plan_->step_name(step))).toLower());
-  }
-}
-
 void TimelineSearch::search() {
   found_.clear();
-  const QString wanted = text_->text().trimmed().toLower();
+  const QStringList wanted = text_->text().split(' ', Qt::SkipEmptyParts);
   if (plan_ && isVisibleTo(parentWidget()) && !wanted.isEmpty()) {
-    if (names_.tasks.empty()) learn_names();
+    StepTable<char> is_found;
+    for (int task = 0; task < std::ssize(plan_->program.tasks); ++task) {
+      std::vector<char>& own = is_found.tasks.emplace_back(plan_->program.tasks[size_t(task)].steps.size());
+      for (int step = 0; step < std::ssize(own); ++step) own[size_t(step)] = words_.has({task, step}, wanted);
+    }
     for (int stage = 0; stage < plan_->program.stages; ++stage) {
       std::vector<int>& found = found_.emplace_back();
       for (const TaskRun& run : plan_->program.main(stage).runs) {
-        const std::vector<QString>& names = names_.tasks[size_t(run.task)];
-        for (size_t step = 0; step < names.size(); ++step)
-          if (names[step].contains(wanted)) found.push_back(run.first + static_cast<int>(step));
+        const std::vector<char>& own = is_found.tasks[size_t(run.task)];
+        for (size_t step = 0; step < own.size(); ++step)
+          if (own[step]) found.push_back(run.first + static_cast<int>(step));
       }
     }
   }

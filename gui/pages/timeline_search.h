@@ -5,11 +5,12 @@
 #include <QToolButton>
 #include <vector>
 
+#include "gui/workspace/step_words.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
 
-// Finds steps on the time line by what stands in their name or kind, whatever the case. Enter goes to the next one in
+// Finds steps on the time line by words. Enter goes to the next one in
 // time, Shift+Enter to the one before; Escape ends the search.
 class TimelineSearch : public QWidget {
   Q_OBJECT
@@ -36,12 +37,11 @@ class TimelineSearch : public QWidget {
 
  private:
   void search();
-  void learn_names();
 
   QLineEdit* text_;
   QLabel* count_;
   std::shared_ptr<const Plan> plan_;
-  StepTable<QString> names_;  // lower case; made at the first search of a plan
+  StepWords words_;
   std::vector<std::vector<int>> found_;
 };
 

@@ -10,8 +10,8 @@
 #include "gui/look/appearance.h"
 #include "gui/panels/parameter_model.h"
 #include "gui/panels/spec_editor.h"
-#include "gui/panels/spec_field.h"
 #include "gui/workspace/array_facts.h"
+#include "gui/workspace/spec_field.h"
 
 namespace shardscope {
 

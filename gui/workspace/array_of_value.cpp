@@ -17,10 +17,9 @@ ArrayRef array_of_state(const State& state) {
 
 }  // namespace
 
-ArrayRef array_of_value(const Planner& planner, ValueId value) {
-  const std::shared_ptr<const Plan> plan = planner.plan();
-  if (!plan || !plan->graph || value == no_id) return {};
-  const Graph& graph = *plan->graph;
+ArrayRef array_of_value(const Planner& planner, const Plan& plan, ValueId value) {
+  if (&plan != planner.plan().get() || !plan.graph || value == no_id) return {};
+  const Graph& graph = *plan.graph;
   for (int hops = 0; value != no_id && hops < 3; ++hops) {
     const Value& it = graph.values[value];
     if (it.kind == ValueKind::state) return array_of_state(graph.states[it.state]);

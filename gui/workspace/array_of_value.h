@@ -6,10 +6,11 @@
 
 namespace shardscope {
 
-// The array of the model that a value of the graph belongs to: the parameter or the optimizer state that it is, before
-// or after a step; the parameter that it is the gradient of; the forward value that it is, is made again of, or is the
-// gradient of. Nothing for what else backward or the update make.
-ArrayRef array_of_value(const Planner& planner, ValueId value);
+// The array of the model that a value of the plan's graph belongs to: the parameter or the optimizer state that it is,
+// before or after a step; the parameter that it is the gradient of; the forward value that it is, is made again of, or
+// is the gradient of. Nothing for what else backward or the update make, and where the planner has come to another
+// plan.
+ArrayRef array_of_value(const Planner& planner, const Plan& plan, ValueId value);
 
 // What a value is called for a person: "Embed_0/embedding", "gradient of Dense_0/kernel", "Block_1/gelu, made again".
 QString value_text(const Plan& plan, ValueId value);

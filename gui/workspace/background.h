@@ -12,14 +12,18 @@
 namespace shardscope {
 
 // Makes a value on another thread, for what takes longer than a turn of the event loop may. The newest wish wins: an
-// older one is asked to stop, and what it still makes is dropped. Whoever owns this waits for nothing, not at its end.
+// older one that has not begun is dropped, one that has is asked to stop and what it still makes is dropped. Whoever
+// owns this waits for nothing, not at its end.
 template <class T>
 class Background {
  public:
   using Make = std::function<T(const std::stop_token&)>;  // throws nothing
 
   // `take` is called in the thread of the owner.
-  explicit Background(std::function<void(T)> take) : take_(std::move(take)) { seat_->owner = this; }
+  explicit Background(std::function<void(T)> take, QThreadPool& threads = *QThreadPool::globalInstance())
+      : take_(std::move(take)), threads_(threads) {
+    seat_->owner = this;
+  }
   ~Background() {
     stop_.request_stop();
     const std::lock_guard lock(seat_->mutex);
@@ -32,14 +36,14 @@ class Background {
     cancel();
     stop_ = std::stop_source();
     is_busy_ = true;
-    QThreadPool::globalInstance()->start(
-        [seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
-          auto made = std::make_shared<T>(how(stop));
-          const std::lock_guard lock(seat->mutex);
-          if (!seat->owner) return;
-          const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
-          QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
-        });
+    threads_.start([seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
+      if (stop.stop_requested()) return;
+      auto made = std::make_shared<T>(how(stop));
+      const std::lock_guard lock(seat->mutex);
+      if (!seat->owner) return;
+      const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
+      QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
+    });
   }
   void cancel() {
     stop_.request_stop();
@@ -61,6 +65,7 @@ class Background {
   }
 
   std::function<void(T)> take_;
+  QThreadPool& threads_;
   std::shared_ptr<Seat> seat_ = std::make_shared<Seat>();
   std::stop_source stop_;
   int number_ = 0;

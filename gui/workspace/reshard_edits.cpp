@@ -8,6 +8,7 @@
 #include "engine/config/parameter_specs.h"
 #include "gui/document/array_ref.h"
 #include "gui/document/faults.h"
+#include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -110,10 +111,6 @@ std::vector<PartitionSpec> specs_for(const Plan& plan, const Shape& shape, const
   return specs;
 }
 
-std::string parameter_path(const Plan& plan, const Target& target) {
-  return join_path(plan.graph->states[plan.graph->values[target.value].state].path);
-}
-
 // "blocks/*/linear1/add": what names of one length have in common; empty where they differ in the number of scopes.
 std::string common_pattern(const std::vector<std::string>& names) {
   std::vector<std::vector<std::string>> scopes;
@@ -140,68 +137,81 @@ std::string common_pattern(const std::vector<std::string>& names) {
   return pattern;
 }
 
-// One line for all of them, where a pattern speaks of no other activation.
-void constrain(const Plan& plan, ShardingConfig& sharding, const std::vector<std::string>& names,
-               const PartitionSpec& spec) {
+// Where the run file gives alike targets their spec.
+struct Spot {
+  Target::Kind kind = Target::Kind::activation;
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> paths;  // of parameters
+  std::optional<size_t> line;                   // of sharding.parameters, that speaks of just these
+  bool is_pattern = false;                      // one constraint for all: it speaks of no other activation
+  std::string title;                            // what they have in common
+};
+
+bool matches_just(const Plan& plan, const std::string& pattern, size_t count) {
+  NamePatterns patterns;
+  patterns.add(pattern, 0);
+  size_t matched = 0;
+  for (const ValueLayout& layout : plan.layouts) {
+    std::vector<int> ids;
+    patterns.match(layout.name, ids);
+    matched += !ids.empty();
+  }
+  return matched == count;
+}
+
+std::optional<size_t> line_of(const Plan& plan, const std::vector<std::vector<std::string>>& paths) {
+  const ParameterSpecs specs(plan.config.sharding);
+  const ParameterSpec* line = specs.find(paths.front());
+  if (!line) return std::nullopt;
+  const auto is_on_it = [&](const auto& path) { return specs.find(path) == line; };
+  const auto matched = std::ranges::count_if(plan.parameters, is_on_it, &ParameterPlan::path);
+  if (matched != std::ssize(paths) || !std::ranges::all_of(paths, is_on_it)) return std::nullopt;
+  return static_cast<size_t>(line - plan.config.sharding.parameters.data());
+}
+
+Spot spot_of(const Plan& plan, const std::vector<Target>& targets) {
+  Spot spot;
+  spot.kind = targets.front().kind;
+  if (spot.kind == Target::Kind::input) spot.names = {"in"};
+  if (spot.kind == Target::Kind::output) spot.names = {"out"};
+  for (const Target& target : targets) {
+    const Value& value = plan.graph->values[target.value];
+    if (spot.kind == Target::Kind::activation) spot.names.push_back(value.name);
+    if (spot.kind != Target::Kind::parameter) continue;
+    spot.paths.push_back(plan.graph->states[value.state].path);
+    spot.names.push_back(join_path(spot.paths.back()));
+  }
+  const std::string common = common_pattern(spot.names);
+  spot.title = common.empty() ? spot.names.front() : common;
+  if (spot.kind == Target::Kind::parameter) spot.line = line_of(plan, spot.paths);
+  if (spot.kind == Target::Kind::activation)
+    spot.is_pattern = spot.names.size() > 1 && !common.empty() && matches_just(plan, common, spot.names.size());
+  return spot;
+}
+
+void constrain(ShardingConfig& sharding, const Spot& spot, const PartitionSpec& spec) {
   const auto set = [&](const std::string& name, bool first) {
     const auto found = std::ranges::find(sharding.constraints, name, &Constraint::names);
     if (found != sharding.constraints.end()) found->spec = spec;
     else sharding.constraints.insert(first ? sharding.constraints.begin() : sharding.constraints.end(), {name, spec});
   };
-  if (names.size() > 1) {
-    const std::string pattern = common_pattern(names);
-    NamePatterns patterns;
-    patterns.add(pattern, 0);
-    size_t matched = 0;
-    for (const ValueLayout& layout : plan.layouts) {
-      std::vector<int> ids;
-      patterns.match(layout.name, ids);
-      matched += !ids.empty();
-    }
-    if (!pattern.empty() && matched == names.size()) return set(pattern, true);
-  }
-  for (const std::string& name : names) set(name, false);
+  if (spot.is_pattern) return set(spot.title, true);
+  for (const std::string& name : spot.names) set(name, false);
 }
 
-void set_parameters(const Plan& plan, ShardingConfig& sharding, const std::vector<std::vector<std::string>>& paths,
-                    const PartitionSpec& spec) {
-  const ParameterSpecs before(plan.config.sharding);
-  const ParameterSpec* line = before.find(paths.front());
-  size_t matched = 0;
-  for (const ParameterPlan& parameter : plan.parameters) matched += line && before.find(parameter.path) == line;
-  const bool is_theirs = matched == paths.size() &&
-                         std::ranges::all_of(paths, [&](const auto& path) { return before.find(path) == line; });
-  if (is_theirs) {
-    sharding.parameters[static_cast<size_t>(line - plan.config.sharding.parameters.data())].spec = spec;
-    return;
-  }
-  for (const std::vector<std::string>& path : paths) set_parameter_spec(sharding, path, spec);
-}
-
-QString spec_text(const PartitionSpec& spec) { return "P" + qt(to_string(spec)).section("PartitionSpec", 1); }
-
-SpecEdit edit_of(const Plan& plan, const std::vector<Target>& targets, const PartitionSpec& spec) {
-  SpecEdit edit{{}, plan.config};
+SpecEdit edit_of(const Plan& plan, const Spot& spot, const PartitionSpec& spec) {
+  SpecEdit edit{qt(spot.title) + " = " + spec_text(spec), plan.config};
   ShardingConfig& sharding = edit.config.sharding;
-  std::vector<std::string> names;
-  switch (targets.front().kind) {
-    case Target::Kind::input: sharding.in = spec, names = {"in"}; break;
-    case Target::Kind::output: sharding.out = spec, names = {"out"}; break;
-    case Target::Kind::parameter: {
-      std::vector<std::vector<std::string>> paths;
-      for (const Target& target : targets) {
-        paths.push_back(plan.graph->states[plan.graph->values[target.value].state].path);
-        names.push_back(parameter_path(plan, target));
-      }
-      set_parameters(plan, sharding, paths, spec);
+  switch (spot.kind) {
+    case Target::Kind::input: sharding.in = spec; break;
+    case Target::Kind::output: sharding.out = spec; break;
+    case Target::Kind::parameter:
+      if (spot.line) sharding.parameters[*spot.line].spec = spec;
+      else
+        for (const std::vector<std::string>& path : spot.paths) set_parameter_spec(sharding, path, spec);
       break;
-    }
-    case Target::Kind::activation:
-      for (const Target& target : targets) names.push_back(plan.graph->values[target.value].name);
-      constrain(plan, sharding, names, spec);
+    case Target::Kind::activation: constrain(sharding, spot, spec);
   }
-  const std::string common = common_pattern(names);
-  edit.text = qt(common.empty() ? names.front() : common) + " = " + spec_text(spec);
   return edit;
 }
 
@@ -214,7 +224,7 @@ std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef>
   for (const StepRef id : steps) by_step.push_back(targets_of(plan, step_of(plan, id)));
   const MovedArray& moved = step_of(plan, steps.front()).moved.front();
   const std::vector<Target>& first = by_step.front();
-  for (size_t t = 0; t < first.size(); ++t) {
+  for (size_t t = 0; t < first.size() && edits.size() < most_candidates; ++t) {
     std::vector<Target> alike;
     const Shape& shape = plan.graph->type(first[t].value).shape;
     for (const std::vector<Target>& targets : by_step)
@@ -226,9 +236,11 @@ std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef>
     std::optional<Sharding> wanted;
     if (target_of(plan, plan.program.values[static_cast<size_t>(moved.cause.from)].graph_value) == first[t])
       wanted = plan.program.values[static_cast<size_t>(moved.cause.to)].sharding;
+    const Spot spot = spot_of(plan, alike);
     for (const PartitionSpec& spec : specs_for(plan, shape, *now, wanted)) {
-      SpecEdit edit = edit_of(plan, alike, spec);
-      if (edit.config != plan.config && edits.size() < most_candidates) edits.push_back(std::move(edit));
+      if (edits.size() == most_candidates) break;
+      SpecEdit edit = edit_of(plan, spot, spec);
+      if (edit.config != plan.config) edits.push_back(std::move(edit));
     }
   }
   return edits;
@@ -253,10 +265,11 @@ bool still_moves(const Plan& plan, const Plan& before, std::span<const StepRef> 
 }
 
 EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const StepRef> steps,
-                     const std::stop_token& stop, std::atomic<int>& planned) {
+                     const std::stop_token& stop, EditProgress& progress) {
   EditSearch search;
   std::vector<SpecEdit> edits = candidate_edits(plan, steps);
   search.candidates = static_cast<int>(edits.size());
+  progress.candidates = search.candidates;
   for (SpecEdit& edit : edits) {
     if (stop.stop_requested()) break;
     try {
@@ -274,7 +287,7 @@ EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const
     } catch (const std::exception&) {
       // What cannot be planned is no way out.
     }
-    ++planned;
+    ++progress.planned;
   }
   return search;
 }

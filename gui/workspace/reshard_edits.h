@@ -39,8 +39,13 @@ struct EditSearch {
   std::optional<Found> best;  // the one of these with the shortest predicted step; of equals the one with least memory
 };
 
-// Plans all candidates one after the other and counts them in `planned`; ends early, with what it has, when asked to.
+// Of a search, for whoever watches it.
+struct EditProgress {
+  std::atomic<int> candidates = 0, planned = 0;
+};
+
+// Plans all candidates one after the other; ends early, with what it has, when asked to.
 EditSearch find_edit(const PlanSource& source, const Plan& plan, std::span<const StepRef> steps,
-                     const std::stop_token& stop, std::atomic<int>& planned);
+                     const std::stop_token& stop, EditProgress& progress);
 
 }  // namespace shardscope

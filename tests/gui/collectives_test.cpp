@@ -198,9 +198,58 @@ class CollectivesTest : public WindowCase {
     QTRY_VERIFY(std::abs(seconds(CollectivesModel::measured_column) - 0.0005 * runs) < 1e-9);
     QVERIFY(std::abs(seconds(CollectivesModel::waited_column) - 0.004 * runs) < 1e-9);  // the mean of 8 and 0
     const QString tip = row.siblingAtColumn(CollectivesModel::waited_column).data(Qt::ToolTipRole).toString();
-    QVERIFY2(tip.contains("rank 1 came last, 8.00 ms after the first"), qPrintable(tip));
+    QVERIFY2(tip.contains("rank 1 came last of 2, 8.00 ms after the first"), qPrintable(tip));
     QTRY_VERIFY(!page()->table()->isColumnHidden(CollectivesModel::waited_column));
     QVERIFY(page()->findChild<QLabel*>("collectiveTotals")->text().contains("waiting"));
+  }
+
+  // Of the four ranks one pair does everything eight milliseconds after the other; within a pair nobody is late.
+  void a_rank_is_late_only_to_the_group_that_it_is_of() {
+    open(made::small_gpt(2, 2, 2));
+    HelloMessage hello;
+    hello.plan_hash = plan().hash;
+    hello.ranks = 4;
+    hello.plan_steps = plan_step_names(plan());
+    TraceMessage trace{TraceChoice::latest, 3, std::vector<std::vector<PlanStepTime>>(4)};
+    for (int position = 0; position < plan().steps().size(); ++position) {
+      const Step& step = plan().steps()[position];
+      const std::vector<int> first = plan().mesh.group(0, {step.axes.begin(), step.axes.end()});
+      for (int rank = 0; rank < 4; ++rank) {
+        const int64_t at = int64_t{20'000'000} * position + (std::ranges::count(first, rank) ? 0 : 8'000'000);
+        trace.ranks[size_t(rank)].push_back({at, at, at + 500'000});
+      }
+    }
+    workspace().run.begin_replay(planner().plan());
+    workspace().run.receive(hello);
+    workspace().run.receive(trace);
+    QTRY_VERIFY(!page()->table()->isColumnHidden(CollectivesModel::waited_column));
+    int pairs = 0;
+    for (const StepRef id : planner().index().collectives) {
+      if (find_step(plan(), id)->group_size != 2) continue;
+      const QModelIndex row = static_cast<CollectivesModel*>(page()->table()->model())->index_of_step(id);
+      const QString tip = row.siblingAtColumn(CollectivesModel::waited_column).data(Qt::ToolTipRole).toString();
+      QVERIFY2(tip.contains("waiting") && !tip.contains("came last"), qPrintable(tip));
+      ++pairs;
+    }
+    QVERIFY(pairs > 0);
+  }
+
+  void a_step_that_is_selected_again_after_one_that_has_no_row_is_shown_again() {
+    open(made::small_gpt(2, 2, 2));
+    const StepRef id = planner().index().collectives.front();
+    int position = 0;
+    while (plan().steps()[position].kind != StepKind::compute) ++position;
+    const QItemSelectionModel& chosen = *page()->table()->selectionModel();
+    for (int i = 0; i < 2; ++i) {
+      selection().select_step(id);
+      QVERIFY(chosen.hasSelection());
+      QCOMPARE(page()->table()->currentIndex().data(CollectivesModel::step_role).value<StepRef>(), id);
+      selection().select_step(step_at(plan(), position));
+      QVERIFY(!chosen.hasSelection());
+    }
+    const QModelIndex row = static_cast<CollectivesModel*>(page()->table()->model())->index_of_step(id);
+    QTest::mouseClick(page()->table()->viewport(), Qt::LeftButton, {}, page()->table()->visualRect(row).center());
+    QCOMPARE(selection().step(), std::optional(id));
   }
 };
 

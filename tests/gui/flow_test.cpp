@@ -153,6 +153,50 @@ class FlowTest : public WindowCase {
       QVERIFY(QRectF(canvas()->rect()).adjusted(-1, -1, 1, 1).contains(canvas()->place_of(int(n))));
   }
 
+  void a_double_click_shows_all_and_chooses_no_other_node() {
+    open(made::small_gpt(2, 2, 2));
+    const int count = int(canvas()->graph().nodes.size());
+    QTest::keyClick(canvas(), Qt::Key_Home);
+    std::vector<QPoint> centers;
+    for (int n = 0; n < count; ++n) centers.push_back(canvas()->place_of(n).center().toPoint());
+    for (int i = 0; i < 12; ++i) QTest::keyClick(canvas(), Qt::Key_Plus);
+    const auto is_free = [&](const QPoint& point) {
+      for (int n = 0; n < count; ++n)
+        if (canvas()->place_of(n).contains(point)) return false;
+      return true;
+    };
+    const auto at = std::ranges::find_if(centers, is_free);
+    QVERIFY(at != centers.end());
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, *at);
+    QTest::mouseDClick(canvas(), Qt::LeftButton, {}, *at);
+    QTest::mouseRelease(canvas(), Qt::LeftButton, {}, *at);
+    QCOMPARE(canvas()->selected(), -1);
+    QTest::mouseClick(canvas(), Qt::RightButton, {}, *at);
+    QCOMPARE(canvas()->selected(), -1);
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, *at);
+    QVERIFY(canvas()->selected() >= 0);
+  }
+
+  // The graph of the plan before is seen until the new one is made.
+  void nodes_of_the_plan_before_name_no_array_of_the_new_one() {
+    open(made::small_gpt(4, 2, 2));
+    const FlowGraph& graph = canvas()->graph();
+    int told = 0;
+    const auto connection = connect(&planner(), &Planner::delivered, this, [&] {
+      if (canvas()->plan() == planner().plan()) return;
+      for (const FlowNode& node : graph.nodes) {
+        selection().select_array({});
+        selection().select_step(node.steps.front());
+        QTest::keyClick(canvas(), Qt::Key_Return);
+        QVERIFY(!is_array(selection().array()));
+        ++told;
+      }
+    });
+    open(made::small_gpt(1, 2, 2));
+    disconnect(connection);
+    QVERIFY(told > 0);
+  }
+
   void every_candidate_edit_changes_one_spec_and_nothing_else() {
     open(gathering());
     const FlowNode* gather = gather_of("gelu");
@@ -205,9 +249,10 @@ class FlowTest : public WindowCase {
     open(gathering());
     const FlowNode* gather = gather_of("gelu");
     QVERIFY(gather || (gather = gather_of("linear1")));
-    std::atomic<int> planned = 0;
-    const EditSearch found = find_edit(compiled_plans(), plan(), gather->steps, {}, planned);
-    QCOMPARE(planned.load(), found.candidates);
+    EditProgress progress;
+    const EditSearch found = find_edit(compiled_plans(), plan(), gather->steps, {}, progress);
+    QCOMPARE(progress.planned.load(), found.candidates);
+    QCOMPARE(progress.candidates.load(), found.candidates);
     QVERIFY(found.best);
     for (const SpecEdit& edit : candidate_edits(plan(), gather->steps)) {
       try {
@@ -254,7 +299,7 @@ class FlowTest : public WindowCase {
     int known = 0, all = 0;
     for (const StepRef id : workspace().planner.index().collectives) {
       ++all;
-      known += is_array(array_of_value(workspace().planner, moved_value(plan(), *find_step(plan(), id))));
+      known += is_array(array_of_value(workspace().planner, plan(), moved_value(plan(), *find_step(plan(), id))));
     }
     QVERIFY2(known * 10 >= all * 8, qPrintable(QString("%1 of %2").arg(known).arg(all)));
   }

@@ -506,6 +506,7 @@ class LayoutTest : public QObject {
 
   void a_chosen_collective_tells_the_first_cause_and_how_many_more() {
     const Plan& plan = *planner().plan();
+    window_->show_page("collectives");
     window_->workspace().selection.select_step(step_at(plan, 0));
     QTRY_VERIFY(inspector_texts().join('\n').contains("(and 2 more)"));
     const QString cause = QString::fromStdString(plan.cause(plan.steps()[0]));

@@ -1,4 +1,5 @@
 #include <QCompleter>
+#include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTest>
 #include <QWheelEvent>
@@ -77,6 +78,30 @@ class LayoutZoomTest : public WindowCase {
     QTest::mouseDClick(view(), Qt::LeftButton, {}, view()->array_room().center().toPoint());
     QVERIFY(view()->array_room().adjusted(-1, -1, 1, 1).contains(view()->shard_rect(0)));
     QVERIFY(!selection().device());
+  }
+
+  void an_array_that_goes_while_its_mesh_is_dragged_takes_the_drag_with_it() {
+    for (int i = 0; i < 3; ++i) wheel(view()->mesh_room().center(), 2);
+    const QPoint from = view()->mesh_room().center().toPoint();
+    QTest::mousePress(view(), Qt::LeftButton, {}, from);
+    selection().select_array({});
+    for (const int by : {10, 20}) {
+      const QPoint to = from + QPoint(by, by);
+      QMouseEvent move(QEvent::MouseMove, to, view()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
+      QApplication::sendEvent(view(), &move);
+    }
+    QTest::mouseRelease(view(), Qt::LeftButton, {}, from);
+    QVERIFY(!selection().device());
+  }
+
+  void hovering_a_device_lights_it_and_selects_none() {
+    QSignalSpy selected(&selection(), &Selection::deviceChanged), hovered(&selection(), &Selection::hoverChanged);
+    const QImage before = view()->grab().toImage();
+    QTest::mouseMove(view(), view()->device_rect(3).center().toPoint());
+    QTRY_COMPARE(selection().hovered_device(), std::optional(3));
+    QCOMPARE(hovered.count(), 1);
+    QCOMPARE(selected.count(), 0);
+    QVERIFY(view()->grab().toImage() != before);
   }
 
   void keys_zoom_pan_and_show_all() {
@@ -171,6 +196,28 @@ class LayoutZoomTest : public WindowCase {
     QVERIFY(document().config().sharding.constraints.empty());
     document().undo_stack().redo();
     constraint->findChild<QPushButton*>("constraintRemove")->click();
+    QVERIFY(document().config().sharding.constraints.empty());
+  }
+
+  void what_is_being_typed_stays_when_a_plan_comes_and_escape_gives_it_up() {
+    QVERIFY(page()->findChild<LayoutArrayPicker*>()->pick("tokens"));
+    QLineEdit* field = page()->findChild<LayoutConstraint*>()->field();
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, "P('da");
+    set_axis_size(document(), 0, 2);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    QCOMPARE(field->text(), QString("P('da"));
+    QTest::keyClicks(field, "ta')");
+    QTest::keyClick(field, Qt::Key_Return);
+    const std::vector<Constraint> expected{{"tokens", {{{"data"}}}}};
+    QVERIFY(document().config().sharding.constraints == expected);
+    QTest::keyClicks(field, "x");
+    QTest::keyClick(field, Qt::Key_Escape);
+    QCOMPARE(field->text(), QString("P('data')"));
+    field->selectAll();
+    QTest::keyClick(field, Qt::Key_Delete);
+    QTest::keyClick(field, Qt::Key_Return);
     QVERIFY(document().config().sharding.constraints.empty());
   }
 };

@@ -86,6 +86,14 @@ class MemoryTest : public WindowCase {
     QVERIFY(kinds.size() > 1 && array && step);
   }
 
+  void at_least_five_of_the_largest_buffers_are_seen_at_1280_by_800() {
+    open(made::small_gpt(2, 2, 2));
+    QTableView* table = page()->buffers();
+    QTRY_VERIFY2(
+        table->rowAt(table->viewport()->height() - 1) < 0 || table->rowAt(table->viewport()->height() - 1) >= 5,
+        qPrintable(QString::number(table->viewport()->height())));
+  }
+
   void a_click_in_the_curve_chooses_its_step_and_p_goes_back_to_the_peak() {
     open(made::small_gpt(2, 2, 2));
     const QRectF body = curve()->body();
@@ -101,6 +109,25 @@ class MemoryTest : public WindowCase {
     QTest::keyClick(curve(), Qt::Key_P);
     QVERIFY(curve()->is_at_peak());
     QVERIFY(!window_->findChild<QToolButton*>("memoryPeak")->isVisible());
+  }
+
+  void dragging_the_life_of_the_arena_pans_and_a_click_selects() {
+    open(made::small_gpt(2, 2, 2));
+    page()->show_arena(true);
+    auto* life = window_->findChild<MemoryLife*>();
+    const QPoint from = life->body().center().toPoint(), to = from - QPoint(60, 0);
+    for (int i = 0; i < 6; ++i) QTest::keyClick(life, Qt::Key_Plus);
+    QTest::mousePress(life, Qt::LeftButton, {}, from);
+    QMouseEvent move(QEvent::MouseMove, to, life->mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
+    QApplication::sendEvent(life, &move);
+    QTest::mouseRelease(life, Qt::LeftButton, {}, to);
+    QVERIFY(!selection().step());
+    QTest::mouseClick(life, Qt::LeftButton, {}, from);
+    const std::optional<StepRef> chosen = selection().step();
+    QVERIFY(chosen);
+    QTest::mouseDClick(life, Qt::LeftButton, {}, from - QPoint(200, 0));
+    QTest::mouseRelease(life, Qt::LeftButton, {}, from - QPoint(200, 0));
+    QCOMPARE(selection().step(), chosen);
   }
 
   void the_curve_of_a_pipeline_runs_through_every_microbatch_of_the_stage_that_is_shown() {

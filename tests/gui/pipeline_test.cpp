@@ -1,4 +1,5 @@
 #include <QDockWidget>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QStandardPaths>
@@ -36,7 +37,7 @@ class PipelineTest : public QObject {
   Document& document() { return workspace().document; }
   const Plan& plan() { return *planner().plan(); }
   PipelinePage* page() { return window_->findChild<PipelinePage*>(); }
-  PipelineTimeline* timeline() { return window_->findChild<PipelineTimeline*>(); }
+  ScheduleView* timeline() { return window_->findChild<ScheduleView*>(); }
   template <class Field>
   Field* field(const char* place) {
     return window_->findChild<Field*>(place);
@@ -212,6 +213,7 @@ class PipelineTest : public QObject {
   }
 
   void sends_and_receives_stand_among_the_collectives_with_their_stage() {
+    QVERIFY(window_->show_page("collectives"));
     open(piped_config());
     QTreeView* table = window_->findChild<CollectivesPage*>()->table();
     QVERIFY(!table->isColumnHidden(CollectivesModel::stage_column));
@@ -248,6 +250,49 @@ class PipelineTest : public QObject {
       seen.insert(stage);
     }
     QCOMPARE(seen.size(), size_t{2});
+  }
+
+  // The ranks of a stage need not be alike: which of them is shown may not change what comes next.
+  void every_step_that_is_found_is_walked_through_whichever_rank_is_selected() {
+    open(made::piped_gpt(2, 2, 1, 2));
+    QVERIFY(window_->show_page("timeline"));
+    auto* found = window_->findChild<TimelinePage*>();
+    HelloMessage hello;
+    hello.plan_hash = plan().hash;
+    hello.ranks = plan().mesh.device_count();
+    hello.plan_steps = plan_step_names(plan());
+    TraceMessage trace{TraceChoice::median, 3, {}};
+    int early = -1;  // a rank of the first stage, long before all others
+    for (int rank = 0; rank < hello.ranks; ++rank) {
+      const int stage = plan().stage_of(rank);
+      if (stage == 0) early = rank;
+      trace.ranks.emplace_back();
+    }
+    for (int rank = 0; rank < hello.ranks; ++rank)
+      for (int position = 0; position < plan().steps(plan().stage_of(rank)).size(); ++position) {
+        const int64_t at = 1'000'000 * int64_t{position} + (rank == early                ? 0
+                                                            : plan().stage_of(rank) == 0 ? 20'000'000'000
+                                                                                         : 10'000'000'000);
+        trace.ranks[size_t(rank)].push_back({at, at, at + 500'000});
+      }
+    workspace().run.begin_replay(planner().plan());
+    workspace().run.receive(hello);
+    workspace().run.receive(trace);
+    QTRY_VERIFY_WITH_TIMEOUT(!found->is_busy() && found->canvas()->rows().size() == size_t(hello.ranks) + 2, patience);
+    workspace().selection.select_device(early);
+    found->canvas()->setFocus();
+    QTest::keyClick(found->canvas(), Qt::Key_Slash);
+    auto* text = found->findChild<QLineEdit*>("timelineSearchText");
+    text->setText("einsum");
+    const int count = found->findChild<QLabel*>("timelineSearchCount")->text().section(' ', 0, 0).toInt();
+    QVERIFY(count > 8);
+    std::set<std::pair<StepRef, double>> seen;  // a step comes once for each microbatch
+    for (int i = 0; i < count; ++i) {
+      QTest::keyClick(text, Qt::Key_Return);
+      QTest::keyClick(found->canvas(), Qt::Key_M);
+      seen.emplace(*workspace().selection.step(), found->canvas()->range()->first);
+    }
+    QCOMPARE(int(seen.size()), count);
   }
 
   void a_run_of_two_ranks_is_drawn_beneath_the_prediction() {

@@ -59,6 +59,7 @@ class ReplayTest : public WindowCase {
         plan_preset(preset, [mode](RunConfig& config) { config.sharding.mode = mode; });
         for (const StepRef id : planner().index().collectives) {
           const Step& step = *find_step(plan(), id);
+          QVERIFY(can_replay(step));
           double sent = 0, devices = 0;
           for (int operand = 0; operand < std::ssize(step.kind == StepKind::receive ? step.outputs : step.inputs);
                ++operand) {
@@ -191,6 +192,37 @@ class ReplayTest : public WindowCase {
     }
     replay()->set_tick(0.5);
     QCOMPARE(replay()->canvas()->grab().toImage(), seen.front());
+  }
+
+  void a_double_click_shows_all_and_chooses_no_other_device() {
+    open(*step_of(StepKind::all_gather));
+    ReplayCanvas* canvas = replay()->canvas();
+    const auto device_at = [&](const QPoint& point) {
+      for (int device = 0; device < plan().mesh.device_count(); ++device)
+        if (canvas->device_rect(device).contains(point)) return device;
+      return -1;
+    };
+    std::vector<std::pair<QPoint, int>> whole;
+    for (int x = 0; x < canvas->width(); x += 5)
+      for (int y = 0; y < canvas->height(); y += 5)
+        if (const int device = device_at({x, y}); device >= 0) whole.emplace_back(QPoint(x, y), device);
+    canvas->zoom(1.4);
+    const auto is_other = [&](const auto& place) {
+      const int near = device_at(place.first);
+      return near >= 0 && near != place.second;
+    };
+    const auto found = std::ranges::find_if(whole, is_other);
+    QVERIFY(found != whole.end());
+    const QPoint at = found->first;
+    QTest::mouseClick(canvas, Qt::RightButton, {}, at);
+    QVERIFY(!selection().device());
+    QTest::mouseClick(canvas, Qt::LeftButton, {}, at);
+    const std::optional<int> chosen = selection().device();
+    QVERIFY(chosen && *chosen != found->second);
+    QTest::mouseDClick(canvas, Qt::LeftButton, {}, at);
+    QCOMPARE(device_at(at), found->second);
+    QTest::mouseRelease(canvas, Qt::LeftButton, {}, at);
+    QCOMPARE(selection().device(), chosen);
   }
 
   void a_replay_of_16384_devices_shows_what_one_of_them_gives_and_gets() {

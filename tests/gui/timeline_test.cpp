@@ -133,6 +133,20 @@ class TimelineTest : public WindowCase {
     QVERIFY2(!facts().contains("rank"), qPrintable(facts()));
   }
 
+  // Press, release, the double click, and its release: under the pointer is then another step.
+  void a_double_click_shows_all_and_chooses_no_other_step() {
+    run_three_steps();
+    const TrackSlice& last = canvas()->rows()[2].track->slices().back();
+    canvas()->show_window(last.start - 1e-3, last.end + 1e-3);
+    const QPoint at(int(canvas()->row_place(2).left() + canvas()->row_place(2).width() * 0.4), point_of(2, 3).y());
+    QTest::mouseClick(canvas(), Qt::LeftButton, {}, at);
+    QCOMPARE(selection().step(), std::optional(step_at(plan(), 3)));
+    QTest::mouseDClick(canvas(), Qt::LeftButton, {}, at);
+    QTest::mouseRelease(canvas(), Qt::LeftButton, {}, at);
+    QCOMPARE(canvas()->end() - canvas()->begin(), canvas()->seconds());
+    QCOMPARE(selection().step(), std::optional(step_at(plan(), 3)));
+  }
+
   void a_drag_with_shift_or_the_tool_measures_a_range() {
     run_three_steps();
     const QRectF place = canvas()->row_place(1);

@@ -249,6 +249,7 @@ class WindowTest : public WindowCase {
   }
 
   void copied_collectives_have_exact_values_and_the_total() {
+    window_->show_page("collectives");
     auto* page = window_->findChild<CollectivesPage*>();
     page->table()->clearSelection();
     const QString text = page->copied_text();
@@ -305,6 +306,7 @@ class WindowTest : public WindowCase {
       QVERIFY2(shown.contains(text(value)), value.c_str());
     QVERIFY(tips.contains(text(exact_bytes(arena + 3 * 1048576))));
 
+    window_->show_page("collectives");
     auto* collectives = window_->findChild<QTreeView*>("collectives");
     QStringList measured;
     for (int row = 0; row < collectives->model()->rowCount(); ++row)

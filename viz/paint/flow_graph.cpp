@@ -1,8 +1,9 @@
 #include "viz/paint/flow_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "viz/paint/flow_layout.h"
@@ -30,11 +31,7 @@ class GraphMaker {
   }
 
   FlowGraph run() {
-    for (size_t begin = 0; begin < segments_.size();) {
-      const std::vector<size_t> same = alike(begin);
-      add_lane(same);
-      begin = same.back() + 1;
-    }
+    for (const std::vector<size_t>& same : alike()) add_lane(same);
     add_edges();
     return std::move(graph_);
   }
@@ -52,8 +49,8 @@ class GraphMaker {
   }
 
   // What segments have to agree in: a word for each step.
-  std::vector<std::string> words(const Segment& segment) const {
-    std::vector<std::string> words;
+  std::string words(const Segment& segment) const {
+    std::string words;
     std::unordered_map<int, int> made;  // value -> its number in the segment
     for (int s = segment.first; s < segment.end; ++s) {
       const Step& step = steps(segment.task)[static_cast<size_t>(s)];
@@ -72,7 +69,7 @@ class GraphMaker {
         made.emplace(output, static_cast<int>(made.size()));
         word += "=" + layout(output);
       }
-      words.push_back(std::move(word));
+      words += word + "\n";
     }
     return words;
   }
@@ -82,21 +79,22 @@ class GraphMaker {
     return to_string(lies.shape) + to_string(lies.sharding, plan_.mesh);
   }
 
-  // A segment and those behind it that are like it.
-  std::vector<size_t> alike(size_t begin) const {
-    std::vector<size_t> same{begin};
-    const Segment& first = segments_[begin];
-    if (!fold_ || first.layer < 0) return same;
-    std::vector<std::string> pattern;
-    for (size_t next = begin + 1; next < segments_.size(); ++next) {
-      const Segment& segment = segments_[next];
-      if (segment.task != first.task || segment.layer < 0 || segment.end - segment.first != first.end - first.first)
-        break;
-      if (pattern.empty()) pattern = words(first);
-      if (words(segment) != pattern) break;
-      same.push_back(next);
+  // Segments of layers that are alike, by the first of each; a layer has one of them.
+  std::vector<std::vector<size_t>> alike() const {
+    std::vector<std::vector<size_t>> all;
+    std::map<std::tuple<int, std::string, int>, size_t> known;  // by task, words, and the number of such in the layer
+    std::map<std::tuple<int, std::string, int>, int> seen;      // by task, words and layer
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      const auto& [task, layer, first, end] = segments_[s];
+      size_t lane = all.size();
+      if (fold_ && layer >= 0) {
+        const std::string text = words(segments_[s]);
+        lane = known.emplace(std::tuple(task, text, seen[{task, text, layer}]++), lane).first->second;
+      }
+      if (lane == all.size()) all.emplace_back();
+      all[lane].push_back(s);
     }
-    return same;
+    return all;
   }
 
   void add_lane(const std::vector<size_t>& same) {
@@ -104,13 +102,10 @@ class GraphMaker {
     FlowLane lane;
     lane.task = first.task;
     lane.phase = program_.tasks[static_cast<size_t>(first.task)].phase;
-    lane.first_layer = lane.last_layer = first.layer;
-    lane.layers = static_cast<int>(same.size());
     lane.first = static_cast<int>(graph_.nodes.size());
-    for (const size_t segment : same) {
-      lane.first_layer = std::min(lane.first_layer, segments_[segment].layer);
-      lane.last_layer = std::max(lane.last_layer, segments_[segment].layer);
-    }
+    for (const size_t segment : same)
+      if (first.layer >= 0) lane.layers.push_back(segments_[segment].layer);
+    std::ranges::sort(lane.layers);
     for (int s = 0; s < first.end - first.first; ++s) {
       const Step& shown = steps(first.task)[static_cast<size_t>(first.first + s)];
       FlowNode node;

@@ -28,17 +28,16 @@ struct FlowEdge {
 // A stretch of a task's steps that belong to one layer of the network, to layers that are alike, or to none.
 struct FlowLane {
   int task = -1;
-  Phase phase = Phase::forward;           // of the task
-  int first_layer = -1, last_layer = -1;  // -1: before, behind or across the layers
-  int layers = 1;                         // so many folded into one
-  int first = 0, end = 0;                 // nodes [first, end)
-  double seconds = 0, wire_bytes = 0;     // of its nodes
+  Phase phase = Phase::forward;        // of the task
+  std::vector<int> layers;             // ascending; none: before, behind or across the layers
+  int first = 0, end = 0;              // nodes [first, end)
+  double seconds = 0, wire_bytes = 0;  // of its nodes
   PictureRect place;
 };
 
 // The main sequence of a stage as a graph: every step of its tasks is part of exactly one node, lanes and nodes stand
-// in program order. An edge leads from a node to one that stands behind it; what a folded layer hands to the next one
-// of its lane has none. Edges by `to`.
+// in program order, folded ones where the first of their layers does. An edge leads from a node to one that stands
+// behind it; what a folded layer hands to the next one of its lane has none. Edges by `to`.
 struct FlowGraph {
   std::vector<FlowLane> lanes;
   std::vector<FlowNode> nodes;
@@ -50,8 +49,8 @@ struct FlowGraph {
   bool is_within(const FlowEdge& edge) const;  // both ends in one lane
 };
 
-// Layers are alike that follow each other and whose steps agree, one by one, in op, shapes, layouts and in what they
-// take from each other. `fold`: they share a lane.
+// Layers of a task are alike whose steps agree, one by one, in op, shapes, layouts and in what they take from each
+// other. `fold`: they share a lane, also where others that differ stand between them.
 FlowGraph flow_graph(const Plan& plan, int stage, bool fold);
 
 }  // namespace shardscope

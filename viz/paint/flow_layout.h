@@ -9,8 +9,8 @@ namespace shardscope {
 
 // Sizes of the picture, in its own unit: a pixel where it is not zoomed.
 struct FlowSizes {
-  double node_width = 172, node_height = 50;
-  double column_gap = 152;  // room for the layout of what a node makes
+  double node_width = 196, node_height = 50;
+  double column_gap = 140;  // room for the layout of what a node makes
   double row_gap = 18;
   double lane_head = 30;  // title
   double lane_gap = 30;

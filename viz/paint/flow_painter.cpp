@@ -111,18 +111,21 @@ class Drawing {
 
   void paint_words(const FlowNode& it, const QRectF& place, bool moves) {
     const FlowNodeText text = words_.node(it);
-    const QFontMetricsF title(moves ? bold_ : font_), small(small_);
-    painter_.setFont(moves ? bold_ : font_);
+    const QFontMetricsF small(small_);
+    const QFont& full = moves ? bold_ : font_;
+    const bool fits = QFontMetricsF(full).horizontalAdvance(text.title) <= place.width();
+    const QFont& title = fits ? full : small_;
+    painter_.setFont(title);
     painter_.setPen(theme_.text);
     const double line = place.height() / 2;
-    const double cost = text.cost.isEmpty() ? 0 : small.horizontalAdvance(text.cost) + 6;
-    painter_.drawText(QRectF(place.x(), place.y(), place.width() - cost, line), Qt::AlignLeft | Qt::AlignVCenter,
-                      title.elidedText(text.title, Qt::ElideRight, place.width() - cost));
+    painter_.drawText(QRectF(place.x(), place.y(), place.width(), line), Qt::AlignLeft | Qt::AlignVCenter,
+                      QFontMetricsF(title).elidedText(text.title, Qt::ElideMiddle, place.width()));
     painter_.setFont(small_);
     painter_.setPen(moves ? theme_.text : theme_.muted);
-    painter_.drawText(QRectF(place.x(), place.y(), place.width(), line), Qt::AlignRight | Qt::AlignVCenter, text.cost);
-    painter_.drawText(QRectF(place.x(), place.y() + line, place.width(), line), Qt::AlignLeft | Qt::AlignVCenter,
-                      small.elidedText(text.detail, Qt::ElideMiddle, place.width()));
+    const QRectF below(place.x(), place.y() + line, place.width(), line);
+    painter_.drawText(below, Qt::AlignRight | Qt::AlignVCenter, text.cost);
+    const double room = below.width() - (text.cost.isEmpty() ? 0 : small.horizontalAdvance(text.cost) + 8);
+    painter_.drawText(below, Qt::AlignLeft | Qt::AlignVCenter, small.elidedText(text.detail, Qt::ElideMiddle, room));
   }
 
   void paint_edges(int first, int end) {

@@ -126,9 +126,10 @@ LayoutPicture lay_out(const Shape& shape, const Sharding& sharding, const Mesh& 
   return picture;
 }
 
-void take_away(LayoutPicture& picture, int device) {
-  std::erase(picture.cells[picture.cell_of[device]].devices, device);
-  picture.cell_of[device] = -1;
+void keep(LayoutPicture& picture, const std::function<bool(int)>& holds) {
+  for (ShardCell& cell : picture.cells) std::erase_if(cell.devices, [&](int device) { return !holds(device); });
+  for (int device = 0; device < std::ssize(picture.cell_of); ++device)
+    if (!holds(device)) picture.cell_of[device] = -1;
 }
 
 std::optional<int> cell_at(const LayoutPicture& picture, double x, double y) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,8 +47,8 @@ LayoutPicture lay_out(const Shape& shape, const Sharding& sharding, const Mesh& 
                       const std::vector<int64_t>& pins = {});
 // The dimensions whose pages are told apart, and can be pinned: all but the last two.
 int page_dims(const Shape& shape);
-// Takes the array from a device; another one must hold the same shard.
-void take_away(LayoutPicture& picture, int device);
+// Takes the array from the devices that do not hold it; every shard must be held by another one.
+void keep(LayoutPicture& picture, const std::function<bool(int)>& holds);
 
 // The cell at a point of the unit square; none outside.
 std::optional<int> cell_at(const LayoutPicture& picture, double x, double y);

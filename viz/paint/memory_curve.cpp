@@ -192,7 +192,7 @@ std::vector<BufferUse> largest_in_use(const MemoryCurve& curve, const ArenaLayou
   for (const SlotUse& use : curve.uses) {
     if (use.first > position || position > use.last) continue;
     const Buffer& buffer = arena.buffers[static_cast<size_t>(use.buffer)];
-    if (found.empty() || found.back().buffer != use.buffer) found.push_back({use.buffer, 0, 0});
+    if (found.empty() || found.back().buffer != use.buffer) found.push_back({use.buffer, 0, 0, use.first, use.last});
     ++found.back().held;
     found.back().bytes += buffer.bytes / buffer.slot_count;
   }

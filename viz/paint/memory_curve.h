@@ -41,6 +41,7 @@ struct BufferUse {
   int buffer = -1;
   int held = 0;  // slots
   int64_t bytes = 0;
+  int first = 0, last = 0;  // positions of the use of the first of these slots
 };
 // The `most` largest in use at a position, largest first; of equals the one made first.
 std::vector<BufferUse> largest_in_use(const MemoryCurve& curve, const ArenaLayout& arena, int position, size_t most);

@@ -94,10 +94,9 @@ QColor tone_color(const AxisTone& tone, const Theme& theme) {
 
 std::vector<AxisTone> device_tones(const Mesh& mesh, int device) {
   std::vector<AxisTone> tones;
-  const std::vector<int64_t> coordinates = mesh.coordinates(device);
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
-    const int64_t size = mesh.axis_size(static_cast<AxisIndex>(axis));
-    if (size > 1) tones.push_back({static_cast<AxisIndex>(axis), coordinates[axis], size});
+    const auto index = static_cast<AxisIndex>(axis);
+    if (mesh.axis_size(index) > 1) tones.push_back({index, mesh.coordinate(device, index), mesh.axis_size(index)});
   }
   return tones;
 }

@@ -29,13 +29,7 @@ double PipelinePicture::bubble() const {
 }
 
 int device_at_stage(const Plan& plan, int device, int stage) {
-  if (!plan.pipeline.axis) return device;
-  std::vector<int64_t> wanted = plan.mesh.coordinates(device);
-  wanted[*plan.pipeline.axis] = stage;
-  for (int other : plan.devices_of_stage(stage)) {
-    if (plan.mesh.coordinates(other) == wanted) return other;
-  }
-  return device;
+  return plan.pipeline.axis ? plan.mesh.group(device, {*plan.pipeline.axis})[size_t(stage)] : device;
 }
 
 PipelinePicture predicted_pipeline(const Plan& plan) {

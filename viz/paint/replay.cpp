@@ -138,6 +138,12 @@ class Maker {
 
 }  // namespace
 
+const std::vector<int>& moved_values(const Step& step) {
+  return step.kind == StepKind::receive ? step.outputs : step.inputs;
+}
+
+bool can_replay(const Step& step) { return lays_out_anew(step) && !moved_values(step).empty(); }
+
 std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, StepId step, int operand) {
   return Maker(std::move(plan)).make({step, operand});
 }

@@ -37,6 +37,10 @@ struct Replay {
   int ticks = 0;
 };
 
+// Whether a step lays arrays out anew; a receive has them as outputs, others as inputs.
+bool can_replay(const Step& step);
+const std::vector<int>& moved_values(const Step& step);
+
 // Of the operand of `step` with that number (a bucket has several); nothing for a step that moves no array. A receive
 // is shown as the send that it belongs to.
 std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, StepId step, int operand = 0);

@@ -47,14 +47,18 @@ QColor work_color(size_t place, const Key& key, TimelineColoring coloring, const
 
 TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, const Theme& theme) {
   std::map<Key, double> seconds;
-  std::vector<std::vector<Key>> keys;
+  StepTable<Key> keys;
+  for (const Task& task : plan.program.tasks) {
+    std::vector<Key>& of_task = keys.tasks.emplace_back();
+    for (const Step& step : task.steps) of_task.push_back(key_of(plan, step, coloring));
+  }
   for (int stage = 0; stage < plan.program.stages; ++stage) {
+    std::map<int, int> runs;  // of each task
+    for (const TaskRun& run : plan.program.main(stage).runs) ++runs[run.task];
     std::map<Key, double> own;
-    std::vector<Key>& of_stage = keys.emplace_back();
-    for (const Step& step : plan.steps(stage)) {
-      const int position = static_cast<int>(of_stage.size());
-      own[of_stage.emplace_back(key_of(plan, step, coloring))] += plan.seconds(position, stage);
-    }
+    for (const auto& [task, times] : runs)
+      for (size_t step = 0; step < keys.tasks[size_t(task)].size(); ++step)
+        own[keys.tasks[size_t(task)][step]] += times * plan.step_seconds.tasks[size_t(task)][step];
     for (const auto& [key, taken] : own) seconds[key] = std::max(seconds[key], taken);
   }
   std::vector<std::pair<Key, double>> order(seconds.begin(), seconds.end());
@@ -81,9 +85,17 @@ TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, cons
     else colors.legend.push_back({label_of(key, coloring), color, taken, !is_work});
   }
   add_others();
-  for (const std::vector<Key>& of_stage : keys) {
+  StepTable<QRgb> known;
+  for (const std::vector<Key>& of_task : keys.tasks) {
+    std::vector<QRgb>& own = known.tasks.emplace_back();
+    for (const Key& key : of_task) own.push_back(color_of[key]);
+  }
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
     std::vector<QRgb>& own = colors.of_stage.emplace_back();
-    for (const Key& key : of_stage) own.push_back(color_of.at(key));
+    for (const TaskRun& run : plan.program.main(stage).runs) {
+      const std::vector<QRgb>& of_task = known.tasks[size_t(run.task)];
+      own.insert(own.end(), of_task.begin(), of_task.end());
+    }
   }
   return colors;
 }

@@ -91,13 +91,18 @@ PredictedStep predicted_step(const Plan& plan, int stage) {
   std::vector<TrackSlice> slices;
   std::vector<PhaseSpan>& phases = predicted.phases;
   int position = 0;
-  for (const Step& step : plan.steps(stage)) {
-    const double start = spans ? (*spans)[size_t(position)].start : predicted.seconds;
-    const double end = spans ? (*spans)[size_t(position)].end : start + plan.seconds(position, stage);
-    slices.push_back({start, end, position++, is_communication(step.kind) ? TimePart::transfer : TimePart::work});
-    if (phases.empty() || phases.back().phase != step.phase || start > phases.back().end)
-      phases.push_back({step.phase, start, end});
-    phases.back().end = predicted.seconds = end;
+  for (const TaskRun& run : plan.program.main(stage).runs) {
+    const std::vector<double>& lengths = plan.step_seconds.tasks[size_t(run.task)];
+    auto length = lengths.begin();
+    for (const Step& step : plan.program.tasks[size_t(run.task)].steps) {
+      const double start = spans ? (*spans)[size_t(position)].start : predicted.seconds;
+      const double end = spans ? (*spans)[size_t(position)].end : start + *length;
+      ++length;
+      slices.push_back({start, end, position++, is_communication(step.kind) ? TimePart::transfer : TimePart::work});
+      if (phases.empty() || phases.back().phase != step.phase || start > phases.back().end)
+        phases.push_back({step.phase, start, end});
+      phases.back().end = predicted.seconds = end;
+    }
   }
   predicted.track = TimelineTrack(std::move(slices));
   return predicted;

@@ -9,10 +9,12 @@ constexpr double narrowest_stripe = 2.5;
 
 QColor neutral(const Theme& theme) { return mix(theme.window, theme.line, 0.6); }
 
-QColor mixture(const std::vector<AxisTone>& tones, const Theme& theme) {
+// In equal parts.
+template <class ColorOf>
+QColor mixture(const std::vector<AxisTone>& tones, const Theme& theme, const ColorOf& color_of) {
   if (tones.empty()) return neutral(theme);
-  QColor color = tone_color(tones.front(), theme);
-  for (size_t i = 1; i < tones.size(); ++i) color = mix(color, tone_color(tones[i], theme), 1.0 / double(i + 1));
+  QColor color = color_of(tones.front());
+  for (size_t i = 1; i < tones.size(); ++i) color = mix(color, color_of(tones[i]), 1.0 / double(i + 1));
   return color;
 }
 
@@ -28,7 +30,8 @@ QRectF stripe(const QRectF& place, size_t number, size_t count) {
 void paint_tones(QPainter& painter, const QRectF& place, const std::vector<AxisTone>& tones, const Theme& theme) {
   const double longer = std::max(place.width(), place.height());
   if (tones.size() < 2 || longer < narrowest_stripe * double(tones.size()))
-    return painter.fillRect(place, mixture(tones, theme));
+    return painter.fillRect(place,
+                            mixture(tones, theme, [&](const AxisTone& tone) { return tone_color(tone, theme); }));
   for (size_t i = 0; i < tones.size(); ++i)
     painter.fillRect(stripe(place, i, tones.size()), tone_color(tones[i], theme));
 }
@@ -84,12 +87,14 @@ void paint_ring(QPainter& painter, const QRectF& place, const QColor& color, dou
   painter.restore();
 }
 
-const QColor& Fills::operator()(const std::vector<AxisTone>& tones) {
-  std::vector<int64_t> key;
-  for (const AxisTone& tone : tones) key.insert(key.end(), {tone.axis, tone.coordinate});
-  QColor& fill = known_[key];
-  if (!fill.isValid()) fill = mixture(tones, theme_);
-  return fill;
+QColor Fills::operator()(const std::vector<AxisTone>& tones) {
+  return mixture(tones, theme_, [this](const AxisTone& tone) {
+    std::vector<QColor>& colors = known_[tone.axis];
+    colors.resize(size_t(tone.size));
+    QColor& color = colors[size_t(tone.coordinate)];
+    if (!color.isValid()) color = tone_color(tone, theme_);
+    return color;
+  });
 }
 
 }  // namespace shardscope

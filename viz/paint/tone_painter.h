@@ -2,7 +2,7 @@
 
 #include <QPainter>
 #include <QStringList>
-#include <map>
+#include <array>
 #include <vector>
 
 #include "viz/paint/palette.h"
@@ -23,16 +23,16 @@ void paint_plate(QPainter& painter, const QRectF& place, const QStringList& text
 // A frame inside the edges of a cell.
 void paint_ring(QPainter& painter, const QRectF& place, const QColor& color, double width);
 
-// What a cell is filled with that is too small for stripes. Few of many cells differ, and a colour costs more than a
-// cell: it remembers.
+// What a cell of a mesh is filled with that is too small for stripes. Many cells share few coordinates, and the colour
+// of one costs more than a cell: it remembers them.
 class Fills {
  public:
   explicit Fills(const Theme& theme) : theme_(theme) {}
-  const QColor& operator()(const std::vector<AxisTone>& tones);
+  QColor operator()(const std::vector<AxisTone>& tones);
 
  private:
   const Theme& theme_;
-  std::map<std::vector<int64_t>, QColor> known_;
+  std::array<std::vector<QColor>, Mesh::max_axes> known_;  // by axis and coordinate
 };
 
 }  // namespace shardscope

@@ -10,10 +10,10 @@ namespace shardscope {
 // The schedule of a pipeline over one training step: a row a stage, a block for each task that it runs with its
 // microbatch; beneath it the measured one where a run of this plan is known, of one device of each stage. A click
 // selects the step with which the block begins.
-class PipelineTimeline : public TimeCanvas {
+class ScheduleView : public TimeCanvas {
   Q_OBJECT
  public:
-  explicit PipelineTimeline(Workspace& workspace, QWidget* parent = nullptr);
+  explicit ScheduleView(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override { return {560, least_height()}; }
   QSize minimumSizeHint() const override { return {280, least_height()}; }
 
@@ -39,6 +39,7 @@ class PipelineTimeline : public TimeCanvas {
 
   void take_plan();
   void take_measurements();
+  void show_measured(std::shared_ptr<const TraceMessage> trace, int device);
   void place_choice();
   int least_height() const;
   double row_height() const;
@@ -52,7 +53,8 @@ class PipelineTimeline : public TimeCanvas {
   std::shared_ptr<const Plan> plan_;
   PipelinePicture predicted_;
   std::optional<PipelinePicture> measured_;
-  int64_t measured_step_ = 0;
+  std::shared_ptr<const TraceMessage> trace_;  // that is measured, and of which device
+  int device_ = 0;
   TraceBox* choice_;
 };
 

@@ -1,4 +1,4 @@
-#include "gui/pages/pipeline_timeline.h"
+#include "gui/pages/schedule_view.h"
 
 #include <QPainter>
 #include <algorithm>
@@ -24,45 +24,51 @@ constexpr double row_gap = 5;
 
 }  // namespace
 
-PipelineTimeline::PipelineTimeline(Workspace& workspace, QWidget* parent)
+ScheduleView::ScheduleView(Workspace& workspace, QWidget* parent)
     : TimeCanvas(parent), workspace_(workspace), choice_(new TraceBox(this)) {
-  setObjectName("pipelineTimeline");
+  setObjectName("scheduleView");
   setAccessibleName(tr("Predicted and measured schedule of the pipeline's stages"));
   choice_->setObjectName("pipelineStep");
   choice_->setToolTip(tr("Which training step is shown: as one device of each stage did it."));
   guard_field(choice_);
-  connect(choice_, &QComboBox::currentIndexChanged, this, &PipelineTimeline::take_measurements);
-  connect(&workspace.selection, &Selection::deviceChanged, this, &PipelineTimeline::take_measurements);
-  connect(&workspace.planner, &Planner::delivered, this, &PipelineTimeline::take_plan);
-  connect(&workspace.run, &RunControl::received, this, &PipelineTimeline::take_measurements);
+  connect(choice_, &QComboBox::currentIndexChanged, this, &ScheduleView::take_measurements);
+  connect(&workspace.planner, &Planner::delivered, this, &ScheduleView::take_plan);
+  const auto take_if_seen = [this] {
+    if (isVisible()) take_measurements();
+  };
+  connect(&workspace.selection, &Selection::deviceChanged, this, take_if_seen);
+  connect(&workspace.run, &RunControl::received, this, take_if_seen);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
   take_plan();
 }
 
 // A page that is not seen lets its plan go and takes the newest when it is shown.
-void PipelineTimeline::take_plan() {
+void ScheduleView::take_plan() {
   std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
   if (plan && plan->program.stages < 2) plan = nullptr;
   if (plan_ != plan) {
     plan_ = plan;
     predicted_ = plan_ ? predicted_pipeline(*plan_) : PipelinePicture();
-    set_seconds(predicted_.seconds);
+    show_measured(nullptr, 0);
     show_all();
   }
   take_measurements();
 }
 
-void PipelineTimeline::showEvent(QShowEvent*) { take_plan(); }
+void ScheduleView::showEvent(QShowEvent*) { take_plan(); }
 
-void PipelineTimeline::take_measurements() {
-  measured_.reset();
+void ScheduleView::take_measurements() {
   const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
-  const TraceMessage* trace = run ? run->trace(choice_->choice()) : nullptr;
-  if (trace) {
-    const int device = std::min(workspace_.selection.device().value_or(0), plan_->mesh.device_count() - 1);
-    measured_ = measured_pipeline(*plan_, trace->ranks, device);
-    measured_step_ = trace->step;
-  }
+  std::shared_ptr<const TraceMessage> trace = run ? run->shared_trace(choice_->choice()) : nullptr;
+  const int device = trace ? std::min(workspace_.selection.device().value_or(0), plan_->mesh.device_count() - 1) : 0;
+  if (trace != trace_ || device != device_) show_measured(std::move(trace), device);
+  update();
+}
+
+void ScheduleView::show_measured(std::shared_ptr<const TraceMessage> trace, int device) {
+  trace_ = std::move(trace);
+  device_ = device;
+  measured_ = trace_ ? measured_pipeline(*plan_, trace_->ranks, device_) : std::nullopt;
   set_seconds(std::max(predicted_.seconds, measured_ ? measured_->seconds : 0));
   choice_->setVisible(measured_.has_value());
   updateGeometry();
@@ -70,32 +76,32 @@ void PipelineTimeline::take_measurements() {
   update();
 }
 
-void PipelineTimeline::resizeEvent(QResizeEvent*) { place_choice(); }
+void ScheduleView::resizeEvent(QResizeEvent*) { place_choice(); }
 
-void PipelineTimeline::place_choice() {
+void ScheduleView::place_choice() {
   if (!measured_) return;
   const QSize size = choice_->sizeHint();
   choice_->setGeometry(QRect(QPoint(12, int(row_place(0, true).top() - heading) - 2), size));
 }
 
-int PipelineTimeline::least_height() const {
+int ScheduleView::least_height() const {
   const auto rows = double(std::max<size_t>(2, predicted_.rows.size()));
   const double group = heading + rows * (least_row + row_gap);
   return static_cast<int>(ruler + legend + 12 + group * (measured_ ? 2 : 1));
 }
 
-double PipelineTimeline::row_height() const {
+double ScheduleView::row_height() const {
   const auto rows = double(std::max<size_t>(1, predicted_.rows.size()));
   return std::clamp((height() - ruler - legend - 12 - 2 * heading) / (2 * rows) - row_gap, least_row, most_row);
 }
 
-QRectF PipelineTimeline::row_place(int stage, bool measured) const {
+QRectF ScheduleView::row_place(int stage, bool measured) const {
   const double pitch = row_height() + row_gap;
   const double group = measured ? heading + 8 + double(predicted_.rows.size()) * pitch : 0;
   return QRectF(left, heading + ruler + group + stage * pitch, std::max(20.0, width() - left - right), row_height());
 }
 
-QColor PipelineTimeline::color_of(const TaskRun& run) const {
+QColor ScheduleView::color_of(const TaskRun& run) const {
   const TaskLabel label = label_of(*plan_, run);
   const QColor plain = phase_color(plan_->program.tasks[run.task].phase, theme());
   const QColor fill = label.is_weights ? mix(plain, theme().warning, 0.45) : plain;
@@ -103,7 +109,7 @@ QColor PipelineTimeline::color_of(const TaskRun& run) const {
   return chunks > 1 ? mix(fill, theme().dark ? theme().text : theme().base, 0.5 * label.chunk / (chunks - 1)) : fill;
 }
 
-void PipelineTimeline::paintEvent(QPaintEvent*) {
+void ScheduleView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
   if (!plan_) return;
@@ -118,7 +124,7 @@ void PipelineTimeline::paintEvent(QPaintEvent*) {
   paint_legend(painter);
 }
 
-void PipelineTimeline::paint_headings(QPainter& painter) const {
+void ScheduleView::paint_headings(QPainter& painter) const {
   painter.setPen(theme().text);
   const PipelineShape& shape = plan_->pipeline.shape;
   const QString text = tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5 microbatches")
@@ -132,12 +138,12 @@ void PipelineTimeline::paint_headings(QPainter& painter) const {
   painter.drawText(
       QRectF(x, choice_->y(), width() - x, choice_->height()), Qt::AlignLeft | Qt::AlignVCenter,
       tr("measured in training step %1: %2 (%3), bubble %4")
-          .arg(measured_step_)
+          .arg(trace_->step)
           .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted_.seconds)),
                qt(share_text(measured_->bubble()))));
 }
 
-void PipelineTimeline::paint_legend(QPainter& painter) const {
+void ScheduleView::paint_legend(QPainter& painter) const {
   const QRectF last = row_place(int(predicted_.rows.size()) - 1, measured_.has_value());
   double x = left;
   const double y = last.bottom() + 8;
@@ -162,7 +168,7 @@ void PipelineTimeline::paint_legend(QPainter& painter) const {
                    painter.fontMetrics().elidedText(hint, Qt::ElideRight, int(width() - left - right)));
 }
 
-void PipelineTimeline::paint_row(QPainter& painter, const PipelineRow& row, const QRectF& place) const {
+void ScheduleView::paint_row(QPainter& painter, const PipelineRow& row, const QRectF& place) const {
   painter.fillRect(place, theme().window);
   painter.setPen(theme().text);
   const bool two_lines = place.height() > 30;
@@ -194,7 +200,7 @@ void PipelineTimeline::paint_row(QPainter& painter, const PipelineRow& row, cons
   }
 }
 
-PipelineTimeline::Hit PipelineTimeline::hit(const QPointF& point) const {
+ScheduleView::Hit ScheduleView::hit(const QPointF& point) const {
   for (const bool is_measured : {false, true}) {
     if (!plan_ || (is_measured && !measured_)) break;
     for (const PipelineRow& row : is_measured ? measured_->rows : predicted_.rows) {
@@ -208,7 +214,7 @@ PipelineTimeline::Hit PipelineTimeline::hit(const QPointF& point) const {
   return {};
 }
 
-QString PipelineTimeline::tip_at(const QPointF& point) {
+QString ScheduleView::tip_at(const QPointF& point) {
   const Hit at = hit(point);
   if (!at.row) return {};
   const TimelineSlice& block = at.row->blocks[size_t(at.bar.first)];
@@ -228,7 +234,7 @@ QString PipelineTimeline::tip_at(const QPointF& point) {
   return lines.join('\n');
 }
 
-void PipelineTimeline::click(const QPointF& point) {
+void ScheduleView::click(const QPointF& point) {
   const Hit at = hit(point);
   if (!at.row) return workspace_.selection.select_step(std::nullopt);
   const StepRef step = step_at(*plan_, at.row->blocks[size_t(at.bar.first)].step, at.row->stage);

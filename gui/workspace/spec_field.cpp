@@ -1,4 +1,4 @@
-#include "gui/panels/spec_field.h"
+#include "gui/workspace/spec_field.h"
 
 #include <QKeyEvent>
 

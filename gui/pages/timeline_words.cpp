@@ -1,0 +1,99 @@
+#include "gui/pages/timeline_words.h"
+
+#include <QObject>
+#include <QStringList>
+#include <algorithm>
+
+#include "gui/document/text.h"
+#include "viz/paint/units.h"
+
+namespace shardscope {
+
+QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
+                  int number) {
+  const TrackSlice& slice = row.track->slices()[size_t(number)];
+  const Step& step = plan.steps(row.stage)[slice.step];
+  const double predicted = plan.seconds(slice.step, row.stage);
+  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan.step_name(step)))};
+  lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
+  if (row.rank >= 0) {
+    const auto [first, last] = row.track->slices_of(slice.step);
+    for (int i = first; i < last; ++i) {
+      const TrackSlice& own = row.track->slices()[size_t(i)];
+      const QString long_ = qt(seconds_text(own.end - own.start));
+      lines << (own.part == TimePart::waiting    ? QObject::tr("waited %1").arg(long_)
+                : own.part == TimePart::transfer ? QObject::tr("moved in %1").arg(long_)
+                                                 : QObject::tr("%1 in this training step").arg(long_));
+    }
+    if (const std::optional<Meeting> met = meeting_of(plan, trace->ranks, row.rank, slice.step);
+        met && met->last != row.rank)
+      lines << QObject::tr("waited for rank %1").arg(met->last);
+  }
+  if (const std::optional<double> seconds = workspace.measured_seconds(step_at(plan, slice.step, row.stage)))
+    lines << QObject::tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
+  if (step.flops > 0)
+    lines << QObject::tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
+  if (is_communication(step.kind))
+    lines << QObject::tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
+  if (const QString cause = qt(plan.cause(step)); !cause.isEmpty()) lines << short_cause(cause);
+  return lines.join('\n');
+}
+
+QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position) {
+  const Step& step = plan.steps(row.stage)[position];
+  const QString title = QString("%1 %2").arg(qt(name(step.kind)), short_name(plan.step_name(step)));
+  const QString predicted = qt(seconds_text(plan.seconds(position, row.stage)));
+  if (row.rank < 0) return QObject::tr("%1: predicted %2").arg(title, predicted);
+  PartSeconds sum{};
+  const auto [first, last] = row.track->slices_of(position);
+  for (int i = first; i < last; ++i) {
+    const TrackSlice& slice = row.track->slices()[size_t(i)];
+    sum[size_t(slice.part)] += slice.end - slice.start;
+  }
+  if (!is_communication(step.kind))
+    return QObject::tr("%1 on rank %2: %3 (predicted %4)")
+        .arg(title)
+        .arg(row.rank)
+        .arg(qt(seconds_text(sum[0])), predicted);
+  QString text = QObject::tr("%1 on rank %2: waited %3, moved in %4 (predicted %5)")
+                     .arg(title)
+                     .arg(row.rank)
+                     .arg(qt(seconds_text(sum[2])), qt(seconds_text(sum[1])), predicted);
+  const std::optional<Meeting> met = meeting_of(plan, trace->ranks, row.rank, position);
+  if (!met) return text;
+  if (is_transfer(step.kind)) return text + QObject::tr(". It waited for rank %1.").arg(met->last);
+  return text + QObject::tr(". Rank %1 came last of %2, %3 after the first; together they waited %4.")
+                    .arg(met->last)
+                    .arg(met->ranks.size())
+                    .arg(qt(seconds_text(met->spread)), qt(seconds_text(met->waited)));
+}
+
+QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, double> range) {
+  const auto [from, to] = range;
+  const bool is_measured = std::ranges::any_of(all_rows, [](const TimelineRow& row) { return row.rank >= 0; });
+  PartSeconds sum{};
+  int64_t slices = 0, rows = 0;
+  for (const TimelineRow& row : all_rows) {
+    if (is_measured && row.rank < 0) continue;
+    const PartSeconds part = row.track->seconds(from, to);
+    for (size_t i = 0; i < time_parts; ++i) sum[i] += part[i];
+    const auto [first, last] = row.track->slices_in(from, to);
+    slices += last - first;
+    ++rows;
+  }
+  const double all = (to - from) * double(rows);
+  const double idle = std::max(0.0, all - sum[0] - sum[1] - sum[2]);
+  QStringList shares;
+  for (const auto& [text, part] : {std::pair(QObject::tr("local work"), sum[0]),
+                                   {QObject::tr("transfer"), sum[1]},
+                                   {QObject::tr("waiting"), sum[2]},
+                                   {QObject::tr("nothing"), idle}})
+    if (part > 0) shares << QString("%1 %2").arg(text, qt(share_text(part / all)));
+  return QObject::tr("%1 from %2 on: %3 stretches in %4 rows; %5")
+      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)))
+      .arg(slices)
+      .arg(rows)
+      .arg(shares.join(", "));
+}
+
+}  // namespace shardscope

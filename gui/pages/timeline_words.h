@@ -1,0 +1,30 @@
+#pragma once
+
+#include <QString>
+#include <span>
+#include <utility>
+
+#include "engine/session/messages.h"
+#include "gui/workspace/workspace.h"
+#include "viz/paint/timeline_ranks.h"
+
+namespace shardscope {
+
+// A row of the time line: a stage as predicted, or a rank as measured.
+struct TimelineRow {
+  int rank = -1;  // -1: predicted
+  int stage = 0;
+  const TimelineTrack* track = nullptr;
+};
+
+// What a person reads of a time line of `plan`; `trace`: that its rows of ranks are of.
+
+// All that is known of the instruction that a slice of a row is of, for its tool tip.
+QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
+                  int slice);
+// An instruction on a row in a line: when it was done, and who waited for whom.
+QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position);
+// How the time of a range is spent; where ranks were measured, on these alone.
+QString range_facts(std::span<const TimelineRow> rows, std::pair<double, double> range);
+
+}  // namespace shardscope
