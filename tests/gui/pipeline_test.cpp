@@ -19,6 +19,7 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
+#include "tests/gui/small_models.h"
 #include "viz/paint/units.h"
 
 using namespace shardscope;

@@ -9,6 +9,7 @@
 #include "gui/pages/layout_page.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 

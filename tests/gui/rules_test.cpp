@@ -8,6 +8,7 @@
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
+#include "tests/gui/window_case.h"
 
 using namespace shardscope;
 
