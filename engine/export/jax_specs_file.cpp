@@ -49,15 +49,16 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
     const size_t before = faults.count();
     GivenSpec read{read_spec(document.items[i], path, faults), path, line};
     if (faults.count() > before) continue;
-    for (Error& error : check(read.spec, arrays.mesh, array->second->target.type.shape, path)) {
-      faults.fail(line, error.place.path, error.code, error.message, error.hint);
-    }
     const auto is_cut = [&](const std::vector<std::string>& axes) {
       return !pipeline_axis.empty() && std::ranges::find(axes, pipeline_axis) != axes.end();
     };
     if (std::ranges::any_of(read.spec.dims, is_cut)) {
       faults.fail(line, path, "pipeline", "'" + pipeline_axis + "' is the axis of the pipeline and splits no array",
                   "another axis of the mesh");
+      continue;
+    }
+    for (Error& error : check(read.spec, arrays.mesh, array->second->target.type.shape, path)) {
+      faults.fail(line, error.place.path, error.code, error.message, error.hint);
     }
     given.emplace(array->second->name, std::move(read));
   }
