@@ -170,6 +170,7 @@ Plan long_plan(const RunConfig& config, int steps) {
   plan.program.tasks = {std::move(task)};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
   plan.step_seconds.tasks = {std::move(seconds)};
+  plan.pipeline.timeline = play_stages(plan.program, *graph, plan.mesh, Purpose::train_step, plan.step_seconds);
   plan.arenas[0].length = steps;
   plan.pipeline.totals = {plan.totals};
   return plan;

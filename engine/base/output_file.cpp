@@ -62,10 +62,6 @@ int above_standard_streams(int descriptor) {
   return moved;
 }
 
-[[noreturn]] void fail_to_write(const std::string& path, int error) {
-  fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)), "");
-}
-
 // `told`: the path that a person gave.
 OutputFile open_as(const std::string& path, const std::string& told, Existing existing,
                    const std::vector<std::string>& inputs) {
@@ -87,6 +83,25 @@ OutputFile open_as(const std::string& path, const std::string& told, Existing ex
 
 }  // namespace
 
+void fail_to_write(const std::string& path, int error) {
+  fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)), "");
+}
+
+void put(std::FILE* file, std::string_view text, const std::string& path) {
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size()) fail_to_write(path, errno);
+}
+
+void close_file(OutputFile file, const std::string& path) {
+  if (std::fclose(file.release()) != 0) fail_to_write(path, errno);
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  OutputFile file(std::fopen(path.c_str(), "we"));
+  if (!file) fail_to_write(path, errno);
+  put(file.get(), text, path);
+  close_file(std::move(file), path);
+}
+
 WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes)
     : path_(std::move(path)) {
   check_existing(path_, existing, inputs);
@@ -96,9 +111,9 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
   }
   replaces_ = existing != Existing::refuse;
   const std::string part = part_of(path_);
-  const OutputFile file = open_as(part, path_, existing, inputs);
+  file_ = open_as(part, path_, existing, inputs);
   part_ = part;
-  if (const int error = bytes > 0 ? ::posix_fallocate(::fileno(file.get()), 0, bytes) : 0; error != 0) {
+  if (const int error = bytes > 0 ? ::posix_fallocate(::fileno(file_.get()), 0, bytes) : 0; error != 0) {
     ::unlink(part_.c_str());
     fail_to_write(path_, error);
   }
@@ -109,6 +124,8 @@ WholeFile::~WholeFile() {
 }
 
 void WholeFile::keep() {
+  const OutputFile lock(::fdopen(::fcntl(::fileno(file_.get()), F_DUPFD_CLOEXEC, 0), "we"));  // until it has its name
+  close_file(std::move(file_), path_);
   const std::string part = std::exchange(part_, "");
   if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path_.c_str(), replaces_ ? 0 : RENAME_NOREPLACE) == 0) return;
   if (errno == EINVAL && std::rename(part.c_str(), path_.c_str()) == 0) return;  // a file system without such a call

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardscope {
@@ -15,6 +16,14 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
+
+// Throws Failure (unwritable_file) at the path, with the system's words for the error number.
+[[noreturn]] void fail_to_write(const std::string& path, int error);
+// Writes all of the text, closes the file, makes a file of the text; `path` is the one that a person gave. All throw as
+// fail_to_write().
+void put(std::FILE* file, std::string_view text, const std::string& path);
+void close_file(OutputFile file, const std::string& path);
+void write_file(const std::string& path, std::string_view text);
 
 // What open_output() throws of what is at the path, without opening it.
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
@@ -31,12 +40,14 @@ class WholeFile {
 
   static std::string part_of(const std::string& path) { return path + ".part"; }
   const std::string& part() const { return part_; }
+  std::FILE* file() const { return file_.get(); }  // that part, which nobody else writes until keep()
   // Where `existing` allows it, what stands at the path is lost. Throws Failure: unwritable_file, or file_exists, and
   // what was written stays at PATH.part.
   void keep();
 
  private:
   std::string path_, part_;
+  OutputFile file_;
   bool replaces_ = false;
 };
 

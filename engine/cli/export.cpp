@@ -28,7 +28,7 @@ struct ExportArguments {
   std::string kind, out, page, trace = "median", profile_file, check;
   bool force = false;
 
-  ExportSource source(std::stop_token stop) const {
+  ExportSource source(bool with_plan, std::stop_token stop) const {
     if (std::error_code fault; std::filesystem::is_directory(run_file.file, fault)) {
       if (!run_file.assignments.empty() || !run_file.specs.empty() || !profile_file.empty()) {
         throw Failure(Error{"bad_argument",
@@ -38,9 +38,12 @@ struct ExportArguments {
       return recorded_source(run_file.file, stop);
     }
     const RunConfig config = run_file.load();
+    std::vector<std::string> inputs = run_file.inputs(config);
+    if (!with_plan) return {nullptr, {}, std::move(inputs), config};
     const DeviceProfile profile = profile_file.empty() ? host_profile() : load_profile(profile_file);
     auto plan = std::make_shared<Plan>(compile(config, hosts.with_hosts(profile, config), stop));
-    return {std::move(plan), {}, {run_file.file, profile_file.empty() ? profile_path().string() : profile_file}};
+    inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
+    return {std::move(plan), {}, std::move(inputs), {}};
   }
   ExportChoice choice() const { return {page, *trace_choice(trace)}; }
 };
@@ -79,7 +82,8 @@ int export_file(const ExportArguments& arguments) {
       options.existing = arguments.force ? Existing::overwrite : Existing::refuse;
       options.stop = cancel.token();
       options.on_progress = [&](double share) { progress.show(share); };
-      exported = export_source(kind, arguments.source(cancel.token()), arguments.choice(), arguments.out, options);
+      exported = export_source(kind, arguments.source(kind.needs_plan, cancel.token()), arguments.choice(),
+                               arguments.out, options);
       seconds = progress.seconds();
     }
     say(fmt::format("{}: {}, {}{:.2g} s", exported.path, bytes_text(static_cast<double>(exported.bytes)),

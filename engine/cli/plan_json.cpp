@@ -4,6 +4,8 @@
 
 #include "engine/cli/plan_report.h"
 #include "engine/config/write.h"
+#include "engine/export/plan_words.h"
+#include "engine/export/spec_json.h"
 #include "engine/plan/advice.h"
 #include "engine/plan/host_groups.h"
 
@@ -15,20 +17,12 @@ namespace {
 
 std::string text_of(std::string_view view) { return std::string(view); }
 
-Json axis_names(const Plan& plan, const AxisList& axes) {
+// Of a send the pipeline's.
+Json axis_names(const Plan& plan, const Step& step) {
+  if (is_transfer(step.kind)) return Json::array({plan.config.pipeline.axis});
   Json names = Json::array();
-  for (AxisIndex axis : axes) names.push_back(plan.mesh.axes()[axis].name);
+  for (AxisIndex axis : step.axes) names.push_back(plan.mesh.axes()[axis].name);
   return names;
-}
-
-Json spec_json(const PartitionSpec& spec) {
-  Json dims = Json::array();
-  for (const auto& axes : spec.dims) {
-    if (axes.empty()) dims.push_back(nullptr);
-    else if (axes.size() == 1) dims.push_back(axes[0]);
-    else dims.push_back(axes);
-  }
-  return dims;
 }
 
 void add_collectives(const Plan& plan, int stage, Json& list) {
@@ -39,7 +33,7 @@ void add_collectives(const Plan& plan, int stage, Json& list) {
     list.push_back({{"id", id},
                     {"stage", stage},
                     {"kind", text_of(name(step.kind))},
-                    {"axes", axis_names(plan, step.axes)},
+                    {"axes", axis_names(plan, step)},
                     {"group_size", step.group_size},
                     {"group_hosts", hosts_of_group(plan, step)},
                     {"bytes", step.payload_bytes},
@@ -47,7 +41,7 @@ void add_collectives(const Plan& plan, int stage, Json& list) {
                     {"count", count},
                     {"arrays", step.inputs.size()},
                     {"phase", text_of(name(step.phase))},
-                    {"op", step.op == no_id ? plan.step_name(step) : plan.graph->ops[step.op].name},
+                    {"op", op_text(plan, step)},
                     {"cause", plan.cause(step)},
                     {"seconds", plan.seconds(id, stage)},
                     {"task", steps.task(id).name},

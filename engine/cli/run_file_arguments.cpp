@@ -93,4 +93,11 @@ RunConfig RunFileArguments::load() const {
   return specs.empty() ? config : with_specs(config, read_file(specs), specs);
 }
 
+std::vector<std::string> RunFileArguments::inputs(const RunConfig& config) const {
+  std::vector<std::string> paths = data_paths(config);
+  paths.push_back(file);
+  if (!specs.empty()) paths.push_back(specs);
+  return paths;
+}
+
 }  // namespace shardscope

@@ -20,6 +20,9 @@ struct RunFileArguments {
   // Paths are absolute: those of the file were relative to its folder, those of assignments to where the program runs.
   // Throws Failure with all errors, each with file, line and path where it has one.
   RunConfig load() const;
+
+  // The files that a run of `config`, which load() gave, reads: no output is written over them.
+  std::vector<std::string> inputs(const RunConfig& config) const;
 };
 
 }  // namespace shardscope

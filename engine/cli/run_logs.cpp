@@ -1,18 +1,9 @@
 #include "engine/cli/run_logs.h"
 
 #include "engine/base/error.h"
-#include "engine/config/write.h"
+#include "engine/session/hello.h"
 
 namespace shardscope {
-
-namespace {
-
-HelloMessage hello_of(const Plan& plan) {
-  return {write_run_config(plan.config), plan.hash, plan.mesh.device_count(), plan_step_names(plan),
-          metric_names(plan.metrics)};
-}
-
-}  // namespace
 
 RunLogs::RunLogs(const LogFolders& folders, Existing existing, const Plan& plan) {
   if (!folders.record.empty())
@@ -20,10 +11,10 @@ RunLogs::RunLogs(const LogFolders& folders, Existing existing, const Plan& plan)
   if (!folders.tensorboard.empty()) tensorboard_ = std::make_unique<TensorboardLog>(folders.tensorboard);
 }
 
-bool RunLogs::take(const Message& message) {
+bool RunLogs::take(const ToldMessage& told) {
   try {
-    if (recorder_) recorder_->add(message);
-    if (tensorboard_) tensorboard_->add(message);
+    if (recorder_) recorder_->add(told);
+    if (tensorboard_) tensorboard_->add(told);
   } catch (const Failure& failure) {
     problem_ = failure.what();
     recorder_.reset();

@@ -21,7 +21,7 @@ class RunLogs {
   RunLogs(const LogFolders& folders, Existing existing, const Plan& plan);
 
   // What watchers are told. False once something could not be written; problem() says what.
-  bool take(const Message& message);
+  bool take(const ToldMessage& told);
   const std::string& problem() const { return problem_; }
 
  private:

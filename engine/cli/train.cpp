@@ -46,16 +46,20 @@ struct TrainArguments {
   int max_restarts = 0;
 
   DeviceProfile profile() const { return profile_file.empty() ? host_profile() : load_profile(profile_file); }
-  OutputFile open_steps() const {
-    if (jsonl.empty()) return nullptr;
-    return open_output(jsonl, force ? Existing::overwrite : append ? Existing::append : Existing::refuse, inputs());
+  // Throws where an output that outlives a refused call may not be opened: so none of them is, then.
+  void check_outputs(const RunConfig& config) const {
+    if (!jsonl.empty()) check_output(jsonl, steps_existing(), inputs(config));
+    if (!logs.record.empty()) RunRecorder::check(logs.record, existing(), inputs(config));
+  }
+  OutputFile open_steps(const RunConfig& config) const {
+    return jsonl.empty() ? nullptr : open_output(jsonl, steps_existing(), inputs(config));
   }
   TrainedOutput open_trained_output(const Plan& plan) const {
-    std::vector<std::string> not_these = inputs();
+    std::vector<std::string> not_these = inputs(plan.config);
     if (!jsonl.empty()) not_these.push_back(jsonl);
-    return {plan, trained, force ? Existing::overwrite : Existing::refuse, std::move(not_these)};
+    return {plan, trained, existing(), std::move(not_these)};
   }
-  RunLogs open_logs(const Plan& plan) const { return {logs, force ? Existing::overwrite : Existing::refuse, plan}; }
+  RunLogs open_logs(const Plan& plan) const { return {logs, existing(), plan}; }
   std::vector<std::string> rank_arguments(bool again) const {
     std::vector<std::string> list;
     if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
@@ -65,8 +69,12 @@ struct TrainArguments {
   }
 
  private:
-  std::vector<std::string> inputs() const {
-    return {run_file.file, profile_file.empty() ? profile_path().string() : profile_file};
+  Existing existing() const { return force ? Existing::overwrite : Existing::refuse; }
+  Existing steps_existing() const { return append ? Existing::append : existing(); }
+  std::vector<std::string> inputs(const RunConfig& config) const {
+    std::vector<std::string> paths = run_file.inputs(config);
+    paths.push_back(profile_file.empty() ? profile_path().string() : profile_file);
+    return paths;
   }
 };
 
@@ -114,12 +122,11 @@ int exit_code(RunEnd end, int signal) {
   return end == RunEnd::interrupted ? exit_by_signal + signal : exit_ok;
 }
 
-int supervise(const Plan& plan, const RunOptions& options, TrainedOutput& trained, RunLogs& logs, RunOutput& output) {
+int supervise(const Plan& plan, RunProcess& run, TrainedOutput& trained, RunLogs& logs, RunOutput& output) {
   try {
-    RunProcess run(options);
     const SignalsToRun signals(run);
     if (!output.begin(plan)) run.stop();
-    const RunOutcome outcome = run.run([&](const Message& message) {
+    const RunOutcome outcome = run.run([&](const ToldMessage& message) {
       const bool is_kept = logs.take(message), is_told = output.take(message);
       if (!is_kept || !is_told) run.stop();
     });
@@ -137,15 +144,26 @@ int supervise(const Plan& plan, const RunOptions& options, TrainedOutput& traine
   }
 }
 
+// Null where there can be none, which is said.
+std::unique_ptr<RunProcess> make_run(const RunOptions& options) {
+  try {
+    return std::make_unique<RunProcess>(options);
+  } catch (const Failure& failure) {
+    say(failure.what());
+    return nullptr;
+  }
+}
+
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   require_host_memory(plan, arguments.force);
   arguments.checkpoints.check(plan);
-  const RunOptions options = run_options(plan, arguments);
-  OutputFile steps = arguments.open_steps();
+  arguments.check_outputs(plan.config);
   TrainedOutput trained = arguments.open_trained_output(plan);
+  const std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments));
+  if (!run) return exit_failed_run;
   RunLogs logs = arguments.open_logs(plan);
-  RunOutput output(arguments.jsonl, std::move(steps));
-  return output.finish(supervise(plan, options, trained, logs, output));
+  RunOutput output(arguments.jsonl, arguments.open_steps(plan.config));
+  return output.finish(supervise(plan, *run, trained, logs, output));
 }
 
 // Under a person's own mpirun this process is one of the ranks.
@@ -161,16 +179,17 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.profile = [&arguments] { return arguments.profile(); };
   options.on_plan = [&](const Plan& plan) {
     for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
-    steps = arguments.open_steps();
-    output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
-                                              steps ? TextSink(arguments.jsonl, steps.get()) : TextSink());
+    arguments.check_outputs(plan.config);
     trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
     logs = std::make_unique<RunLogs>(arguments.open_logs(plan));
+    steps = arguments.open_steps(plan.config);
+    output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
+                                              steps ? TextSink(arguments.jsonl, steps.get()) : TextSink());
     if (!output->begin(plan)) unwritable.request_stop();
   };
   options.on_step = [&](const StepMessage& step) {
     steps_done = step.step + 1;
-    const bool is_kept = logs->take(step), is_told = output->step(step);
+    const bool is_kept = logs->take(Message(step)), is_told = output->step(step);
     if (!is_kept || !is_told) unwritable.request_stop();
   };
   options.stop = unwritable.get_token();
@@ -180,7 +199,8 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   const int code = run_rank(line.argc, line.argv, options);
   try {
     if (logs && code == exit_ok)
-      logs->take(FinishedMessage{unwritable.stop_requested() ? RunEnd::stopped : RunEnd::finished, steps_done});
+      logs->take(
+          Message(FinishedMessage{unwritable.stop_requested() ? RunEnd::stopped : RunEnd::finished, steps_done}));
     if (logs && !logs->problem().empty()) say(logs->problem());
     if (trained) trained->finish();
   } catch (const Failure& failure) {

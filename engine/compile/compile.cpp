@@ -92,11 +92,11 @@ PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const Stag
     pipeline.totals.push_back(
         total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.step_seconds, stage));
   }
+  pipeline.timeline = laid_out.timeline;
   if (staged.empty()) return pipeline;
   pipeline.axis = pipeline_axis(config.pipeline, mesh);
   pipeline.order = staged.order;
   pipeline.in_flight = microbatches_in_flight(staged.order);
-  pipeline.timeline = laid_out.timeline;
   const auto equal = [](int, const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
   const auto nothing = [](int, const WorkItem&) { return 0.0; };
   pipeline.equal_bubble = play(staged.order, {equal, nothing}).bubble;
@@ -131,10 +131,12 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   const CostRates rates = cost_rates(profile, plan.mesh, config.pipeline.axis);
   // Arrays are split over the devices of a stage.
   const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
-  const ShardingConfig sharding = sharding_of_a_stage(config, plan.mesh);
   const StagedOps staged = staged_ops(config, plan.mesh, graph, training.layers);
 
-  const ResolvedPins resolved = pass("resolve", [&] { return pin_specs(sharding, graph, mesh, training.cotangents); });
+  const ResolvedPins resolved = pass("resolve", [&] {
+    const SpecTargets arrays = spec_targets(graph);
+    return pin_specs(arrays, resolve_run_specs(config, plan.mesh, arrays.targets), graph, mesh, training.cotangents);
+  });
   const Pins& pins = resolved.pins;
   PlacedAsWritten written =
       pass("propagate", [&] { return place_as_written(pins, graph, mesh, training.cotangents, stop); });
@@ -188,10 +190,7 @@ std::vector<Error> config_warnings(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.errors.empty()) return {};
   const Graph graph = build_training(config, std::move(*forward.graph)).graph;
-  std::vector<Error> warnings =
-      resolve_specs(sharding_of_a_stage(config, *forward.mesh), mesh_of_a_stage(config.pipeline, *forward.mesh),
-                    spec_targets(graph).targets)
-          .warnings;
+  std::vector<Error> warnings = resolve_run_specs(config, *forward.mesh, spec_targets(graph).targets).warnings;
   for (Error& note : notes(config, graph)) warnings.push_back(std::move(note));
   return warnings;
 }

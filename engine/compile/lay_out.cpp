@@ -23,13 +23,8 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
     result.arenas.push_back(plan_memory(program, problem.graph, threads, stage));
   }
   result.step_seconds = predict_seconds(program, problem.graph, problem.rates);
-  if (program.stages == 1) {
-    result.seconds = main_seconds(program, result.step_seconds);
-  } else {
-    const Purpose purpose = program.main().purpose;
-    result.timeline = play_stages(program, problem.graph, problem.mesh, purpose, result.step_seconds);
-    result.seconds = result.timeline.seconds;
-  }
+  result.timeline = play_stages(program, problem.graph, problem.mesh, program.main().purpose, result.step_seconds);
+  result.seconds = program.stages == 1 ? main_seconds(program, result.step_seconds) : result.timeline.seconds;
   return result;
 }
 

@@ -6,9 +6,6 @@
 
 namespace shardscope {
 
-namespace {
-
-// Axes of size 1 split nothing; without them equal layouts are equal values.
 Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh) {
   Sharding result = Sharding::replicated(sharding.rank);
   for (int d = 0; d < sharding.rank; ++d) {
@@ -19,12 +16,8 @@ Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh) {
   return result;
 }
 
-}  // namespace
-
-ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const Mesh& mesh,
+ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const Graph& graph, const Mesh& mesh,
                        const std::vector<ValueId>& cotangents) {
-  const SpecTargets arrays = spec_targets(graph);
-  ResolvedSpecs resolved = resolve_specs(sharding, mesh, arrays.targets);
   if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
   ResolvedPins result;
   result.warnings = std::move(resolved.warnings);

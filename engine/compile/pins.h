@@ -12,6 +12,9 @@
 
 namespace shardscope {
 
+// Axes of size 1 split nothing; without them equal layouts are equal values.
+Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh);
+
 // Where values lie when they are defined, per graph value where somebody says so, and who says it.
 struct Pins {
   std::vector<std::optional<Sharding>> layouts;
@@ -27,8 +30,8 @@ struct ResolvedPins {
   std::vector<SpecLineUse> spec_lines;
   std::vector<Error> warnings;
 };
-// Throws Failure with the errors of the table.
-ResolvedPins pin_specs(const ShardingConfig& sharding, const Graph& graph, const Mesh& mesh,
+// `resolved` of the graph's spec_targets(); throws Failure with its errors. `mesh` of a stage.
+ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const Graph& graph, const Mesh& mesh,
                        const std::vector<ValueId>& cotangents);
 
 // The placements that the specs and propagation give by rule alone, and for each value where its layout comes from: the

@@ -47,10 +47,12 @@ void add_step(Hasher& hasher, const Step& step) {
 
 }  // namespace
 
-uint64_t plan_hash(const Plan& plan) {
+uint64_t plan_hash(const Plan& plan) { return plan_hash(plan, plan.config); }
+
+uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
   const DeviceProfile& profile = plan.profile;
   Hasher hasher;
-  hasher.add(planner_version).add(write_run_config(plan.config));
+  hasher.add(planner_version).add(write_run_config(config));
   hasher.add(profile.matrix_flops_per_core).add(profile.matrix_flops_per_core_bf16);
   hasher.add(profile.memory_bytes_per_core);
   hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);

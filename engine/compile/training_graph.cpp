@@ -221,7 +221,7 @@ std::vector<Error> check_specs(const RunConfig& config, const ForwardGraph& forw
   if (!forward.batch_known) {
     std::erase_if(targets, [](const SpecTarget& target) { return target.kind != SpecKind::parameter; });
   }
-  return resolve_specs(sharding_of_a_stage(config, mesh), mesh_of_a_stage(config.pipeline, mesh), targets).errors;
+  return resolve_run_specs(config, mesh, targets).errors;
 }
 
 SpecTargets spec_targets(const Graph& graph) {
@@ -262,13 +262,14 @@ SpecTargets spec_targets(const Graph& graph) {
   return result;
 }
 
-ShardingConfig sharding_of_a_stage(const RunConfig& config, const Mesh& mesh) {
+ResolvedSpecs resolve_run_specs(const RunConfig& config, const Mesh& mesh, std::span<const SpecTarget> targets) {
   ShardingConfig sharding = config.sharding;
-  if (!sharding.zero.axis.empty()) return sharding;
-  const auto splits = [&](const MeshAxis& axis) { return axis.name != config.pipeline.axis; };
-  const auto first = std::ranges::find_if(mesh.axes(), splits);
-  if (first != mesh.axes().end()) sharding.zero.axis = first->name;
-  return sharding;
+  if (sharding.zero.axis.empty() && mesh.axis_count() > 0) {
+    const auto splits = [&](const MeshAxis& axis) { return axis.name != config.pipeline.axis; };
+    const auto first = std::ranges::find_if(mesh.axes(), splits);
+    sharding.zero.axis = first == mesh.axes().end() ? mesh.axes().front().name : first->name;
+  }
+  return resolve_specs(sharding, mesh_of_a_stage(config.pipeline, mesh), targets);
 }
 
 TrainingGraph build_training(const RunConfig& config, Graph forward) {

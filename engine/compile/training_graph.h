@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/config/run_config.h"
@@ -33,9 +34,9 @@ struct SpecTargets {
 };
 SpecTargets spec_targets(const Graph& graph);
 
-// The sharding section as arrays are split by it, on the mesh of a pipeline's stage (mesh_of_a_stage): ZeRO without an
-// axis goes over the first that is not the pipeline's.
-ShardingConfig sharding_of_a_stage(const RunConfig& config, const Mesh& mesh);
+// The specs of arrays by the run's sharding section, as they are split over the devices of a pipeline's stage
+// (mesh_of_a_stage): ZeRO without an axis goes over the first that is not the pipeline's. `mesh` is the whole.
+ResolvedSpecs resolve_run_specs(const RunConfig& config, const Mesh& mesh, std::span<const SpecTarget> targets);
 
 // A config without optimizer runs its model forward and learns nothing.
 bool trains(const RunConfig& config);

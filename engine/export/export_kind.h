@@ -27,9 +27,10 @@ struct ExportKind {
 
   // Writes all of it to the target, which is of form(); the page is one of the pages, or empty where there are none.
   // Throws Failure, Cancelled.
-  void (*write)(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) = nullptr;
+  std::function<void(const ExportSource& source, const ExportChoice& choice, ExportTarget& target)> write;
   // Whether a folder that exists may be named instead of the file: the file's name in it then. Else nullptr.
   std::string (*name_in_folder)() = nullptr;
+  bool needs_plan = true;  // else a source without one will do
 
   ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }
 };

@@ -27,9 +27,6 @@ constexpr std::chrono::milliseconds tell_every{100};
                        const std::string& hint = "") {
   throw Failure(Error{code, what, in_file(path), hint});
 }
-[[noreturn]] void fail_to_write(const std::string& path, int error) {
-  fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)));
-}
 
 // A pipe, a terminal, /dev/null.
 bool is_stream(const std::string& path) {
@@ -40,14 +37,6 @@ bool is_stream(const std::string& path) {
 std::string without_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
-}
-
-void put(std::FILE* file, std::string_view text, const std::string& path) {
-  if (std::fwrite(text.data(), 1, text.size(), file) != text.size()) fail_to_write(path, errno);
-}
-
-void close(OutputFile file, const std::string& path) {
-  if (std::fclose(file.release()) != 0) fail_to_write(path, errno);
 }
 
 }  // namespace
@@ -68,13 +57,10 @@ ExportTarget::ExportTarget(std::string path, Form form, Options options)
     }
     part_ = part;
   } else if (is_stream(path_)) {
-    streams_ = true;
-    file_ = open_output(path_, options_.existing, options_.inputs);
+    stream_ = open_output(path_, options_.existing, options_.inputs);
   } else {
     whole_ = std::make_unique<WholeFile>(path_, options_.existing, options_.inputs, 0);
     part_ = whole_->part();
-    file_.reset(std::fopen(part_.c_str(), "we"));
-    if (!file_) fail_to_write(path_, errno);
   }
 }
 
@@ -85,7 +71,7 @@ ExportTarget::~ExportTarget() {
 
 void ExportTarget::write(std::string_view text) {
   throw_if_cancelled();
-  put(file_.get(), text, path_);
+  put(whole_ ? whole_->file() : stream_.get(), text, path_);
   bytes_ += std::ssize(text);
 }
 
@@ -95,7 +81,7 @@ void ExportTarget::add_file(const std::string& name, std::string_view text, bool
   OutputFile file(std::fopen(part.c_str(), "we"));
   if (!file) fail_to_write(path_ + "/" + name, errno);
   put(file.get(), text, path_ + "/" + name);
-  close(std::move(file), path_ + "/" + name);
+  close_file(std::move(file), path_ + "/" + name);
   std::error_code ignored;
   if (is_program) fs::permissions(part, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add, ignored);
   bytes_ += std::ssize(text);
@@ -113,7 +99,7 @@ void ExportTarget::add_copy(const std::string& name, const std::string& from) {
     bytes_ += static_cast<int64_t>(count);
   }
   if (std::ferror(source.get())) fail("unreadable_file", from, "cannot read all of it");
-  close(std::move(file), path_ + "/" + name);
+  close_file(std::move(file), path_ + "/" + name);
 }
 
 std::string ExportTarget::new_file(const std::string& name) {
@@ -140,11 +126,10 @@ void ExportTarget::throw_if_cancelled() const {
 void ExportTarget::keep() {
   throw_if_cancelled();
   if (form_ == Form::folder) return keep_folder();
-  close(std::move(file_), path_);
-  if (streams_) return;
-  struct stat written {};
-  if (::stat(part_.c_str(), &written) == 0) bytes_ = written.st_size;
+  if (!whole_) return close_file(std::move(stream_), path_);
   whole_->keep();
+  struct stat written {};
+  if (::stat(path_.c_str(), &written) == 0) bytes_ = written.st_size;
 }
 
 void ExportTarget::keep_folder() {

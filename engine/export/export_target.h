@@ -67,8 +67,7 @@ class ExportTarget {
   Form form_;
   Options options_;
   std::unique_ptr<WholeFile> whole_;
-  OutputFile file_;
-  bool streams_ = false;  // to a pipe or a device: there is no part
+  OutputFile stream_;  // a pipe or a device: there is no part
   std::vector<std::string> names_;
   std::vector<std::string> notes_;
   int64_t bytes_ = 0;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/base/path.h"
+#include "engine/plan/value_stages.h"
 
 namespace shardscope {
 
@@ -13,7 +14,9 @@ constexpr std::array<std::string_view, 4> kind_names = {"parameter", "optimizer 
 
 using Kind = ExportedArray::Kind;
 
-void add_states(const Plan& plan, std::vector<ExportedArray>& arrays) {
+using Stages = std::vector<std::vector<int>>;  // by graph value
+
+void add_states(const Plan& plan, const Stages& stages, std::vector<ExportedArray>& arrays) {
   std::vector<std::string> names;
   for (const ParameterPlan& parameter : plan.parameters) {
     for (const std::string& name : parameter.state_names) {
@@ -28,7 +31,8 @@ void add_states(const Plan& plan, std::vector<ExportedArray>& arrays) {
       const ProgramValue& value = plan.program.values[static_cast<size_t>(stored)];
       arrays.push_back({plan.graph->values[static_cast<size_t>(value.graph_value)].name, Kind::state, value.shape,
                         value.dtype, value.sharding, parameter.named,
-                        value.sharding == parameter.sharding ? "as its parameter" : "by its own rule"});
+                        value.sharding == parameter.sharding ? "as its parameter" : "by its own rule",
+                        stages[static_cast<size_t>(value.graph_value)]});
     }
   }
 }
@@ -38,20 +42,29 @@ void add_states(const Plan& plan, std::vector<ExportedArray>& arrays) {
 std::string_view name(ExportedArray::Kind kind) { return kind_names[static_cast<size_t>(kind)]; }
 
 std::vector<ExportedArray> exported_arrays(const Plan& plan) {
+  const Stages stages = stages_of_values(plan);
   std::vector<ExportedArray> arrays;
   for (const ParameterPlan& parameter : plan.parameters) {
+    const ProgramValue& stored = plan.program.values[static_cast<size_t>(parameter.value)];
     arrays.push_back({join_path(parameter.path), Kind::parameter, parameter.shape, parameter.dtype, parameter.sharding,
-                      parameter.named, parameter.origin.text});
+                      parameter.named, parameter.origin.text, stages[static_cast<size_t>(stored.graph_value)]});
   }
-  add_states(plan, arrays);
+  add_states(plan, stages, arrays);
   for (Kind kind : {Kind::input, Kind::activation}) {
     for (const ValueLayout& layout : plan.layouts) {
       const Value& value = plan.graph->values[static_cast<size_t>(layout.value)];
       if ((value.kind == ValueKind::input) != (kind == Kind::input)) continue;
       arrays.push_back({layout.name, kind, layout.shape, value.type.dtype, layout.sharding,
-                        layout.origin.kind == Origin::Kind::user, layout.origin.text});
+                        layout.origin.kind == Origin::Kind::user, layout.origin.text,
+                        stages[static_cast<size_t>(layout.value)]});
     }
   }
+  return arrays;
+}
+
+std::vector<ExportedArray> given_arrays(const Plan& plan) {
+  std::vector<ExportedArray> arrays = exported_arrays(plan);
+  std::erase_if(arrays, [](const ExportedArray& array) { return array.kind == Kind::activation && !array.is_set; });
   return arrays;
 }
 

@@ -20,11 +20,14 @@ struct ExportedArray {
   Sharding sharding;
   bool is_set = false;  // by a line of the run file
   std::string why;
+  std::vector<int> stages;  // whose devices make or store it
 };
 std::string_view name(ExportedArray::Kind kind);  // "parameter", "optimizer state", "input", "activation"
 
 // Parameters in the model's order, their states, by name of the state, inputs, and results of the forward pass in its
 // order.
 std::vector<ExportedArray> exported_arrays(const Plan& plan);
+// Of these all that are stored, inputs, and such results as a line of the run file says the layout of.
+std::vector<ExportedArray> given_arrays(const Plan& plan);
 
 }  // namespace shardscope

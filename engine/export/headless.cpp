@@ -31,9 +31,11 @@ std::vector<fs::path> files_at(const fs::path& path) {
   std::error_code fault;
   if (!fs::is_directory(path, fault)) return {path};
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(path, fault)) {
-    if (entry.is_regular_file(fault)) files.push_back(entry.path());
+  fs::recursive_directory_iterator at(path, fault), end;
+  for (; !fault && at != end; at.increment(fault)) {
+    if (std::error_code ignored; at->is_regular_file(ignored)) files.push_back(at->path());
   }
+  if (fault) throw Failure(Error{"unreadable_file", "cannot read: " + fault.message(), in_file(path.string()), ""});
   return files;
 }
 
@@ -74,12 +76,6 @@ RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
   });
 }
 
-// That of the plan wherever the folder lies.
-uint64_t portable_hash(Plan plan, RunConfig portable) {
-  plan.config = std::move(portable);
-  return plan_hash(plan);
-}
-
 std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 Json read_plan_file(const std::string& path) {
@@ -105,7 +101,7 @@ void write_headless(const ExportSource& source, Launch launch, ExportTarget& tar
   target.add_file("run.json", write_run_config(config));
   target.add_file("profile.json", profile_text(plan.profile));
   const Json told = {
-      {"version", version}, {"plan_hash", hash_text(portable_hash(plan, config))}, {"ranks", plan.mesh.device_count()}};
+      {"version", version}, {"plan_hash", hash_text(plan_hash(plan, config))}, {"ranks", plan.mesh.device_count()}};
   target.add_file("plan.json", told.dump() + '\n');
   target.add_file("hosts", hosts_file(facts));
   target.add_file("train.sh", train_script(facts), true);
@@ -126,7 +122,7 @@ std::string check_headless(const std::string& folder) {
   const DeviceProfile profile = load_profile(folder + "/profile.json");
   const RunConfig config = load_run_file(run_file);
   const Plan plan = compile(config, profile);
-  const std::string hash = hash_text(portable_hash(plan, with_relative_paths(config, folder)));
+  const std::string hash = hash_text(plan_hash(plan, with_relative_paths(config, folder)));
   if (told["plan_hash"] != hash) {
     throw Failure(Error{"other_plan",
                         fmt::format("plan {} was exported, and here it is {}: run.json or profile.json was changed, or "

@@ -5,21 +5,17 @@ namespace shardscope {
 
 namespace {
 
-template <Launch launch>
-void write_folder(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
-  write_headless(source, launch, target);
+ExportKind folder(const char* name, const char* what, Launch launch) {
+  return {name, what, "", {}, false, [launch](const ExportSource& source, const ExportChoice&, ExportTarget& target) {
+            write_headless(source, launch, target);
+          }};
 }
 
 }  // namespace
 
 ExportKind headless_export() {
-  return {"headless", "a folder that trains the plan elsewhere: by mpirun, or on one machine",
-          "",         {},
-          false,      write_folder<Launch::headless>};
+  return folder("headless", "a folder that trains the plan elsewhere: by mpirun, or on one machine", Launch::headless);
 }
-
-ExportKind slurm_export() {
-  return {"slurm", "the same with a batch script for Slurm", "", {}, false, write_folder<Launch::slurm>};
-}
+ExportKind slurm_export() { return folder("slurm", "the same with a batch script for Slurm", Launch::slurm); }
 
 }  // namespace shardscope

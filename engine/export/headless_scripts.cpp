@@ -40,8 +40,9 @@ std::string mpirun_script(const HeadlessFacts& facts) {
   return fmt::format(
       "#!/bin/sh\n# Trains {} under plain mpirun, on the hosts that `hosts` lists.\n{}{}"
       "if [ \"$(id -u)\" = 0 ]; then root=--allow-run-as-root; else root=; fi\n"
-      "exec \"${{MPIRUN:-mpirun}}\" $root --hostfile \"$folder/hosts\" --oversubscribe --bind-to none "
-      "--mca mpi_yield_when_idle 1 -x GOMP_SPINCOUNT=20000 -n {} \\\n  {} \"$@\"\n",
+      "if [ -z \"${{GOMP_SPINCOUNT-}}${{OMP_WAIT_POLICY-}}\" ]; then spin='-x GOMP_SPINCOUNT=20000'; else spin=; fi\n"
+      "exec \"${{MPIRUN:-mpirun}}\" $root $spin --hostfile \"$folder/hosts\" --oversubscribe --bind-to none "
+      "--mca mpi_yield_when_idle 1 -n {} \\\n  {} \"$@\"\n",
       facts.model, own_folder, check, facts.ranks, train);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/export/jax_arrays.h"
 
+#include "engine/compile/data_request.h"
 #include "engine/compile/training_graph.h"
 
 namespace shardscope {
@@ -12,20 +13,27 @@ std::vector<const JaxArray*> JaxArrays::of(SpecKind kind) const {
   return found;
 }
 
+void JaxArrays::resolve(const RunConfig& config) {
+  std::vector<SpecTarget> targets;
+  for (const JaxArray& array : arrays) targets.push_back(array.target);
+  ResolvedSpecs resolved = resolve_run_specs(config, mesh, targets);
+  if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
+  for (size_t i = 0; i < arrays.size(); ++i) arrays[i].resolved = std::move(resolved.specs[i]);
+}
+
 JaxArrays jax_arrays(const RunConfig& config) {
   ForwardGraph forward = build_forward(config);
   if (!forward.errors.empty()) throw Failure(std::move(forward.errors));
+  JaxArrays result{std::move(*forward.mesh), data_request(*forward.graph, config.schedule.microbatches), {}};
   const TrainingGraph training = build_training(config, std::move(*forward.graph));
   SpecTargets targets = spec_targets(training.graph);
-  ResolvedSpecs resolved = resolve_specs(config.sharding, *forward.mesh, targets.targets);
-  if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
-  JaxArrays result{std::move(*forward.mesh), {}};
   for (size_t i = 0; i < targets.targets.size(); ++i) {
     SpecTarget& target = targets.targets[i];
     std::string name = target.kind == SpecKind::gradient ? "gradients/" + target.name : target.name;
     std::string value_name = target.kind == SpecKind::output ? training.graph.values[targets.values[i]].name : name;
-    result.arrays.push_back({std::move(name), std::move(value_name), std::move(target), std::move(resolved.specs[i])});
+    result.arrays.push_back({std::move(name), std::move(value_name), std::move(target), {}});
   }
+  result.resolve(config);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/config/run_config.h"
+#include "engine/data/data_source.h"
 #include "engine/mesh/mesh.h"
 #include "engine/shard/spec_rules.h"
 
@@ -22,9 +23,12 @@ struct JaxArray {
 
 struct JaxArrays {
   Mesh mesh;
+  DataRequest data;  // what the model asks of its data
   std::vector<JaxArray> arrays;
 
   std::vector<const JaxArray*> of(SpecKind kind) const;
+  // The specs anew, by a config that differs from theirs in its sharding section. Throws Failure with its faults.
+  void resolve(const RunConfig& config);
 };
 
 // Throws Failure with every fault of the config.

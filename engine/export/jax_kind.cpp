@@ -4,15 +4,17 @@
 namespace shardscope {
 
 ExportKind jax_export() {
-  return {"jax",
-          "a program of JAX and Flax that trains the same, or its mesh and specs alone",
-          "py",
-          {"program", "specs"},
-          false,
-          [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
-            const RunConfig& config = source.plan->config;
-            target.write(choice.page == "specs" ? jax_specs(config) : jax_program(config));
-          }};
+  ExportKind kind{"jax",
+                  "a program of JAX and Flax that trains the same, or its mesh and specs alone",
+                  "py",
+                  {"program", "specs"},
+                  false,
+                  [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
+                    const RunConfig& config = source.plan ? source.plan->config : source.config.value();
+                    target.write(choice.page == "specs" ? jax_specs(config) : jax_program(config));
+                  }};
+  kind.needs_plan = false;
+  return kind;
 }
 
 }  // namespace shardscope

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <regex>
 
-#include "engine/compile/data_request.h"
 #include "engine/compile/training_graph.h"
 #include "engine/data/data_kind.h"
 #include "engine/export/jax_arrays.h"
@@ -31,11 +30,7 @@ def loss_of(params, batch):  #! dropout
     return losses(outputs, batch)
 
 
-def mean_gradients(params, batch):  #? microbatches
-    """Losses and gradients of parts of the batch, one after the other; the means."""  #? microbatches
-    parts = [{name: jnp.split(array, MICROBATCHES)[i] for name, array in batch.items()} for i in range(MICROBATCHES)]  #? microbatches
-    results = [jax.value_and_grad(loss_of, has_aux=True)(params, part) for part in parts]  #? microbatches
-    return jax.tree.map(lambda *terms: sum(terms) / MICROBATCHES, *results)  #? microbatches
+MEAN_GRADIENTS  #? microbatches
 
 
 def train_step(state, batch, step):  #? dropout
@@ -70,6 +65,12 @@ if __name__ == "__main__":
     main()
 )";
 
+constexpr std::string_view mean_gradients = R"(def mean_gradients(WEIGHTS, batch):
+    """Losses and gradients of parts of the batch, one after the other; the means."""
+    parts = [{name: jnp.split(array, MICROBATCHES)[i] for name, array in batch.items()} for i in range(MICROBATCHES)]
+    results = [LIBRARY.value_and_grad(loss_of, has_aux=True)(WEIGHTS, part) for part in parts]
+    return jax.tree.map(lambda *terms: sum(terms) / MICROBATCHES, *results))";
+
 constexpr std::string_view nnx_loop = R"(
 def loss_of(model, batch):
     outputs = model(batch[MODEL_INPUT])
@@ -77,11 +78,7 @@ def loss_of(model, batch):
     return losses(outputs, batch)
 
 
-def mean_gradients(model, batch):  #? microbatches
-    """Losses and gradients of parts of the batch, one after the other; the means."""  #? microbatches
-    parts = [{name: jnp.split(array, MICROBATCHES)[i] for name, array in batch.items()} for i in range(MICROBATCHES)]  #? microbatches
-    results = [nnx.value_and_grad(loss_of, has_aux=True)(model, part) for part in parts]  #? microbatches
-    return jax.tree.map(lambda *terms: sum(terms) / MICROBATCHES, *results)  #? microbatches
+MEAN_GRADIENTS  #? microbatches
 
 
 @nnx.jit
@@ -230,12 +227,6 @@ std::string imports_of(const std::string& text, bool linen) {
                      linen ? "linen as nn" : "nnx");
 }
 
-void replace(std::string& text, std::string_view from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 std::string mesh_text(const Mesh& mesh) {
   std::vector<std::string> axes;
   for (const MeshAxis& axis : mesh.axes()) axes.push_back(fmt::format("{}={}", axis.name, axis.size));
@@ -278,9 +269,7 @@ std::string jax_program(const RunConfig& config) {
   const bool linen = model->library == JaxModel::Library::linen;
   const JaxOptimizer optimizer = jax_optimizer(config.optimizer);
   const JaxShardings shardings = jax_shardings(arrays, optimizer.kept, linen);
-  const ForwardGraph forward = build_forward(config);
-  const DataRequest request = data_request(*forward.graph, config.schedule.microbatches);
-  const JaxData data = jax_data(config.data, request);
+  const JaxData data = jax_data(config.data, arrays.data);
 
   std::set<std::string_view> flags;
   if (drops(config, options)) flags.insert("dropout");
@@ -296,7 +285,10 @@ std::string jax_program(const RunConfig& config) {
   std::string instance = jax_lines(model->instance, flags);
   if (instance.ends_with('\n')) instance.pop_back();
   std::string loop = jax_lines(linen ? linen_loop : nnx_loop, flags);
-  replace(loop, "MODEL_INPUT", request.find("tokens") ? "\"tokens\"" : "\"inputs\"");
+  replace(loop, "MEAN_GRADIENTS", std::string(mean_gradients));
+  replace(loop, "LIBRARY", linen ? "jax" : "nnx");
+  replace(loop, "WEIGHTS", linen ? "params" : "model");
+  replace(loop, "MODEL_INPUT", arrays.data.find("tokens") ? "\"tokens\"" : "\"inputs\"");
   replace(loop, "OUTPUT_SPEC", shardings.output.value_or(""));
   replace(loop, "MODEL", instance);
 

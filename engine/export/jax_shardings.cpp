@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <numeric>
-#include <unordered_map>
 
 #include "engine/export/jax_source.h"
 
@@ -97,12 +96,8 @@ JaxShardings jax_shardings(const JaxArrays& arrays, const std::vector<std::pair<
     states.push_back(fmt::format("{}: {}", python_text(optax), python_text(ours)));
   }
   std::string text = jax_lines(functions, linen ? std::set<std::string_view>{"linen"} : std::set<std::string_view>{});
-  const auto replace = [&](std::string_view from, const std::string& to) {
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
-      text.replace(at, from.size(), to);
-  };
-  replace("ALTERNATIVES", fmt::format("{}", fmt::join(names, "|")));
-  replace("KEPT", kept.empty() ? "state" : kept.front().second);
+  replace(text, "ALTERNATIVES", fmt::format("{}", fmt::join(names, "|")));
+  replace(text, "KEPT", kept.empty() ? "state" : kept.front().second);
   result.source = mesh_lines(arrays.mesh) +
                   fmt::format(
                       "\n# Where every parameter lies. What the optimizer keeps of it lies there too, unless it "

@@ -130,6 +130,12 @@ std::string python_spec(const PartitionSpec& spec) {
   return fmt::format("P({})", fmt::join(entries, ", "));
 }
 
+void replace(std::string& text, std::string_view from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
 std::string python_text(std::string_view text) {
   std::string quoted = "\"";
   for (char c : text) {

@@ -24,6 +24,8 @@ std::string jax_lines(std::string_view source, const std::set<std::string_view>&
 
 // P("data", None, ("data", "model"))
 std::string python_spec(const PartitionSpec& spec);
+// Every `from` in the text is `to`; what was put in is not looked at again.
+void replace(std::string& text, std::string_view from, const std::string& to);
 std::string python_text(std::string_view text);  // "text", with escapes
 // Numbers as short as Python reads them back; lists in brackets.
 std::string python_value(const OptionValue& value);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "engine/compile/pins.h"
 #include "engine/config/place.h"
 #include "engine/config/read_specs.h"
 #include "engine/export/jax_arrays.h"
@@ -20,8 +21,9 @@ struct GivenSpec {
 
 using GivenSpecs = std::unordered_map<std::string, GivenSpec>;  // by array
 
+// `pipeline_axis` splits no array; empty: there is none.
 GivenSpecs read_specs(std::string_view text, const std::string& file_name, const JaxArrays& arrays,
-                      std::vector<Error>& errors) {
+                      const std::string& pipeline_axis, std::vector<Error>& errors) {
   const JsonNode document = read_json(text, file_name);
   FaultList faults(file_name, errors);
   GivenSpecs given;
@@ -47,6 +49,14 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
     const size_t before = faults.count();
     GivenSpec read{read_spec(document.items[i], path, faults), path, line};
     if (faults.count() > before) continue;
+    const auto is_cut = [&](const std::vector<std::string>& axes) {
+      return !pipeline_axis.empty() && std::ranges::find(axes, pipeline_axis) != axes.end();
+    };
+    if (std::ranges::any_of(read.spec.dims, is_cut)) {
+      faults.fail(line, path, "pipeline", "'" + pipeline_axis + "' is the axis of the pipeline and splits no array",
+                  "another axis of the mesh");
+      continue;
+    }
     for (Error& error : check(read.spec, arrays.mesh, array->second->target.type.shape, path)) {
       faults.fail(line, error.place.path, error.code, error.message, error.hint);
     }
@@ -55,22 +65,11 @@ GivenSpecs read_specs(std::string_view text, const std::string& file_name, const
   return given;
 }
 
-// Axes of size 1 split nothing, and JAX may leave them out.
-Sharding without_unit_axes(const PartitionSpec& spec, const Mesh& mesh, int rank) {
-  const Sharding whole = to_sharding(spec, mesh, rank);
-  Sharding result = Sharding::replicated(rank);
-  for (int d = 0; d < rank; ++d) {
-    for (AxisIndex axis : whole.dims[d]) {
-      if (mesh.axis_size(axis) > 1) result.dims[d].push_back(axis);
-    }
-  }
-  return result;
-}
-
 bool lies_so(const JaxArray& array, const PartitionSpec& spec, const Mesh& mesh) {
   const int rank = static_cast<int>(array.target.type.shape.size());
   const bool open = array.target.kind == SpecKind::activation && !array.resolved.pinned;
-  return !open && without_unit_axes(spec, mesh, rank) == without_unit_axes(array.resolved.spec, mesh, rank);
+  const auto split = [&](const PartitionSpec& of) { return without_unit_axes(to_sharding(of, mesh, rank), mesh); };
+  return !open && split(spec) == split(array.resolved.spec);
 }
 
 std::vector<std::string> parts_of(const std::string& name) {
@@ -138,15 +137,16 @@ void put(RunConfig& config, const JaxArrays& arrays, const GivenSpecs& given, bo
 RunConfig with_specs(const RunConfig& config, std::string_view text, const std::string& file_name) {
   JaxArrays arrays = jax_arrays(config);
   std::vector<Error> errors;
-  const GivenSpecs given = read_specs(text, file_name, arrays, errors);
+  const GivenSpecs given = read_specs(text, file_name, arrays, config.pipeline.axis, errors);
   if (!errors.empty()) throw Failure(std::move(errors));
 
   RunConfig result = config;
   put(result, arrays, given, false);
-  arrays = jax_arrays(result);
+  arrays.resolve(result);
   put(result, arrays, given, true);  // that which does not lie as its parameter
+  arrays.resolve(result);
   FaultList faults(file_name, errors);
-  for (const JaxArray& array : jax_arrays(result).arrays) {
+  for (const JaxArray& array : arrays.arrays) {
     const auto found = given.find(array.name);
     if (found == given.end() || lies_so(array, found->second.spec, arrays.mesh)) continue;
     faults.fail(found->second.line, found->second.path, "overruled",

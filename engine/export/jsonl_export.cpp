@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "engine/export/kinds.h"
 #include "engine/session/step_line.h"
 
@@ -8,16 +6,9 @@ namespace shardscope {
 namespace {
 
 void write_lines(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
-  int64_t steps = 0;
-  source.run->replay([&](const Message& message) {
-    if (auto* step = std::get_if<StepMessage>(&message)) {
-      target.write(json_line(*step));
-      target.progress(static_cast<double>(++steps) / static_cast<double>(source.plan->config.steps));
-    } else if (auto* restart = std::get_if<RestartMessage>(&message)) {
-      target.write(json_line(*restart));
-    }
-  });
-  target.note(fmt::format("{} step{}", steps, steps == 1 ? "" : "s"));
+  replay_steps(
+      source, target, [&](const StepMessage& step) { target.write(json_line(step)); },
+      [&](const RestartMessage& restart) { target.write(json_line(restart)); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "engine/export/exported_arrays.h"
 #include "engine/export/kinds.h"
+#include "engine/plan/value_stages.h"
 #include "viz/text/visualize.h"
 
 namespace shardscope {
@@ -11,10 +12,10 @@ namespace {
 void write_layouts(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
   const Plan& plan = *source.plan;
   int count = 0;
-  for (const ExportedArray& array : exported_arrays(plan)) {
-    if (array.kind == ExportedArray::Kind::activation && !array.is_set) continue;
-    target.write(fmt::format("{}{} {} {}\n{}", count++ == 0 ? "" : "\n", array.name, name(array.dtype),
-                             to_string(array.shape), visualize_sharding(array.sharding, plan.mesh, array.shape)));
+  for (const ExportedArray& array : given_arrays(plan)) {
+    target.write(
+        fmt::format("{}{} {} {}\n{}", count++ == 0 ? "" : "\n", array.name, name(array.dtype), to_string(array.shape),
+                    visualize_sharding(array.sharding, plan.mesh, array.shape, devices_of_stages(plan, array.stages))));
   }
   target.note(fmt::format("{} arrays", count));
 }

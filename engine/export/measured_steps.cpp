@@ -20,13 +20,12 @@ MeasuredSteps::MeasuredSteps(const Plan& plan, const TraceMessage* trace) {
   }
 }
 
-std::optional<MeasuredStep> MeasuredSteps::of(StepId step, int stage) const {
+std::optional<StepMean> MeasuredSteps::of(StepId step, int stage) const {
   if (stages_.empty()) return std::nullopt;
   const Sum& sum = stages_[static_cast<size_t>(stage)][step];
   if (sum.count == 0) return std::nullopt;
   const double times = static_cast<double>(sum.count) * 1e9;
-  return MeasuredStep{static_cast<double>(sum.nanoseconds) / times,
-                      static_cast<double>(sum.waited_nanoseconds) / times};
+  return StepMean{static_cast<double>(sum.nanoseconds) / times, static_cast<double>(sum.waited_nanoseconds) / times};
 }
 
 }  // namespace shardscope

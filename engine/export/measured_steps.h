@@ -8,7 +8,7 @@ namespace shardscope {
 
 // What the ranks of a stage measured of a step of the program, on average over them and over how often it happens in
 // the training step that was recorded.
-struct MeasuredStep {
+struct StepMean {
   double seconds = 0;         // from the start, of a collective of its transfer, to the end
   double waited_seconds = 0;  // before it, for peers
 };
@@ -18,7 +18,7 @@ class MeasuredSteps {
   // `trace` may be null: nothing was measured.
   MeasuredSteps(const Plan& plan, const TraceMessage* trace);
 
-  std::optional<MeasuredStep> of(StepId step, int stage) const;
+  std::optional<StepMean> of(StepId step, int stage) const;
 
  private:
   struct Sum {

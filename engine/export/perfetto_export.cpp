@@ -21,7 +21,12 @@ constexpr int predicted_process = 1, measured_process = 2;
 // one around it.
 class TraceWriter {
  public:
-  TraceWriter(const Plan& plan, ExportTarget& target, double threads) : plan_(plan), target_(target), all_(threads) {}
+  TraceWriter(const Plan& plan, ExportTarget& target, double threads) : plan_(plan), target_(target), all_(threads) {
+    for (const Task& task : plan.program.tasks) {
+      std::vector<Told>& steps = told_.tasks.emplace_back();
+      for (const Step& step : task.steps) steps.push_back(told(step));
+    }
+  }
 
   void begin() { target_.write("{\"displayTimeUnit\":\"ms\",\n\"traceEvents\":[\n"); }
   void end(const Json& facts) { target_.write(fmt::format("\n],\n\"otherData\":{}}}\n", facts.dump())); }
@@ -50,12 +55,11 @@ class TraceWriter {
                                    : task.name;
       slice(place, name, "task", first->arrive_ns, (first + std::ssize(task.steps) - 1)->end_ns,
             {{"microbatch", run.microbatch}});
-      for (int index = 0; index < static_cast<int>(task.steps.size()); ++index) {
-        const PlanStepTime& time = first[index];
-        write_step(place, task.steps[static_cast<size_t>(index)], run.first + index, time);
-      }
+      for (int index = 0; index < static_cast<int>(task.steps.size()); ++index)
+        write_step(place, told_[{run.task, index}], run.first + index, first[index]);
+      target_.progress((done_ + run.first / static_cast<double>(times.size())) / all_);
     }
-    target_.progress(++done_ / all_);
+    ++done_;
   }
 
  private:
@@ -63,8 +67,13 @@ class TraceWriter {
     int process, thread;
   };
 
-  void write_step(const Place& place, const Step& step, int position, const PlanStepTime& time) {
-    Json args = {{"position", position}, {"phase", std::string(name(step.phase))}};
+  // Of a step's slice all but its times and its position: what stands before the position, and behind it.
+  struct Told {
+    std::string before, behind;
+  };
+
+  Told told(const Step& step) const {
+    Json args = {{"phase", std::string(name(step.phase))}};
     if (step.flops > 0) args["flops"] = step.flops;
     if (step.bytes_touched > 0) args["bytes_touched"] = step.bytes_touched;
     if (step.payload_bytes > 0) args["payload_bytes"] = step.payload_bytes;
@@ -72,18 +81,28 @@ class TraceWriter {
     if (const std::string axes = axes_text(plan_, step); !axes.empty()) args["axes"] = axes;
     if (const std::string cause = plan_.cause(step); !cause.empty()) args["cause"] = cause;
     if (!step.outputs.empty()) args["outputs"] = values_text(plan_, step.outputs);
-    slice(place, plan_.step_name(step), std::string(name(step.kind)), time.arrive_ns, time.end_ns, args);
+    return {fmt::format("\"cat\":\"{}\",\"name\":{},\"args\":{{\"position\":", name(step.kind),
+                        text(plan_.step_name(step))),
+            "," + dumped(args).substr(1) + "}"};
+  }
+
+  void write_step(const Place& place, const Told& told, int position, const PlanStepTime& time) {
+    begin_slice(place, time.arrive_ns, time.end_ns);
+    target_.write(fmt::format("{}{}{}", told.before, position, told.behind));
     if (time.start_ns > time.arrive_ns)
       slice(place, "waiting for peers", "wait", time.arrive_ns, time.start_ns, Json::object());
   }
 
   void slice(const Place& place, const std::string& name, const std::string& category, int64_t start, int64_t end,
              const Json& args) {
+    begin_slice(place, start, end);
+    target_.write(fmt::format("\"cat\":\"{}\",\"name\":{}{}}}", category, text(name),
+                              args.empty() ? "" : ",\"args\":" + dumped(args)));
+  }
+  void begin_slice(const Place& place, int64_t start, int64_t end) {
     separate();
-    target_.write(
-        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{}{}}}",
-                    place.process, place.thread, microseconds(start), microseconds(end - start), category, text(name),
-                    args.empty() ? "" : ",\"args\":" + dumped(args)));
+    target_.write(fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},", place.process, place.thread,
+                              microseconds(start), microseconds(end - start)));
   }
   void event(const Json& json) {
     separate();
@@ -102,6 +121,7 @@ class TraceWriter {
 
   const Plan& plan_;
   ExportTarget& target_;
+  StepTable<Told> told_;
   double all_, done_ = 0;
   bool first_ = true;
 };
@@ -131,11 +151,9 @@ void write_trace(const ExportSource& source, const ExportChoice& choice, ExportT
   writer.begin();
   writer.name_process(predicted_process, "predicted");
   for (int stage = 0; stage < stages; ++stage) {
-    std::vector<PlanStepTime> times;
-    for (const auto& [start, end] : predicted_times(plan, stage)) times.push_back({start, start, end});
     const std::string name = stages > 1 ? fmt::format("stage {}: {}", stage, devices_text(plan, stage))
                                         : devices_text(plan, stage) + ", all alike";
-    writer.write_thread(predicted_process, stage, name, "predicted step", stage, times);
+    writer.write_thread(predicted_process, stage, name, "predicted step", stage, predicted_times(plan, stage));
   }
   if (trace) {
     writer.name_process(measured_process, fmt::format("measured: step {}", trace->step));

@@ -1,14 +1,11 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 
@@ -16,6 +13,7 @@
 #include "engine/config/write.h"
 #include "engine/export/kinds.h"
 #include "engine/plan/device_profile.h"
+#include "engine/session/child_process.h"
 
 namespace shardscope {
 
@@ -55,68 +53,24 @@ class MemoryFile {
   int file_;
 };
 
-// A program whose output is read while it runs; ended with this.
-class Child {
- public:
-  explicit Child(std::vector<std::string> words) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail(std::strerror(errno));
-    output_ = ends[0];
-    std::vector<char*> arguments, environment;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    std::string platform = "QT_QPA_PLATFORM=offscreen";
-    for (char** entry = environ; *entry; ++entry)
-      if (!std::string_view(*entry).starts_with("QT_QPA_PLATFORM=")) environment.push_back(*entry);
-    environment.push_back(platform.data());
-    environment.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    for (const int stream : {1, 2}) ::posix_spawn_file_actions_adddup2(&actions, ends[1], stream);
-    const int fault =
-        ::posix_spawn(&process_, words[0].c_str(), &actions, nullptr, arguments.data(), environment.data());
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    if (fault != 0) {
-      process_ = -1;
-      ::close(output_);
-      fail(fmt::format("'{}' cannot be started: {}", words[0], std::strerror(fault)));
-    }
+// What a program says until it ends, and as what it ended (waitpid). Throws Cancelled, and ends it, as the target does.
+std::pair<std::string, int> run(const std::vector<std::string>& words, const ExportTarget& target) {
+  ChildProcess child(words, {{"QT_QPA_PLATFORM", "offscreen"}});
+  std::string said;
+  std::array<char, 4096> block{};
+  for (bool is_open = true; is_open;) {
+    target.throw_if_cancelled();
+    pollfd waiting{child.output(), POLLIN, 0};
+    if (::poll(&waiting, 1, poll_ms) <= 0) continue;
+    const ssize_t count = ::read(child.output(), block.data(), block.size());
+    if (count > 0) said.append(block.data(), static_cast<size_t>(count));
+    is_open = count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
   }
-  ~Child() {
-    ::close(output_);
-    if (process_ < 0) return;
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
+  for (;; ::poll(nullptr, 0, 1)) {
+    target.throw_if_cancelled();
+    if (const std::optional<int> status = child.wait_status()) return {std::move(said), *status};
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  // What it says until it ends. `look` is called several times a second, and may throw.
-  template <class Look>
-  std::string read(const Look& look) {
-    std::string said;
-    std::array<char, 4096> block{};
-    for (;;) {
-      look();
-      pollfd waiting{output_, POLLIN, 0};
-      if (::poll(&waiting, 1, poll_ms) <= 0) continue;
-      const ssize_t count = ::read(output_, block.data(), block.size());
-      if (count <= 0) return said;
-      said.append(block.data(), static_cast<size_t>(count));
-    }
-  }
-
-  int wait() {
-    int status = 0;
-    ::waitpid(std::exchange(process_, -1), &status, 0);
-    return status;
-  }
-
- private:
-  pid_t process_ = -1;
-  int output_ = -1;
-};
+}
 
 void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& target, const char* form) {
   std::error_code fault;
@@ -126,10 +80,9 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
   }
   const MemoryFile run_file(write_run_config(source.plan->config)), profile(profile_text(source.plan->profile)),
       picture;
-  Child child({program.string(), "--export", form, "--page", choice.page, "--out", picture.path(), "--profile",
-               profile.path(), run_file.path()});
-  std::string said = child.read([&] { target.throw_if_cancelled(); });
-  const int status = child.wait();
+  auto [said, status] = run({program.string(), "--export", form, "--page", choice.page, "--out", picture.path(),
+                             "--profile", profile.path(), run_file.path()},
+                            target);
   while (said.ends_with('\n')) said.pop_back();
   if (WIFSIGNALED(status)) fail(fmt::format("shardscope was ended by {}: {}", ::strsignal(WTERMSIG(status)), said));
   if (WEXITSTATUS(status) != 0)
@@ -137,41 +90,17 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
   target.write(picture.text());
 }
 
-const std::vector<std::string> pages{"layout", "flow", "memory", "collectives", "timeline", "pipeline"};
+ExportKind picture(const char* form, const char* what) {
+  const auto write = [form](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
+    draw(source, choice, target, form);
+  };
+  return {form, what, form, {"layout", "flow", "memory", "collectives", "timeline", "pipeline"}, false, write};
+}
 
 }  // namespace
 
-ExportKind svg_export() {
-  return {"svg",
-          "a picture of a page, of lines and letters (SVG)",
-          "svg",
-          pages,
-          false,
-          [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
-            draw(source, choice, target, "svg");
-          }};
-}
-
-ExportKind png_export() {
-  return {"png",
-          "a picture of a page, of pixels (PNG)",
-          "png",
-          pages,
-          false,
-          [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
-            draw(source, choice, target, "png");
-          }};
-}
-
-ExportKind pdf_export() {
-  return {"pdf",
-          "a picture of a page, to print (PDF)",
-          "pdf",
-          pages,
-          false,
-          [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
-            draw(source, choice, target, "pdf");
-          }};
-}
+ExportKind svg_export() { return picture("svg", "a picture of a page, of lines and letters (SVG)"); }
+ExportKind png_export() { return picture("png", "a picture of a page, of pixels (PNG)"); }
+ExportKind pdf_export() { return picture("pdf", "a picture of a page, to print (PDF)"); }
 
 }  // namespace shardscope

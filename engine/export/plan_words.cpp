@@ -27,20 +27,11 @@ std::string op_text(const Plan& plan, const Step& step) {
   return step.op == no_id ? plan.step_name(step) : plan.graph->ops[static_cast<size_t>(step.op)].name;
 }
 
-std::vector<PredictedTime> predicted_times(const Plan& plan, int stage) {
+std::vector<PlanStepTime> predicted_times(const Plan& plan, int stage) {
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
-  std::vector<PredictedTime> times;
-  if (plan.program.stages > 1) {
-    for (const auto& [start, end] : plan.pipeline.timeline.stages.at(static_cast<size_t>(stage)))
-      times.push_back({nanoseconds(start), nanoseconds(end)});
-  } else {
-    double seconds = 0;
-    for (int position = 0; position < plan.steps(stage).size(); ++position) {
-      const double end = seconds + plan.seconds(position, stage);
-      times.push_back({nanoseconds(seconds), nanoseconds(end)});
-      seconds = end;
-    }
-  }
+  std::vector<PlanStepTime> times;
+  for (const auto& [start, end] : plan.pipeline.timeline.stages.at(static_cast<size_t>(stage)))
+    times.push_back({nanoseconds(start), nanoseconds(start), nanoseconds(end)});
   return times;
 }
 

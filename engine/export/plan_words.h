@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/plan/plan.h"
+#include "engine/session/step_record.h"
 
 namespace shardscope {
 
@@ -15,11 +17,8 @@ std::string values_text(const Plan& plan, const std::vector<int>& values);
 // The op that a step computes, or that needs what it moves; the step's own name where there is none.
 std::string op_text(const Plan& plan, const Step& step);
 
-// When each stage does each step of its main sequence, in nanoseconds from the beginning of the training step, as the
-// plan predicts it. Ascending without overlap.
-struct PredictedTime {
-  int64_t start_ns = 0, end_ns = 0;
-};
-std::vector<PredictedTime> predicted_times(const Plan& plan, int stage);
+// When a stage does each step of its main sequence, in nanoseconds from the beginning of the training step, as the plan
+// predicts it. Ascending without overlap.
+std::vector<PlanStepTime> predicted_times(const Plan& plan, int stage);
 
 }  // namespace shardscope

@@ -36,7 +36,7 @@ void write_collectives_table(const ExportSource& source, const ExportChoice& cho
       table.add(steps.task(position).name);
       table.add(plan.seconds(position, stage));
       if (source.run) {
-        const std::optional<MeasuredStep> own = measured.of(steps.id(position), stage);
+        const std::optional<StepMean> own = measured.of(steps.id(position), stage);
         for (double number : {own ? own->seconds : std::nan(""), own ? own->waited_seconds : std::nan("")})
           table.add(number);
       }

@@ -16,11 +16,13 @@ std::vector<std::string> page_names() {
   return names;
 }
 
-template <TableWriter::Format format>
-void write_table(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
-  TableWriter table(target, format);
-  std::ranges::find(table_pages(), choice.page, &TablePage::name)->write(source, choice, table);
-  target.note(fmt::format("{} row{}", table.rows(), table.rows() == 1 ? "" : "s"));
+ExportKind table(const char* name, const char* what, TableWriter::Format format) {
+  const auto write = [format](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
+    TableWriter table(target, format);
+    std::ranges::find(table_pages(), choice.page, &TablePage::name)->write(source, choice, table);
+    target.note(fmt::format("{} row{}", table.rows(), table.rows() == 1 ? "" : "s"));
+  };
+  return {name, what, name, page_names(), false, write};
 }
 
 }  // namespace
@@ -36,12 +38,7 @@ const std::vector<TablePage>& table_pages() {
   return pages;
 }
 
-ExportKind csv_export() {
-  return {"csv", "a table, comma-separated", "csv", page_names(), false, write_table<TableWriter::Format::csv>};
-}
-
-ExportKind tsv_export() {
-  return {"tsv", "a table, separated by tabs", "tsv", page_names(), false, write_table<TableWriter::Format::tsv>};
-}
+ExportKind csv_export() { return table("csv", "a table, comma-separated", TableWriter::Format::csv); }
+ExportKind tsv_export() { return table("tsv", "a table, separated by tabs", TableWriter::Format::tsv); }
 
 }  // namespace shardscope

@@ -1,19 +1,24 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "engine/export/exported_arrays.h"
 #include "engine/export/table_pages.h"
+#include "engine/plan/value_stages.h"
 
 namespace shardscope {
 
 void write_layout_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   const Plan& plan = *source.plan;
-  table.headings({"array", "kind", "shape", "dtype", "layout", "local_shape", "shards", "copies", "bytes_per_device",
-                  "bytes", "why"});
+  table.headings({"array", "kind", "shape", "dtype", "layout", "local_shape", "shards", "copies", "stages",
+                  "bytes_per_device", "bytes", "why"});
   for (const ExportedArray& array : exported_arrays(plan)) {
     const Shape local = local_shape(array.sharding, plan.mesh, array.shape);
     const int64_t shards = shard_count(array.sharding, plan.mesh);
     table.row(array.name, name(array.kind), to_string(array.shape), name(array.dtype),
-              to_string(array.sharding, plan.mesh), to_string(local), shards, plan.mesh.device_count() / shards,
-              element_count(local) * byte_size(array.dtype), element_count(array.shape) * byte_size(array.dtype),
-              array.why);
+              to_string(array.sharding, plan.mesh), to_string(local), shards,
+              std::ssize(devices_of_stages(plan, array.stages)) / shards,
+              fmt::format("{}", fmt::join(array.stages, ",")), element_count(local) * byte_size(array.dtype),
+              element_count(array.shape) * byte_size(array.dtype), array.why);
   }
 }
 

@@ -5,18 +5,6 @@
 
 namespace shardscope {
 
-namespace {
-
-std::string layers_text(const PipelinePlan& pipeline, int stage) {
-  std::vector<int> layers;
-  for (size_t stretch = static_cast<size_t>(stage); stretch < pipeline.layers.size();
-       stretch += static_cast<size_t>(pipeline.shape.stages))
-    layers.push_back(pipeline.layers[stretch]);
-  return fmt::format("{}", fmt::join(layers, "+"));
-}
-
-}  // namespace
-
 void write_pipeline_table(const ExportSource& source, const ExportChoice&, TableWriter& table) {
   const Plan& plan = *source.plan;
   const PipelinePlan& pipeline = plan.pipeline;
@@ -25,10 +13,11 @@ void write_pipeline_table(const ExportSource& source, const ExportChoice&, Table
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     const PlanTotals& totals = pipeline.totals[static_cast<size_t>(stage)];
     const size_t index = static_cast<size_t>(stage);
-    table.row(stage, plan.devices_of_stage(stage).size(), layers_text(pipeline, stage), pipeline.shape.chunks,
-              pipeline.shape.microbatches, index < pipeline.in_flight.size() ? pipeline.in_flight[index] : 1,
-              totals.memory_total, totals.wire_bytes_per_device, totals.flops_per_device, totals.seconds_per_step,
-              std::max(0.0, plan.totals.seconds_per_step - totals.seconds_per_step));
+    table.row(stage, plan.devices_of_stage(stage).size(), fmt::format("{}", fmt::join(pipeline.layers_of(stage), "+")),
+              pipeline.shape.chunks, pipeline.shape.microbatches,
+              index < pipeline.in_flight.size() ? pipeline.in_flight[index] : 1, totals.memory_total,
+              totals.wire_bytes_per_device, totals.flops_per_device, totals.seconds_per_step,
+              pipeline.waiting_share(stage) * plan.totals.seconds_per_step);
   }
 }
 

@@ -7,15 +7,35 @@ namespace {
 
 double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
-// `rank` is empty for what is predicted: all devices of the stage are alike.
-void add_row(const Plan& plan, TableWriter& table, const std::string& rank, int stage, int position,
-             const PlanStepTime& time) {
-  const Step& step = plan.steps(stage)[position];
-  table.row(rank.empty() ? "predicted" : "measured", stage, rank, position,
-            run_at(plan.program.main(stage), position).microbatch, plan.steps(stage).task(position).name,
-            name(step.phase), name(step.kind), plan.step_name(step), seconds(time.arrive_ns), seconds(time.start_ns),
-            seconds(time.end_ns));
-}
+class Rows {
+ public:
+  Rows(const Plan& plan, TableWriter& table) : plan_(plan), table_(table) {
+    for (const Task& task : plan.program.tasks) {
+      std::vector<std::string>& names = names_.tasks.emplace_back();
+      for (const Step& step : task.steps) names.push_back(plan.step_name(step));
+    }
+  }
+
+  // `rank` is empty for what is predicted: all devices of the stage are alike. `times` by position.
+  void add(const std::string& rank, int stage, const std::vector<PlanStepTime>& times) {
+    for (const TaskRun& run : plan_.program.main(stage).runs) {
+      const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
+      for (int index = 0; index < static_cast<int>(task.steps.size()); ++index) {
+        const Step& step = task.steps[static_cast<size_t>(index)];
+        const int position = run.first + index;
+        const PlanStepTime& time = times[static_cast<size_t>(position)];
+        table_.row(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, task.name,
+                   name(step.phase), name(step.kind), names_[{run.task, index}], seconds(time.arrive_ns),
+                   seconds(time.start_ns), seconds(time.end_ns));
+      }
+    }
+  }
+
+ private:
+  const Plan& plan_;
+  TableWriter& table_;
+  StepTable<std::string> names_;
+};
 
 }  // namespace
 
@@ -23,17 +43,11 @@ void write_timeline_table(const ExportSource& source, const ExportChoice& choice
   const Plan& plan = *source.plan;
   table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "step",
                   "arrive_seconds", "start_seconds", "end_seconds"});
-  for (int stage = 0; stage < plan.program.stages; ++stage) {
-    int position = 0;
-    for (const auto& [start, end] : predicted_times(plan, stage))
-      add_row(plan, table, "", stage, position++, {start, start, end});
-  }
+  Rows rows(plan, table);
+  for (int stage = 0; stage < plan.program.stages; ++stage) rows.add("", stage, predicted_times(plan, stage));
   const TraceMessage* trace = trace_of(source, choice.trace);
-  for (int rank = 0; trace && rank < static_cast<int>(trace->ranks.size()); ++rank) {
-    int position = 0;
-    for (const PlanStepTime& time : trace->ranks[static_cast<size_t>(rank)])
-      add_row(plan, table, std::to_string(rank), plan.stage_of(rank), position++, time);
-  }
+  for (int rank = 0; trace && rank < static_cast<int>(trace->ranks.size()); ++rank)
+    rows.add(std::to_string(rank), plan.stage_of(rank), trace->ranks[static_cast<size_t>(rank)]);
 }
 
 }  // namespace shardscope

@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 
-#include "engine/base/error.h"
+#include "engine/base/wall_time.h"
 #include "engine/export/event_file.h"
 
 namespace shardscope {
 
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 float sum(const PhaseMs& phases) { return static_cast<float>(std::accumulate(phases.begin(), phases.end(), 0.0)); }
 
@@ -42,23 +38,20 @@ std::string step_record(const StepMessage& step, double wall_time) {
 TensorboardLog::TensorboardLog(const std::string& folder) : path_(folder + "/" + event_file_name()) {
   std::error_code fault;
   std::filesystem::create_directories(folder, fault);
-  if (fault) throw Failure(Error{"unwritable_file", "cannot write: " + fault.message(), in_file(folder), ""});
+  if (fault) fail_to_write(folder, fault.value());
   file_ = open_output(path_, Existing::refuse, {});
-  put(file_version_record(now()));
+  append(file_version_record(seconds_since_1970()));
 }
 
 void TensorboardLog::add(const Message& message) {
-  if (auto* step = std::get_if<StepMessage>(&message)) put(step_record(*step, now()));
-  else if (auto* restart = std::get_if<RestartMessage>(&message)) put(restart_record(now(), restart->from_step));
+  if (auto* step = std::get_if<StepMessage>(&message)) append(step_record(*step, seconds_since_1970()));
+  else if (auto* restart = std::get_if<RestartMessage>(&message))
+    append(restart_record(seconds_since_1970(), restart->from_step));
 }
 
-void TensorboardLog::put(const std::string& record) {
-  if (!file_) return;
-  if (std::fwrite(record.data(), 1, record.size(), file_.get()) == record.size() && std::fflush(file_.get()) == 0)
-    return;
-  const std::string reason = std::strerror(errno);
-  file_.reset();
-  throw Failure(Error{"unwritable_file", "cannot write: " + reason, in_file(path_), ""});
+void TensorboardLog::append(const std::string& record) {
+  put(file_.get(), record, path_);
+  if (std::fflush(file_.get()) != 0) fail_to_write(path_, errno);
 }
 
 }  // namespace shardscope

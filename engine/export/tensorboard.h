@@ -14,14 +14,14 @@ std::string step_record(const StepMessage& step, double wall_time);
 // Tells TensorBoard of a run while it goes on: a new event file in a folder, which is made where it is not there.
 class TensorboardLog {
  public:
-  // Throws Failure (unwritable_file), as add() does.
+  // Throws Failure (unwritable_file), as add() does: which is not to be called again then.
   explicit TensorboardLog(const std::string& folder);
 
   // What watchers are told. Of it steps and restarts are written.
   void add(const Message& message);
 
  private:
-  void put(const std::string& record);
+  void append(const std::string& record);
 
   std::string path_;
   OutputFile file_;

@@ -1,5 +1,4 @@
-#include <fmt/format.h>
-
+#include "engine/base/wall_time.h"
 #include "engine/export/event_file.h"
 #include "engine/export/kinds.h"
 #include "engine/export/tensorboard.h"
@@ -10,19 +9,12 @@ namespace {
 
 // A record does not say when each step was: it is taken to end when those before it and itself have taken their time.
 void write_events(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
-  double wall_time = source.run->started;
-  int64_t steps = 0;
+  double wall_time = source.run->started.value_or(seconds_since_1970());
   target.write(file_version_record(wall_time));
-  source.run->replay([&](const Message& message) {
-    if (auto* step = std::get_if<StepMessage>(&message)) {
-      wall_time += step->step_ms * 1e-3;
-      target.write(step_record(*step, wall_time));
-      target.progress(static_cast<double>(++steps) / static_cast<double>(source.plan->config.steps));
-    } else if (auto* restart = std::get_if<RestartMessage>(&message)) {
-      target.write(restart_record(wall_time, restart->from_step));
-    }
-  });
-  target.note(fmt::format("{} step{}", steps, steps == 1 ? "" : "s"));
+  replay_steps(
+      source, target,
+      [&](const StepMessage& step) { target.write(step_record(step, wall_time += step.step_ms * 1e-3)); },
+      [&](const RestartMessage& restart) { target.write(restart_record(wall_time, restart.from_step)); });
 }
 
 }  // namespace

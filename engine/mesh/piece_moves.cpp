@@ -6,6 +6,7 @@
 
 #include "engine/mesh/box_runs.h"
 #include "engine/mesh/permute.h"
+#include "engine/mesh/reshard.h"
 
 namespace shardscope {
 
@@ -21,9 +22,7 @@ std::vector<int> PieceMoves::group(int device) const {
 int PieceMoves::group_size() const {
   if (move_.kind == StepKind::slice) return 1;
   if (is_transfer(move_.kind)) return 2;
-  int64_t size = 1;
-  for (const AxisIndex axis : move_.axes) size *= mesh_->axis_size(axis);
-  return static_cast<int>(size);
+  return static_cast<int>(shardscope::group_size(move_.axes, *mesh_));
 }
 
 int PieceMoves::place(int device) const { return static_cast<int>(mesh_->group_index(device, axes())); }
@@ -61,31 +60,19 @@ void PieceMoves::add(std::vector<MovedPiece>& pieces, const std::vector<int>& gr
   pieces.push_back(piece);
 }
 
-std::vector<MovedPiece> PieceMoves::into(int device, int round) const {
+std::vector<MovedPiece> PieceMoves::pieces(int device, int round, bool comes) const {
   const std::vector<int> devices = group(device);
-  const auto to = static_cast<size_t>(std::ranges::find(devices, device) - devices.begin());
+  const auto place = static_cast<size_t>(std::ranges::find(devices, device) - devices.begin());
   std::vector<MovedPiece> pieces;
-  if (to == devices.size()) return pieces;
+  if (place == devices.size()) return pieces;
+  const auto add_of = [&](size_t other) { add(pieces, devices, comes ? other : place, comes ? place : other, round); };
   if (move_.kind == StepKind::collective_permute) {
     const std::vector<int> goes = permute_destinations(*mesh_, move_.shape, move_.before, move_.after, devices);
-    add(pieces, devices, static_cast<size_t>(std::ranges::find(goes, static_cast<int>(to)) - goes.begin()), to, round);
-    return pieces;
+    const auto from = std::ranges::find(goes, static_cast<int>(place)) - goes.begin();
+    add_of(static_cast<size_t>(comes ? from : goes[place]));
+  } else {
+    for (size_t other = 0; other < devices.size(); ++other) add_of(other);
   }
-  for (size_t from = 0; from < devices.size(); ++from) add(pieces, devices, from, to, round);
-  return pieces;
-}
-
-std::vector<MovedPiece> PieceMoves::out_of(int device, int round) const {
-  const std::vector<int> devices = group(device);
-  const auto from = static_cast<size_t>(std::ranges::find(devices, device) - devices.begin());
-  std::vector<MovedPiece> pieces;
-  if (from == devices.size()) return pieces;
-  if (move_.kind == StepKind::collective_permute) {
-    const std::vector<int> goes = permute_destinations(*mesh_, move_.shape, move_.before, move_.after, devices);
-    add(pieces, devices, from, static_cast<size_t>(goes[from]), round);
-    return pieces;
-  }
-  for (size_t to = 0; to < devices.size(); ++to) add(pieces, devices, from, to, round);
   return pieces;
 }
 

@@ -48,8 +48,8 @@ class PieceMoves {
   int group_size() const;
   int place(int device) const;  // of a device in the group of a collective
   // What a device gets in a round, and what it gives; what it keeps is in both. In the order of the group.
-  std::vector<MovedPiece> into(int device, int round) const;
-  std::vector<MovedPiece> out_of(int device, int round) const;
+  std::vector<MovedPiece> into(int device, int round) const { return pieces(device, round, true); }
+  std::vector<MovedPiece> out_of(int device, int round) const { return pieces(device, round, false); }
 
   // The part of the array that a device holds before and after; of a send the sender's, and the receiver's, nothing
   // else.
@@ -62,6 +62,7 @@ class PieceMoves {
  private:
   using Axes = std::vector<AxisIndex>;
   Axes axes() const { return {move_.axes.begin(), move_.axes.end()}; }
+  std::vector<MovedPiece> pieces(int device, int round, bool comes) const;
   void add(std::vector<MovedPiece>& pieces, const std::vector<int>& group, size_t from, size_t to, int round) const;
 
   ArrayMove move_;

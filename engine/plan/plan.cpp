@@ -20,7 +20,7 @@ std::vector<int> PipelinePlan::layers_of(int stage) const {
 }
 
 double PipelinePlan::waiting_share(int stage) const {
-  if (timeline.seconds <= 0) return 0;
+  if (totals.size() == 1 || timeline.seconds <= 0) return 0;
   return 1 - totals[static_cast<size_t>(stage)].seconds_per_step / timeline.seconds;
 }
 

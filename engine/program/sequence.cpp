@@ -47,11 +47,8 @@ StepId step_at(const Sequence& sequence, int position) {
 }
 
 int folded_length(const Sequence& sequence) {
-  int length = 0;
-  for (const TaskRun& run : sequence.runs) {
-    if (run.is_first) length += end_of(sequence, run) - run.first;
-  }
-  return length;
+  const auto last = std::ranges::find_if(sequence.runs.rbegin(), sequence.runs.rend(), &TaskRun::is_first);
+  return last == sequence.runs.rend() ? 0 : last->folded_first + end_of(sequence, *last) - last->first;
 }
 
 int folded(const Sequence& sequence, int position) {
@@ -60,10 +57,8 @@ int folded(const Sequence& sequence, int position) {
 }
 
 int unfolded(const Sequence& sequence, int position) {
-  const TaskRun* found = nullptr;
-  for (const TaskRun& run : sequence.runs) {
-    if (run.is_first && run.folded_first <= position) found = &run;
-  }
+  const auto holds = [&](const TaskRun& run) { return run.is_first && run.folded_first <= position; };
+  const auto found = std::ranges::find_if(sequence.runs.rbegin(), sequence.runs.rend(), holds);
   return found->first + position - found->folded_first;
 }
 

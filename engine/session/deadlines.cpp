@@ -58,9 +58,6 @@ WatchdogLimits deadlines_of(const Plan& plan) {
   add(RankPhase::allocating, bytes / reserve_rate);
   add(RankPhase::initialising, bytes / initialise_rate);
   add(RankPhase::finishing, bytes / write_rate);
-  for (int position = 0; position < plan.steps().size(); ++position) {
-    limits.longest_step_ns = std::max(limits.longest_step_ns, nanoseconds(plan.seconds(position)));
-  }
   for (const std::vector<StageTimeline::Span>& stage : plan.pipeline.timeline.stages) {
     double before = 0;
     for (const StageTimeline::Span& span : stage) {  // with the time in which the stage waits for others

@@ -65,22 +65,22 @@ double read_header(const std::string& path) {
 
 bool RecordedRun::is_at(const std::string& folder) {
   std::error_code fault;
-  return std::filesystem::is_regular_file(folder + "/record.json", fault);
+  return std::filesystem::is_regular_file(RecordFiles{folder}.header(), fault);
 }
 
-RecordedRun::RecordedRun(std::string folder) : folder_(std::move(folder)) {
-  started_ = read_header(folder_ + "/record.json");
-  const std::string messages = folder_ + "/messages.jsonl";
+RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
+  started_ = read_header(files_.header());
+  const std::string messages = files_.messages();
   std::ifstream file = open(messages);
   std::string line;
   if (!std::getline(file, line) || file.eof()) fail("bad_record", messages, 1, "it does not begin with Hello");
   const Message first = message_of(line, messages, 1);
   if (!std::holds_alternative<HelloMessage>(first)) fail("bad_record", messages, 1, "it does not begin with Hello");
   hello_ = std::get<HelloMessage>(first);
-  hello_.config_json = text_of(folder_ + "/run_file.json");
-  profile_ = parse_profile(text_of(folder_ + "/profile.json"), folder_ + "/profile.json");
-  for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median}) {
-    const std::string path = fmt::format("{}/trace_{}.json", folder_, name(choice));
+  hello_.config_json = text_of(files_.run_file());
+  profile_ = parse_profile(text_of(files_.profile()), files_.profile());
+  for (TraceChoice choice : RecordFiles::choices) {
+    const std::string path = files_.trace(choice);
     std::error_code fault;
     if (!std::filesystem::exists(path, fault)) continue;
     const Message message = message_of(text_of(path), path, 1);
@@ -94,7 +94,7 @@ RecordedRun::RecordedRun(std::string folder) : folder_(std::move(folder)) {
 }
 
 void RecordedRun::replay(const std::function<void(const Message&)>& take) const {
-  const std::string path = folder_ + "/messages.jsonl";
+  const std::string path = files_.messages();
   std::ifstream file = open(path);
   std::string line;
   std::getline(file, line);

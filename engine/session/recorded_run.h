@@ -6,6 +6,7 @@
 
 #include "engine/plan/device_profile.h"
 #include "engine/session/messages.h"
+#include "engine/session/record_files.h"
 
 namespace shardscope {
 
@@ -17,7 +18,8 @@ namespace shardscope {
 //   profile.json        the device profile of the plan: compile() of both gives the plan whose hash Hello tells
 //   messages.jsonl      what a watcher of the run was told, a line each (engine/session/messages.h): Hello, without the
 //                       text of the run file, then states, steps, logs, restarts, failure as they came, Finished
-//   trace_latest.json   the last trace of each choice, likewise; there where the run came so far
+//   trace_latest.json   the last trace of each choice, likewise; there where the run came so far, and of a run that was
+//                       killed perhaps some seconds older
 //   trace_slowest.json
 //   trace_median.json
 //
@@ -32,9 +34,9 @@ class RecordedRun {
 
   // Throws Failure, each at its file and line: unreadable_record; record_version where another format or version of
   // the program wrote it; bad_record.
-  explicit RecordedRun(std::string folder);
+  explicit RecordedRun(const std::string& folder);
 
-  const std::string& folder() const { return folder_; }
+  const RecordFiles& files() const { return files_; }
   double started() const { return started_; }           // seconds since 1970
   const HelloMessage& hello() const { return hello_; }  // whole
   const DeviceProfile& profile() const { return profile_; }
@@ -45,7 +47,7 @@ class RecordedRun {
   void replay(const std::function<void(const Message&)>& take) const;
 
  private:
-  std::string folder_;
+  RecordFiles files_;
   double started_ = 0;
   HelloMessage hello_;
   DeviceProfile profile_;

@@ -68,7 +68,7 @@ RunProcess::~RunProcess() {
   ::close(wake_);
 }
 
-RunOutcome RunProcess::run(const std::function<void(const Message&)>& on_message) {
+RunOutcome RunProcess::run(const std::function<void(const ToldMessage&)>& on_message) {
   on_message_ = on_message;
   do {
     run_once();
@@ -306,8 +306,9 @@ void RunProcess::flush_watchers() {
 
 void RunProcess::publish(const Message& message) {
   const std::optional<LogMessage> lost = history_.add(message);
-  if (server_.has_watchers()) server_.send(to_json_line(message));
-  on_message_(message);
+  const ToldMessage told(message);
+  if (server_.has_watchers()) server_.send(told.line());
+  on_message_(told);
   if (lost) publish(*lost);
 }
 

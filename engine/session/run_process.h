@@ -19,6 +19,7 @@
 #include "engine/session/run_history.h"
 #include "engine/session/run_hosts.h"
 #include "engine/session/session_directory.h"
+#include "engine/session/told_message.h"
 #include "engine/session/watchdog.h"
 #include "engine/session/watcher_server.h"
 
@@ -68,7 +69,7 @@ class RunProcess {
 
   // Blocks until the end; `on_message` gets what a watcher gets after its snapshot. Throws Failure (start_program)
   // when the ranks cannot be started. Call it once.
-  RunOutcome run(const std::function<void(const Message&)>& on_message);
+  RunOutcome run(const std::function<void(const ToldMessage&)>& on_message);
 
   // What Ctrl-C means: the first call asks for a stop after the current step, the second (or time) ends the run by
   // force. Callable from a signal handler and from any thread.
@@ -118,7 +119,7 @@ class RunProcess {
   int restarts_ = 0;
   bool more_telemetry_ = false;
   bool over_ = false;  // it has failed, or is to be ended by force
-  std::function<void(const Message&)> on_message_;
+  std::function<void(const ToldMessage&)> on_message_;
 
   std::atomic<int> interrupts_ = 0;
   std::atomic<bool> pause_asked_ = false;

@@ -256,9 +256,8 @@ class Resolution {
   // After everything else: what follows a parameter, and at last the parameter, is split once more.
   void split_by_zero() {
     if (zero_.stage == 0) return;
-    const std::optional<AxisIndex> axis =
-        zero_.axis.empty() ? std::optional<AxisIndex>(0) : mesh_.find_axis(zero_.axis);
-    if (!axis || mesh_.axis_count() == 0) {
+    const std::optional<AxisIndex> axis = mesh_.find_axis(zero_.axis);
+    if (!axis) {
       std::vector<std::string> names;
       for (const MeshAxis& known : mesh_.axes()) names.push_back(known.name);
       result_.errors.push_back({"unknown_axis", fmt::format("the mesh has no axis '{}'", zero_.axis),

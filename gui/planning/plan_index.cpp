@@ -1,8 +1,7 @@
 #include "gui/planning/plan_index.h"
 
-#include <algorithm>
-
 #include "engine/base/path.h"
+#include "engine/plan/value_stages.h"
 
 namespace shardscope {
 
@@ -27,12 +26,9 @@ PlanIndex::PlanIndex(const Plan& plan) {
     }
   }
   if (plan.program.stages > 1) {
-    for (const ProgramValue& value : plan.program.values) {
-      if (value.graph_value == no_id || value.moved) continue;
-      std::vector<int>& stages = stages_of[value.graph_value];
-      const auto at = std::ranges::lower_bound(stages, value.stage);
-      if (at == stages.end() || *at != value.stage) stages.insert(at, value.stage);
-    }
+    const std::vector<std::vector<int>> stages = stages_of_values(plan);
+    for (size_t value = 0; value < stages.size(); ++value)
+      if (!stages[value].empty()) stages_of.emplace(static_cast<ValueId>(value), stages[value]);
   }
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     layout_of.emplace(plan.layouts[i].value, static_cast<int>(i));

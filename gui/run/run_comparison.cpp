@@ -42,15 +42,11 @@ double stored_bytes(const Plan& plan, bool of_state, int stage) {
 // What a stage waits before a step belongs to the step's phase.
 std::array<double, step_phases> phase_seconds(const Plan& plan, int stage) {
   std::array<double, step_phases> seconds{};
-  const bool is_pipelined = plan.program.stages > 1;
   double before = 0;
-  int position = 0;
+  auto span = plan.pipeline.timeline.stages[static_cast<size_t>(stage)].begin();
   for (const Step& step : plan.steps(stage)) {
-    const double end =
-        is_pipelined ? plan.pipeline.timeline.stages[stage][position].end : before + plan.seconds(position, stage);
-    seconds[static_cast<size_t>(step.phase)] += end - before;
-    before = end;
-    ++position;
+    seconds[static_cast<size_t>(step.phase)] += span->end - before;
+    before = span++->end;
   }
   return seconds;
 }

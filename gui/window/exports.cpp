@@ -8,8 +8,10 @@
 #include <QMessageBox>
 
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/config/read_file.h"
 #include "engine/export/jax_specs_file.h"
+#include "engine/plan/value_stages.h"
 #include "gui/document/text.h"
 #include "gui/export/picture_file.h"
 #include "gui/workspace/array_facts.h"
@@ -28,6 +30,15 @@ Exported save(const ExportWish& wish, const QPicture& picture, QSize size, Expor
   write_picture(picture, size, *picture_form(qt(wish.kind->name)), wish.scale, target.part());
   target.keep();
   return {path, target.bytes(), {}};
+}
+
+// What the window keeps of a run is thinned out: the whole is in the record on disk, where there is one.
+ExportSource with_record(ExportSource source, const std::string& folder) {
+  if (!source.run || !RecordedRun::is_at(folder)) return source;
+  std::vector<TraceMessage> shown = std::move(source.run->traces);
+  source.run = measured_run(std::make_shared<const RecordedRun>(folder));
+  source.run->traces = std::move(shown);
+  return source;
 }
 
 QString page_name(const QTabWidget& pages) { return pages.tabText(pages.currentIndex()).remove('&').toLower(); }
@@ -59,8 +70,10 @@ void Exports::choose() {
 void Exports::start(const ExportWish& wish) {
   last_ = wish;
   if (!is_picture(*wish.kind)) {
-    return write(wish, [wish, from = source()](ExportTarget::Options options) {
-      return export_source(*wish.kind, from, wish.choice, wish.path.toStdString(), std::move(options));
+    const std::string record = workspace_.run.stored().record.toStdString();
+    return write(wish, [wish, record, from = source()](ExportTarget::Options options) {
+      return export_source(*wish.kind, with_record(from, record), wish.choice, wish.path.toStdString(),
+                           std::move(options));
     });
   }
   recorder_ = std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size);
@@ -138,7 +151,7 @@ void Exports::fail(const QString& title, const std::vector<Error>& errors) {
 }
 
 ExportSource Exports::source() const {
-  ExportSource source{workspace_.planner.plan(), {}, {}};
+  ExportSource source{workspace_.planner.plan(), {}, data_paths(workspace_.planner.plan()->config), {}};
   if (!workspace_.document.path().isEmpty()) source.inputs.push_back(workspace_.document.path().toStdString());
   const RunRecord* run = workspace_.matching_run();
   if (!run) return source;
@@ -163,7 +176,8 @@ void Exports::copy_layout() {
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   if (!plan || !facts || !facts->sharding || !divides(*facts->sharding, plan->mesh, facts->shape))
     return emit told(tr("There is no array to copy the layout of."));
-  QApplication::clipboard()->setText(qt(visualize_sharding(*facts->sharding, plan->mesh, facts->shape)));
+  QApplication::clipboard()->setText(
+      qt(visualize_sharding(*facts->sharding, plan->mesh, facts->shape, devices_of_stages(*plan, facts->stages))));
   emit told(tr("Copied the layout of %1").arg(facts->title));
 }
 

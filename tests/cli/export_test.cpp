@@ -44,6 +44,7 @@ class ExportTest : public QObject {
 
   QTemporaryDir folder_;
   QString record_ = folder_.filePath("record");
+  QString run_file_ = record_ + "/run_file.json";
   QString path(const QString& name) const { return folder_.filePath(name); }
   ProgramResult trained_;
 
@@ -145,6 +146,63 @@ class ExportTest : public QObject {
     QCOMPARE(result.code, exit_bad_input);
     QVERIFY2(result.errors.contains(said), qPrintable(result.errors));
     QCOMPARE(names_in(folder_.path()), before);
+  }
+
+  void what_a_run_reads_is_never_written_over() {
+    const QString specs = path("read.json"), data = path("read.txt");
+    QCOMPARE(shardrun(QStringList{"export"} + small + QStringList{"--to", "specs", specs}).code, 0);
+    QVERIFY(QFile::copy(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt", data));
+    const QByteArray specs_before = bytes_of(specs), data_before = bytes_of(data), run_before = bytes_of(run_file_);
+    const QStringList with_specs = small + QStringList{"--specs", specs, "--force"};
+    const QStringList with_data = {preset("tiny_text"), "--set", "data.path=" + data, "--set", "steps=1", "--force"};
+    const QStringList recorded = {run_file_, "--force", "--record", record_};
+    for (const QStringList& arguments :
+         {QStringList{"export"} + with_specs + QStringList{"--to", "csv", specs},
+          QStringList{"export"} + with_data + QStringList{"--to", "csv", data},
+          QStringList{"train"} + with_specs + QStringList{"--jsonl", specs},
+          QStringList{"train"} + with_data + QStringList{"--parameters", data}, QStringList{"train"} + recorded}) {
+      const ProgramResult result = shardrun(arguments);
+      QCOMPARE(result.code, exit_bad_input);
+      QVERIFY2(result.errors.contains("would destroy"), qPrintable(result.errors));
+    }
+    QVERIFY(bytes_of(specs) == specs_before && bytes_of(data) == data_before && bytes_of(run_file_) == run_before);
+  }
+
+  void a_training_that_is_refused_leaves_nothing() {
+    QFile taken(path("taken"));
+    QVERIFY(taken.open(QIODevice::WriteOnly));
+    const QStringList before = names_in(folder_.path());
+    const QStringList all = QStringList{"train"} + small + QStringList{"--steps",      "1",
+                                                                       "--jsonl",      path("refused.jsonl"),
+                                                                       "--parameters", path("refused.safetensors"),
+                                                                       "--record"};
+    QCOMPARE(shardrun(all + QStringList{record_}).code, exit_bad_input);
+    QCOMPARE(names_in(folder_.path()), before);
+    QVERIFY(shardrun(all + QStringList{path("refused"), "--socket", path("taken")}).code != 0);
+    QCOMPARE(names_in(folder_.path()), before);
+    const ProgramResult corrected = shardrun(all + QStringList{path("refused")});
+    QVERIFY2(corrected.code == 0, qPrintable(corrected.errors));
+  }
+
+  void specs_of_a_file_are_those_of_the_run() {
+    const QString other = path("other.json"), again = path("again.json");
+    QFile file(other);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("{\"params/Embed_0/embedding\": [null, \"data\"]}");
+    file.close();
+    const QStringList with_specs = small + QStringList{"--specs", other};
+    QCOMPARE(shardrun(QStringList{"export"} + with_specs + QStringList{"--to", "specs", again}).code, 0);
+    const QJsonObject specs = QJsonDocument::fromJson(bytes_of(again)).object();
+    QCOMPARE(specs["params/Embed_0/embedding"].toArray(), (QJsonArray{QJsonValue(), "data"}));
+    const ProgramResult trained = shardrun(QStringList{"train"} + with_specs + QStringList{"--steps", "1"});
+    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+    QCOMPARE(losses(trained.output).front(), losses(trained_.output).front());
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("{\n\"params/Embed_0/embeding\": []}");
+    file.close();
+    const ProgramResult refused = shardrun(QStringList{"plan"} + with_specs);
+    QCOMPARE(refused.code, exit_bad_input);
+    QVERIFY2(refused.errors.startsWith(other + ":2: params/Embed_0/embeding"), qPrintable(refused.errors));
   }
 
   void a_record_of_another_version_is_refused_at_its_file() {

@@ -155,7 +155,7 @@ class PlanCheck {
   // Of states, inputs and outputs, and of activations that have one.
   std::map<ValueId, PartitionSpec> resolved_specs() const {
     const SpecTargets arrays = spec_targets(graph_);
-    const ResolvedSpecs resolved = resolve_specs(plan_.config.sharding, mesh_, arrays.targets);
+    const ResolvedSpecs resolved = resolve_run_specs(plan_.config, mesh_, arrays.targets);
     std::map<ValueId, PartitionSpec> specs;
     for (size_t i = 0; i < arrays.values.size(); ++i) {
       if (resolved.specs[i].pinned) specs[arrays.values[i]] = resolved.specs[i].spec;

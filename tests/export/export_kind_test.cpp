@@ -133,6 +133,15 @@ class ExportKindTest : public QObject {
     }
   }
 
+  void a_kind_that_needs_no_plan_writes_the_same_without() {
+    for (const ExportKind& kind : export_kinds()) {
+      if (kind.needs_plan) continue;
+      const ExportSource source = made_source("tiny_lm_fsdp", false);
+      QCOMPARE(exported_text({nullptr, {}, {}, source.plan->config}, kind.name), exported_text(source, kind.name));
+    }
+    QVERIFY(!find_export_kind("jax").needs_plan);
+  }
+
   void the_lines_of_a_run_are_those_that_training_writes() {
     const ExportSource source = made_source("tiny_lm_dp");
     std::string lines;

@@ -116,6 +116,18 @@ class ExportTargetTest : public QObject {
     QCOMPARE(left(), QStringList{"file"});
   }
 
+  void of_two_exports_to_one_place_the_second_is_refused() {
+    ExportTarget::Options force;
+    force.existing = Existing::overwrite;
+    ExportTarget first(path("x"), Form::file, force);
+    first.write("first");
+    QCOMPARE(write(path("x"), Form::file, force), std::string("file_exists"));
+    first.keep();
+    QCOMPARE(text_of(path("x")), std::string("first"));
+    QCOMPARE(first.bytes(), int64_t{5});
+    QCOMPARE(write(path("x"), Form::file, force), std::string());
+  }
+
   void a_full_disk_is_said() { QCOMPARE(write("/dev/full", Form::file), std::string("unwritable_file")); }
 
   void a_device_takes_the_text_as_it_comes() { QCOMPARE(write("/dev/null", Form::file), std::string()); }

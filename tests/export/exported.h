@@ -14,8 +14,8 @@
 
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
-#include "engine/config/write.h"
 #include "engine/export/export_kind.h"
+#include "engine/session/hello.h"
 #include "engine/session/run_recorder.h"
 
 namespace shardscope::test {
@@ -46,7 +46,7 @@ inline TraceMessage made_trace(const Plan& plan, TraceChoice choice, int64_t ste
     std::vector<PlanStepTime>& times = trace.ranks.emplace_back();
     int64_t now = 1000 * rank;
     for (const Step& own : plan.steps(plan.stage_of(rank))) {
-      const int64_t waits = is_collective(own.kind) || is_transfer(own.kind) ? 5000 : 0;
+      const int64_t waits = is_communication(own.kind) ? 5000 : 0;
       times.push_back({now, now + waits, now + waits + 7000 + 13 * own.op % 1000});
       now = times.back().end_ns + 11;
     }
@@ -84,15 +84,12 @@ inline std::vector<Message> made_messages(const Plan& plan) {
 }
 
 inline void record(const Plan& plan, const std::string& folder, Existing existing = Existing::refuse) {
-  RunRecorder recorder(folder, existing,
-                       {write_run_config(plan.config), plan.hash, plan.mesh.device_count(), plan_step_names(plan),
-                        metric_names(plan.metrics)},
-                       plan.profile);
+  RunRecorder recorder(folder, existing, hello_of(plan), plan.profile);
   for (const Message& message : made_messages(plan)) recorder.add(message);
 }
 
 inline ExportSource made_source(const std::string& preset, bool with_run = true) {
-  ExportSource source{preset_plan(preset), {}, {preset_path(preset)}};
+  ExportSource source{preset_plan(preset), {}, {preset_path(preset)}, {}};
   if (!with_run) return source;
   source.run = MeasuredRun{1e9, {}, {}};
   for (const Message& message : made_messages(*source.plan)) {
@@ -100,8 +97,7 @@ inline ExportSource made_source(const std::string& preset, bool with_run = true)
     if (trace && (trace->choice != TraceChoice::latest || trace->step == 2)) source.run->traces.push_back(*trace);
   }
   source.run->replay = [plan = source.plan](const std::function<void(const Message&)>& take) {
-    take(HelloMessage{write_run_config(plan->config), plan->hash, plan->mesh.device_count(), plan_step_names(*plan),
-                      metric_names(plan->metrics)});
+    take(hello_of(*plan));
     for (const Message& message : made_messages(*plan)) take(message);
   };
   return source;

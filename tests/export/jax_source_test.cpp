@@ -3,6 +3,7 @@
 #include "engine/export/jax_program.h"
 #include "engine/export/jax_specs_file.h"
 #include "tests/compile/system_preset.h"
+#include "tests/export/exported.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -129,6 +130,21 @@ class JaxSourceTest : public QObject {
     QCOMPARE(faults("{"), QString("truncated x.json:1:2"));
     const auto hint = faults_of([&] { with_specs(config, R"({"params/heat/kernel": []})", "x.json"); })[0].hint;
     QVERIFY2(hint.find("params/head/kernel") != std::string::npos, hint.c_str());
+  }
+
+  void specs_of_a_pipeline_are_those_of_its_plan_whichever_axis_zero_takes() {
+    for (const std::vector<MeshAxis>& axes :
+         {std::vector<MeshAxis>{{"pipeline", 3}, {"data", 2}}, std::vector<MeshAxis>{{"data", 2}, {"pipeline", 3}}}) {
+      RunConfig config = system_run("workshop_gpipe", {"sharding.zero.stage=1"});
+      config.mesh_axes = axes;
+      const ExportSource source{std::make_shared<Plan>(compile(config, DeviceProfile{})), {}, {}, {}};
+      const std::string specs = exported_text(source, "specs");
+      QVERIFY(specs.find("optimizer/") != std::string::npos && specs.find("\"data\"") != std::string::npos);
+      QVERIFY(with_specs(config, specs, "x.json") == config);
+      QVERIFY(jax_specs(config).find("P(\"pipeline\"") == std::string::npos);
+      QCOMPARE(places(faults_of([&] { with_specs(config, "{\n\"inputs\": [\"pipeline\"]}", "x.json"); })),
+               QString("pipeline x.json:2: inputs"));
+    }
   }
 
   void specs_that_zero_would_change_are_refused() {

@@ -85,7 +85,7 @@ class PerfettoTest : public QObject {
     for (int stage = 0; stage < plan.program.stages; ++stage) {
       const std::vector<Slice>& slices = threads.at({1, stage});
       const std::vector<Slice> steps = of_category(slices, plan, stage);
-      const std::vector<PredictedTime> times = predicted_times(plan, stage);
+      const std::vector<PlanStepTime> times = predicted_times(plan, stage);
       QCOMPARE(std::ssize(steps), plan.steps(stage).size());
       for (size_t i = 0; i < steps.size(); ++i) {
         QCOMPARE(steps[i].start, times[i].start_ns);

@@ -132,16 +132,26 @@ class TableTest : public QObject {
     const std::vector<Row> rows = table_of(source, "layout");
     QCOMPARE(rows.size(), arrays.size());
     double stored = 0;
+    bool is_of_a_stage = false;
     size_t states = 0;
     for (const ParameterPlan& parameter : plan.parameters) states += 1 + parameter.state_names.size();
     for (size_t i = 0; i < rows.size(); ++i) {
       const Row& row = rows[i];
       QCOMPARE(row.at("array"), arrays[i].name);
-      QCOMPARE(number(row, "shards") * number(row, "copies"), static_cast<double>(plan.mesh.device_count()));
+      double devices = 0;
+      for (const QString& stage : QString::fromStdString(row.at("stages")).split(','))
+        devices += static_cast<double>(plan.devices_of_stage(stage.toInt()).size());
+      QCOMPARE(number(row, "shards") * number(row, "copies"), devices);
+      is_of_a_stage |= devices < plan.mesh.device_count();
       QVERIFY(near(number(row, "bytes_per_device") * number(row, "shards"), number(row, "bytes")));
       if (row.at("kind") == "parameter" || row.at("kind") == "optimizer state") ++stored;
     }
     QCOMPARE(stored, static_cast<double>(states));
+    QCOMPARE(is_of_a_stage, plan.program.stages > 1);
+    for (size_t i = 0; i < plan.parameters.size(); ++i) {
+      const int stage = plan.program.values[static_cast<size_t>(plan.parameters[i].value)].stage;
+      QVERIFY(QString::fromStdString(rows[i].at("stages")).split(',').contains(QString::number(stage)));
+    }
   }
 
   void the_time_line_has_each_step_predicted_for_stages_and_measured_for_ranks() {

@@ -163,6 +163,7 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
                         {"update", Phase::update, {update}, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
   plan.step_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
+  plan.pipeline.timeline = play_stages(plan.program, *graph, plan.mesh, Purpose::train_step, plan.step_seconds);
   plan.arenas[0].length = plan.steps().size();
   for (const Task& task : plan.program.tasks) plan.arenas[0].workspace.tasks.emplace_back(task.steps.size(), -1);
   for (int position = 0; position < plan.steps().size(); ++position) {

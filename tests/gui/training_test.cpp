@@ -5,6 +5,8 @@
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
 #include <QLabel>
 #include <QMessageBox>
 #include <QProcess>
@@ -162,6 +164,22 @@ class TrainingTest : public QObject {
     QVERIFY(!save_picture(*curves.chart("fit"), "/nowhere/fit.svg"));
     run().begin_replay(planner().plan());
     QVERIFY(!curves.chart("fit"));
+  }
+
+  void an_export_of_a_run_has_all_of_its_record() {
+    open(small_config());
+    train_until(8);
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    const QTemporaryDir folder;
+    ExportWish wish{&find_export_kind("jsonl"), {}, folder.filePath("steps.jsonl"), {}, 1, false};
+    window_->exports().start(wish);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+    QFile file(wish.path);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QList<QByteArray> lines = file.readAll().trimmed().split('\n');
+    QCOMPARE(lines.size(), qsizetype{8});
+    for (const QByteArray& line : lines)
+      QCOMPARE(QJsonDocument::fromJson(line)["ranks"].toArray().size(), qsizetype{2});
   }
 
   void a_run_goes_to_its_end_and_measures_what_was_planned() {

@@ -109,6 +109,20 @@ class RecordedRunTest : public QObject {
     QCOMPARE(RecordedRun(folder_).traces().size(), size_t{2});
   }
 
+  void at_a_restart_the_last_traces_are_there() {
+    RunRecorder run = recorder();
+    for (int64_t step = 0; step < 10; ++step) run.add(trace_of(TraceChoice::latest, step));
+    run.add(RestartMessage{1, 0, {}});
+    QVERIFY(RecordedRun(folder_).traces() == std::vector{trace_of(TraceChoice::latest, 9)});
+  }
+
+  void a_record_that_the_run_itself_reads_is_not_written_over() {
+    record();
+    RunRecorder::check(folder_, Existing::overwrite, {"other"});
+    QCOMPARE(failure_of([&] { RunRecorder::check(folder_, Existing::overwrite, {folder_ + "/run_file.json"}); }),
+             std::string("output_is_input at run_file.json:0"));
+  }
+
   void all_that_was_told_is_there_while_the_run_goes_on() {
     RunRecorder run = recorder();
     for (size_t i = 0; i < told.size(); ++i) {
@@ -193,13 +207,13 @@ class RecordedRunTest : public QObject {
       run.add(step_of(2000));
     }
     ::signal(SIGXFSZ, handler);
-    QCOMPARE(said, std::string("unwritable_record at messages.jsonl:0"));
+    QCOMPARE(said, std::string("unwritable_file at messages.jsonl:0"));
     QCOMPARE(replayed(folder_).size(), whole);
   }
 
   void a_place_that_cannot_be_written_is_said_at_once() {
     folder_ = "/proc/shardscope/record";
-    QCOMPARE(failure_of([&] { recorder(); }), std::string("unwritable_record at record:0"));
+    QCOMPARE(failure_of([&] { recorder(); }), std::string("unwritable_file at record:0"));
   }
 };
 

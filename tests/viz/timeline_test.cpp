@@ -240,6 +240,7 @@ class TimelineTest : public QObject {
     plan.program.tasks.back().steps[0].phase = Phase::update;
     plan.step_seconds.tasks.push_back({2});
     plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}}, plan.program.tasks)};
+    plan.pipeline.timeline = play_stages(plan.program, *plan.graph, plan.mesh, Purpose::train_step, plan.step_seconds);
     const PredictedStep predicted = predicted_step(plan);
     QCOMPARE(predicted.seconds, 4.75);
     QCOMPARE(predicted.track.slices().size(), size_t{5});

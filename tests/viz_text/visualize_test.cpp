@@ -103,6 +103,14 @@ class VisualizeTest : public QObject {
     QVERIFY(text.startsWith("(16, 16) PartitionSpec(None, 'data')\nCPU 0   [:, 0:1]\n"));
     QVERIFY(text.endsWith("\nCPU 15  [:, 15:16]\n"));
   }
+
+  void devices_that_do_not_hold_it_are_not_drawn() {
+    const Mesh mesh({{"pipeline", 2}, {"data", 2}});
+    const Sharding sharding = to_sharding({{{"data"}}}, mesh, 2);
+    const std::string drawing = visualize_sharding(sharding, mesh, {4, 4}, {2, 3});
+    QVERIFY(drawing.find("CPU 2") != std::string::npos && drawing.find("CPU 3") != std::string::npos);
+    for (const char* other : {"CPU 0", "CPU 1"}) QVERIFY(drawing.find(other) == std::string::npos);
+  }
 };
 
 QTEST_APPLESS_MAIN(VisualizeTest)

@@ -86,23 +86,16 @@ void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTi
 
 PredictedStep predicted_step(const Plan& plan, int stage) {
   PredictedStep predicted;
-  const auto& stages = plan.pipeline.timeline.stages;
-  const std::vector<StageTimeline::Span>* spans = plan.program.stages > 1 ? &stages.at(size_t(stage)) : nullptr;
+  const std::vector<StageTimeline::Span>& spans = plan.pipeline.timeline.stages.at(size_t(stage));
   std::vector<TrackSlice> slices;
   std::vector<PhaseSpan>& phases = predicted.phases;
   int position = 0;
-  for (const TaskRun& run : plan.program.main(stage).runs) {
-    const std::vector<double>& lengths = plan.step_seconds.tasks[size_t(run.task)];
-    auto length = lengths.begin();
-    for (const Step& step : plan.program.tasks[size_t(run.task)].steps) {
-      const double start = spans ? (*spans)[size_t(position)].start : predicted.seconds;
-      const double end = spans ? (*spans)[size_t(position)].end : start + *length;
-      ++length;
-      slices.push_back({start, end, position++, is_communication(step.kind) ? TimePart::transfer : TimePart::work});
-      if (phases.empty() || phases.back().phase != step.phase || start > phases.back().end)
-        phases.push_back({step.phase, start, end});
-      phases.back().end = predicted.seconds = end;
-    }
+  for (const Step& step : plan.steps(stage)) {
+    const auto [start, end] = spans[size_t(position)];
+    slices.push_back({start, end, position++, is_communication(step.kind) ? TimePart::transfer : TimePart::work});
+    if (phases.empty() || phases.back().phase != step.phase || start > phases.back().end)
+      phases.push_back({step.phase, start, end});
+    phases.back().end = predicted.seconds = end;
   }
   predicted.track = TimelineTrack(std::move(slices));
   return predicted;

@@ -32,10 +32,11 @@ std::vector<AxisIndex> partial_axes(const Sharding& sharding, const Mesh& mesh) 
   return axes;
 }
 
-Groups device_groups(const Sharding& sharding, const Mesh& mesh, const Shape& shape) {
+Groups device_groups(const Sharding& sharding, const Mesh& mesh, const Shape& shape, const std::vector<int>& devices) {
   const std::vector<AxisIndex> partial = partial_axes(sharding, mesh);
   Groups groups;
   for (int device = 0; device < mesh.device_count(); ++device) {
+    if (!devices.empty() && !std::ranges::binary_search(devices, device)) continue;
     groups[{shard_box(sharding, mesh, shape, device).start, mesh.group_index(device, partial)}].push_back(device);
   }
   return groups;
@@ -125,8 +126,9 @@ std::string list_groups(const Groups& groups, const Sharding& sharding, const Me
 
 }  // namespace
 
-std::string visualize_sharding(const Sharding& sharding, const Mesh& mesh, const Shape& shape) {
-  const Groups groups = device_groups(sharding, mesh, shape);
+std::string visualize_sharding(const Sharding& sharding, const Mesh& mesh, const Shape& shape,
+                               const std::vector<int>& devices) {
+  const Groups groups = device_groups(sharding, mesh, shape, devices);
   const bool drawable = (shape.size() == 1 || shape.size() == 2) && element_count(shape) > 0 && sharding.partial == 0;
   if (drawable) {
     if (std::optional<std::string> drawing = draw(groups, sharding, mesh, shape)) return *drawing;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/base/shape.h"
 #include "engine/mesh/mesh.h"
@@ -27,7 +28,9 @@ namespace shardscope {
 //     CPU 0,1  [:, 0:32, :]
 //     CPU 2,3  [:, 32:64, :]
 //
-// So too for a partial sharding, where each line also says which summand it is.
-std::string visualize_sharding(const Sharding& sharding, const Mesh& mesh, const Shape& shape);
+// So too for a partial sharding, where each line also says which summand it is. `devices`: those that hold it, of an
+// array of a pipeline's stage; empty: all.
+std::string visualize_sharding(const Sharding& sharding, const Mesh& mesh, const Shape& shape,
+                               const std::vector<int>& devices = {});
 
 }  // namespace shardscope

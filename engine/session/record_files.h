@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/session/messages.h"
+
+namespace shardscope {
+
+// Where the files of a record (engine/session/recorded_run.h) lie.
+struct RecordFiles {
+  std::string folder;
+
+  std::string header() const { return folder + "/record.json"; }
+  std::string run_file() const { return folder + "/run_file.json"; }
+  std::string profile() const { return folder + "/profile.json"; }
+  std::string messages() const { return folder + "/messages.jsonl"; }
+  std::string trace(TraceChoice choice) const { return folder + "/trace_" + std::string(name(choice)) + ".json"; }
+  static constexpr TraceChoice choices[] = {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median};
+
+  std::vector<std::string> all() const {
+    std::vector<std::string> paths{header(), run_file(), profile(), messages()};
+    for (TraceChoice choice : choices) paths.push_back(trace(choice));
+    return paths;
+  }
+};
+
+}  // namespace shardscope
