@@ -18,8 +18,12 @@ class Background {
  public:
   using Make = std::function<T(const std::stop_token&)>;  // throws nothing
 
-  // `take` is called in the thread of the owner.
-  explicit Background(std::function<void(T)> take) : take_(std::move(take)) { seat_->owner = this; }
+  // `take` is called in the thread of the owner. `pool`: for work so long that others should not wait for it one of its
+  // own, which is not to go before this.
+  explicit Background(std::function<void(T)> take, QThreadPool& pool = *QThreadPool::globalInstance())
+      : take_(std::move(take)), pool_(pool) {
+    seat_->owner = this;
+  }
   ~Background() {
     stop_.request_stop();
     const std::lock_guard lock(seat_->mutex);
@@ -32,14 +36,13 @@ class Background {
     cancel();
     stop_ = std::stop_source();
     is_busy_ = true;
-    QThreadPool::globalInstance()->start(
-        [seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
-          auto made = std::make_shared<T>(how(stop));
-          const std::lock_guard lock(seat->mutex);
-          if (!seat->owner) return;
-          const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
-          QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
-        });
+    pool_.start([seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
+      auto made = std::make_shared<T>(how(stop));
+      const std::lock_guard lock(seat->mutex);
+      if (!seat->owner) return;
+      const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
+      QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
+    });
   }
   void cancel() {
     stop_.request_stop();
@@ -61,6 +64,7 @@ class Background {
   }
 
   std::function<void(T)> take_;
+  QThreadPool& pool_;
   std::shared_ptr<Seat> seat_ = std::make_shared<Seat>();
   std::stop_source stop_;
   int number_ = 0;
