@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "engine/config/placement_text.h"
 #include "gui/document/faults.h"
@@ -49,11 +50,12 @@ void LayoutConstraint::show_array(const std::optional<ArrayFacts>& facts) {
   const auto* value = facts ? std::get_if<ValueRef>(&facts->array) : nullptr;
   setVisible(value);
   if (!value) return;
-  name_ = value->name;
+  const bool is_other = std::exchange(name_, value->name) != value->name;
   const std::vector<Constraint>& all = workspace_.document.config().sharding.constraints;
   const auto own = std::ranges::find(all, name_, &Constraint::names);
   remove_->setVisible(own != all.end());
-  field_->setText(own == all.end() ? QString() : qt(placement_text(own->spec)));
+  if (is_other || !(field_->hasFocus() && field_->isModified()))
+    field_->setText(own == all.end() ? QString() : qt(placement_text(own->spec)));
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   field_->setPlaceholderText(plan && facts->sharding ? qt(to_string(*facts->sharding, plan->mesh)) : QString("P()"));
   const std::vector<Error> errors =
@@ -73,6 +75,7 @@ void LayoutConstraint::take() {
     const RulePlacement placement = parse_placement(text.toStdString());
     const auto* spec = std::get_if<PartitionSpec>(&placement);
     if (!spec) return show_fault(tr("A constraint is a spec, such as P('data', None)."));
+    field_->setModified(false);
     set_constraint(workspace_.document, name_, *spec);
   } catch (const Failure& failure) {
     show_fault(errors_text(failure.errors()));
