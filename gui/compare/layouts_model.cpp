@@ -1,10 +1,31 @@
 #include "gui/compare/layouts_model.h"
 
+#include <algorithm>
+
 #include "engine/base/path.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 
 namespace shardscope {
+namespace {
+
+// Over axes of the same names, whatever their sizes.
+bool lie_alike(const Sharding& one, const Mesh& mesh, const Sharding& other, const Mesh& other_mesh) {
+  if (mesh.axes() == other_mesh.axes()) return one == other;
+  const auto name = [](const Mesh& of) { return [&of](AxisIndex axis) { return of.axes()[axis].name; }; };
+  const auto partial = [](const Sharding& of, const Mesh& on) {
+    std::vector<std::string> names;
+    for (int axis = 0; axis < on.axis_count(); ++axis)
+      if (of.partial >> axis & 1) names.push_back(on.axes()[static_cast<size_t>(axis)].name);
+    return names;
+  };
+  if (one.rank != other.rank || one.reduction != other.reduction) return false;
+  for (size_t dim = 0; dim < one.rank; ++dim)
+    if (!std::ranges::equal(one.dims[dim], other.dims[dim], {}, name(mesh), name(other_mesh))) return false;
+  return partial(one, mesh) == partial(other, other_mesh);
+}
+
+}  // namespace
 
 LayoutsModel::LayoutsModel(Workspace& workspace, const PinnedPlans& pins, QObject* parent)
     : QAbstractTableModel(parent), workspace_(workspace), pins_(pins) {}
@@ -15,22 +36,28 @@ void LayoutsModel::set_shows_all(bool all) {
   refresh();
 }
 
-const PinnedPlan* LayoutsModel::plan_of(int column) const {
-  if (column == 1) return shown_.plan ? &shown_ : nullptr;
-  return pins_.at(column - 2);
-}
-
-bool LayoutsModel::differs(const std::string& array) const {
-  const auto own = shown_.layouts.find(array);
+bool LayoutsModel::differs(const std::string& array, const Sharding& shown) const {
   for (int place = 0; place < PinnedPlans::count; ++place) {
     const PinnedPlan* pin = pins_.at(place);
     if (!pin) continue;
-    const auto other = pin->layouts.find(array);
-    if (other == pin->layouts.end()) return true;
-    if (shown_.plan->mesh.axes() == pin->plan->mesh.axes() && *own->second == *other->second) continue;
-    if (shown_.layout_text(array) != pin->layout_text(array)) return true;
+    const Sharding* other = pin->layout(array);
+    if (!other || !lie_alike(shown, shown_->mesh, *other, pin->plan->mesh)) return true;
   }
   return false;
+}
+
+// A plan that nobody looks at any more is not kept.
+void LayoutsModel::let_refresh() {
+  is_old_ = true;
+  if (!shown_ || shown_ == workspace_.planner.plan()) return;
+  beginResetModel();
+  rows_.clear();
+  shown_.reset();
+  endResetModel();
+}
+
+void LayoutsModel::add(const std::string& name, const ArrayRef& array, const Sharding& shown) {
+  if (shows_all_ || differs(name, shown)) rows_.push_back({name, array, &shown});
 }
 
 void LayoutsModel::refresh() {
@@ -38,14 +65,11 @@ void LayoutsModel::refresh() {
   is_old_ = false;
   beginResetModel();
   rows_.clear();
-  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (shown_.plan != plan) shown_ = plan ? PinnedPlan(plan, 0) : PinnedPlan();
-  if (plan) {
-    for (const ParameterPlan& parameter : plan->parameters)
-      if (const std::string name = join_path(parameter.path); shows_all_ || differs(name))
-        rows_.push_back({name, ParameterRef{parameter.path}});
-    for (const ValueLayout& layout : plan->layouts)
-      if (shows_all_ || differs(layout.name)) rows_.push_back({layout.name, ValueRef{layout.name}});
+  shown_ = pins_.any() ? workspace_.planner.plan() : nullptr;
+  if (shown_) {
+    for (const ParameterPlan& parameter : shown_->parameters)
+      add(join_path(parameter.path), ParameterRef{parameter.path}, parameter.sharding);
+    for (const ValueLayout& layout : shown_->layouts) add(layout.name, ValueRef{layout.name}, layout.sharding);
   }
   endResetModel();
 }
@@ -63,12 +87,16 @@ QVariant LayoutsModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole && index.column() == 0) return qt(row.name);
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) {
     if (index.column() == 0) return title_of(row.array);
-    const PinnedPlan* plan = plan_of(index.column());
-    return plan ? plan->layout_text(row.name) : QString();
+    if (index.column() == 1) return qt(to_string(*row.shown, shown_->mesh));
+    const PinnedPlan* pin = pins_.at(index.column() - 2);
+    const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
+    return layout ? qt(to_string(*layout, pin->plan->mesh)) : QString();
   }
-  if (role == Qt::ForegroundRole && index.column() > 1 && plan_of(index.column()))
-    return plan_of(index.column())->layout_text(row.name) == shown_.layout_text(row.name) ? QVariant(theme().muted)
-                                                                                          : QVariant();
+  if (role == Qt::ForegroundRole && index.column() > 1) {
+    const PinnedPlan* pin = pins_.at(index.column() - 2);
+    const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
+    if (layout && lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh)) return theme().muted;
+  }
   return {};
 }
 

@@ -18,7 +18,7 @@ class LayoutsModel : public QAbstractTableModel {
   void set_shows_all(bool all);
   // Looks again, where plans have changed since. Nothing is looked up before.
   void refresh();
-  void let_refresh() { is_old_ = true; }
+  void let_refresh();
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -29,13 +29,14 @@ class LayoutsModel : public QAbstractTableModel {
   struct Row {
     std::string name;
     ArrayRef array;
+    const Sharding* shown;
   };
-  const PinnedPlan* plan_of(int column) const;
-  bool differs(const std::string& array) const;
+  void add(const std::string& name, const ArrayRef& array, const Sharding& shown);
+  bool differs(const std::string& array, const Sharding& shown) const;
 
   Workspace& workspace_;
   const PinnedPlans& pins_;
-  PinnedPlan shown_;
+  std::shared_ptr<const Plan> shown_;  // whose layouts are in rows_; none where nothing is pinned
   std::vector<Row> rows_;
   bool shows_all_ = false, is_old_ = true;
 };

@@ -1,91 +1,67 @@
 #include "gui/compare/mesh_sweep.h"
 
+#include <utility>
+
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 
 namespace shardscope {
+namespace {
 
-MeshSweep::MeshSweep(PlanSource source, QObject* parent) : QObject(parent), source_(std::move(source)) {
-  connect(this, &MeshSweep::arrived, this, &MeshSweep::receive, Qt::QueuedConnection);
-}
-
-MeshSweep::~MeshSweep() { thread_.request_stop(); }
-
-void MeshSweep::start(const RunConfig& config, const std::vector<std::vector<MeshAxis>>& meshes) {
-  thread_.request_stop();
-  config_ = config;
-  meshes_.clear();
-  for (const std::vector<MeshAxis>& axes : meshes) meshes_.push_back({axes, {}, 0, {}, {}});
-  done_ = 0;
-  running_ = true;
-  ++number_;
-  // The one before ends on the new thread, so that nobody waits for it here.
-  thread_ = std::jthread([this, number = number_, config, meshes = meshes_,
-                          old = std::move(thread_)](const std::stop_token& stop) mutable {
-    if (old.joinable()) old.join();
-    work(number, std::move(config), std::move(meshes), stop);
-  });
-  emit started();
-}
-
-void MeshSweep::cancel() {
-  if (!running_) return;
-  thread_.request_stop();
-  ++number_;
-  running_ = false;
-  emit ended();
-}
-
-void MeshSweep::work(uint64_t number, RunConfig config, std::vector<SweptMesh> meshes, const std::stop_token& stop) {
-  for (size_t i = 0; i < meshes.size() && !stop.stop_requested(); ++i) {
-    try {
-      tell({number, static_cast<int>(i), plan(config, std::move(meshes[i]), stop)});
-    } catch (const Cancelled&) {
-      return;
-    }
-  }
-  tell({number, -1, {}});
-}
-
-SweptMesh MeshSweep::plan(const RunConfig& config, SweptMesh mesh, const std::stop_token& stop) const {
+SweptMesh plan_of(const PlanSource& source, const RunConfig& config, SweptMesh mesh, const std::stop_token& stop) {
   try {
-    const Plan planned = source_.plan(with_mesh_axes(config, mesh.axes), stop);
-    mesh.totals = planned.totals;
-    mesh.collectives = PlanIndex(planned).collectives.size();
-    mesh.excess = errors_text(memory_excess(planned));
+    const Plan plan = source.plan(with_mesh_axes(config, mesh.axes), stop);
+    mesh.totals = plan.totals;
+    mesh.collectives = exchanges(plan);
+    mesh.excess = errors_text(memory_excess(plan));
   } catch (const Failure& failure) {
     mesh.error = errors_text(failure.errors());
+  } catch (const Cancelled&) {
+    // Nobody takes it.
   } catch (const std::exception& fault) {
     mesh.error = QString::fromUtf8(fault.what());
   }
   return mesh;
 }
 
-void MeshSweep::tell(News news) {
-  {
-    const std::lock_guard lock(mutex_);
-    news_.push_back(std::move(news));
-  }
-  emit arrived();
+}  // namespace
+
+MeshSweep::MeshSweep(PlanSource source, QObject* parent)
+    : QObject(parent), source_(std::move(source)), job_([this](SweptMesh mesh) { take(std::move(mesh)); }, pool_) {
+  pool_.setMaxThreadCount(1);
 }
 
-void MeshSweep::receive() {
-  std::vector<News> news;
-  {
-    const std::lock_guard lock(mutex_);
-    news.swap(news_);
+void MeshSweep::start(const RunConfig& config, const std::vector<std::vector<MeshAxis>>& meshes) {
+  config_ = config;
+  meshes_.clear();
+  for (const std::vector<MeshAxis>& axes : meshes) meshes_.push_back({axes, {}, 0, {}, {}});
+  done_ = 0;
+  running_ = true;
+  emit started();
+  next();
+}
+
+void MeshSweep::cancel() {
+  if (!running_) return;
+  job_.cancel();
+  running_ = false;
+  emit ended();
+}
+
+void MeshSweep::next() {
+  if (done_ < std::ssize(meshes_)) {
+    job_.make([source = source_, config = config_, mesh = meshes_[static_cast<size_t>(done_)]](
+                  const std::stop_token& stop) { return plan_of(source, config, mesh, stop); });
+  } else {
+    running_ = false;
+    emit ended();
   }
-  for (News& one : news) {
-    if (one.number != number_) continue;
-    if (one.index < 0) {
-      running_ = false;
-      emit ended();
-      continue;
-    }
-    meshes_[static_cast<size_t>(one.index)] = std::move(one.mesh);
-    ++done_;
-    emit planned(one.index);
-  }
+}
+
+void MeshSweep::take(SweptMesh mesh) {
+  meshes_[static_cast<size_t>(done_++)] = std::move(mesh);
+  emit planned(done_ - 1);
+  if (running_) next();
 }
 
 }  // namespace shardscope

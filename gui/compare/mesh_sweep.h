@@ -1,10 +1,10 @@
 #pragma once
 
 #include <QObject>
-#include <mutex>
-#include <thread>
+#include <QThreadPool>
 
 #include "gui/planning/planner.h"
+#include "gui/workspace/background.h"
 
 namespace shardscope {
 
@@ -12,9 +12,9 @@ namespace shardscope {
 struct SweptMesh {
   std::vector<MeshAxis> axes;
   std::optional<PlanTotals> totals;  // none: not planned yet, or it cannot be
-  size_t collectives = 0;
-  QString error;   // why it cannot be planned
-  QString excess;  // that it does not fit into memory
+  int64_t collectives = 0;           // of a training step: exchanges()
+  QString error;                     // why it cannot be planned
+  QString excess;                    // that it does not fit into memory
 
   bool is_done() const { return totals || !error.isEmpty(); }
 };
@@ -24,7 +24,6 @@ class MeshSweep : public QObject {
   Q_OBJECT
  public:
   explicit MeshSweep(PlanSource source, QObject* parent = nullptr);
-  ~MeshSweep() override;
 
   // Ends what is running and begins anew.
   void start(const RunConfig& config, const std::vector<std::vector<MeshAxis>>& meshes);
@@ -39,29 +38,18 @@ class MeshSweep : public QObject {
   void started();
   void planned(int index);  // another mesh is known
   void ended();
-  void arrived();  // by the thread
 
  private:
-  struct News {
-    uint64_t number;
-    int index;  // -1: the end
-    SweptMesh mesh;
-  };
-  void work(uint64_t number, RunConfig config, std::vector<SweptMesh> meshes, const std::stop_token& stop);
-  void tell(News news);
-  void receive();
-  SweptMesh plan(const RunConfig& config, SweptMesh mesh, const std::stop_token& stop) const;
+  void next();
+  void take(SweptMesh mesh);
 
   PlanSource source_;
   RunConfig config_;
   std::vector<SweptMesh> meshes_;
   int done_ = 0;
   bool running_ = false;
-  uint64_t number_ = 0;  // of the newest start; what is of another is dropped
-
-  std::mutex mutex_;  // guards news_
-  std::vector<News> news_;
-  std::jthread thread_;  // last: ends before the rest goes
+  QThreadPool pool_;  // one thread
+  Background<SweptMesh> job_;
 };
 
 }  // namespace shardscope

@@ -8,15 +8,15 @@
 
 namespace shardscope {
 
-PinnedPlan::PinnedPlan(std::shared_ptr<const Plan> kept, size_t moves) : plan(std::move(kept)), collectives(moves) {
+PinnedPlan::PinnedPlan(std::shared_ptr<const Plan> kept, int64_t moves) : plan(std::move(kept)), collectives(moves) {
   for (const ParameterPlan& parameter : plan->parameters)
     layouts.emplace(join_path(parameter.path), &parameter.sharding);
   for (const ValueLayout& layout : plan->layouts) layouts.emplace(layout.name, &layout.sharding);
 }
 
-QString PinnedPlan::layout_text(const std::string& array) const {
+const Sharding* PinnedPlan::layout(const std::string& array) const {
   const auto found = layouts.find(array);
-  return found == layouts.end() ? QString() : qt(to_string(*found->second, plan->mesh));
+  return found == layouts.end() ? nullptr : found->second;
 }
 
 PinnedPlans::PinnedPlans(Workspace& workspace, QObject* parent) : QObject(parent), workspace_(workspace) {}
@@ -29,7 +29,7 @@ int PinnedPlans::pin() {
   const auto free = std::ranges::find_if(pins_, [](const auto& pin) { return !pin; });
   const auto place =
       free != pins_.end() ? free - pins_.begin() : std::ranges::min_element(pinned_as_) - pinned_as_.begin();
-  pins_[static_cast<size_t>(place)].emplace(plan, workspace_.planner.index().collectives.size());
+  pins_[static_cast<size_t>(place)].emplace(plan, workspace_.planner.index().exchanges);
   pinned_as_[static_cast<size_t>(place)] = ++pins_made_;
   emit changed();
   return static_cast<int>(place);
@@ -38,6 +38,10 @@ int PinnedPlans::pin() {
 const PinnedPlan* PinnedPlans::at(int place) const {
   const std::optional<PinnedPlan>& pin = pins_[static_cast<size_t>(place)];
   return pin ? &*pin : nullptr;
+}
+
+bool PinnedPlans::any() const {
+  return std::ranges::any_of(pins_, [](const auto& pin) { return pin.has_value(); });
 }
 
 void PinnedPlans::unpin(int place) {

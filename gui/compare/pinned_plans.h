@@ -12,13 +12,13 @@ namespace shardscope {
 // A plan that is kept for comparison, with what views look up in it.
 struct PinnedPlan {
   std::shared_ptr<const Plan> plan;
-  size_t collectives = 0;
+  int64_t collectives = 0;                                   // of a training step: exchanges()
   std::unordered_map<std::string, const Sharding*> layouts;  // of parameters and forward values, by name
 
   PinnedPlan() = default;
-  PinnedPlan(std::shared_ptr<const Plan> plan, size_t collectives);
-  // "P('data', None)"; empty where the plan has no such array.
-  QString layout_text(const std::string& array) const;
+  PinnedPlan(std::shared_ptr<const Plan> plan, int64_t collectives);
+  // Null where the plan has no such array.
+  const Sharding* layout(const std::string& array) const;
 };
 
 // The plans A, B and C. They stay while the document becomes another one.
@@ -37,6 +37,7 @@ class PinnedPlans : public QObject {
   void take(int place);
 
   const PinnedPlan* at(int place) const;  // null: free
+  bool any() const;
   static QString name(int place) { return QString(QChar('A' + place)); }
 
  signals:

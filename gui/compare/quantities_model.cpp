@@ -23,7 +23,7 @@ Format format_of(int row) {
   }
 }
 
-double quantity(const PlanTotals& totals, size_t collectives, int row) {
+double quantity(const PlanTotals& totals, int64_t collectives, int row) {
   switch (row) {
     case QuantitiesModel::memory_row: return double(totals.memory_total);
     case QuantitiesModel::moved_row: return totals.wire_bytes_per_device;
@@ -59,8 +59,7 @@ std::optional<double> QuantitiesModel::number(int row, int column) const {
     return pin ? std::optional(quantity(pin->plan->totals, pin->collectives, row)) : std::nullopt;
   }
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return plan ? std::optional(quantity(plan->totals, workspace_.planner.index().collectives.size(), row))
-              : std::nullopt;
+  return plan ? std::optional(quantity(plan->totals, workspace_.planner.index().exchanges, row)) : std::nullopt;
 }
 
 QString QuantitiesModel::text(int row, int column) const {

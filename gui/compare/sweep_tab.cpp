@@ -166,7 +166,7 @@ void SweepTab::show_state() {
   progress_->setValue(sweep_.done());
   table_->setVisible(any);
   none_->setVisible(!any);
-  take_->setEnabled(any && table_->currentIndex().isValid());
+  take_->setEnabled(any && table_->currentIndex().isValid() && is_of_shown_config());
   if (running) {
     note_->setText(tr("%1 of %2 meshes are planned").arg(sweep_.done()).arg(sweep_.meshes().size()));
   } else if (any && !is_of_shown_config()) {
@@ -183,7 +183,7 @@ void SweepTab::show_state() {
 }
 
 void SweepTab::take(const QModelIndex& index) {
-  if (!index.isValid()) return;
+  if (!index.isValid() || !is_of_shown_config()) return;
   set_mesh_axes(workspace_.document, sweep_.meshes().at(static_cast<size_t>(sorted_->mapToSource(index).row())).axes);
 }
 

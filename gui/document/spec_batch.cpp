@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <unordered_map>
 
 #include "engine/base/name_pattern.h"
 #include "engine/base/path.h"
+#include "engine/config/parameter_specs.h"
 #include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 
@@ -39,24 +42,24 @@ ParameterPath pattern_of(const ParameterPath& path, const ParameterPath& other) 
 }
 
 bool means_these_alone(const ParameterPath& pattern, const std::vector<ParameterInfo>& parameters,
-                       const std::vector<ParameterPath>& these) {
+                       const std::set<ParameterPath>& these) {
   NamePatterns patterns;
   patterns.add(join_path(pattern), 0);
   return std::ranges::all_of(parameters, [&](const ParameterInfo& info) {
     std::vector<int> matching;
     patterns.match(join_path(info.path), matching);
-    return matching.empty() || std::ranges::find(these, info.path) != these.end();
+    return matching.empty() || these.contains(info.path);
   });
 }
 
 // The specs with one line for all; nothing where another line decides one of them.
 std::optional<ShardingConfig> with_pattern(ShardingConfig sharding, const ParameterPath& pattern,
-                                           const std::vector<ParameterPath>& these, const PartitionSpec& spec) {
-  std::erase_if(sharding.parameters,
-                [&](const ParameterSpec& line) { return std::ranges::find(these, line.path) != these.end(); });
+                                           const std::set<ParameterPath>& these, const PartitionSpec& spec) {
+  std::erase_if(sharding.parameters, [&](const ParameterSpec& line) { return these.contains(line.path); });
   set_parameter_spec(sharding, pattern, spec);
+  const ParameterSpecs specs(sharding);
   const bool decides = std::ranges::all_of(these, [&](const ParameterPath& path) {
-    const ParameterSpec* line = find_parameter_spec(sharding, path);
+    const ParameterSpec* line = specs.find(path);
     return line && line->path == pattern;
   });
   return decides ? std::optional(std::move(sharding)) : std::nullopt;
@@ -66,7 +69,17 @@ std::optional<ShardingConfig> with_pattern(ShardingConfig sharding, const Parame
 
 void set_specs(Document& document, const std::vector<SpecChange>& changes, const QString& text) {
   RunConfig config = document.config();
-  for (const SpecChange& change : changes) put_spec(config, change.array, change.spec);
+  std::vector<ParameterSpec>& lines = config.sharding.parameters;
+  std::unordered_map<std::string, size_t> line_of;
+  for (size_t i = 0; i < lines.size(); ++i) line_of.emplace(join_path(lines[i].path), i);
+  std::vector<const SpecChange*> others;
+  for (const SpecChange& change : changes) {
+    const auto* parameter = std::get_if<ParameterRef>(&change.array);
+    const auto line = parameter ? line_of.find(join_path(parameter->path)) : line_of.end();
+    if (line == line_of.end()) others.push_back(&change);
+    else lines[line->second].spec = change.spec;
+  }
+  for (const SpecChange* change : others) put_spec(config, change->array, change->spec);
   document.edit(std::move(config), text);
 }
 
@@ -90,10 +103,11 @@ std::vector<ParameterPath> in_other_layers(const std::vector<ParameterInfo>& par
 
 void set_in_all_layers(Document& document, const std::vector<ParameterInfo>& parameters, const ParameterPath& path,
                        const PartitionSpec& spec) {
-  std::vector<ParameterPath> all = in_other_layers(parameters, path);
-  if (all.empty()) return set_specs(document, {{ParameterRef{path}, spec}}, Document::tr("spec of one layer"));
-  const ParameterPath pattern = pattern_of(path, all.front());
-  all.push_back(path);
+  const std::vector<ParameterPath> others = in_other_layers(parameters, path);
+  if (others.empty()) return set_specs(document, {{ParameterRef{path}, spec}}, Document::tr("spec of one layer"));
+  const ParameterPath pattern = pattern_of(path, others.front());
+  std::set<ParameterPath> all(others.begin(), others.end());
+  all.insert(path);
   const QString text = Document::tr("%1 = %2").arg(qt(join_path(pattern)).section('/', 1), spec_text(spec));
   if (means_these_alone(pattern, parameters, all)) {
     if (auto sharding = with_pattern(document.config().sharding, pattern, all, spec)) {

@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "gui/document/faults.h"
 #include "gui/document/spec_line.h"

@@ -130,14 +130,7 @@ QWidget* InspectorPanel::make_spec_line() {
     if (const auto chosen = targets(); !chosen.empty()) give_spec(workspace_, chosen, spec);
   });
   connect(swap_, &QToolButton::clicked, this, [this, targets] { swap_dims(workspace_, targets(), 0, 1); });
-  connect(layers_, &QToolButton::clicked, this, [this] {
-    const auto facts = array_facts(workspace_, workspace_.selection.array());
-    const auto* parameter = std::get_if<ParameterRef>(&workspace_.selection.array());
-    if (!facts || !parameter) return;
-    PartitionSpec spec = facts->spec;
-    spec.dims.resize(std::max(spec.dims.size(), facts->shape.size()));
-    set_in_all_layers(workspace_.document, workspace_.planner.parameters(), parameter->path, spec);
-  });
+  connect(layers_, &QToolButton::clicked, this, [this] { give_all_layers(workspace_, workspace_.selection.array()); });
   return line;
 }
 
@@ -161,11 +154,7 @@ void InspectorPanel::show_spec(const ArrayFacts* facts) {
   }
   if (rank > 2) {
     auto* pairs = new QMenu(swap_);
-    for (int first = 0; first < rank; ++first)
-      for (int second = first + 1; second < rank; ++second)
-        pairs->addAction(tr("Dimensions %1 and %2").arg(first).arg(second), this, [this, first, second] {
-          swap_dims(workspace_, spec_targets(workspace_, {workspace_.selection.array()}), first, second);
-        });
+    add_swaps(*pairs, rank, workspace_, [this] { return spec_targets(workspace_, {workspace_.selection.array()}); });
     swap_->setMenu(pairs);
   }
   const auto* parameter = std::get_if<ParameterRef>(&facts->array);

@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QSet>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -99,7 +100,9 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
     unfold();
     follow_selection();
     fit_columns();
+    actions_->refresh();
   });
+  connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, actions_, &SpecActions::refresh);
   connect(model_, &QAbstractItemModel::rowsInserted, this, [this](const QModelIndex& parent, int first, int last) {
     if (model_->count() > most_unfolded) return;
     for (int row = first; row <= last; ++row) tree_->expandRecursively(model_->index(row, 0, parent));
@@ -123,6 +126,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   layout->addWidget(tree_, 1);
   layout->addWidget(summary_);
   show_facts();
+  actions_->refresh();
 }
 
 bool ParametersPanel::eventFilter(QObject* watched, QEvent* event) {
@@ -204,9 +208,14 @@ void ParametersPanel::type_spec() {
 
 std::vector<ArrayRef> ParametersPanel::selected_arrays() const {
   std::vector<ArrayRef> arrays;
+  QSet<QString> names;
   for (const QModelIndex& row : tree_->selectionModel()->selectedRows())
-    for (const ArrayRef& array : model_->arrays_of(row))
-      if (std::ranges::find(arrays, array) == arrays.end()) arrays.push_back(array);
+    for (const ArrayRef& array : model_->arrays_of(row)) {
+      const QString name = name_of(array);
+      if (names.contains(name)) continue;
+      names << name;
+      arrays.push_back(array);
+    }
   return arrays;
 }
 
@@ -216,7 +225,6 @@ std::vector<ArrayFacts> ParametersPanel::edited_with(const QModelIndex& index) c
 }
 
 void ParametersPanel::show_menu(const QPoint& point) {
-  actions_->refresh();
   QMenu menu(this);
   menu.addActions({edit_, type_});
   menu.addSeparator();

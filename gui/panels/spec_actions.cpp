@@ -3,7 +3,6 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <algorithm>
-#include <utility>
 
 #include "engine/base/path.h"
 #include "gui/document/spec_batch.h"
@@ -14,21 +13,21 @@
 namespace shardscope {
 namespace {
 
-// The names of all targets as one pattern: what their paths begin with, then anything.
-std::string common_names(const std::vector<ArrayFacts>& targets) {
+// The names of all parameters as one pattern: what their paths begin with, then anything.
+std::string common_names(const std::vector<ArrayRef>& arrays) {
   std::vector<std::string> common;
-  bool first = true;
-  for (const ArrayFacts& target : targets) {
-    const auto* parameter = std::get_if<ParameterRef>(&target.array);
+  int count = 0;
+  for (const ArrayRef& array : arrays) {
+    const auto* parameter = std::get_if<ParameterRef>(&array);
     if (!parameter) continue;
-    if (std::exchange(first, false)) {
+    if (++count == 1) {
       common = parameter->path;
       continue;
     }
     const auto end = std::ranges::mismatch(common, parameter->path).in1;
     common.erase(end, common.end());
   }
-  if (targets.size() > 1) common.push_back("**");
+  if (count > 1) common.push_back("**");
   return join_path(common);
 }
 
@@ -66,15 +65,28 @@ QAction* SpecActions::add(const QString& name, const QString& text, const QStrin
   return made;
 }
 
+// 0 where an edit of its spec means nothing.
+size_t SpecActions::rank_of(const ArrayRef& array) const {
+  const auto* parameter = std::get_if<ParameterRef>(&array);
+  const ParameterInfo* info = parameter ? workspace_.planner.find_parameter(parameter->path) : nullptr;
+  if (info) return info->type.shape.size();
+  const std::optional<ArrayFacts> facts = has_spec(array) ? array_facts(workspace_, array) : std::nullopt;
+  return facts ? facts->shape.size() : 0;
+}
+
 void SpecActions::refresh() {
-  const std::vector<ArrayFacts> chosen = targets();
-  const auto is_large = [](const ArrayFacts& target) { return target.shape.size() > 1; };
-  const auto rank = [](const ArrayFacts& target) { return target.shape.size(); };
+  std::vector<ArrayRef> chosen = arrays_();
+  size_t largest = 0;
+  std::erase_if(chosen, [&](const ArrayRef& array) {
+    const size_t rank = rank_of(array);
+    largest = std::max(largest, rank);
+    return rank == 0;
+  });
   copy_->setEnabled(!chosen.empty());
   paste_->setEnabled(!chosen.empty());
-  swap_->setEnabled(std::ranges::any_of(chosen, is_large));
-  swaps_.menuAction()->setVisible(!chosen.empty() && std::ranges::max(chosen, {}, rank).shape.size() > 2);
-  const auto* one = chosen.size() == 1 ? std::get_if<ParameterRef>(&chosen.front().array) : nullptr;
+  swap_->setEnabled(largest > 1);
+  swaps_.menuAction()->setVisible(largest > 2);
+  const auto* one = chosen.size() == 1 ? std::get_if<ParameterRef>(&chosen.front()) : nullptr;
   all_layers_->setEnabled(one && !in_other_layers(workspace_.planner.parameters(), one->path).empty());
   rule_->setEnabled(!common_names(chosen).empty());
 }
@@ -100,24 +112,18 @@ void SpecActions::fill_swaps() {
   swaps_.clear();
   int rank = 0;
   for (const ArrayFacts& target : targets()) rank = std::max(rank, static_cast<int>(target.shape.size()));
-  for (int first = 0; first < rank; ++first)
-    for (int second = first + 1; second < rank; ++second)
-      swaps_.addAction(tr("%1 and %2").arg(first).arg(second), this,
-                       [this, first, second] { swap_dims(workspace_, targets(), first, second); });
+  add_swaps(swaps_, rank, workspace_, [this] { return targets(); });
 }
 
 void SpecActions::apply_to_all_layers() {
-  const std::vector<ArrayFacts> chosen = targets();
-  const auto* one = chosen.size() == 1 ? std::get_if<ParameterRef>(&chosen.front().array) : nullptr;
-  if (!one) return;
-  PartitionSpec spec = chosen.front().spec;
-  spec.dims.resize(std::max(spec.dims.size(), chosen.front().shape.size()));
-  set_in_all_layers(workspace_.document, workspace_.planner.parameters(), one->path, spec);
+  if (const std::vector<ArrayRef> chosen = arrays_(); chosen.size() == 1) give_all_layers(workspace_, chosen.front());
 }
 
 void SpecActions::add_rule_for_them() {
+  const std::string names = common_names(arrays_());
+  if (names.empty()) return;
   const size_t index = workspace_.document.config().sharding.rules.size();
-  add_rule(workspace_.document, index, common_names(targets()));
+  add_rule(workspace_.document, index, names);
   emit ruleAdded(qt(rule_place(index)));
 }
 

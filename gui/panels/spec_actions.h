@@ -19,7 +19,7 @@ class SpecActions : public QObject {
   const QList<QAction*>& all() const { return all_; }
   QAction* swap() const { return swap_; }
   QAction* all_layers() const { return all_layers_; }
-  // Greys what the chosen arrays do not allow.
+  // Greys what the chosen arrays do not allow: whenever others are chosen.
   void refresh();
 
  signals:
@@ -28,6 +28,7 @@ class SpecActions : public QObject {
  private:
   QAction* add(const QString& name, const QString& text, const QString& tip, const QKeySequence& key,
                void (SpecActions::*act)());
+  size_t rank_of(const ArrayRef& array) const;
   std::vector<ArrayFacts> targets() const { return spec_targets(workspace_, arrays_()); }
   void copy();
   void paste();

@@ -72,6 +72,20 @@ void give_dim(Workspace& workspace, const std::vector<ArrayFacts>& targets, int 
   tell_of_small(workspace, targets.size(), large.size(), at + 1);
 }
 
+void give_all_layers(Workspace& workspace, const ArrayRef& array) {
+  const auto* parameter = std::get_if<ParameterRef>(&array);
+  const std::optional<ArrayFacts> facts = array_facts(workspace, array);
+  if (parameter && facts)
+    set_in_all_layers(workspace.document, workspace.planner.parameters(), parameter->path, whole(*facts));
+}
+
+void add_swaps(QMenu& menu, int rank, Workspace& workspace, const std::function<std::vector<ArrayFacts>()>& targets) {
+  for (int first = 0; first < rank; ++first)
+    for (int second = first + 1; second < rank; ++second)
+      menu.addAction(QObject::tr("Dimensions %1 and %2").arg(first).arg(second), &workspace.document,
+                     [&workspace, targets, first, second] { swap_dims(workspace, targets(), first, second); });
+}
+
 void swap_dims(Workspace& workspace, const std::vector<ArrayFacts>& targets, int first, int second) {
   const auto rank = static_cast<size_t>(std::max(first, second)) + 1;
   const std::vector<ArrayFacts> large = of_rank(targets, rank);

@@ -5,17 +5,26 @@
 
 namespace shardscope {
 
-PlanIndex::PlanIndex(const Plan& plan) {
+int64_t exchanges(const Plan& plan) {
+  int64_t count = 0;
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    const SequenceSteps steps = plan.steps(stage);
+    for (const auto& [at, runs] : distinct_steps(plan.program.main(stage)))
+      if (is_communication(steps[at].kind)) count += runs;
+  }
+  return count;
+}
+
+PlanIndex::PlanIndex(const Plan& plan) : exchanges(shardscope::exchanges(plan)) {
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];
     const SequenceSteps steps = plan.steps(stage);
-    for (const auto& [at, count] : distinct_steps(plan.program.main(stage))) {
+    for (const auto& [at, runs] : distinct_steps(plan.program.main(stage))) {
       const Step& step = steps[at];
       if (!is_communication(step.kind)) continue;
       const int number = static_cast<int>(collectives.size());
       collectives.push_back(steps.id(at));
-      exchanges += count;
       for (const std::vector<int>* values : {&step.inputs, &step.outputs})
         for (const int value : *values) {
           const ValueId graph_value = plan.program.values[value].graph_value;

@@ -8,6 +8,9 @@
 
 namespace shardscope {
 
+// How many times in a training step the devices exchange parts of arrays, or pass them from stage to stage.
+int64_t exchanges(const Plan& plan);
+
 // What views look up in a plan, made in the background with it: nothing that is shown needs a walk over all steps.
 struct PlanIndex {
   PlanIndex() = default;
@@ -16,7 +19,7 @@ struct PlanIndex {
   // Steps of the main sequences that move data between devices, also from stage to stage; in program order, by stage.
   std::vector<StepId> collectives;
   std::vector<int> task_runs;  // how often a task runs in a training step: of a microbatch's, once for each
-  int64_t exchanges = 0;       // how often the devices do one of `collectives`
+  int64_t exchanges = 0;       // shardscope::exchanges of the plan
   std::unordered_map<ValueId, std::vector<int>> moved_by;   // those that have a graph value in or out, ascending
   std::unordered_map<ValueId, std::vector<int>> stages_of;  // of a pipeline, that make a graph value; ascending
   std::unordered_map<ValueId, int> layout_of;               // of a graph value in Plan::layouts

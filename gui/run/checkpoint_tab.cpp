@@ -18,6 +18,7 @@ namespace shardscope {
 namespace {
 
 enum Column { step_column, mesh_column, size_column, state_column, columns };
+constexpr int pause_ms = 2000;
 
 QSpinBox* make_number(const QString& name, int least, int value, const QString& tip) {
   auto* box = new QSpinBox;
@@ -96,8 +97,18 @@ CheckpointTab::CheckpointTab(RunControl& run, QWidget* parent)
   connect(table_, &QTableWidget::itemSelectionChanged, this, &CheckpointTab::show_selected);
   connect(resume_, &QPushButton::clicked, this, [this] { emit resumeWanted(selected()); });
   connect(&run_, &RunControl::stateChanged, this, &CheckpointTab::refresh);
-  connect(&run_, &RunControl::received, this, &CheckpointTab::refresh);
+  pause_.setSingleShot(true);
+  pause_.setInterval(pause_ms);
+  connect(&run_, &RunControl::received, this, [this] {
+    if (isVisible() && !pause_.isActive()) pause_.start();
+  });
+  connect(&pause_, &QTimer::timeout, this, &CheckpointTab::refresh);
   take_settings();
+}
+
+void CheckpointTab::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
 }
 
 void CheckpointTab::set_folder(const QString& folder) {

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableWidget>
+#include <QTimer>
 #include <vector>
 
 #include "engine/checkpoint/checkpoint_folder.h"
@@ -22,6 +23,9 @@ class CheckpointTab : public QWidget {
  signals:
   void resumeWanted(const QString& checkpoint);
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void choose_folder();
   void take_settings();
@@ -35,6 +39,7 @@ class CheckpointTab : public QWidget {
   QSpinBox *every_, *keep_, *restarts_;
   QTableWidget* table_;
   QPushButton* resume_;
+  QTimer pause_;  // between looks at the folder while a run goes on
   std::vector<FoundCheckpoint> shown_;
 };
 

@@ -5,7 +5,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "gui/document/text.h"
 #include "viz/paint/units.h"
@@ -26,6 +26,18 @@ QString end_text(const RunRecord& record) {
     case RunEnd::failed: break;
   }
   return record.failure ? HistoryTab::tr("failed: %1").arg(qt(record.failure->message)) : HistoryTab::tr("failed");
+}
+
+QStringList cells_of(const StoredRun& run, const RunRecord* record, const QString& end) {
+  QStringList cells{run.started.toString("yyyy-MM-dd  HH:mm:ss"), run.mesh, end, {}, {}, {}};
+  if (!record) return cells;
+  cells[steps_column] = HistoryTab::tr("%1 of %2").arg(record->completed()).arg(run.steps);
+  if (const StepMessage* newest = record->newest(); newest && !newest->metrics.empty()) {
+    const MetricValue& first = newest->metrics.front();
+    cells[metric_column] = qt(metric_label(first.name) + " " + metric_text(first.name, first.value));
+  }
+  if (const std::optional<double> ms = record->median_step_ms()) cells[time_column] = qt(seconds_text(*ms / 1000));
+  return cells;
 }
 
 }  // namespace
@@ -75,14 +87,10 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
     if (const StoredRun* run = selected()) emit attachWanted(*run);
   });
   connect(remove_, &QPushButton::clicked, this, &HistoryTab::remove_selected);
-  connect(reader_, &RunReader::read, this, [this](const QString& id) {
-    const auto found = std::ranges::find(runs_, id, &StoredRun::id);
-    if (found == runs_.end()) return;
-    show_row(static_cast<int>(found - runs_.begin()));
-    tell_past();
-  });
+  connect(reader_, &RunReader::read, this, &HistoryTab::take);
   connect(&run_, &RunControl::stateChanged, this, [this] {
-    if (std::exchange(was_active_, run_.is_active()) != was_active_) refresh();
+    const bool was_active = std::exchange(was_active_, run_.is_active());
+    if (was_active != was_active_) refresh();
     show_selected();
   });
   refresh();
@@ -104,7 +112,12 @@ void HistoryTab::refresh() {
   std::set<QString> ticked;
   for (int row = 0; row < table_->rowCount(); ++row)
     if (is_ticked(row)) ticked.insert(runs_[size_t(row)].id);
+  if (std::exchange(folder_, run_.store().folder()) != run_.store().folder()) {
+    known_.clear();
+    reader_->forget();
+  }
   runs_ = run_.store().runs();
+  going_on_.clear();
   std::optional<StoredRun> running;
   {
     const QSignalBlocker block(table_);
@@ -119,9 +132,14 @@ void HistoryTab::refresh() {
       if (!is_at_hand) first->setCheckState(ticked.contains(run.id) ? Qt::Checked : Qt::Unchecked);
       show_row(row);
       if (is_at_hand) continue;
-      if (run.is_running()) running = run;
-      else if (run.started.secsTo(QDateTime::currentDateTime()) > abandoned_seconds) remove_left(run);
-      if (isVisible() || ticked.contains(run.id)) reader_->want(run);
+      const bool is_left = run.is_left();
+      if (run.is_running()) {
+        going_on_.insert(run.id);
+        if (is_left) running = run;
+      } else if (is_left || run.started.secsTo(QDateTime::currentDateTime()) > abandoned_seconds) {
+        remove_left(run);
+      }
+      if ((isVisible() || ticked.contains(run.id)) && !known_[run.id].is_whole) reader_->want(run);
     }
   }
   empty_->setText(runs_.empty() ? tr("No runs of this file yet. Those that you train are kept here.")
@@ -133,24 +151,27 @@ void HistoryTab::refresh() {
   tell_past();
 }
 
+void HistoryTab::take(const QString& id, const ReadRun& read) {
+  const auto found = std::ranges::find(runs_, id, &StoredRun::id);
+  if (found == runs_.end()) return;
+  const int row = static_cast<int>(found - runs_.begin());
+  Known& known = known_[id];
+  known.cells = cells_of(*found, read.record.get(), read.record ? end_text(*read.record) : read.problem);
+  known.is_whole = read.record && read.record->finished;
+  known.is_unreadable = !read.record;
+  known.record = is_ticked(row) ? read.record : nullptr;
+  show_row(row);
+  tell_past();
+}
+
 void HistoryTab::show_row(int row) {
   const QSignalBlocker block(table_);
   const StoredRun& run = runs_[size_t(row)];
-  const ReadRun* known = reader_->find(run.id);
-  const bool is_at_hand = run.id == run_.stored().id;
-  QStringList cells{run.started.toString("yyyy-MM-dd  HH:mm:ss"), run.mesh, {}, {}, {}, {}};
-  const RunRecord* record = is_at_hand ? &run_.record() : known ? known->record.get() : nullptr;
-  if (record) {
-    cells[end_column] = is_at_hand && run_.is_active() ? tr("at hand") : end_text(*record);
-    cells[steps_column] = tr("%1 of %2").arg(record->completed()).arg(run.steps);
-    if (const StepMessage* newest = record->newest(); newest && !newest->metrics.empty()) {
-      const MetricValue& first = newest->metrics.front();
-      cells[metric_column] = qt(metric_label(first.name) + " " + metric_text(first.name, first.value));
-    }
-    if (const std::optional<double> ms = record->median_step_ms()) cells[time_column] = qt(seconds_text(*ms / 1000));
-  } else if (known) {
-    cells[end_column] = known->problem;
-  }
+  const auto known = known_.find(run.id);
+  QStringList cells = known != known_.end() ? known->second.cells : QStringList();
+  if (run.id == run_.stored().id)
+    cells = cells_of(run, &run_.record(), run_.is_active() ? tr("at hand") : end_text(run_.record()));
+  if (cells.isEmpty()) cells = cells_of(run, nullptr, {});
   for (int column = 0; column < columns; ++column) {
     QTableWidgetItem* item = table_->item(row, column);
     item->setText(cells[column]);
@@ -161,19 +182,22 @@ void HistoryTab::show_row(int row) {
 void HistoryTab::show_selected() {
   const StoredRun* run = selected();
   const bool is_free = run && run->id != run_.stored().id;
-  const bool is_running = is_free && running_ && running_->id == run->id;
-  attach_->setEnabled(is_running && !run_.is_active());
-  remove_->setEnabled(run && !is_running && (is_free || !run_.is_active()));
+  attach_->setEnabled(is_free && running_ && running_->id == run->id && !run_.is_active());
+  remove_->setEnabled(run && !going_on_.contains(run->id) && (is_free || !run_.is_active()));
 }
 
 void HistoryTab::tell_past() {
   std::vector<PastRun> past;
   for (int row = 0; row < table_->rowCount(); ++row) {
-    if (!is_ticked(row)) continue;
     const StoredRun& run = runs_[size_t(row)];
-    reader_->want(run);
-    if (const ReadRun* known = reader_->find(run.id); known && known->record)
-      past.push_back({run.label(), known->record, run.work});
+    Known& known = known_[run.id];
+    if (!is_ticked(row)) {
+      known.record.reset();
+    } else if (known.record) {
+      past.push_back({run.label(), known.record, run.work});
+    } else if (!known.is_unreadable) {
+      reader_->want(run);
+    }
   }
   emit pastChanged(past);
 }

@@ -4,7 +4,9 @@
 #include <QPushButton>
 #include <QTableWidget>
 #include <QWidget>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "gui/run/run_control.h"
@@ -21,7 +23,7 @@ class HistoryTab : public QWidget {
   explicit HistoryTab(RunControl& run, QWidget* parent = nullptr);
   // Lists the runs anew, those of RunControl::store().
   void refresh();
-  // A run of the file that goes on and is not watched.
+  // A run of the file that goes on without a window.
   const std::optional<StoredRun>& running() const { return running_; }
   bool is_busy() const { return reader_->is_busy(); }
 
@@ -34,8 +36,17 @@ class HistoryTab : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  // What is known of a stored run; its record while it is ticked.
+  struct Known {
+    QStringList cells;
+    std::shared_ptr<const RunRecord> record;
+    bool is_whole = false;  // nothing more comes
+    bool is_unreadable = false;
+  };
+
   const StoredRun* selected() const;
   bool is_ticked(int row) const;
+  void take(const QString& id, const ReadRun& read);
   void show_row(int row);
   void show_selected();
   void tell_past();
@@ -46,8 +57,11 @@ class HistoryTab : public QWidget {
   QPushButton *attach_, *remove_;
   QLabel* empty_;
   RunReader* reader_;
+  QString folder_;  // of the history
   std::vector<StoredRun> runs_;
+  std::map<QString, Known> known_;
   std::optional<StoredRun> running_;
+  std::set<QString> going_on_;  // those that answered, also to another window
   bool was_active_ = false;
 };
 

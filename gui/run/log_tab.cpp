@@ -75,16 +75,20 @@ void LogTab::add_speaker(int rank) {
 
 void LogTab::refresh() {
   const std::vector<LogMessage>& log = run_.record().log;
-  if (log.size() < shown_) return show_anew();
+  const int64_t dropped = run_.record().log_dropped;
+  const int64_t told = dropped + std::ssize(log);
+  if (told < shown_) return show_anew();
   const int wanted = speaker_->currentData().toInt();
-  for (; shown_ < log.size(); ++shown_) {
-    const LogMessage& message = log[shown_];
+  QStringList lines;
+  for (shown_ = std::max(shown_, dropped); shown_ < told; ++shown_) {
+    const LogMessage& message = log[static_cast<size_t>(shown_ - dropped)];
     const int speaker = speaker_of(message);
     add_speaker(speaker);
     if (wanted != all && wanted != speaker) continue;
     const bool names_rank = wanted == all && speaker != no_rank;
-    text_->appendPlainText(names_rank ? QString("[%1] %2").arg(speaker).arg(qt(message.text)) : qt(message.text));
+    lines << (names_rank ? QString("[%1] %2").arg(speaker).arg(qt(message.text)) : qt(message.text));
   }
+  if (!lines.isEmpty()) text_->appendPlainText(lines.join('\n'));
 }
 
 }  // namespace shardscope

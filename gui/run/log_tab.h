@@ -22,7 +22,7 @@ class LogTab : public QWidget {
   RunControl& run_;
   QComboBox* speaker_;
   QPlainTextEdit* text_;
-  size_t shown_ = 0;  // lines of the log that were looked at
+  int64_t shown_ = 0;  // lines that were looked at, of all that were told
 };
 
 }  // namespace shardscope

@@ -8,6 +8,8 @@
 #include <QElapsedTimer>
 #include <QFile>
 #include <QFileInfo>
+#include <QSignalBlocker>
+#include <QThread>
 #include <algorithm>
 #include <utility>
 
@@ -18,17 +20,22 @@
 namespace shardscope {
 namespace {
 
-const QString predictions_file = "predictions.jsonl";
 constexpr int connect_interval_ms = 50;
 constexpr int announce_interval_ms = 80;
 constexpr int stop_patience_ms = 10000;
 constexpr int end_patience_ms = 3000;
-constexpr int clearing_ms = 200, most_clearings = 50;
+constexpr int clearing_ms = 200, most_clearings = 50, last_clearing_ms = 1000;
+constexpr qint64 read_ahead = 1 << 20;  // bytes; more waits in the run
 
 }  // namespace
 
 RunControl::RunControl(QString program, QObject* parent)
-    : QObject(parent), program_(std::move(program)), process_(make_process()) {
+    : QObject(parent),
+      program_(std::move(program)),
+      process_(make_process()),
+      reader_([this](Message message) { take(std::move(message)); }, [this] { connection_ended(); }) {
+  socket_.setReadBufferSize(read_ahead);
+  clear_timer_.setInterval(clearing_ms);
   connect_timer_.setInterval(connect_interval_ms);
   kill_timer_.setSingleShot(true);
   announce_timer_.setSingleShot(true);
@@ -39,6 +46,9 @@ RunControl::RunControl(QString program, QObject* parent)
   connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
   connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
   connect(&socket_, &QLocalSocket::disconnected, this, &RunControl::socket_closed);
+  connect(&socket_, &QLocalSocket::errorOccurred, this, &RunControl::socket_failed, Qt::QueuedConnection);
+  connect(&reader_, &MessageReader::arrived, this, &RunControl::read_socket, Qt::QueuedConnection);
+  connect(&clear_timer_, &QTimer::timeout, this, &RunControl::clear_away);
   connect(&announce_timer_, &QTimer::timeout, this, &RunControl::read_output);
 }
 
@@ -61,7 +71,11 @@ std::unique_ptr<QProcess> RunControl::make_process() {
 RunControl::~RunControl() {
   disconnect(process_.get(), nullptr, this, nullptr);
   disconnect(&socket_, nullptr, this, nullptr);
+  reader_.forget();
   end_now();
+  QElapsedTimer since;
+  since.start();
+  for (clear_away(); !to_clear_.empty() && since.elapsed() < last_clearing_ms; clear_away()) QThread::msleep(20);
 }
 
 bool RunControl::is_active() const {
@@ -110,51 +124,55 @@ QStringList RunControl::checkpoint_arguments(const QString& checkpoint) const {
 
 void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoint) {
   if (is_active()) return;
-  begin_replay(std::move(plan));
   directory_ = std::make_unique<QTemporaryDir>();
-  if (!directory_->isValid()) return fail(directory_->errorString());
-  const QString file = directory_->filePath("run.json");
-  const QString profile = directory_->filePath("profile.json");
-  socket_path_ = directory_->filePath("socket");
-  stored_ = store_.add(*plan_, socket_path_, directory_->path());
+  if (!directory_->isValid()) {
+    begin(std::move(plan), {}, false);
+    return fail(directory_->errorString());
+  }
+  const StoredRun stored = store_.add(*plan, directory_->filePath(run_files::socket), directory_->path());
+  begin(std::move(plan), stored, false);
+  const QString config = file(run_files::config), profile = file(run_files::profile);
   try {
-    save_run_config(plan_->config, file.toStdString());
+    save_run_config(plan_->config, config.toStdString());
     save_profile(plan_->profile, profile.toStdString());
   } catch (const Failure& failure) {
     return fail(QString::fromUtf8(failure.what()));
   }
-  QStringList arguments{"train", file, "--socket", socket_path_, "--profile", profile};
+  QStringList arguments{"train", config, "--socket", stored_.socket, "--profile", profile};
   if (!plan_->profile.ranks_per_host.empty()) arguments << "--hosts" << QString::fromStdString(chosen_hosts());
   if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
-  if (has_fit(*plan_)) arguments << "--predictions" << directory_->filePath(predictions_file);
+  if (has_fit(*plan_)) arguments << "--predictions" << file(run_files::predictions);
   if (!stored_.record.isEmpty()) arguments << "--record" << stored_.record;
   process_->setStandardInputFile(QProcess::nullDevice());
-  process_->setStandardOutputFile(this->file("output"));
-  process_->setStandardErrorFile(this->file("errors"));
-  process_->start(program_, arguments, QIODevice::ReadOnly);
+  process_->setStandardOutputFile(file(run_files::output));
+  process_->setStandardErrorFile(file(run_files::errors));
   connect_timer_.start();
+  process_->start(program_, arguments, QIODevice::ReadOnly);
 }
 
-void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
+void RunControl::begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached) {
+  drop_connection();
   plan_ = std::move(plan);
   record_ = {};
   fit_.clear();
-  decoder_ = {};
   output_.clear();
   output_read_ = 0;
-  stored_ = {};
-  attached_ = stop_requested_ = process_ended_ = false;
+  stored_ = stored;
+  attached_ = attached;
+  stop_requested_ = process_ended_ = false;
   set_state(State::starting);
   emit received();
 }
 
+void RunControl::begin_replay(std::shared_ptr<const Plan> plan) {
+  StoredRun nowhere;
+  nowhere.work = step_work(*plan);
+  begin(std::move(plan), nowhere, false);
+}
+
 void RunControl::attach(const StoredRun& run, std::shared_ptr<const Plan> plan) {
   if (is_active()) return;
-  begin_replay(std::move(plan));
-  attached_ = true;
-  stored_ = run;
-  socket_path_ = run.socket;
-  emit stateChanged();
+  begin(std::move(plan), run, true);
   connect_timer_.start();
 }
 
@@ -169,18 +187,21 @@ bool RunControl::leave() {
       return std::ranges::find(record_.log, note) != record_.log.end();
     };
     if (!send(Request::keep)) return false;
-    while (!is_kept() && since.elapsed() < end_patience_ms) socket_.waitForReadyRead(100);
-    if (!is_kept()) return false;
+    while (!is_kept() && socket_.state() == QLocalSocket::ConnectedState && since.elapsed() < end_patience_ms) {
+      socket_.waitForReadyRead(100);
+      reader_.wait();
+    }
+    if (!is_kept()) return !is_active();
+    QFile(file(run_files::left)).open(QIODevice::WriteOnly);
     disconnect(process_.get(), nullptr, this, nullptr);
     [[maybe_unused]] const QProcess* left = process_.release();
     process_ = make_process();
     directory_->setAutoRemove(false);
     directory_.reset();
   }
-  disconnect(&socket_, nullptr, this, nullptr);
   connect_timer_.stop();
   kill_timer_.stop();
-  socket_.abort();
+  drop_connection();
   set_state(State::idle);
   return true;
 }
@@ -224,7 +245,14 @@ void RunControl::end_now() {
       }
     }
   }
+  if (attached_ && stop_requested_ && is_active()) {
+    send(Request::kill);
+    if (socket_.state() == QLocalSocket::ConnectedState) socket_.waitForDisconnected(end_patience_ms);
+    to_clear_.emplace_back(stored_, most_clearings);
+  }
   socket_.abort();
+  reader_.wait();
+  connect_timer_.stop();
   directory_.reset();
 }
 
@@ -259,31 +287,24 @@ void RunControl::set_state(State state) {
 }
 
 void RunControl::connect_socket() {
-  if (attached_ && !QFile::exists(socket_path_)) return fail(tr("the run has ended; its record is in the history"));
-  if (socket_.state() == QLocalSocket::UnconnectedState && QFile::exists(socket_path_))
-    socket_.connectToServer(socket_path_);
+  if (attached_ && !QFile::exists(stored_.socket)) return fail(tr("the run has ended; its record is in the history"));
+  if (socket_.state() == QLocalSocket::UnconnectedState && QFile::exists(stored_.socket))
+    socket_.connectToServer(stored_.socket);
+}
+
+// A run that is killed leaves its socket, at which nobody answers; one that begins may not answer yet.
+void RunControl::socket_failed(QLocalSocket::LocalSocketError why) {
+  if (attached_ && why == QLocalSocket::ConnectionRefusedError && is_active())
+    fail(tr("the run is gone, without an end; what it recorded is in the history"));
 }
 
 void RunControl::read_socket() {
-  const QByteArray bytes = socket_.readAll();
-  try {
-    decoder_.feed({bytes.constData(), static_cast<size_t>(bytes.size())});
-  } catch (const Failure& failure) {
-    take(LogMessage{-1, failure.what()});
-  }
-  while (true) {
-    try {
-      std::optional<Message> message = decoder_.next();
-      if (!message) return;
-      take(std::move(*message));
-    } catch (const Failure& failure) {
-      take(LogMessage{-1, failure.what()});
-    }
-  }
+  if (reader_.is_full()) return;
+  if (const QByteArray bytes = socket_.readAll(); !bytes.isEmpty()) reader_.feed(bytes);
 }
 
 void RunControl::read_output() {
-  QFile printed(file("output"));
+  QFile printed(file(run_files::output));
   if (stored_.directory.isEmpty() || !printed.open(QIODevice::ReadOnly) || !printed.seek(output_read_)) return;
   const QByteArray more = printed.readAll();
   output_read_ += more.size();
@@ -294,25 +315,29 @@ void RunControl::read_output() {
   output_.remove(0, last + 1);
 }
 
-// While the run goes on a watcher that fell behind is sent away and comes again: it is told all it has missed.
 void RunControl::socket_closed() {
-  read_socket();
-  decoder_ = {};
+  reader_.feed(socket_.readAll());
+  reader_.end();
+}
+
+// While the run goes on a watcher that fell behind is sent away and comes again: it is told all it has missed.
+void RunControl::connection_ended() {
   if (process_ended_ || (attached_ && record_.finished)) return finish();
   if (attached_ || process_->state() == QProcess::Running) connect_timer_.start();
 }
 
+// What it has sent is read to its end.
 void RunControl::process_ended() {
   process_ended_ = true;
   connect_timer_.stop();
-  if (socket_.state() == QLocalSocket::UnconnectedState) finish();  // else what it has sent is read to its end
+  if (socket_.state() == QLocalSocket::UnconnectedState && !reader_.is_busy()) finish();
 }
 
 void RunControl::finish() {
   process_ended_ = false;
   read_output();
-  if (!stored_.directory.isEmpty()) fit_ = read_fit(stored_.directory + '/' + predictions_file);
-  QFile errors(file("errors"));
+  if (!stored_.directory.isEmpty()) fit_ = read_fit(file(run_files::predictions));
+  QFile errors(file(run_files::errors));
   // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
   const QString said = errors.open(QIODevice::ReadOnly) ? QString::fromUtf8(errors.readAll()).trimmed() : QString();
   close_run();
@@ -336,7 +361,9 @@ void RunControl::finish() {
 }
 
 void RunControl::fail(const QString& message) {
+  if (state_ == State::failed) return;
   connect_timer_.stop();
+  if (attached_) close_run();
   record_.is_over = true;
   if (!record_.failure) record_.failure = FailureMessage{-1, "", "", message.toStdString()};
   record_.add(LogMessage{-1, message.toStdString()});
@@ -347,14 +374,23 @@ void RunControl::fail(const QString& message) {
 void RunControl::close_run() {
   connect_timer_.stop();
   kill_timer_.stop();
-  if (socket_.state() != QLocalSocket::UnconnectedState) socket_.abort();
+  drop_connection();
   directory_.reset();
-  if (attached_) clear_away(stored_, most_clearings);
+  if (!attached_ || !stored_.is_left()) return;
+  to_clear_.emplace_back(stored_, most_clearings);
+  clear_away();
 }
 
-void RunControl::clear_away(const StoredRun& run, int tries) {
-  if (remove_left(run) || tries == 0) return;
-  QTimer::singleShot(clearing_ms, this, [this, run, tries] { clear_away(run, tries - 1); });
+void RunControl::drop_connection() {
+  const QSignalBlocker block(socket_);
+  socket_.abort();
+  reader_.forget();
+}
+
+void RunControl::clear_away() {
+  std::erase_if(to_clear_, [](auto& left) { return remove_left(left.first) || --left.second == 0; });
+  if (to_clear_.empty()) clear_timer_.stop();
+  else clear_timer_.start();
 }
 
 }  // namespace shardscope

@@ -6,8 +6,11 @@
 #include <QTemporaryDir>
 #include <QTimer>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "gui/run/fit_point.h"
+#include "gui/run/message_reader.h"
 #include "gui/run/run_record.h"
 #include "gui/run/run_store.h"
 
@@ -58,9 +61,8 @@ class RunControl : public QObject {
   void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {});
   // Asks the run to end after its current step; a second call, or ten seconds without an end, ends it at once.
   void stop();
-  // Asks the run to end at once.
-  void kill() { send(Request::kill); }
-  // Ends the run at once and waits until nothing of it is left; from one that was attached to, this window goes away.
+  // Ends the run at once and waits until nothing of it is left. From one that was attached to, this window goes away,
+  // after that has ended where it was asked to.
   void end_now();
   // Watches a run that goes on without a window. `plan`: of its file as it is now, dropped where the run's is another.
   void attach(const StoredRun& run, std::shared_ptr<const Plan> plan);
@@ -82,6 +84,7 @@ class RunControl : public QObject {
 
  private:
   bool send(const Request& request);  // false without a connection
+  void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
   void take(Message message);
   void ask_for_missing();
   void set_state(State state);
@@ -89,15 +92,18 @@ class RunControl : public QObject {
   void read_socket();
   void read_output();
   void socket_closed();
+  void socket_failed(QLocalSocket::LocalSocketError why);
+  void connection_ended();  // and all it told is taken
   void process_ended();
   void finish();
-  // What a run that was left has in its folder, as soon as its process, which may outlive its last word, is gone.
-  void clear_away(const StoredRun& run, int tries);
+  // Removes what ended runs that were left have in their folders: again and again, for a process may outlive its last
+  // word.
+  void clear_away();
   void fail(const QString& message);
   void close_run();
+  void drop_connection();
   std::unique_ptr<QProcess> make_process();
   QString file(const char* name) const { return stored_.directory + '/' + name; }
-
   QStringList checkpoint_arguments(const QString& checkpoint) const;
 
   QString program_;
@@ -107,17 +113,18 @@ class RunControl : public QObject {
   std::vector<FitPoint> fit_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<QTemporaryDir> directory_;
-  QString socket_path_;
   std::unique_ptr<QProcess> process_;
   RunStore store_;
   StoredRun stored_;
   QLocalSocket socket_;
-  MessageDecoder decoder_;
+  MessageReader reader_;
   QTimer connect_timer_;
   QTimer kill_timer_;
   QTimer announce_timer_;
-  QByteArray output_;       // of a line that has not ended
-  qint64 output_read_ = 0;  // of the file
+  QTimer clear_timer_;
+  std::vector<std::pair<StoredRun, int>> to_clear_;  // and how often it is tried
+  QByteArray output_;                                // of a line that has not ended
+  qint64 output_read_ = 0;                           // of the file
   bool stop_requested_ = false;
   bool attached_ = false;
   bool process_ended_ = false;  // of this run; its last messages may still be on the way

@@ -65,8 +65,9 @@ void RunCurves::take_theme() {
 }
 
 void RunCurves::set_past(std::vector<PastRun> runs) {
-  if (past_ == runs) return;
-  past_ = std::move(runs);
+  if (std::ranges::equal(past_, runs, {}, &Past::run)) return;
+  past_.clear();
+  for (PastRun& run : runs) past_.push_back({run, run.record->steps()});
   redraw();
 }
 
@@ -140,9 +141,21 @@ void RunCurves::refresh() {
   redraw();
 }
 
+void RunCurves::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (is_old_) draw();
+}
+
 void RunCurves::redraw() {
-  std::vector<Shown> runs{{{}, run_.record().steps(), run_.plan() ? step_work(*run_.plan()) : StepWork()}};
-  for (const PastRun& past : past_) runs.push_back({past.label, past.record->steps(), past.work});
+  is_old_ = true;
+  if (isVisible()) draw();
+}
+
+void RunCurves::draw() {
+  is_old_ = false;
+  const std::vector<StepMessage> own = run_.record().steps();
+  std::vector<Shown> runs{{{}, own, run_.stored().work}};
+  for (const Past& past : past_) runs.push_back({past.run.label, past.steps, past.run.work});
   if (std::vector<Group> groups = groups_of(runs); has_any() && groups != groups_) set_groups(std::move(groups));
   time_->setVisible(has_any());
   const bool has_speed = std::ranges::any_of(runs, [](const Shown& run) { return run.work.items > 0; });
@@ -154,7 +167,8 @@ void RunCurves::redraw() {
   update();
 }
 
-QChartView* RunCurves::chart(const std::string& kind) const {
+QChartView* RunCurves::chart(const std::string& kind) {
+  if (is_old_) draw();
   if (kind == "time") return time_;
   if (kind == "speed") return speed_;
   if (kind == "fit") return run_.fit().empty() ? nullptr : fit_;
@@ -181,7 +195,7 @@ void RunCurves::point_at(std::optional<double> step) {
 }
 
 void RunCurves::zoom(double factor, double about) {
-  const double whole = double(run_.record().completed() - 1);
+  const double whole = last_done();
   if (whole < fewest_steps) return;
   const auto [first, last] = looked_at_.value_or(std::pair(0.0, whole));
   const double span = std::clamp((last - first) * factor, fewest_steps, whole);
@@ -197,11 +211,15 @@ void RunCurves::show_all() {
   redraw();
 }
 
+double RunCurves::last_done() const {
+  double last = double(run_.record().completed() - 1);
+  for (const Past& past : past_) last = std::max(last, double(past.run.record->completed() - 1));
+  return last;
+}
+
 double RunCurves::last_step() const {
   if (looked_at_) return looked_at_->second;
-  double last = run_.plan() ? double(run_.plan()->config.steps - 1) : double(run_.record().completed() - 1);
-  for (const PastRun& past : past_) last = std::max(last, double(past.record->completed() - 1));
-  return std::max(1.0, last);
+  return std::max({1.0, last_done(), run_.plan() ? double(run_.plan()->config.steps - 1) : 0.0});
 }
 
 template <class Value>

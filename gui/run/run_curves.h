@@ -4,6 +4,7 @@
 #include <QWidget>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ class RunCurves : public QWidget {
   explicit RunCurves(RunControl& run, QWidget* parent = nullptr);
   void take_theme();
   // "loss", "fit" or another kind of metric, "time", "speed"; null where this run has none.
-  QChartView* chart(const std::string& kind) const;
+  QChartView* chart(const std::string& kind);
 
   void set_past(std::vector<PastRun> runs);
   void set_logarithmic(bool logarithmic);
@@ -43,6 +44,7 @@ class RunCurves : public QWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void showEvent(QShowEvent* event) override;
 
  private:
   // Metrics of one kind.
@@ -54,12 +56,17 @@ class RunCurves : public QWidget {
   // The run at hand (the first), and those of the past.
   struct Shown {
     QString label;  // empty: the run at hand
-    std::vector<StepMessage> steps;
+    std::span<const StepMessage> steps;
     StepWork work;
+  };
+  struct Past {
+    PastRun run;
+    std::vector<StepMessage> steps;
   };
 
   void refresh();
-  void redraw();
+  void redraw();  // as soon as it is seen
+  void draw();
   std::vector<Group> groups_of(const std::vector<Shown>& runs) const;
   void set_groups(std::vector<Group> groups);
   void arrange();
@@ -74,6 +81,7 @@ class RunCurves : public QWidget {
   void zoom(double factor, double about);
   void show_all();
   void offer_zoom(RunCurve& chart);
+  double last_done() const;  // of all runs that are shown
   double last_step() const;
   double first_step(const std::string& kind) const;
 
@@ -85,7 +93,8 @@ class RunCurves : public QWidget {
   std::map<std::string, RunCurve*> charts_;             // by kind
   std::optional<std::pair<double, double>> looked_at_;  // steps; all where none is set
   int64_t shown_ = 0;                                   // RunRecord::steps_told
-  std::vector<PastRun> past_;
+  std::vector<Past> past_;
+  bool is_old_ = false;
   bool logarithmic_ = false;
   double smoothing_ = 0;
 };

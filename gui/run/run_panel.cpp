@@ -129,11 +129,7 @@ void RunPanel::set_store(RunStore store) {
   refresh();
 }
 
-void RunPanel::attach(const StoredRun& run) {
-  run_.attach(run, planner_.plan());
-  history_->refresh();
-  refresh();
-}
+void RunPanel::attach(const StoredRun& run) { run_.attach(run, planner_.plan()); }
 
 QWidget* RunPanel::make_curve_controls() {
   scale_->setObjectName("logScale");

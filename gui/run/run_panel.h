@@ -20,7 +20,7 @@ class RunPanel : public QWidget {
  public:
   RunPanel(RunControl& run, Planner& planner, Selection& selection, QWidget* parent = nullptr);
   QString state_text() const { return state_->text(); }
-  const RunCurves& curves() const { return *curves_; }
+  RunCurves& curves() const { return *curves_; }
   // Whose history is shown, and where runs are kept from now on.
   void set_store(RunStore store);
 

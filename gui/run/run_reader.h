@@ -2,9 +2,10 @@
 
 #include <QFutureWatcher>
 #include <QObject>
+#include <QThreadPool>
 #include <deque>
-#include <map>
 #include <memory>
+#include <stop_token>
 
 #include "gui/run/run_record.h"
 #include "gui/run/run_store.h"
@@ -17,19 +18,19 @@ struct ReadRun {
   QString problem;
 };
 
-// Reads the records of stored runs, one after the other on another thread, and keeps them.
+// Reads the records of stored runs, one after the other on a thread of its own.
 class RunReader : public QObject {
   Q_OBJECT
  public:
   explicit RunReader(QObject* parent = nullptr);
+  ~RunReader() override;
 
-  // Reads those that are not known yet; one of which more may have come since it was read is read again where `again`.
-  void want(const StoredRun& run, bool again = false);
-  const ReadRun* find(const QString& id) const;  // null: not read yet
+  void want(const StoredRun& run);  // once, however often it is said before it is read
+  void forget();                    // what was wanted
   bool is_busy() const { return !reading_.isEmpty() || !wanted_.empty(); }
 
  signals:
-  void read(const QString& id);
+  void read(const QString& id, const ReadRun& run);
 
  private:
   void begin();
@@ -38,7 +39,8 @@ class RunReader : public QObject {
   QFutureWatcher<ReadRun> watcher_;
   QString reading_;
   std::deque<StoredRun> wanted_;
-  std::map<QString, ReadRun> known_;
+  std::stop_source stop_;
+  QThreadPool pool_;
 };
 
 }  // namespace shardscope

@@ -17,11 +17,11 @@ constexpr int64_t most_missing = 10000;  // steps that are asked for
 }  // namespace
 
 void RunRecord::add(Message message) {
-  std::visit(Visitor{[this](const HelloMessage& m) {
-                       hello = m;
+  std::visit(Visitor{[this](HelloMessage& m) {
+                       hello = std::move(m);
                        answer_ = {};
                      },
-                     [this](const SnapshotMessage& m) { add_snapshot(m); },
+                     [this](SnapshotMessage& m) { add_snapshot(std::move(m)); },
                      [this](const StepMessage& m) {
                        add_step(m);
                        step_times_.add(m.step_ms);
@@ -40,7 +40,10 @@ void RunRecord::add(Message message) {
                        is_over = true;
                      }},
              message);
-  if (log.size() > 2 * log_capacity) log.erase(log.begin(), log.end() - log_capacity);
+  if (log.size() <= 2 * log_capacity) return;
+  const auto kept = log.end() - log_capacity;
+  log_dropped += kept - log.begin();
+  log.erase(log.begin(), kept);
 }
 
 // Behind the last line that was told.
@@ -105,7 +108,7 @@ void RunRecord::add_step(const StepMessage& step) {
   recent_.pop_front();
 }
 
-void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
+void RunRecord::add_snapshot(SnapshotMessage snapshot) {
   const int64_t known = recent_.empty() ? -1 : recent_.back().step;
   for (const StepMessage& step : snapshot.past)
     if (step.step > known) past_.add(step);
@@ -118,8 +121,8 @@ void RunRecord::add_snapshot(const SnapshotMessage& snapshot) {
   }
   for (const StepMessage& step : snapshot.steps)
     if (step.step > known) add_step(step);
-  step_times_ = snapshot.step_times;
-  for (const TraceMessage& trace : snapshot.traces) add_trace(std::make_shared<const TraceMessage>(trace));
+  step_times_ = std::move(snapshot.step_times);
+  for (TraceMessage& trace : snapshot.traces) add_trace(std::make_shared<const TraceMessage>(std::move(trace)));
   for (const RankStateMessage& rank : snapshot.ranks) set_rank(rank);
   add_unknown_log(snapshot.log);
   restarts = snapshot.restarts;

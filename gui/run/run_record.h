@@ -29,7 +29,8 @@ struct RunRecord {
 
   std::optional<HelloMessage> hello;
   std::vector<RankStateMessage> ranks;  // by rank
-  std::vector<LogMessage> log;
+  std::vector<LogMessage> log;          // the latest lines
+  int64_t log_dropped = 0;              // lines before them
   std::vector<RestartMessage> restarts;
   std::optional<FailureMessage> failure;
   std::optional<FinishedMessage> finished;
@@ -71,7 +72,7 @@ struct RunRecord {
 
  private:
   void add_step(const StepMessage& step);
-  void add_snapshot(const SnapshotMessage& snapshot);
+  void add_snapshot(SnapshotMessage snapshot);
   void add_answer(const StepsMessage& answer);
   void add_trace(std::shared_ptr<const TraceMessage> told);
   void set_rank(const RankStateMessage& rank);

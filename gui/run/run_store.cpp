@@ -36,11 +36,21 @@ bool StoredRun::is_running() const {
   return watcher.waitForConnected(20);
 }
 
+bool StoredRun::is_left() const { return !directory.isEmpty() && QFileInfo::exists(directory + '/' + run_files::left); }
+
 bool remove_left(const StoredRun& run) {
   if (run.directory.isEmpty()) return true;
   QDir directory(run.directory);
-  for (const char* name : {"run.json", "profile.json", "output", "errors", "predictions.jsonl", "socket"})
+  const QStringList ours{run_files::config,
+                         run_files::profile,
+                         run_files::output,
+                         run_files::errors,
+                         QString(run_files::predictions) + '*',
+                         run_files::socket};
+  for (const QString& name : directory.entryList(ours, QDir::Files | QDir::System | QDir::Hidden))
     directory.remove(name);
+  const QStringList rest = directory.entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot);
+  if (rest == QStringList{run_files::left}) directory.remove(run_files::left);
   return QDir().rmdir(run.directory) || !QDir(run.directory).exists();
 }
 
@@ -100,6 +110,7 @@ void RunStore::remove(const StoredRun& run) const {
   if (folder_.isEmpty() || run.id.isEmpty()) return;
   QFile::remove(description(run.id));
   QDir(folder_ + '/' + run.id).removeRecursively();
+  remove_left(run);
 }
 
 }  // namespace shardscope

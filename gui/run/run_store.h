@@ -9,6 +9,12 @@
 
 namespace shardscope {
 
+// What lies in the directory of a run; predictions also with an ending, while they are made.
+namespace run_files {
+inline constexpr const char *config = "run.json", *profile = "profile.json", *output = "output", *errors = "errors",
+                            *predictions = "predictions.jsonl", *socket = "socket", *left = "left";
+}
+
 // One run of a file's history, without what it measured.
 struct StoredRun {
   QString id;      // of the history; later ones are greater
@@ -22,6 +28,7 @@ struct StoredRun {
 
   QString label() const;    // "12:04:33, data 4 x model 2"
   bool is_running() const;  // somebody answers at its socket
+  bool is_left() const;     // to go on without a window; else it is that of the window which started it
 };
 
 // Removes what was made for a run that nobody watched to its end, and nothing else; false where something is left.
@@ -44,6 +51,7 @@ class RunStore {
   std::vector<StoredRun> runs() const;  // the newest first
   // A run that begins now. Without a record (empty) where nothing can be written.
   StoredRun add(const Plan& plan, const QString& socket, const QString& directory) const;
+  // With what was made for it.
   void remove(const StoredRun& run) const;
 
  private:

@@ -14,7 +14,8 @@ const QString file_filter = QObject::tr("Run files (*.json);;All files (*)");
 
 }  // namespace
 
-Files::Files(Document& document, QWidget& window) : document_(document), window_(window) {}
+Files::Files(Document& document, QWidget& window, std::function<void()> end_edit)
+    : document_(document), window_(window), end_edit_(std::move(end_edit)) {}
 
 bool Files::open_file(const QString& path) {
   try {
@@ -56,6 +57,7 @@ void Files::replace_by_preset(const QString& name) {
 }
 
 bool Files::may_discard() {
+  end_edit_();
   if (!document_.is_modified()) return true;
   const auto answer =
       QMessageBox::question(&window_, tr("Unsaved changes"), tr("%1 has unsaved changes.").arg(document_.title()),
@@ -64,9 +66,13 @@ bool Files::may_discard() {
   return answer == QMessageBox::Discard;
 }
 
-bool Files::save() { return document_.path().isEmpty() ? save_as() : write(document_.path()); }
+bool Files::save() {
+  end_edit_();
+  return document_.path().isEmpty() ? save_as() : write(document_.path());
+}
 
 bool Files::save_as() {
+  end_edit_();
   QFileDialog dialog(&window_, tr("Save run file"), document_.path(), file_filter);
   dialog.setAcceptMode(QFileDialog::AcceptSave);
   dialog.setDefaultSuffix("json");

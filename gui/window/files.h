@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <functional>
 #include <vector>
 
 #include "gui/document/document.h"
@@ -11,8 +12,8 @@ namespace shardscope {
 class Files : public QObject {
   Q_OBJECT
  public:
-  // `window`: what the dialogs belong to.
-  Files(Document& document, QWidget& window);
+  // `window`: what the dialogs belong to. `end_edit`: takes what is typed in a field and not ended yet.
+  Files(Document& document, QWidget& window, std::function<void()> end_edit);
 
   // Reads a run file into the document; false when it cannot be read. Asks nothing about unsaved changes.
   bool open_file(const QString& path);
@@ -39,6 +40,7 @@ class Files : public QObject {
 
   Document& document_;
   QWidget& window_;
+  std::function<void()> end_edit_;
 };
 
 }  // namespace shardscope

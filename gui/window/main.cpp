@@ -169,8 +169,12 @@ class PageExport : public QObject {
       workspace_.selection.select_array(*array);
     }
     const QStringList size = options_.value("size").split('x');
-    recorder_ =
-        std::make_unique<PageRecorder>(workspace_, options_.value("page"), QSize(size[0].toInt(), size[1].toInt()));
+    try {
+      recorder_ =
+          std::make_unique<PageRecorder>(workspace_, options_.value("page"), QSize(size[0].toInt(), size[1].toInt()));
+    } catch (const Failure& failure) {
+      return fail_with(failure.errors());
+    }
     connect(recorder_.get(), &PageRecorder::recorded, this, &PageExport::write);
   }
 
@@ -221,6 +225,8 @@ void end_on_signals(MainWindow& window) {
 int draw_page(const QCommandLineParser& options) {
   const QStringList size = options.value("size").split('x');
   if (!picture_form(options.value("export"))) return fail("--export is svg, png or pdf");
+  if (options.value("page").compare("compare", Qt::CaseInsensitive) == 0)
+    return fail("--export has no page compare: plans are pinned in the window");
   if (options.value("out").isEmpty() || options.positionalArguments().size() != 1)
     return fail("--export takes --out FILE and a run file");
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1 || options.value("scale").toDouble() <= 0)

@@ -52,7 +52,6 @@ void add_edit_menu(QMenuBar& bar, const Actions& actions, SpecActions& specs) {
   menu->addActions({actions.find, actions.copy, actions.copy_picture, actions.copy_layout});
   QMenu* selected = menu->addMenu(tr("Specs of &selected arrays"));
   selected->addActions(specs.all());
-  QObject::connect(selected, &QMenu::aboutToShow, &specs, &SpecActions::refresh);
 }
 
 void add_view_menu(QMenuBar& bar, const Actions& actions, Centre& centre, const Docks& docks) {

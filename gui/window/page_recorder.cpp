@@ -2,6 +2,7 @@
 
 #include <QPainter>
 
+#include "engine/base/error.h"
 #include "gui/look/appearance.h"
 
 namespace shardscope {
@@ -14,7 +15,9 @@ constexpr int settled_looks = 3;  // what the last news changed is laid out a tu
 PageRecorder::PageRecorder(Workspace& workspace, const QString& page, QSize size, QObject* parent)
     : QObject(parent), workspace_(workspace), centre_(std::make_unique<Centre>(workspace)) {
   centre_->setAttribute(Qt::WA_DontShowOnScreen);
-  centre_->show_page(page);
+  if (!page.isEmpty() && !centre_->show_page(page))
+    throw Failure(Error{"unknown_page", "there is no page " + page.toStdString(), "",
+                        "pages: layout, flow, memory, collectives, timeline, pipeline"});
   centre_->resize(size);
   centre_->show();
   const QSize frame = centre_->size() - centre_->pages()->currentWidget()->size();

@@ -14,7 +14,8 @@ namespace shardscope {
 class PageRecorder : public QObject {
   Q_OBJECT
  public:
-  // `page` as Centre::show_page() takes it; `size` of the page, which is as large as it needs where that is more.
+  // `page` as Centre::show_page() takes it, which throws Failure where there is none; `size` of the page, which is as
+  // large as it needs where that is more.
   PageRecorder(Workspace& workspace, const QString& page, QSize size, QObject* parent = nullptr);
 
  signals:

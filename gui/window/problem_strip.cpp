@@ -62,8 +62,7 @@ bool ProblemStrip::event(QEvent* event) {
 void ProblemStrip::refresh() {
   const std::vector<Error>& errors = workspace_.planner.errors();
   setVisible(!errors.empty());
-  offer_sizes();
-  if (errors.empty()) return;
+  if (errors.empty()) return offer_sizes();
   const Error& first = errors.front();
   QString text = QString("<b>%1</b>").arg(qt(first.message).toHtmlEscaped());
   if (!first.place.empty()) text.prepend(qt(to_string(first.place)).toHtmlEscaped() + ": ");
@@ -74,6 +73,7 @@ void ProblemStrip::refresh() {
   undo_->setVisible(workspace_.document.undo_stack().canUndo());
   for (size_t axis = 0; axis < workspace_.document.config().mesh_axes.size(); ++axis)
     sizes_.request(workspace_.document.shared_config(), static_cast<int>(axis));
+  offer_sizes();
   fit_to(parentWidget()->size());
   raise();
 }

@@ -20,7 +20,7 @@ bool offer_left_edits(SessionKeeper& keeper, Document& document, QWidget* parent
     if (box.clickedButton() != restore) continue;
     document.reset(left.edits.before, left.edits.path, left.edits.title);
     document.edit(left.edits.after, SessionKeeper::tr("restored edits"));
-    SessionKeeper::forget(left);
+    if (keeper.keep_now()) SessionKeeper::forget(left);
     return true;
   }
   return false;

@@ -37,7 +37,16 @@ SessionKeeper::SessionKeeper(Document& document, const QString& folder, std::chr
   });
 }
 
-SessionKeeper::~SessionKeeper() { writer_.waitForDone(); }
+SessionKeeper::~SessionKeeper() {
+  if (pause_.isActive()) keep();
+  writer_.waitForDone();
+}
+
+bool SessionKeeper::keep_now() {
+  keep();
+  writer_.waitForDone();
+  return QFile::exists(file_);
+}
 
 void SessionKeeper::wait_until_written() { writer_.waitForDone(); }
 

@@ -20,7 +20,7 @@ class SessionKeeper : public QObject {
   Q_OBJECT
  public:
   SessionKeeper(Document& document, const QString& folder, std::chrono::milliseconds pause = std::chrono::seconds(1));
-  ~SessionKeeper() override;  // what is kept stays where it is
+  ~SessionKeeper() override;  // what is kept stays where it is, with the newest edits
 
   // What other programs left, newest first. From then on it is this one's: nobody else finds it.
   struct Left {
@@ -34,6 +34,7 @@ class SessionKeeper : public QObject {
   void forget_own();
   const QString& file() const { return file_; }
   void wait_until_written();
+  bool keep_now();  // true where it is written
 
  private:
   void keep();

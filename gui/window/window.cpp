@@ -6,8 +6,10 @@
 #include <QDragEnterEvent>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPointer>
 #include <QPushButton>
 #include <QSettings>
+#include <utility>
 
 #include "engine/config/write.h"
 #include "gui/document/edits.h"
@@ -35,7 +37,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       shardrun_(shardrun),
       workspace_(std::make_unique<Workspace>(std::move(source), shardrun)),
       actions_(*this, workspace_->document.undo_stack()),
-      files_(workspace_->document, *this),
+      files_(workspace_->document, *this, [this] { end_edit(); }),
       centre_(new Centre(*workspace_, this)),
       docks_(*this, *workspace_),
       exports_(*workspace_, *centre_, *this),
@@ -69,6 +71,15 @@ MainWindow::~MainWindow() {
   disconnect(&workspace_->document, nullptr, this, nullptr);
 }
 
+void MainWindow::end_edit() {
+  const QPointer<QWidget> field = focusWidget();
+  if (!field) return;
+  QWidget* around = field->parentWidget();
+  field->clearFocus();
+  if (field && field->isVisible()) return field->setFocus(Qt::OtherFocusReason);
+  if (around && around->isVisible()) around->setFocus(Qt::OtherFocusReason);  // its editor has gone
+}
+
 void MainWindow::connect_actions() {
   connect(actions_.new_run, &QAction::triggered, &files_, &Files::choose_new);
   connect(actions_.palette, &QAction::triggered, palette_, &CommandPalette::open);
@@ -89,7 +100,10 @@ void MainWindow::connect_actions() {
   connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
   connect(actions_.stop, &QAction::triggered, &workspace_->run, &RunControl::stop);
   connect(actions_.mesh, &QAction::triggered, this, &MainWindow::editMesh);
-  connect(actions_.export_as, &QAction::triggered, &exports_, &Exports::choose);
+  connect(actions_.export_as, &QAction::triggered, this, [this] {
+    end_edit();
+    exports_.choose();
+  });
   connect(actions_.import_specs, &QAction::triggered, &exports_, &Exports::choose_specs);
   connect(actions_.copy_picture, &QAction::triggered, &exports_, &Exports::copy_picture);
   connect(actions_.copy_layout, &QAction::triggered, &exports_, &Exports::copy_layout);
@@ -116,7 +130,9 @@ void MainWindow::connect_workspace() {
     refresh_run();
     select_first_array(*workspace_);
     workspace_->selection.select_step(std::nullopt);
+    if (const auto checkpoint = std::exchange(waiting_to_train_, std::nullopt)) train_from(*checkpoint);
   });
+  connect(&workspace_->document, &Document::replaced, this, [this] { waiting_to_train_.reset(); });
 }
 
 void MainWindow::pin_plan() {
@@ -161,6 +177,11 @@ void MainWindow::show_unreadable(const QString& name, const std::vector<Error>& 
 void MainWindow::train() { train_from({}); }
 
 void MainWindow::train_from(const QString& checkpoint) {
+  end_edit();
+  if (workspace_->planner.is_busy()) {
+    waiting_to_train_ = checkpoint;
+    return notice_->say(tr("Training begins as soon as the plan is made."));
+  }
   if (!workspace_->planner.is_current()) {
     notice_->say(tr("The plan has problems; training needs a legal plan."));
     return;
@@ -244,6 +265,7 @@ void MainWindow::remember_arrangement() {
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (!files_.may_discard() || !may_end_run()) return event->ignore();
   if (session_) session_->forget_own();
+  session_.reset();
   if (remembers_) {
     remember_open();
     QSettings settings;
@@ -272,7 +294,7 @@ bool MainWindow::may_end_run() {
     return false;
   }
   if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
-  if (run.is_attached()) run.kill();
+  if (run.is_attached()) run.stop();
   run.end_now();
   return true;
 }

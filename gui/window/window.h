@@ -59,6 +59,8 @@ class MainWindow : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
 
  private:
+  // What has the keyboard ends its edit, and keeps the keyboard.
+  void end_edit();
   void connect_actions();
   void connect_workspace();
   void refresh_title();
@@ -85,6 +87,7 @@ class MainWindow : public QMainWindow {
   CommandPalette* palette_;
   Tour* tour_;
   std::unique_ptr<SessionKeeper> session_;
+  std::optional<QString> waiting_to_train_;  // from that checkpoint, for the plan that is being made
   bool remembers_ = false, keeps_history_ = false;
 };
 

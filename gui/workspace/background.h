@@ -19,9 +19,10 @@ class Background {
  public:
   using Make = std::function<T(const std::stop_token&)>;  // throws nothing
 
-  // `take` is called in the thread of the owner.
-  explicit Background(std::function<void(T)> take, QThreadPool& threads = *QThreadPool::globalInstance())
-      : take_(std::move(take)), threads_(threads) {
+  // `take` is called in the thread of the owner. `pool`: for work so long that others should not wait for it one of its
+  // own, which is not to go before this.
+  explicit Background(std::function<void(T)> take, QThreadPool& pool = *QThreadPool::globalInstance())
+      : take_(std::move(take)), pool_(pool) {
     seat_->owner = this;
   }
   ~Background() {
@@ -36,7 +37,7 @@ class Background {
     cancel();
     stop_ = std::stop_source();
     is_busy_ = true;
-    threads_.start([seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
+    pool_.start([seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
       if (stop.stop_requested()) return;
       auto made = std::make_shared<T>(how(stop));
       const std::lock_guard lock(seat->mutex);
@@ -65,7 +66,7 @@ class Background {
   }
 
   std::function<void(T)> take_;
-  QThreadPool& threads_;
+  QThreadPool& pool_;
   std::shared_ptr<Seat> seat_ = std::make_shared<Seat>();
   std::stop_source stop_;
   int number_ = 0;

@@ -2,6 +2,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QGuiApplication>
+#include <QMenuBar>
 #include <QStandardPaths>
 #include <QTableView>
 #include <QTest>
@@ -252,6 +253,41 @@ class BatchEditsTest : public WindowCase {
     std::erase_if(one,
                   [](const ParameterInfo& info) { return info.path[1] == "Block_1" || info.path[1] == "Block_2"; });
     QVERIFY((in_other_layers(one, kernel(0)) == std::vector<ParameterPath>{kernel(0, 1)}));
+  }
+
+  void the_keys_of_specs_follow_the_selection() {
+    auto* rule = tree()->findChild<QAction*>("ruleForThese");
+    tree()->clearSelection();
+    QVERIFY(!rule->isEnabled());
+    tree()->setCurrentIndex(tree()->model()->index(0, 0));  // in
+    for (QMenu* menu : window_->menuBar()->findChildren<QMenu*>()) emit menu->aboutToShow();
+    QVERIFY(!rule->isEnabled());
+    select({kernel(1)});
+    QTest::keyClick(tree(), Qt::Key_T, Qt::ControlModifier);
+    type(open_text(), "P('data', 'model')");
+    tree()->setFocus();
+    QTest::keyClick(tree(), Qt::Key_T, Qt::ControlModifier);
+    QVERIFY((spec(kernel(1)) == PartitionSpec{{{"model"}, {"data"}}}));
+    QTest::keyClick(tree(), Qt::Key_L, Qt::ControlModifier);
+    QVERIFY((spec(kernel(0)) == PartitionSpec{{{"model"}, {"data"}}}));
+    document().reset(made::config(), {});
+    tree()->clearSelection();
+    QTest::keyClick(tree(), Qt::Key_N, Qt::ControlModifier | Qt::ShiftModifier);
+    QVERIFY(document().config().sharding.rules.empty());
+  }
+
+  void training_begins_with_what_is_typed() {
+    select({kernel(0)});
+    SpecField* field = window_->inspector()->spec_field();
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, "P('data', None)");
+    QVERIFY(spec(kernel(0)).dims.empty());
+    window_->findChild<QAction*>("train")->trigger();
+    QVERIFY((spec(kernel(0)) == PartitionSpec{{{"data"}, {}}}));
+    QVERIFY(field->hasFocus());
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().run.plan(), patience);
+    QVERIFY(workspace().run.plan()->config == document().config());
   }
 
   void a_spec_for_all_layers_is_one_line_that_means_them_alone() {

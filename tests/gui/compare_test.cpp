@@ -1,4 +1,5 @@
 #include <QAbstractItemModelTester>
+#include <QLabel>
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
@@ -15,6 +16,7 @@
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 #include "viz/paint/units.h"
 
@@ -105,6 +107,38 @@ class CompareTest : public WindowCase {
     QVERIFY(table("comparedLayouts")->model()->rowCount() >= 3);
   }
 
+  void compare_and_the_layout_modes_say_the_same_of_one_plan() {
+    window_.reset();
+    open_window(compiled_plans(), made::small_gpt(2, 2, 2, 4));
+    QVERIFY(window_->show_page("compare"));
+    const QString collectives = QString::number(exchanges(plan()));
+    QVERIFY(exchanges(plan()) > std::ssize(planner().index().collectives));
+    pins().pin();
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+A"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
+    QCOMPARE(cell("comparedPlans", QuantitiesModel::collectives_row, 0), collectives);
+    QCOMPARE(cell("comparedPlans", QuantitiesModel::collectives_row, 1), collectives);
+    for (int row = 0; row < table("sweep")->model()->rowCount(); ++row)
+      if (cell("sweep", row, SweepModel::mesh_column) == "batch=2, model=2")
+        QCOMPARE(cell("sweep", row, SweepModel::collectives_column), collectives);
+    QVERIFY(window_->show_page("collectives"));
+    const auto mode = static_cast<int>(plan().config.sharding.mode);
+    QTRY_COMPARE_WITH_TIMEOUT(window_->findChild<QLabel*>(QString("mode%1_3").arg(mode))->text(), collectives,
+                              patience);
+  }
+
+  void a_plan_that_nobody_looks_at_is_let_go() {
+    pins().pin();
+    set_axis_size(document(), 0, 2);
+    settle();
+    QVERIFY(table("comparedLayouts")->model()->rowCount() >= 0);
+    const std::weak_ptr<const Plan> seen = planner().plan();
+    QVERIFY(window_->show_page("layout"));
+    set_axis_size(document(), 0, 8);
+    settle();
+    QTRY_VERIFY_WITH_TIMEOUT(seen.expired(), patience);
+  }
+
   void a_pinned_plan_is_taken_by_one_click_and_undone() {
     const RunConfig first = document().config();
     pins().pin();
@@ -169,6 +203,12 @@ class CompareTest : public WindowCase {
     QCOMPARE(document().undo_stack().count(), 1);
     document().undo_stack().undo();
     QVERIFY(document().config() == before);
+    sweep->setCurrentIndex(sweep->model()->index(0, 0));
+    QVERIFY(button("sweepTake")->isEnabled());
+    set_microbatches(document(), 2);
+    QVERIFY(!button("sweepTake")->isEnabled());  // it was planned for another run file
+    emit sweep->activated(sweep->model()->index(0, 0));
+    QVERIFY(document().config().mesh_axes == before.mesh_axes);
   }
 
   void a_mesh_that_cannot_be_planned_says_why_and_an_axis_can_keep_its_size() {

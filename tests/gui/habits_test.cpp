@@ -13,6 +13,7 @@
 #include <QTabBar>
 #include <QTest>
 #include <QTimer>
+#include <semaphore>
 
 #include "gui/look/appearance.h"
 #include "gui/planning/legal_sizes.h"
@@ -117,6 +118,33 @@ class HabitsTest : public WindowCase {
     QVERIFY(!strip->isVisible());
     QCOMPARE(document().config().mesh_axes[0].size, int64_t{4});
     QCOMPARE(document().undo_stack().count(), edits + 1);
+  }
+
+  void sizes_are_offered_of_the_config_that_is_shown_alone() {
+    std::counting_semaphore<> allowed(0);
+    PlanSource slow = made::source();
+    slow.plan = [&](const RunConfig& config, std::stop_token stop) {
+      if (config.steps == 99 && config.mesh_axes[0].size != 3) allowed.acquire();
+      return made::plan(config, stop);
+    };
+    close_window();
+    open_window(slow, made::config());
+    set_axis_size(document(), 0, 3);
+    settle();
+    auto* strip = window_->findChild<ProblemStrip*>();
+    const auto offers = [&] {
+      return std::ranges::count_if(strip->findChildren<QToolButton*>(), [](const QToolButton* button) {
+        return button->isVisible() && button->text().startsWith("data =");
+      });
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(offers() > 0, patience);
+    set_steps(document(), 99);
+    settle();
+    QTRY_COMPARE_WITH_TIMEOUT(offers(), std::ptrdiff_t{0}, patience);
+    allowed.release(1000);
+    QTRY_VERIFY_WITH_TIMEOUT(offers() > 0, patience);
+    close_window();
+    open_window(made::source(), made::config());
   }
 
   void the_arrows_of_a_size_go_from_one_legal_size_to_the_next() {

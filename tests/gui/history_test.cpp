@@ -1,10 +1,18 @@
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <QCheckBox>
+#include <QComboBox>
 #include <QDir>
 #include <QFile>
 #include <QLocalServer>
 #include <QLocalSocket>
+#include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QStandardPaths>
+#include <QTabWidget>
 #include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
@@ -61,6 +69,32 @@ class HistoryTest : public QObject {
     for (int i = 0; i < steps; ++i) recorder.add(step(i, loss - 0.01 * i));
     recorder.add(FinishedMessage{RunEnd::finished, steps});
     return stored;
+  }
+
+  // A folder as a run that was left has it, with a socket at which it answers.
+  QString make_left(QLocalServer& server) {
+    const QString directory = folder_->filePath("left");
+    [&] {
+      QVERIFY(QDir().mkpath(directory));
+      for (const char* name : {run_files::config, run_files::profile, run_files::output, run_files::errors,
+                               run_files::left, "predictions.jsonl.parameters.part"}) {
+        QFile file(directory + '/' + name);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+      }
+      QVERIFY(server.listen(directory + "/socket"));
+    }();
+    return directory;
+  }
+
+  // A socket file at which nobody answers, as a process that was killed leaves it.
+  static void leave_dead_socket(const QString& path) {
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const QByteArray name = path.toUtf8();
+    std::copy(name.begin(), name.end(), address.sun_path);
+    QVERIFY(socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    ::close(socket);
   }
 
   qsizetype curves() {
@@ -158,18 +192,12 @@ class HistoryTest : public QObject {
   }
 
   void a_run_that_goes_on_is_found_and_attached_to() {
-    const QString directory = folder_->filePath("left");
-    QVERIFY(QDir().mkpath(directory));
-    for (const char* name : {"run.json", "profile.json", "errors"}) {
-      QFile file(directory + '/' + name);
-      QVERIFY(file.open(QIODevice::WriteOnly));
-    }
+    QLocalServer server;
+    const QString directory = make_left(server);
     QFile output(directory + "/output");
     QVERIFY(output.open(QIODevice::WriteOnly));
     output.write("a line that was printed\n");
     output.close();
-    QLocalServer server;
-    QVERIFY(server.listen(directory + "/socket"));
     store().add(*plan_, server.fullServerName(), directory);
     panel_->set_store(store());
     auto* attach = panel_->findChild<QPushButton*>("attach");
@@ -179,6 +207,7 @@ class HistoryTest : public QObject {
     while (server.hasPendingConnections()) delete server.nextPendingConnection();
     attach->click();
     QVERIFY(!attach->isVisible() && run_->is_attached() && run_->is_active());
+    QCOMPARE(table()->item(0, 2)->text(), QString("at hand"));
     SnapshotMessage snapshot;
     for (int i = 0; i < 4; ++i) snapshot.steps.push_back(step(i, 5));
     snapshot.ranks = {{0, RankState::running, 7}};
@@ -204,6 +233,144 @@ class HistoryTest : public QObject {
     const auto is_printed = [](const LogMessage& line) { return line.text == "a line that was printed"; };
     QVERIFY(std::ranges::any_of(run_->record().log, is_printed));
     QVERIFY(!QDir(directory).exists());
+  }
+
+  void an_attached_run_that_is_killed_has_failed_and_leaves_nothing() {
+    QLocalServer server;
+    StoredRun left;
+    left.id = "20260101-000000-000";
+    left.directory = make_left(server);
+    left.socket = server.fullServerName();
+    run_->attach(left, plan_);
+    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
+    QLocalSocket* watcher = server.nextPendingConnection();
+    watcher->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+    server.close();
+    leave_dead_socket(left.socket);
+    delete watcher;
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::failed, patience);
+    QVERIFY2(run_->state_text().contains("is gone"), qPrintable(run_->state_text()));
+    QVERIFY(!run_->is_active() && run_->record().is_over);
+    QTRY_VERIFY_WITH_TIMEOUT(!QDir(left.directory).exists(), patience);
+  }
+
+  void a_run_that_is_stopped_as_its_window_closes_leaves_nothing() {
+    QLocalServer server;
+    StoredRun left;
+    left.id = "20260101-000000-000";
+    left.directory = make_left(server);
+    left.socket = server.fullServerName();
+    run_->attach(left, plan_);
+    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
+    QLocalSocket* watcher = server.nextPendingConnection();
+    watcher->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+    run_->stop();
+    watcher->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 1})));
+    watcher->flush();
+    delete watcher;
+    panel_.reset();
+    run_.reset();
+    QVERIFY(!QDir(left.directory).exists());
+  }
+
+  void a_run_of_another_window_is_neither_offered_nor_removed() {
+    QLocalServer server;
+    const QString directory = make_left(server);
+    QVERIFY(QFile::remove(directory + "/left"));
+    store().add(*plan_, server.fullServerName(), directory);
+    panel_->set_store(store());
+    QVERIFY(!panel_->findChild<QPushButton*>("attach")->isVisible() && !tab()->running());
+    table()->selectRow(0);
+    QVERIFY(!panel_->findChild<QPushButton*>("removeRun")->isEnabled());
+    QVERIFY(!panel_->findChild<QPushButton*>("attachSelected")->isEnabled());
+    QVERIFY(QDir(directory).exists("output"));
+  }
+
+  void what_was_made_for_a_run_goes_with_it_and_with_the_end_of_one_that_was_left() {
+    QLocalServer server;
+    const QString directory = make_left(server);
+    const StoredRun run = store().add(*plan_, server.fullServerName(), directory);
+    server.close();
+    panel_->set_store(store());  // it was left and has ended
+    QVERIFY(!QDir(directory).exists());
+    QVERIFY(!make_left(server).isEmpty());
+    server.close();
+    store().remove(run);
+    QVERIFY(!QDir(directory).exists() && store().runs().empty());
+  }
+
+  void a_run_is_in_the_history_as_soon_as_it_starts() {
+    panel_->set_store(store());
+    QSignalSpy states(run_.get(), &RunControl::stateChanged);
+    run_->start(plan_);
+    QVERIFY(states.count() >= 1);
+    QCOMPARE(table()->rowCount(), 1);
+    QCOMPARE(run_->stored().id, store().runs().at(0).id);
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::failed, patience);  // there is no such program
+  }
+
+  void a_record_that_had_no_end_when_it_was_read_is_read_again() {
+    const StoredRun stored = store().add(*plan_, {}, {});
+    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, hello(), plan_->profile);
+    for (int i = 0; i < 5; ++i) recorder.add(step(i, 5));
+    panel_->set_store(store());
+    table()->item(0, 0)->setCheckState(Qt::Checked);
+    QTRY_COMPARE_WITH_TIMEOUT(table()->item(0, 2)->text(), QString("without an end"), patience);
+    for (int i = 5; i < 12; ++i) recorder.add(step(i, 4));
+    recorder.add(FinishedMessage{RunEnd::finished, 12});
+    tab()->refresh();
+    QTRY_COMPARE_WITH_TIMEOUT(table()->item(0, 2)->text(), QString("finished"), patience);
+    QVERIFY(table()->item(0, 3)->text().startsWith("12 of"));
+    QVERIFY(!tab()->is_busy());
+    tab()->refresh();
+    QVERIFY(!tab()->is_busy());  // nothing more can come
+  }
+
+  void curves_that_nobody_sees_are_drawn_when_they_are_seen() {
+    run_->begin_replay(plan_);
+    for (int i = 0; i < 5; ++i) run_->receive(step(i, 6));
+    const auto points = [this] {
+      qsizetype most = 0;
+      for (const QAbstractSeries* series : losses()->chart()->series())
+        if (const auto* line = qobject_cast<const QLineSeries*>(series)) most = std::max(most, line->count());
+      return most;
+    };
+    QTRY_VERIFY(losses());
+    QCOMPARE(points(), qsizetype{5});
+    auto* tabs = panel_->findChild<QTabWidget*>();
+    const int curves = tabs->currentIndex();
+    tabs->setCurrentWidget(tab());
+    for (int i = 5; i < 9; ++i) run_->receive(step(i, 6));
+    QCOMPARE(points(), qsizetype{5});
+    tabs->setCurrentIndex(curves);
+    QCOMPARE(points(), qsizetype{9});
+    tabs->setCurrentWidget(tab());
+    run_->receive(step(9, 6));
+    QVERIFY(panel_->curves().chart("loss"));  // of which a picture may be taken
+    QCOMPARE(points(), qsizetype{10});
+  }
+
+  void the_rank_whose_lines_are_shown_stays_chosen_however_long_the_log_gets() {
+    run_->begin_replay(plan_);
+    const auto tell = [this](int from, int count) {
+      SnapshotMessage lines;
+      for (int i = from; i < from + count; ++i) lines.log.push_back({i % 2, "line " + std::to_string(i)});
+      run_->receive(lines);
+    };
+    tell(0, 2);
+    auto* ranks = panel_->findChild<QComboBox*>("logRank");
+    ranks->setCurrentIndex(ranks->findText("rank 1"));
+    auto* text = panel_->findChild<QPlainTextEdit*>("log");
+    for (int part = 0; part < 6; ++part) {
+      tell(2 + 4000 * part, 4000);
+      QCOMPARE(ranks->currentText(), QString("rank 1"));
+      QVERIFY2(text->toPlainText().endsWith(QString("line %1").arg(4001 + 4000 * part)),
+               qPrintable(text->toPlainText().right(40)));
+      QVERIFY(!text->toPlainText().contains("line 4\n"));
+    }
+    QCOMPARE(run_->record().log_dropped + std::ssize(run_->record().log), int64_t{24002});
   }
 
   void a_run_that_ends_before_it_is_attached_to_is_told() {

@@ -155,6 +155,59 @@ class RunControlTest : public QObject {
     QCOMPARE(run_->record().steps().size(), size_t{103});
   }
 
+  void bytes_become_messages_in_their_order_in_whatever_pieces_they_come() {
+    std::vector<int64_t> steps;
+    int ends = 0, lines = 0;
+    MessageReader reader(
+        [&](const Message& message) {
+          if (const auto* told = std::get_if<StepMessage>(&message)) steps.push_back(told->step);
+          lines += std::holds_alternative<LogMessage>(message);
+        },
+        [&] { ++ends; });
+    QByteArray bytes;
+    for (int64_t i = 0; i < 50; ++i) bytes += QByteArray::fromStdString(to_json_line(step(i)));
+    bytes += "no message\n";
+    for (qsizetype at = 0; at < bytes.size(); at += 37) reader.feed(bytes.mid(at, 37));
+    reader.feed("{\"message\": \"st");  // of a connection that ends in a line
+    reader.end();
+    QVERIFY(reader.is_busy());
+    QTRY_COMPARE_WITH_TIMEOUT(ends, 1, patience);
+    QVERIFY(!reader.is_busy());
+    QCOMPARE(steps.size(), size_t{50});
+    QVERIFY(std::ranges::is_sorted(steps));
+    QCOMPARE(lines, 1);
+    reader.feed(QByteArray::fromStdString(to_json_line(step(50))));
+    reader.wait();
+    QCOMPARE(steps.back(), int64_t{50});
+    reader.feed(QByteArray::fromStdString(to_json_line(step(51))));
+    reader.forget();
+    reader.feed(QByteArray::fromStdString(to_json_line(step(52))));
+    reader.wait();
+    QCOMPARE(steps.size(), size_t{52});
+    QCOMPARE(steps.back(), int64_t{52});
+  }
+
+  void a_run_that_is_left_goes_on_and_the_next_one_is_watched() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, snapshot(3));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
+    send(watcher, LogMessage{LogMessage::supervisor, std::string(keep_note)});
+    watcher->flush();
+    const StoredRun left = run_->stored();
+    QVERIFY(!left.is_left());
+    QVERIFY(run_->leave());
+    QVERIFY(left.is_left() && !run_->is_active());
+    QCOMPARE(run_->state(), RunControl::State::idle);
+    run_->start(plan_);
+    watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, snapshot(5));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{5}, patience);
+    QFile::remove(left.socket);
+    QVERIFY(remove_left(left));
+  }
+
   void steps_that_came_too_fast_to_be_read_are_counted() {
     run_->receive(step(41));
     QVERIFY(run_->state_text().contains("step 42 of"));

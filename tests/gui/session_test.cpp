@@ -1,3 +1,4 @@
+#include <QDir>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileInfo>
@@ -182,6 +183,67 @@ class SessionTest : public QObject {
     MainWindow window(made::source(), "/nowhere/shardrun");
     QCOMPARE(answer("Throw away", [&] { QVERIFY(!window.keep_session(folder_->path())); }), 1);
     QCOMPARE(answer("Later", [&] { window.keep_session(folder_->path()); }), 0);
+  }
+
+  void the_last_edit_before_an_end_is_kept() {
+    Document document;
+    document.reset(made::config(), {});
+    auto keeper = std::make_unique<SessionKeeper>(document, folder_->path(), std::chrono::hours(1));
+    set_steps(document, 7);
+    keeper.reset();
+    Document next;
+    const auto left = keeper_of(next, folder_->path())->take_left();
+    QCOMPARE(left.size(), size_t{1});
+    QCOMPARE(left[0].edits.after.steps, int64_t{7});
+  }
+
+  void restored_edits_are_kept_anew_before_those_that_were_left_go() {
+    {
+      Document document;
+      document.reset(made::config(), {});
+      auto keeper = keeper_of(document, folder_->path());
+      set_steps(document, 7);
+      wait_for(*keeper, document);
+    }
+    MainWindow window(made::source(), "/nowhere/shardrun");
+    QCOMPARE(answer("Restore", [&] { QVERIFY(window.keep_session(folder_->path())); }), 1);
+    const QStringList kept = QDir(folder_->path()).entryList({"*.unsaved"}, QDir::Files);
+    QCOMPARE(kept.size(), 1);
+    QFile file(folder_->filePath(kept[0]));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const auto edits = unsaved_edits(file.readAll());
+    QVERIFY(edits && edits->after.steps == 7);
+  }
+
+  void what_is_typed_and_not_ended_is_saved_and_asked_for() {
+    const QString path = folder_->filePath("typed.json");
+    save_run_config(made::config(), path.toStdString());
+    MainWindow window(made::source(), "/nowhere/shardrun");
+    window.keep_session(folder_->filePath("unsaved"));
+    QVERIFY(window.files().open_file(path));
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), patience);
+    const ParameterRef bias{{"params", "Dense_0", "bias"}};
+    window.workspace().selection.select_array(bias);
+    SpecField* field = window.inspector()->spec_field();
+    const auto type = [&](const QString& text) {
+      field->setFocus();
+      field->selectAll();
+      QTest::keyClicks(field, text);
+    };
+    type("P('model',)");
+    window.findChild<QAction*>("save")->trigger();
+    Document saved;
+    saved.load(path);
+    QVERIFY((spec_of(saved.config(), bias) == PartitionSpec{{{"model"}}}));
+    QVERIFY(field->hasFocus() && !window.workspace().document.is_modified());
+    type("P('data',)");
+    QCOMPARE(answer("Cancel", [&] { QVERIFY(!window.close()); }), 1);
+    QVERIFY((spec_of(window.workspace().document.config(), bias) == PartitionSpec{{{"data"}}}));
+    QCOMPARE(answer("Discard", [&] { QVERIFY(window.close()); }), 1);
+    QVERIFY(QDir(folder_->filePath("unsaved")).entryList({"*.unsaved"}, QDir::Files).isEmpty());
   }
 
   void closing_the_window_leaves_nothing_and_remembers_what_was_open() {

@@ -140,7 +140,7 @@ class TrainingTest : public QObject {
     config.steps = 60;
     open(config);
     train_until(1);
-    const RunCurves& curves = window_->run_panel().curves();
+    RunCurves& curves = window_->run_panel().curves();
     QVERIFY(!curves.chart("fit") || !run().is_active());
     QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
     QCOMPARE(run().fit().size(), size_t{100});
