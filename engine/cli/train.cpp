@@ -159,11 +159,13 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   arguments.checkpoints.check(plan);
   arguments.check_outputs(plan.config);
   TrainedOutput trained = arguments.open_trained_output(plan);
-  const std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments));
+  std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments));
   if (!run) return exit_failed_run;
   RunLogs logs = arguments.open_logs(plan);
   RunOutput output(arguments.jsonl, arguments.open_steps(plan.config));
-  return output.finish(supervise(plan, *run, trained, logs, output));
+  const int code = supervise(plan, *run, trained, logs, output);
+  run.reset();  // the end may be by a signal
+  return output.finish(code);
 }
 
 // Under a person's own mpirun this process is one of the ranks.

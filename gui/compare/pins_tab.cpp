@@ -23,6 +23,7 @@ QTableView* table(QAbstractItemModel* model, const QString& name, const QString&
   made->setWordWrap(false);
   made->setAlternatingRowColors(true);
   made->verticalHeader()->setDefaultSectionSize(row_height);
+  made->verticalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   made->horizontalHeader()->setHighlightSections(false);
   made->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   made->horizontalHeader()->setMinimumSectionSize(60);

@@ -92,6 +92,7 @@ ExportDialog::ExportDialog(const QString& folder, const QString& name, const QSt
   pages_label_->setBuddy(pages_);
   picture_label_->setBuddy(width_);
   form->addRow(tr("&Where"), place);
+  static_cast<QLabel*>(form->labelForField(place))->setBuddy(path_);
   form->addRow(what_);
   form->addRow(buttons);
 

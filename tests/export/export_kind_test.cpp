@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/config/write.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/headless.h"
 #include "engine/mesh/partition_spec.h"

@@ -334,7 +334,8 @@ class HistoryTest : public QObject {
     const auto points = [this] {
       qsizetype most = 0;
       for (const QAbstractSeries* series : losses()->chart()->series())
-        if (const auto* line = qobject_cast<const QLineSeries*>(series)) most = std::max(most, line->count());
+        if (const auto* line = qobject_cast<const QLineSeries*>(series))
+          most = std::max<qsizetype>(most, line->count());
       return most;
     };
     QTRY_VERIFY(losses());

@@ -167,6 +167,7 @@ class TrainingTest : public QObject {
   }
 
   void an_export_of_a_run_has_all_of_its_record() {
+    window_->keep_history();
     open(small_config());
     train_until(8);
     QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
@@ -180,6 +181,7 @@ class TrainingTest : public QObject {
     QCOMPARE(lines.size(), qsizetype{8});
     for (const QByteArray& line : lines)
       QCOMPARE(QJsonDocument::fromJson(line)["ranks"].toArray().size(), qsizetype{2});
+    QDir(run().store().folder()).removeRecursively();
   }
 
   void a_run_goes_to_its_end_and_measures_what_was_planned() {
