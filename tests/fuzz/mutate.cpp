@@ -142,9 +142,10 @@ std::string tweaked(const std::string& text, Random& random) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (end != text.c_str() && *end == '\0' && text.find_first_of(".eE") == std::string::npos) {
-    const auto whole = static_cast<int64_t>(number);
+    const int64_t whole = std::strtoll(text.c_str(), nullptr, 10);  // the nearest there is
     const int64_t factors[] = {-1, 2, 3, 10, 1000, 65536};
-    if (random.one_in(2)) return std::to_string(whole + static_cast<int64_t>(random.below(5)) - 2);
+    if (random.one_in(2))
+      return std::to_string(static_cast<int64_t>(static_cast<uint64_t>(whole) + random.below(5) - 2));
     if (std::abs(number) < 1e12) return std::to_string(whole * factors[random.below(std::size(factors))]);
     return text + "0";
   }
