@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/base/json_depth.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/checkpoint/told_array.h"
 
@@ -44,6 +45,7 @@ SafetensorsReader::SafetensorsReader(std::string path) : path_(std::move(path)),
   if (length > longest_header || length + sizeof length > bytes) fail(path_, "this is no safetensors file");
   std::string text(length, ' ');
   if (!file_.read(text.data(), static_cast<std::streamsize>(length))) fail(path_, "the file is cut short");
+  if (is_nested_deeply(text)) fail(path_, "its header is nested too deeply");
   try {
     const auto header = nlohmann::ordered_json::parse(text).get<std::map<std::string, nlohmann::ordered_json>>();
     const auto begin = static_cast<int64_t>(sizeof length + length);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/json_depth.h"
 
 namespace shardscope {
 
@@ -322,6 +323,7 @@ std::string to_json_line(const Request& request) {
 }
 
 Message parse_message(std::string_view line) {
+  if (is_nested_deeply(line)) refuse("it is nested too deeply");
   try {
     return read_message(Json::parse(line));
   } catch (const Json::exception& error) {
@@ -330,6 +332,7 @@ Message parse_message(std::string_view line) {
 }
 
 Request parse_request(std::string_view line) {
+  if (is_nested_deeply(line)) refuse("it is nested too deeply");
   try {
     const Json json = Json::parse(line);
     const auto kind = named<Request::Kind>(request_names, json.at("request").get<std::string>());

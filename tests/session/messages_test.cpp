@@ -123,6 +123,7 @@ class MessagesTest : public QObject {
   void every_metric_is_a_key_of_its_own_beside_those_of_every_step();
   void text_that_is_not_utf8_is_still_sent();
   void damaged_lines_are_failures_and_the_next_line_is_read();
+  void a_line_that_is_nested_too_deeply_is_refused();
   void a_line_without_end_is_refused_and_forgotten();
   void requests_survive_the_wire_and_others_are_refused();
 };
@@ -188,6 +189,19 @@ void MessagesTest::every_metric_is_a_key_of_its_own_beside_those_of_every_step()
 void MessagesTest::text_that_is_not_utf8_is_still_sent() {
   auto log = std::get<LogMessage>(parse_message(to_json_line(LogMessage{1, "a\xff\xfe z"})));
   QVERIFY(log.text.starts_with("a") && log.text.ends_with(" z"));
+}
+
+void MessagesTest::a_line_that_is_nested_too_deeply_is_refused() {
+  std::string whole = to_json_line(LogMessage{0, "[[{\"[["});
+  whole.pop_back();
+  QVERIFY(parse_message(whole) == Message(LogMessage{0, "[[{\"[["}));
+  for (const std::string open : {"[", "{\"a\":"}) {
+    std::string deep;
+    for (int level = 0; level < 200000; ++level) deep += open;
+    const std::string line = whole.substr(0, whole.size() - 1) + ",\"more\":" + deep;
+    QVERIFY_THROWS_EXCEPTION(Failure, parse_message(line));
+    QVERIFY_THROWS_EXCEPTION(Failure, parse_request(line));
+  }
 }
 
 void MessagesTest::damaged_lines_are_failures_and_the_next_line_is_read() {
