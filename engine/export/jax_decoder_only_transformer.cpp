@@ -22,7 +22,8 @@ class MLP(nn.Module):
         features = x.shape[-1]
         x = nn.Dense(self.hidden)(x)  #@ SelfAttentionBlock_*/MLP_0/Dense_0/add
         x = nn.gelu(x)  #@ SelfAttentionBlock_*/MLP_0/gelu
-        x = nn.Dropout(DROPOUT_RATE, deterministic=False)(x)  #? dropout  #@ SelfAttentionBlock_*/MLP_0/*/dropout
+        dropout = nn.Dropout(DROPOUT_RATE, deterministic=False)  #? dropout
+        x = dropout(x)  #? dropout  #@ SelfAttentionBlock_*/MLP_0/Dropout_0/dropout
         x = nn.Dense(features)(x)  #@ SelfAttentionBlock_*/MLP_0/Dense_1/add
         return x
 

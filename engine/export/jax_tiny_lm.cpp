@@ -15,7 +15,8 @@ class Block(nn.Module):
     @nn.compact
     def __call__(self, x):
         y = nn.LayerNorm()(x)  #@ blocks_*/LayerNorm_0/layer_norm
-        y = nn.SelfAttention(num_heads=N_HEADS, use_bias=False, deterministic=True)(y)  #@ blocks_*/*/out/einsum
+        attention = nn.SelfAttention(num_heads=N_HEADS, use_bias=False, deterministic=True)
+        y = attention(y)  #@ blocks_*/SelfAttention_0/out/einsum
         x = x + y  #@ blocks_*/add
         y = nn.LayerNorm()(x)  #@ blocks_*/LayerNorm_1/layer_norm
         y = nn.Dense(D_FF)(y)  #@ blocks_*/Dense_0/add

@@ -22,6 +22,11 @@ constexpr std::array<std::string_view, 4> request_names = {"stop", "kill", "step
   throw Failure(Error{"bad_message", what, in_file("session socket"), ""});
 }
 
+Json parsed(std::string_view line) {
+  if (is_nested_deeply(line)) refuse("it is nested too deeply");
+  return Json::parse(line);
+}
+
 template <class Enum, size_t count>
 Enum named(const std::array<std::string_view, count>& names, const std::string& text) {
   for (size_t i = 0; i < count; ++i) {
@@ -323,18 +328,16 @@ std::string to_json_line(const Request& request) {
 }
 
 Message parse_message(std::string_view line) {
-  if (is_nested_deeply(line)) refuse("it is nested too deeply");
   try {
-    return read_message(Json::parse(line));
+    return read_message(parsed(line));
   } catch (const Json::exception& error) {
     refuse(error.what());
   }
 }
 
 Request parse_request(std::string_view line) {
-  if (is_nested_deeply(line)) refuse("it is nested too deeply");
   try {
-    const Json json = Json::parse(line);
+    const Json json = parsed(line);
     const auto kind = named<Request::Kind>(request_names, json.at("request").get<std::string>());
     if (kind != Request::Kind::steps) return {kind};
     return Request::steps(whole<int64_t>(json.at("from")), whole<int64_t>(json.at("to")));

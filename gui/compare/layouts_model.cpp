@@ -83,20 +83,17 @@ int LayoutsModel::columnCount(const QModelIndex& parent) const { return parent.i
 QVariant LayoutsModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row& row = rows_.at(static_cast<size_t>(index.row()));
+  const PinnedPlan* pin = index.column() > 1 ? pins_.at(index.column() - 2) : nullptr;
+  const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
   if (role == array_role) return QVariant::fromValue(row.array);
   if (role == Qt::ToolTipRole && index.column() == 0) return qt(row.name);
   if (role == Qt::DisplayRole || role == Qt::ToolTipRole) {
     if (index.column() == 0) return title_of(row.array);
     if (index.column() == 1) return qt(to_string(*row.shown, shown_->mesh));
-    const PinnedPlan* pin = pins_.at(index.column() - 2);
-    const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
     return layout ? qt(to_string(*layout, pin->plan->mesh)) : QString();
   }
-  if (role == Qt::ForegroundRole && index.column() > 1) {
-    const PinnedPlan* pin = pins_.at(index.column() - 2);
-    const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
-    if (layout && lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh)) return theme().muted;
-  }
+  if (role == Qt::ForegroundRole && layout && lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh))
+    return theme().muted;
   return {};
 }
 

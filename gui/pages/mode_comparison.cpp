@@ -48,9 +48,7 @@ ModeComparison::ModeComparison(Workspace& workspace, QWidget* parent)
   head(1, tr("Memory"), tr("Memory of all arrays on the heaviest device."));
   head(2, tr("Moved a step"), tr("Bytes that each device sends in a training step."));
   head(3, tr("Time a step"), tr("What the cost model predicts."));
-  head(4, tr("Collectives"),
-       tr("How many times a training step the devices exchange parts of "
-          "arrays."));
+  head(4, tr("Collectives"), tr("How many times a training step the devices exchange parts of arrays."));
   grid->setColumnStretch(5, 1);
   const std::pair<QString, QString> modes[] = {
       {tr("Cheapest"), tr("Layouts that nobody pinned are chosen to move the fewest bytes, with no work done twice.")},

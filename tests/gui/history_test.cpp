@@ -86,6 +86,18 @@ class HistoryTest : public QObject {
     return directory;
   }
 
+  // A run that was left is watched again; `watcher` is its end of the connection, and it has done a step.
+  void attach_to_left(QLocalServer& server, StoredRun& left, QLocalSocket*& watcher) {
+    left.id = "20260101-000000-000";
+    left.directory = make_left(server);
+    left.socket = server.fullServerName();
+    run_->attach(left, plan_);
+    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
+    watcher = server.nextPendingConnection();
+    watcher->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+  }
+
   // A socket file at which nobody answers, as a process that was killed leaves it.
   static void leave_dead_socket(const QString& path) {
     const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -238,14 +250,8 @@ class HistoryTest : public QObject {
   void an_attached_run_that_is_killed_has_failed_and_leaves_nothing() {
     QLocalServer server;
     StoredRun left;
-    left.id = "20260101-000000-000";
-    left.directory = make_left(server);
-    left.socket = server.fullServerName();
-    run_->attach(left, plan_);
-    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
-    QLocalSocket* watcher = server.nextPendingConnection();
-    watcher->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
-    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+    QLocalSocket* watcher = nullptr;
+    attach_to_left(server, left, watcher);
     server.close();
     leave_dead_socket(left.socket);
     delete watcher;
@@ -258,14 +264,8 @@ class HistoryTest : public QObject {
   void a_run_that_is_stopped_as_its_window_closes_leaves_nothing() {
     QLocalServer server;
     StoredRun left;
-    left.id = "20260101-000000-000";
-    left.directory = make_left(server);
-    left.socket = server.fullServerName();
-    run_->attach(left, plan_);
-    QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);
-    QLocalSocket* watcher = server.nextPendingConnection();
-    watcher->write(QByteArray::fromStdString(to_json_line(hello()) + to_json_line(step(0, 5))));
-    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+    QLocalSocket* watcher = nullptr;
+    attach_to_left(server, left, watcher);
     run_->stop();
     watcher->write(QByteArray::fromStdString(to_json_line(FinishedMessage{RunEnd::stopped, 1})));
     watcher->flush();

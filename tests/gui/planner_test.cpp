@@ -1,4 +1,6 @@
+#include <QSettings>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 #include <atomic>
 #include <latch>
@@ -12,6 +14,11 @@ using namespace shardscope;
 class PlannerTest : public QObject {
   Q_OBJECT
  private slots:
+  void initTestCase() {
+    static const QTemporaryDir settings;  // not the person's own
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
+  }
+
   void the_newest_request_is_the_one_delivered() {
     Planner planner(made::source());
     QSignalSpy delivered(&planner, &Planner::delivered);

@@ -43,6 +43,14 @@ class SessionTest : public QObject {
         }(),
         patience);
   }
+  // As a program that ended without a word leaves them: 7 steps.
+  void leave_edits() {
+    Document document;
+    document.reset(made::config(), {});
+    auto keeper = keeper_of(document, folder_->path());
+    set_steps(document, 7);
+    wait_for(*keeper, document);
+  }
   // Presses the button of the next message box that has this text.
   static int answer(const QString& button, const std::function<void()>& act) {
     int asked = 0;
@@ -173,13 +181,7 @@ class SessionTest : public QObject {
   }
 
   void edits_that_are_thrown_away_are_not_offered_again() {
-    {
-      Document document;
-      document.reset(made::config(), {});
-      auto keeper = keeper_of(document, folder_->path());
-      set_steps(document, 7);
-      wait_for(*keeper, document);
-    }
+    leave_edits();
     MainWindow window(made::source(), "/nowhere/shardrun");
     QCOMPARE(answer("Throw away", [&] { QVERIFY(!window.keep_session(folder_->path())); }), 1);
     QCOMPARE(answer("Later", [&] { window.keep_session(folder_->path()); }), 0);
@@ -198,13 +200,7 @@ class SessionTest : public QObject {
   }
 
   void restored_edits_are_kept_anew_before_those_that_were_left_go() {
-    {
-      Document document;
-      document.reset(made::config(), {});
-      auto keeper = keeper_of(document, folder_->path());
-      set_steps(document, 7);
-      wait_for(*keeper, document);
-    }
+    leave_edits();
     MainWindow window(made::source(), "/nowhere/shardrun");
     QCOMPARE(answer("Restore", [&] { QVERIFY(window.keep_session(folder_->path())); }), 1);
     const QStringList kept = QDir(folder_->path()).entryList({"*.unsaved"}, QDir::Files);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <QSettings>
 #include <QStandardPaths>
+#include <QTemporaryDir>
 #include <QTest>
 #include <memory>
 
@@ -23,6 +25,8 @@ class WindowCase : public QObject {
 
   static void prepare() {
     QStandardPaths::setTestModeEnabled(true);
+    static const QTemporaryDir settings;  // not the person's own
+    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
     apply_theme(*qApp, ThemeChoice::light);
   }
 
