@@ -27,12 +27,14 @@ constexpr double two_lines = 30;       // of a title, from this height on
 constexpr double labelled_row = 16;    // slices of lower rows have no text
 constexpr double labelled_slice = 64;  // pixels
 
+TimelineCanvas::PredictedStages nothing() { return std::make_shared<const std::vector<PredictedStep>>(); }
+
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
 TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
-    : TimeCanvas(parent), workspace_(workspace), scroll_(new QScrollBar(Qt::Vertical, this)) {
+    : TimeCanvas(parent), workspace_(workspace), scroll_(new QScrollBar(Qt::Vertical, this)), predicted_(nothing()) {
   setObjectName("timelineCanvas");
   setAccessibleName(tr("Time of one training step: a row a rank"));
   scroll_->setAccessibleName(tr("Scrolls the ranks"));
@@ -42,23 +44,21 @@ TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
     emit factsChanged();
   });
   connect(&workspace.selection, &Selection::stepChanged, this, &TimelineCanvas::take_step);
-  connect(&look(), &Look::changed, this, &TimelineCanvas::refresh_colors);
   connect(this, &TimeCanvas::rangeChanged, this, &TimelineCanvas::factsChanged);
 }
 
-void TimelineCanvas::show_plan(std::shared_ptr<const Plan> plan) {
-  if (plan_ == plan) return;
-  plan_ = std::move(plan);
-  predicted_.clear();
+void TimelineCanvas::show_prediction(Prediction prediction) {
+  colors_ = std::move(prediction.colors);
+  update();
+  if (plan_ == prediction.plan) return;
+  plan_ = std::move(prediction.plan);
+  rows_.clear();
+  predicted_ = plan_ ? std::move(prediction.stages) : nothing();
   measured_.reset();
   trace_.reset();
-  rows_.clear();
   found_ = {};
   chosen_.reset();
   set_range(std::nullopt);
-  for (int stage = 0; plan_ && stage < plan_->program.stages; ++stage)
-    predicted_.push_back(predicted_step(*plan_, stage));
-  refresh_colors();
   lay_out();
   show_all();
   take_step();
@@ -72,19 +72,9 @@ void TimelineCanvas::show_measured(std::shared_ptr<const MeasuredStep> measured,
   emit factsChanged();
 }
 
-void TimelineCanvas::set_coloring(TimelineColoring coloring) {
-  coloring_ = coloring;
-  refresh_colors();
-}
-
 void TimelineCanvas::set_folded(bool folded) {
   folded_ = folded;
   lay_out();
-}
-
-void TimelineCanvas::refresh_colors() {
-  colors_ = plan_ ? timeline_colors(*plan_, coloring_, theme()) : TimelineColors();
-  update();
 }
 
 void TimelineCanvas::take_step() {
@@ -98,14 +88,14 @@ void TimelineCanvas::take_step() {
   emit factsChanged();
 }
 
-int TimelineCanvas::phases_height() const { return predicted_.size() == 1 ? phase_band + 4 : 4; }
+int TimelineCanvas::phases_height() const { return predicted_->size() == 1 ? phase_band + 4 : 4; }
 
 void TimelineCanvas::lay_out() {
   rows_.clear();
   double longest = 0;
-  for (size_t stage = 0; stage < predicted_.size(); ++stage) {
-    rows_.push_back({-1, static_cast<int>(stage), &predicted_[stage].track});
-    longest = std::max(longest, predicted_[stage].seconds);
+  for (size_t stage = 0; stage < predicted_->size(); ++stage) {
+    rows_.push_back({-1, static_cast<int>(stage), &predicted_->at(stage).track});
+    longest = std::max(longest, predicted_->at(stage).seconds);
   }
   if (measured_) {
     longest = std::max(longest, measured_->seconds);
@@ -134,7 +124,7 @@ QRectF TimelineCanvas::time_place() const {
 }
 
 double TimelineCanvas::row_top(size_t row) const {
-  const double group = row >= predicted_rows() ? heading : 0;
+  const double group = row >= predicted_->size() ? heading : 0;
   return ruler + phases_height() + group + double(row) * (row_height_ + row_gap_) - scroll_->value();
 }
 
@@ -177,12 +167,12 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
 }
 
 void TimelineCanvas::paint_phases(QPainter& painter) const {
-  if (predicted_.size() != 1) return;
+  if (predicted_->size() != 1) return;
   const double y = ruler + 2 - scroll_->value();
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, y, left - 10, phase_band), Qt::AlignRight | Qt::AlignVCenter, tr("phases"));
   const QRectF all = time_place();
-  for (const auto& [phase, start, end] : predicted_.front().phases) {
+  for (const auto& [phase, start, end] : predicted_->front().phases) {
     const double a = std::clamp(x_at(start), all.left(), all.right());
     const double b = std::clamp(x_at(end), all.left(), all.right());
     if (b - a < 0.5) continue;
@@ -198,7 +188,7 @@ void TimelineCanvas::paint_phases(QPainter& painter) const {
 
 void TimelineCanvas::paint_heading(QPainter& painter) const {
   double predicted = 0, all = 0, transfer = 0;
-  for (const PredictedStep& stage : predicted_) predicted = std::max(predicted, stage.seconds);
+  for (const PredictedStep& stage : *predicted_) predicted = std::max(predicted, stage.seconds);
   for (const RankTimeline& rank : measured_->ranks) {
     transfer += rank.track.seconds(0, measured_->seconds)[size_t(TimePart::transfer)];
     all += measured_->seconds;
@@ -213,7 +203,7 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
   words << tr("exposed communication %1 (waiting %2, transfer %3)")
                .arg(qt(share_text(share(measured_->waited + transfer, all))),
                     qt(share_text(share(measured_->waited, all))), qt(share_text(share(transfer, all))));
-  const double y = row_top(predicted_rows()) - heading;
+  const double y = row_top(predicted_->size()) - heading;
   painter.setPen(theme().text);
   const QString text = words.join(QString::fromUtf8("  \u00b7  "));
   painter.drawText(QRectF(12, y, width() - 12 - right, heading), Qt::AlignLeft | Qt::AlignVCenter,
@@ -223,12 +213,12 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
 void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
   const Row& row = rows_[index];
   const QRectF place = row_place(index);
-  const bool is_piped = predicted_.size() > 1;
+  const bool is_piped = predicted_->size() > 1;
   QString title, detail;
   bool is_late = false;
   if (row.rank < 0) {
     title = is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted");
-    detail = qt(seconds_text(predicted_[size_t(row.stage)].seconds));
+    detail = qt(seconds_text(predicted_->at(size_t(row.stage)).seconds));
   } else {
     title = is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank);
     const PartSeconds part = row.track->seconds(0, measured_->seconds);
@@ -377,7 +367,7 @@ void TimelineCanvas::click(const QPointF& point) {
 }
 
 double TimelineCanvas::predicted_start(int stage, int position) const {
-  const TimelineTrack& track = predicted_[size_t(stage)].track;
+  const TimelineTrack& track = predicted_->at(size_t(stage)).track;
   return track.slices()[size_t(track.slices_of(position).first)].start;
 }
 

@@ -21,9 +21,17 @@ class TimelineCanvas : public TimeCanvas {
  public:
   explicit TimelineCanvas(Workspace& workspace, QWidget* parent = nullptr);
 
-  void show_plan(std::shared_ptr<const Plan> plan);  // null: none
+  using PredictedStages = std::shared_ptr<const std::vector<PredictedStep>>;
+  // What is predicted of a plan, made ready to be drawn.
+  struct Prediction {
+    std::shared_ptr<const Plan> plan;
+    PredictedStages stages;
+    TimelineColors colors;
+  };
+  // Without a plan: nothing. What was measured goes, unless it is the plan that is shown, in other colours.
+  void show_prediction(Prediction prediction);
+  const PredictedStages& predicted() const { return predicted_; }
   void show_measured(std::shared_ptr<const MeasuredStep> measured, std::shared_ptr<const TraceMessage> trace);
-  void set_coloring(TimelineColoring coloring);
   void set_folded(bool folded);
 
   using Row = TimelineRow;
@@ -69,10 +77,8 @@ class TimelineCanvas : public TimeCanvas {
 
   void lay_out();
   void take_step();
-  void refresh_colors();
   int phases_height() const;
   double row_top(size_t row) const;
-  size_t predicted_rows() const { return predicted_.size(); }
   Hit hit(const QPointF& point) const;
   const TrackSlice& slice_of(const Hit& hit) const { return hit.row->track->slices()[size_t(hit.slice)]; }
   void paint_phases(QPainter& painter) const;
@@ -86,10 +92,9 @@ class TimelineCanvas : public TimeCanvas {
   Workspace& workspace_;
   QScrollBar* scroll_;
   std::shared_ptr<const Plan> plan_;
-  std::vector<PredictedStep> predicted_;  // by stage
+  PredictedStages predicted_;
   std::shared_ptr<const MeasuredStep> measured_;
   std::shared_ptr<const TraceMessage> trace_;
-  TimelineColoring coloring_ = TimelineColoring::kind;
   TimelineColors colors_;
   bool folded_ = false;
   std::vector<Row> rows_;

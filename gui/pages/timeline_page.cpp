@@ -5,9 +5,20 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 
 namespace shardscope {
+
+namespace {
+
+TimelineCanvas::PredictedStages predict(const Plan& plan) {
+  auto stages = std::make_shared<std::vector<PredictedStep>>();
+  for (int stage = 0; stage < plan.program.stages; ++stage) stages->push_back(predicted_step(plan, stage));
+  return stages;
+}
+
+}  // namespace
 
 TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
@@ -20,7 +31,8 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
       search_(new TimelineSearch(this)),
       canvas_(new TimelineCanvas(workspace, this)),
       facts_(new QLabel(this)),
-      builder_(new TimelineBuilder(this)) {
+      builder_(new TimelineBuilder(this)),
+      prediction_([this](TimelineCanvas::Prediction made) { show_prediction(std::move(made)); }) {
   setObjectName("timeline");
   setAccessibleName(tr("Predicted and measured time of one training step"));
   auto* layout = new QVBoxLayout(this);
@@ -38,8 +50,8 @@ TimelinePage::TimelinePage(Workspace& workspace, QWidget* parent)
   facts_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
 
   connect(choice_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_measurements);
-  connect(coloring_, &QComboBox::currentIndexChanged, this,
-          [this] { canvas_->set_coloring(static_cast<TimelineColoring>(coloring_->currentData().toInt())); });
+  connect(coloring_, &QComboBox::currentIndexChanged, this, &TimelinePage::take_plan);
+  connect(&look(), &Look::changed, this, &TimelinePage::take_plan);
   connect(folds_, &QToolButton::toggled, canvas_, &TimelineCanvas::set_folded);
   connect(measures_, &QToolButton::toggled, canvas_, &TimeCanvas::set_measuring);
   connect(searches_, &QToolButton::clicked, search_, &TimelineSearch::begin);
@@ -98,19 +110,35 @@ QLayout* TimelinePage::make_bar() {
   return bar;
 }
 
-// A page that is not seen lets its plan go and takes the newest when it is shown.
+// A page that is not seen lets its plan go and takes the newest when it is shown. On another thread, since a program
+// may have a million instructions; until that is done the plan before is shown.
 void TimelinePage::take_plan() {
-  plan_ = isVisible() ? workspace_.planner.plan() : nullptr;
-  canvas_->show_plan(plan_);
+  const std::shared_ptr<const Plan> plan = isVisible() ? workspace_.planner.plan() : nullptr;
+  if (!plan) {
+    prediction_.cancel();
+    return show_prediction({});
+  }
+  canvas_->update();
+  if (plan == plan_) take_measurements();
+  const auto coloring = static_cast<TimelineColoring>(coloring_->currentData().toInt());
+  const TimelineCanvas::PredictedStages known = plan == plan_ ? canvas_->predicted() : nullptr;
+  prediction_.make([plan, known, coloring, theme = theme()](const std::stop_token&) -> TimelineCanvas::Prediction {
+    return {plan, known ? known : predict(*plan), timeline_colors(*plan, coloring, theme)};
+  });
+}
+
+void TimelinePage::show_prediction(TimelineCanvas::Prediction prediction) {
+  plan_ = prediction.plan;
+  canvas_->show_prediction(std::move(prediction));
   search_->show_plan(plan_);
   take_measurements();
-  canvas_->update();
 }
 
 void TimelinePage::showEvent(QShowEvent*) { take_plan(); }
 
 void TimelinePage::take_measurements() {
-  const RunRecord* run = plan_ ? workspace_.matching_run() : nullptr;
+  const bool is_newest = plan_ && plan_ == workspace_.planner.plan();
+  const RunRecord* run = is_newest ? workspace_.matching_run() : nullptr;
   const std::shared_ptr<const TraceMessage> trace = run ? run->shared_trace(choice_->choice()) : nullptr;
   choice_->setVisible(trace != nullptr);
   folds_->setVisible(trace != nullptr);

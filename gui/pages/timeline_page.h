@@ -21,8 +21,8 @@ class TimelinePage : public QWidget {
  public:
   explicit TimelinePage(Workspace& workspace, QWidget* parent = nullptr);
   TimelineCanvas* canvas() const { return canvas_; }
-  // The chosen training step is being made ready to be drawn.
-  bool is_busy() const { return builder_->is_busy(); }
+  // What is predicted or the chosen training step is being made ready to be drawn.
+  bool is_busy() const { return prediction_.is_busy() || builder_->is_busy(); }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -37,6 +37,7 @@ class TimelinePage : public QWidget {
 
   QLayout* make_bar();
   void take_plan();
+  void show_prediction(TimelineCanvas::Prediction prediction);
   void take_measurements();
   void show_measured();
   void show_facts();
@@ -51,9 +52,10 @@ class TimelinePage : public QWidget {
   TimelineCanvas* canvas_;
   QLabel* facts_;
   TimelineBuilder* builder_;
-  std::shared_ptr<const Plan> plan_;
-  std::vector<Place> places_;  // of what was found, as it is walked through; made when it is first
-  int current_ = -1;           // of these
+  Background<TimelineCanvas::Prediction> prediction_;
+  std::shared_ptr<const Plan> plan_;  // that is drawn
+  std::vector<Place> places_;         // of what was found, as it is walked through; made when it is first
+  int current_ = -1;                  // of these
 };
 
 }  // namespace shardscope

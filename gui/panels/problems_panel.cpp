@@ -6,7 +6,6 @@
 #include <QHeaderView>
 #include <QVBoxLayout>
 
-#include "engine/plan/advice.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 
@@ -100,7 +99,7 @@ void ProblemsPanel::refresh() {
   const int errors = list_->topLevelItemCount();
   if (plan && workspace_.planner.errors().empty()) {
     for (const Error& warning : plan->warnings) add(warning, false);
-    for (const Error& said : advice(*plan)) add(said, false);
+    for (const Error& said : workspace_.planner.index().advice) add(said, false);
   }
   const int all = list_->topLevelItemCount();
   list_->setVisible(all > 0);

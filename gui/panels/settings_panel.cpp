@@ -106,6 +106,10 @@ SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(pa
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   layout->addWidget(area);
+  holder_ = new QWidget;
+  auto* column = new QVBoxLayout(holder_);
+  column->setContentsMargins(0, 0, 0, 0);
+  area->setWidget(holder_);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
   restore_chosen_network();
@@ -125,21 +129,21 @@ QString SettingsPanel::layout_signature() const {
 }
 
 void SettingsPanel::rebuild() {
-  auto* area = findChild<QScrollArea*>();
   QString focused;
   for (const auto& [place, field] : fields_) {
     if (field->hasFocus()) focused = place;
     field->disconnect(this);
   }
   // The field that brought this about may still be at it.
-  if (QWidget* old = area->takeWidget()) {
-    old->hide();
-    old->deleteLater();
+  if (body_) {
+    holder_->layout()->removeWidget(body_);
+    body_->hide();
+    body_->deleteLater();
   }
   signature_ = layout_signature();
   fields_.clear();
   tips_.clear();
-  body_ = new QWidget;
+  body_ = new QWidget(holder_);  // at once in its place: to move a form gives each of its fields its style anew
   form_ = new QFormLayout(body_);
   form_->setContentsMargins(10, 8, 10, 10);
   form_->setVerticalSpacing(5);
@@ -177,7 +181,8 @@ void SettingsPanel::rebuild() {
   add_group(OptionGroup::optimizer, tr("Optimizer"));
   add_group(OptionGroup::data, tr("Data"));
   add_group(OptionGroup::model, tr("Model"));
-  area->setWidget(body_);
+  holder_->layout()->addWidget(body_);
+  body_->show();
   if (!focused.isEmpty()) focus_place(focused);
   show_errors();
 }
@@ -377,7 +382,8 @@ void SettingsPanel::take_hosts(const QString& list) {
 
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
-    rebuild();
+    // In a turn of the event loop of its own: what else follows from an edit takes long enough.
+    QMetaObject::invokeMethod(this, &SettingsPanel::rebuild_if_other, Qt::QueuedConnection);
     return;
   }
   const RunConfig& config = workspace_.document.config();
@@ -392,6 +398,10 @@ void SettingsPanel::show_config() {
     for (const ShownOption& option : shown_options(config, which))
       show_value(fields_[group_name(which) + "." + qt(option.name)], option.value);
   show_errors();
+}
+
+void SettingsPanel::rebuild_if_other() {
+  if (layout_signature() != signature_) rebuild();
 }
 
 void SettingsPanel::show_errors() {

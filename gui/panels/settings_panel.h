@@ -26,6 +26,7 @@ class SettingsPanel : public QWidget {
   void show_errors();
   void take_hosts(const QString& list);
   void rebuild();
+  void rebuild_if_other();
   void add_rematerialisation(const std::string& policy);
   void show_rematerialisation(const std::string& policy);
   void add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes);
@@ -40,7 +41,8 @@ class SettingsPanel : public QWidget {
   QString layout_signature() const;
 
   Workspace& workspace_;
-  QWidget* body_ = nullptr;
+  QWidget* holder_ = nullptr;
+  QWidget* body_ = nullptr;  // all fields
   QFormLayout* form_ = nullptr;
   QString signature_;
   std::map<QString, QWidget*> fields_;

@@ -1,6 +1,7 @@
 #include "gui/planning/plan_index.h"
 
 #include "engine/base/path.h"
+#include "engine/plan/advice.h"
 #include "engine/plan/value_stages.h"
 
 namespace shardscope {
@@ -15,7 +16,7 @@ int64_t exchanges(const Plan& plan) {
   return count;
 }
 
-PlanIndex::PlanIndex(const Plan& plan) : exchanges(shardscope::exchanges(plan)) {
+PlanIndex::PlanIndex(const Plan& plan) : exchanges(shardscope::exchanges(plan)), advice(shardscope::advice(plan)) {
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];

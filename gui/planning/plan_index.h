@@ -25,6 +25,7 @@ struct PlanIndex {
   std::unordered_map<ValueId, int> layout_of;               // of a graph value in Plan::layouts
   std::unordered_map<std::string, int> layout_named;
   std::unordered_map<std::string, int> parameter_at;  // by joined path
+  std::vector<Error> advice;                          // shardscope::advice of the plan
 
   int runs(StepId step) const { return task_runs[static_cast<size_t>(step.task)]; }
 };

@@ -115,14 +115,14 @@ class FieldsTest : public WindowCase {
     schedule->setCurrentText("warmup_cosine_decay");
     emit schedule->textActivated(schedule->currentText());
     QCOMPARE(*document().config().optimizer.find("schedule"), OptionValue(std::string("warmup_cosine_decay")));
+    QTRY_VERIFY(settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps"));
     auto* warmup = settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps");
-    QVERIFY(warmup);
     warmup->setValue(7);
     QCOMPARE(*document().config().optimizer.find("warmup_steps"), OptionValue(int64_t{7}));
     QCOMPARE(settings()->findChild<QDoubleSpinBox*>("optimizer.warmup_steps"), warmup);
     while (document().undo_stack().canUndo()) document().undo_stack().undo();
     QVERIFY(document().config() == made::config());
-    QVERIFY(!settings()->findChild<QWidget*>("optimizer.warmup_steps"));
+    QTRY_VERIFY(!settings()->findChild<QWidget*>("optimizer.warmup_steps"));
   }
 
   void a_list_of_texts_is_one_field_and_stays_as_it_is_typed() {
@@ -130,8 +130,8 @@ class FieldsTest : public WindowCase {
     listed.model.options.emplace_back("layers", TextList{"linear 8", "relu"});
     document().reset(listed, {});
     show_settings();
+    QTRY_VERIFY(settings()->findChild<QLineEdit*>("model.layers"));
     auto* layers = settings()->findChild<QLineEdit*>("model.layers");
-    QVERIFY(layers);
     QCOMPARE(layers->text(), QString("linear 8, relu"));
     layers->setFocus();
     layers->end(false);

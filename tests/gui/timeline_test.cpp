@@ -82,6 +82,7 @@ class TimelineTest : public WindowCase {
   void init() {
     open_window(made::source(), made::config(), {1280, 900});
     QVERIFY(window_->show_page("timeline"));
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), patience);
   }
 
   void cleanup() { close_window(); }

@@ -317,6 +317,7 @@ class WindowTest : public WindowCase {
     auto* timeline = window_->findChild<TimelinePage*>();
     auto* choice = timeline->findChild<QComboBox*>("timelineStep");
     window_->show_page("timeline");
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), 60000);
     QVERIFY(!choice->isVisible());  // the latest trace is known, the median not yet
     trace.choice = TraceChoice::median;
     run.receive(trace);
