@@ -12,9 +12,16 @@ namespace {
 
 constexpr QChar break_mark(0x200b);  // zero width
 
+constexpr qsizetype long_name = 16;
+
+// Also before a capital within a name that a narrow panel has no room for ("SelfAttention" "Block_0/").
 QString breakable(QString text) {
   static const QRegularExpression inside("(?<=/)|(?<=\\.)(?=[A-Za-z_])|(?<=[\\w\\]])(?=\\[)");
-  return text.replace(inside, QString(break_mark));
+  static const QRegularExpression capital("(?<=[a-z])(?=[A-Z])");
+  QStringList names = text.replace(inside, QString(break_mark)).split(break_mark);
+  for (QString& name : names)
+    if (name.size() > long_name) name.replace(capital, QString(break_mark));
+  return names.join(break_mark);
 }
 
 }  // namespace

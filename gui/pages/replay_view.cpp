@@ -6,7 +6,6 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QSignalBlocker>
-#include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -14,12 +13,14 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/path_label.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
 namespace {
 
 constexpr int frame_milliseconds = 16;
+constexpr int narrow = 620;                // pixels
 constexpr int marks_of_a_tick = 100;       // of the slider
 constexpr double seconds_of_a_tick = 0.9;  // of a short replay, at speed 1
 constexpr double longest_film = 16;        // seconds, at speed 1
@@ -30,7 +31,7 @@ constexpr double speeds[] = {0.25, 0.5, 1, 2, 4};
 ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
     : QWidget(parent),
       workspace_(workspace),
-      title_(new QLabel(this)),
+      title_(new PathLabel(this)),
       facts_(new QLabel(this)),
       canvas_(new ReplayCanvas(workspace, this)),
       list_(new ReplayList(this)),
@@ -42,7 +43,8 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
   title_->setObjectName("replayTitle");
   facts_->setProperty("muted", true);
   facts_->setWordWrap(true);
-  for (QLabel* label : {title_, facts_}) label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  for (QLabel* label : {static_cast<QLabel*>(title_), facts_})
+    label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   table_->setObjectName("replayPieces");
   table_->setAccessibleName(tr("Pieces in order of time"));
   table_->setToolTip(tr("Every piece that a device gives to another. Ctrl+C copies the list."));
@@ -58,12 +60,14 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
   for (int column = 0; column < ReplayList::columns; ++column) table_->setColumnWidth(column, widths[column]);
   table_->installEventFilter(this);
 
-  auto* split = new QSplitter(this);
-  split->addWidget(canvas_);
-  split->addWidget(table_);
-  split->setStretchFactor(0, 3);
-  split->setStretchFactor(1, 2);
-  split->setChildrenCollapsible(true);
+  split_ = new QSplitter(this);
+  split_->addWidget(canvas_);
+  split_->addWidget(table_);
+  for (QWidget* part : {static_cast<QWidget*>(canvas_), static_cast<QWidget*>(table_)})
+    part->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+  split_->setStretchFactor(0, 3);
+  split_->setStretchFactor(1, 2);
+  split_->setChildrenCollapsible(true);
   auto* head = new QVBoxLayout;
   head->setContentsMargins(20, 8, 20, 2);
   head->setSpacing(2);
@@ -73,7 +77,7 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   layout->addLayout(head);
-  layout->addWidget(split, 1);
+  layout->addWidget(split_, 1);
   layout->addWidget(make_controls());
 
   timer_.setInterval(frame_milliseconds);
@@ -91,6 +95,14 @@ QToolButton* ReplayView::make_button(const QString& name, const QString& tip) {
   button->setAccessibleName(tip);
   button->setAutoRaise(true);
   return button;
+}
+
+// A narrow page has the pieces beneath the picture.
+void ReplayView::resizeEvent(QResizeEvent*) {
+  const Qt::Orientation along = width() < narrow ? Qt::Vertical : Qt::Horizontal;
+  if (along == split_->orientation()) return;
+  split_->setOrientation(along);
+  split_->setSizes({3 * narrow, 2 * narrow});
 }
 
 void ReplayView::show_icons() {
@@ -199,7 +211,7 @@ void ReplayView::show_leg(int number) {
   leg_ = number;
   const ReplayLeg& leg = replay_->legs[static_cast<size_t>(number)];
   const Step& step = replay_->plan->program.tasks[leg.step.task].steps[leg.step.step];
-  title_->setText(QString("%1 \u2013 %2").arg(qt(leg.title), qt(replay_->array)));
+  title_->set_path_text(QString("%1 \u2013 %2").arg(qt(leg.title), qt(replay_->array)));
   QString text = tr("%1 %2: %3 to %4")
                      .arg(qt(to_string(replay_->shape)), qt(name(replay_->dtype)),
                           qt(to_string(leg.moves.move().before, replay_->plan->mesh)),

@@ -4,10 +4,12 @@
 #include <QElapsedTimer>
 #include <QLabel>
 #include <QSlider>
+#include <QSplitter>
 #include <QTableView>
 #include <QTimer>
 #include <QToolButton>
 
+#include "gui/look/path_label.h"
 #include "gui/pages/replay_canvas.h"
 #include "gui/pages/replay_list.h"
 
@@ -43,6 +45,7 @@ class ReplayView : public QWidget {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
   void hideEvent(QHideEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -62,7 +65,7 @@ class ReplayView : public QWidget {
   QTimer timer_;
   QElapsedTimer clock_;
 
-  QLabel* title_;
+  PathLabel* title_;
   QLabel* facts_;
   ReplayCanvas* canvas_;
   ReplayList* list_;
@@ -70,6 +73,7 @@ class ReplayView : public QWidget {
   QToolButton *first_, *back_, *play_, *forward_, *close_;
   QSlider* slider_;
   QComboBox* speed_;
+  QSplitter* split_;
   QLabel* place_;
 };
 
