@@ -2,6 +2,7 @@
 #include <QClipboard>
 #include <QSlider>
 #include <QStandardPaths>
+#include <QTableView>
 #include <QTest>
 #include <QToolButton>
 
@@ -86,6 +87,22 @@ class ReplayTest : public WindowCase {
     for (const StepKind kind :
          {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter, StepKind::send, StepKind::receive})
       QVERIFY2(kinds.contains(int(kind)), name(kind).data());
+  }
+
+  void a_narrow_page_shows_the_pieces_beneath_the_picture_and_the_picture_larger() {
+    open(*step_of(StepKind::all_gather));
+    auto* pieces = replay()->findChild<QTableView*>("replayPieces");
+    const auto shares = [&](const QSize& size) {
+      window_->resize(size);
+      QCoreApplication::processEvents();
+      const QRect picture = replay()->canvas()->geometry(), table = pieces->geometry();
+      const bool is_beneath = table.top() > picture.bottom();
+      const int drawn = is_beneath ? picture.height() : picture.width();
+      return std::pair(is_beneath, drawn > (is_beneath ? table.height() : table.width()));
+    };
+    QCOMPARE(shares({1700, 1000}), std::pair(false, true));
+    QCOMPARE(shares({900, 600}), std::pair(true, true));
+    QCOMPARE(shares({1700, 1000}), std::pair(false, true));
   }
 
   void a_collective_selected_on_any_page_is_replayed_on_layout() {
