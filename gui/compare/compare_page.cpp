@@ -4,7 +4,7 @@
 
 namespace shardscope {
 
-ComparePage::ComparePage(Workspace& workspace, QWidget* parent) : QTabWidget(parent), pins_(workspace) {
+ComparePage::ComparePage(Workspace& workspace, QWidget* parent) : SteadyTabs(parent), pins_(workspace) {
   setObjectName("compare");
   setDocumentMode(true);
   tabBar()->setExpanding(false);

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <QTabWidget>
-
 #include "gui/compare/pins_tab.h"
 #include "gui/compare/sweep_tab.h"
+#include "gui/look/steady_tabs.h"
 
 namespace shardscope {
 
 // Plans beside each other: those that were pinned, and all meshes of as many devices.
-class ComparePage : public QTabWidget {
+class ComparePage : public SteadyTabs {
   Q_OBJECT
  public:
   explicit ComparePage(Workspace& workspace, QWidget* parent = nullptr);

@@ -10,6 +10,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/steady_tabs.h"
 #include "gui/run/checkpoint_tab.h"
 #include "gui/run/log_tab.h"
 #include "gui/run/rank_bars.h"
@@ -44,7 +45,7 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
       stale_(new QLabel(this)),
       again_(new QPushButton(tr("Start again"), this)),
       attach_(new QPushButton(tr("Attach"), this)),
-      tabs_(new QTabWidget(this)),
+      tabs_(new SteadyTabs(this)),
       curves_(new RunCurves(run, this)),
       history_(new HistoryTab(run, this)),
       scale_(new QCheckBox(tr("log scale"), this)),

@@ -3,6 +3,7 @@
 #include <QTabBar>
 #include <QVBoxLayout>
 
+#include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
 #include "gui/pages/layout_page.h"
@@ -17,7 +18,7 @@ constexpr int narrowest = 280;  // whatever the fonts
 }  // namespace
 
 Centre::Centre(Workspace& workspace, QWidget* parent)
-    : QWidget(parent), workspace_(workspace), pages_(new QTabWidget(this)) {
+    : QWidget(parent), workspace_(workspace), pages_(new SteadyTabs(this)) {
   pages_->setObjectName("pages");
   pages_->setDocumentMode(true);
   pages_->setMinimumWidth(narrowest);
