@@ -180,7 +180,7 @@ class FlowTest : public WindowCase {
   // The graph of the plan before is seen until the new one is made.
   void nodes_of_the_plan_before_name_no_array_of_the_new_one() {
     open(made::small_gpt(4, 2, 2));
-    const FlowGraph& graph = canvas()->graph();
+    const FlowGraph graph = canvas()->graph();
     int told = 0;
     const auto connection = connect(&planner(), &Planner::delivered, this, [&] {
       if (canvas()->plan() == planner().plan()) return;
@@ -192,7 +192,8 @@ class FlowTest : public WindowCase {
         ++told;
       }
     });
-    open(made::small_gpt(1, 2, 2));
+    set_option(document(), OptionGroup::model, "num_layers", int64_t{1});
+    settle();
     disconnect(connection);
     QVERIFY(told > 0);
   }
