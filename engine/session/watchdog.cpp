@@ -30,6 +30,14 @@ bool is_root_cause(const RankSight& rank) { return rank.entry.failed_ns != 0 && 
 bool has_come(const RankSight& rank) { return rank.process.pid != 0; }
 bool has_vanished(const RankSight& rank) { return has_ended(rank) && !has_finished(rank) && !has_failed(rank); }
 
+// What mpirun says of a rank may be newer than the look at it, which tells what it was killed for.
+bool is_named_before_seen(const RunObservation& run) {
+  const ExitReport& report = *run.report;
+  if (!report.names_culprit() || *report.rank >= static_cast<int>(run.ranks.size())) return false;
+  const RankSight& named = run.ranks[*report.rank];
+  return named.process.pid != 0 && !has_ended(named) && !has_failed(named);
+}
+
 int64_t failed_ns(const RankSight& rank) {
   if (rank.entry.failed_ns != 0) return rank.entry.failed_ns;
   return rank.status ? rank.status->failed_ns : 0;
@@ -65,8 +73,8 @@ std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
   if (auto failure = hanging_shutdown(run)) return failure;
   if (is_abnormal(run)) {
     if (!abnormal_since_) abnormal_since_ = run.now_ns;
-    const bool heard = run.report->names_culprit() || run.wait_status ||
-                       std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
+    const bool told = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
+    const bool heard = told || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
     if (heard || run.now_ns - *abnormal_since_ > limits_.report_ns) return verdict(run);
     return std::nullopt;
   }

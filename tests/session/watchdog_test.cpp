@@ -102,6 +102,7 @@ class WatchdogTest : public QObject {
   void a_ranks_own_error_outranks_what_follows_from_it();
   void complaints_of_peers_are_outranked_by_a_death();
   void lack_of_memory_is_told_from_a_kill();
+  void a_rank_that_mpirun_names_is_looked_at_again_first();
   void the_rank_that_others_wait_for_is_named_in_every_phase_data();
   void the_rank_that_others_wait_for_is_named_in_every_phase();
   void while_training_the_rank_furthest_behind_is_named();
@@ -254,6 +255,7 @@ void WatchdogTest::an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_pe
 void WatchdogTest::a_failure_is_told_once() {
   Scene scene;
   scene.report = {2, 9, std::nullopt};
+  scene.ranks[*scene.report.rank].process_state = 0;
   QVERIFY(scene.look(0));
   for (int64_t tick = 1; tick < 100; ++tick) QVERIFY(!scene.look(tick * second, exited(137)));
 }
@@ -326,6 +328,20 @@ void WatchdogTest::lack_of_memory_is_told_from_a_kill() {
                                   "'adam'; the plan wants 300 MiB a rank, 1200 MiB for all, and 1000 MiB can be used"
                                 : "rank 2 was killed by SIGKILL in training step 5, at 'adam'"));
   }
+}
+
+void WatchdogTest::a_rank_that_mpirun_names_is_looked_at_again_first() {
+  Scene scene;
+  scene.report = {2, 9, std::nullopt};
+  QVERIFY(!scene.look(0));  // looked at before it died
+  scene.ranks[2].process_state = 'Z';
+  scene.ranks[2].out_of_memory = true;
+  const auto failure = scene.look(second / 10);
+  QVERIFY(failure && failure->message.find("for lack of memory") != std::string::npos);
+
+  Scene unseen;  // what is never seen to end is named all the same
+  unseen.report = {2, 9, std::nullopt};
+  QVERIFY(unseen.wait(5).second.message.starts_with("rank 2 was killed by SIGKILL"));
 }
 
 void WatchdogTest::the_rank_that_others_wait_for_is_named_in_every_phase_data() {
