@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/median.h"
 #include "engine/comm/mapping.h"
 #include "engine/comm/thread_communicator.h"
 #include "engine/compile/compile.h"
@@ -27,11 +28,6 @@ using Clock = std::chrono::steady_clock;
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 using Samples = std::vector<double>;  // seconds, one of each training step
-
-double median(Samples samples) {
-  std::ranges::nth_element(samples, samples.begin() + samples.size() / 2);
-  return samples[samples.size() / 2];
-}
 
 double sum_of_medians(const std::vector<Samples>& list) {
   double sum = 0;

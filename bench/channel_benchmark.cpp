@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/median.h"
 #include "engine/comm/mpi_communicator.h"
 #include "engine/comm/mpi_runtime.h"
 #include "engine/comm/mpi_world.h"
@@ -88,11 +89,6 @@ class Pair {
   std::span<std::byte> sources_, destinations_;
   std::vector<std::unique_ptr<Channel>> channels_;
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 void measure_all(Pair& pair, bool says) {
   if (says)

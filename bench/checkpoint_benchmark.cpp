@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 #include <vector>
 
+#include "bench/median.h"
 #include "engine/comm/mapping.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
@@ -25,11 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int rounds = 3;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 // Of one step, from the end of the first to the end of the last.
 double seconds_a_step(const Plan& plan, int64_t steps, const std::string& folder) {

@@ -15,6 +15,9 @@ endif()
 # share_headers(TARGET NAME headers...). Compiler caches see through them with this option.
 target_compile_options(shardscope_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 
+set(library_headers <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory> <numeric> <optional>
+  <set> <span> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+
 function(share_headers target name)
   get_property(first GLOBAL PROPERTY first_with_${name})
   if(first)
@@ -46,5 +49,11 @@ function(room name folder)
     if("${ROOM_LINKS}" MATCHES "Qt6::Widgets|gui_")
       share_headers(${name} window_headers <QtWidgets/QtWidgets>)
     endif()
+  elseif("${ROOM_LINKS}" MATCHES CLI11)
+    share_headers(${name} command_headers ${library_headers} <CLI/CLI.hpp>)
+  elseif("${ROOM_LINKS}" MATCHES "OpenMP|kernels|runtime|worker")
+    share_headers(${name} openmp_headers ${library_headers})
+  else()
+    share_headers(${name} engine_headers ${library_headers})
   endif()
 endfunction()

@@ -30,12 +30,15 @@ bool is_root_cause(const RankSight& rank) { return rank.entry.failed_ns != 0 && 
 bool has_come(const RankSight& rank) { return rank.process.pid != 0; }
 bool has_vanished(const RankSight& rank) { return has_ended(rank) && !has_finished(rank) && !has_failed(rank); }
 
+bool names_a_rank(const RunObservation& run) {
+  return run.report->names_culprit() && *run.report->rank < static_cast<int>(run.ranks.size());
+}
+
 // What mpirun says of a rank may be newer than the look at it, which tells what it was killed for.
 bool is_named_before_seen(const RunObservation& run) {
-  const ExitReport& report = *run.report;
-  if (!report.names_culprit() || *report.rank >= static_cast<int>(run.ranks.size())) return false;
-  const RankSight& named = run.ranks[*report.rank];
-  return named.process.pid != 0 && !has_ended(named) && !has_failed(named);
+  if (!names_a_rank(run)) return false;
+  const RankSight& named = run.ranks[*run.report->rank];
+  return has_come(named) && !has_ended(named) && !has_failed(named);
 }
 
 int64_t failed_ns(const RankSight& rank) {
@@ -160,7 +163,7 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   const int root = earliest(run.ranks, is_root_cause, [&](int i) { return run.ranks[i].entry.failed_ns; });
   if (root >= 0) return own_error(run, root);
 
-  const bool known = report.names_culprit() && *report.rank < static_cast<int>(run.ranks.size());
+  const bool known = names_a_rank(run);
   if (known && report.signal) return killed(run, *report.rank, *report.signal);
   if (known && report.exit_code > 128 && report.exit_code <= 192)
     return killed(run, *report.rank, *report.exit_code - 128);

@@ -83,17 +83,19 @@ int LayoutsModel::columnCount(const QModelIndex& parent) const { return parent.i
 QVariant LayoutsModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Row& row = rows_.at(static_cast<size_t>(index.row()));
-  const PinnedPlan* pin = index.column() > 1 ? pins_.at(index.column() - 2) : nullptr;
-  const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
   if (role == array_role) return QVariant::fromValue(row.array);
-  if (role == Qt::ToolTipRole && index.column() == 0) return qt(row.name);
-  if (role == Qt::DisplayRole || role == Qt::ToolTipRole) {
-    if (index.column() == 0) return title_of(row.array);
+  const bool is_text = role == Qt::DisplayRole || role == Qt::ToolTipRole;
+  if (!is_text && role != Qt::ForegroundRole) return {};
+  if (index.column() < 2) {
+    if (!is_text) return {};
     if (index.column() == 1) return qt(to_string(*row.shown, shown_->mesh));
-    return layout ? qt(to_string(*layout, pin->plan->mesh)) : QString();
+    return role == Qt::ToolTipRole ? qt(row.name) : title_of(row.array);
   }
-  if (role == Qt::ForegroundRole && layout && lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh))
-    return theme().muted;
+  const PinnedPlan* pin = pins_.at(index.column() - 2);
+  const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
+  if (!layout) return {};
+  if (is_text) return qt(to_string(*layout, pin->plan->mesh));
+  if (lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh)) return theme().muted;
   return {};
 }
 

@@ -43,7 +43,7 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
   title_->setObjectName("replayTitle");
   facts_->setProperty("muted", true);
   facts_->setWordWrap(true);
-  for (QLabel* label : {static_cast<QLabel*>(title_), facts_})
+  for (QLabel* label : std::initializer_list<QLabel*>{title_, facts_})
     label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   table_->setObjectName("replayPieces");
   table_->setAccessibleName(tr("Pieces in order of time"));
@@ -63,7 +63,7 @@ ReplayView::ReplayView(Workspace& workspace, QWidget* parent)
   split_ = new QSplitter(this);
   split_->addWidget(canvas_);
   split_->addWidget(table_);
-  for (QWidget* part : {static_cast<QWidget*>(canvas_), static_cast<QWidget*>(table_)})
+  for (QWidget* part : std::initializer_list<QWidget*>{canvas_, table_})
     part->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
   split_->setStretchFactor(0, 3);
   split_->setStretchFactor(1, 2);

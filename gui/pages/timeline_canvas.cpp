@@ -27,14 +27,12 @@ constexpr double two_lines = 30;       // of a title, from this height on
 constexpr double labelled_row = 16;    // slices of lower rows have no text
 constexpr double labelled_slice = 64;  // pixels
 
-TimelineCanvas::PredictedStages nothing() { return std::make_shared<const std::vector<PredictedStep>>(); }
-
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
 TimelineCanvas::TimelineCanvas(Workspace& workspace, QWidget* parent)
-    : TimeCanvas(parent), workspace_(workspace), scroll_(new QScrollBar(Qt::Vertical, this)), predicted_(nothing()) {
+    : TimeCanvas(parent), workspace_(workspace), scroll_(new QScrollBar(Qt::Vertical, this)) {
   setObjectName("timelineCanvas");
   setAccessibleName(tr("Time of one training step: a row a rank"));
   scroll_->setAccessibleName(tr("Scrolls the ranks"));
@@ -53,7 +51,7 @@ void TimelineCanvas::show_prediction(Prediction prediction) {
   if (plan_ == prediction.plan) return;
   plan_ = std::move(prediction.plan);
   rows_.clear();
-  predicted_ = plan_ ? std::move(prediction.stages) : nothing();
+  predicted_ = std::move(prediction.stages);
   measured_.reset();
   trace_.reset();
   found_ = {};

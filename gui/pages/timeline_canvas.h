@@ -25,7 +25,7 @@ class TimelineCanvas : public TimeCanvas {
   // What is predicted of a plan, made ready to be drawn.
   struct Prediction {
     std::shared_ptr<const Plan> plan;
-    PredictedStages stages;
+    PredictedStages stages = std::make_shared<const std::vector<PredictedStep>>();  // never null
     TimelineColors colors;
   };
   // Without a plan: nothing. What was measured goes, unless it is the plan that is shown, in other colours.
@@ -92,7 +92,7 @@ class TimelineCanvas : public TimeCanvas {
   Workspace& workspace_;
   QScrollBar* scroll_;
   std::shared_ptr<const Plan> plan_;
-  PredictedStages predicted_;
+  PredictedStages predicted_ = Prediction{}.stages;
   std::shared_ptr<const MeasuredStep> measured_;
   std::shared_ptr<const TraceMessage> trace_;
   TimelineColors colors_;

@@ -119,7 +119,6 @@ void TimelinePage::take_plan() {
     return show_prediction({});
   }
   canvas_->update();
-  if (plan == plan_) take_measurements();
   const auto coloring = static_cast<TimelineColoring>(coloring_->currentData().toInt());
   const TimelineCanvas::PredictedStages known = plan == plan_ ? canvas_->predicted() : nullptr;
   prediction_.make([plan, known, coloring, theme = theme()](const std::stop_token&) -> TimelineCanvas::Prediction {

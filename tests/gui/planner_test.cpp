@@ -1,6 +1,4 @@
-#include <QSettings>
 #include <QSignalSpy>
-#include <QTemporaryDir>
 #include <QTest>
 #include <atomic>
 #include <latch>
@@ -8,16 +6,14 @@
 #include "engine/config/parse.h"
 #include "gui/planning/chosen_network.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/own_settings.h"
 
 using namespace shardscope;
 
 class PlannerTest : public QObject {
   Q_OBJECT
  private slots:
-  void initTestCase() {
-    static const QTemporaryDir settings;  // not the person's own
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
-  }
+  void initTestCase() { use_own_settings(); }
 
   void the_newest_request_is_the_one_delivered() {
     Planner planner(made::source());

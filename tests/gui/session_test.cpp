@@ -43,13 +43,18 @@ class SessionTest : public QObject {
         }(),
         patience);
   }
-  // As a program that ended without a word leaves them: 7 steps.
-  void leave_edits() {
-    Document document;
+  // A document whose newest edit, 7 steps, is kept.
+  std::unique_ptr<SessionKeeper> keep_edits(Document& document) {
     document.reset(made::config(), {});
     auto keeper = keeper_of(document, folder_->path());
     set_steps(document, 7);
     wait_for(*keeper, document);
+    return keeper;
+  }
+  // As a program that ended without a word leaves them.
+  void leave_edits() {
+    Document document;
+    keep_edits(document);
   }
   // Presses the button of the next message box that has this text.
   static int answer(const QString& button, const std::function<void()>& act) {
@@ -106,10 +111,7 @@ class SessionTest : public QObject {
 
   void what_a_living_program_keeps_is_not_offered_to_another() {
     Document document;
-    document.reset(made::config(), {});
-    auto keeper = keeper_of(document, folder_->path());
-    set_steps(document, 7);
-    wait_for(*keeper, document);
+    auto keeper = keep_edits(document);
     Document next;
     auto other = keeper_of(next, folder_->path());
     QVERIFY(other->take_left().empty());
@@ -120,10 +122,7 @@ class SessionTest : public QObject {
 
   void nothing_is_kept_of_a_document_without_unsaved_edits() {
     Document document;
-    document.reset(made::config(), {});
-    auto keeper = keeper_of(document, folder_->path());
-    set_steps(document, 7);
-    wait_for(*keeper, document);
+    auto keeper = keep_edits(document);
     document.save(folder_->filePath("saved.json"));
     keeper->wait_until_written();
     QVERIFY(!QFileInfo::exists(keeper->file()));

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <QSettings>
 #include <QStandardPaths>
-#include <QTemporaryDir>
 #include <QTest>
 #include <memory>
 
 #include "gui/look/appearance.h"
 #include "gui/window/window.h"
+#include "tests/gui/own_settings.h"
 
 namespace shardscope {
 
@@ -25,8 +24,7 @@ class WindowCase : public QObject {
 
   static void prepare() {
     QStandardPaths::setTestModeEnabled(true);
-    static const QTemporaryDir settings;  // not the person's own
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, settings.path());
+    use_own_settings();
     apply_theme(*qApp, ThemeChoice::light);
   }
 
