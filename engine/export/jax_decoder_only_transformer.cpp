@@ -32,7 +32,9 @@ class SelfAttentionBlock(nn.Module):
     @nn.compact
     def __call__(self, x, mask):
         y = nn.LayerNorm()(x)  #@ SelfAttentionBlock_*/LayerNorm_0/layer_norm
-        attention = nn.SelfAttention(num_heads=NUM_HEADS, dropout_rate=DROPOUT_RATE, deterministic=False)  #? dropout
+        attention = nn.SelfAttention(  #? dropout
+            num_heads=NUM_HEADS, dropout_rate=DROPOUT_RATE, broadcast_dropout=False, deterministic=False  #? dropout
+        )  #? dropout
         attention = nn.SelfAttention(num_heads=NUM_HEADS, deterministic=True)  #! dropout
         y = attention(y, mask=mask)  #@ SelfAttentionBlock_*/SelfAttention_0/out/add
         y = nn.Dropout(DROPOUT_RATE, deterministic=False)(y)  #? dropout  #@ SelfAttentionBlock_*/Dropout_0/dropout
@@ -60,8 +62,7 @@ class DecoderOnlyTransformer(nn.Module):
 )",
                               jax_cross_entropy,
                               {{"compute_dtype", "f32"}},
-                              nullptr,
-                              false};
+                              nullptr};
   return model;
 }
 

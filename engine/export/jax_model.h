@@ -27,7 +27,6 @@ struct JaxModel {
   std::vector<std::pair<std::string_view, OptionValue>> only = {};
   // Flags of lines, beside "dropout" and "remat", that are set.
   std::vector<std::string_view> (*flags)(const OptionList& options) = nullptr;
-  bool drops_alike = true;  // its dropout takes the same elements as ours
 };
 
 // All that have an original in JAX; one line in jax_model.cpp adds one. Null for another.

@@ -160,9 +160,6 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
     errors.push_back(
         not_exportable("a pipeline is nothing that shardings can say", "pipeline.axis", "an empty axis leaves it out"));
   }
-  if (!model->drops_alike && drops(config, options)) {
-    errors.push_back(not_exportable("the model in Flax would drop other elements", "deterministic", "true"));
-  }
   const ScheduleConfig& schedule = config.schedule;
   if (schedule.rematerialise != "none" && schedule.rematerialise != "full") {
     errors.push_back(not_exportable("rematerialisation of parts of a layer is not written in Flax",

@@ -33,6 +33,7 @@ std::vector<std::string> small(const char* preset) { return system_preset(preset
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
       {"parallax_decoder", "parallax_decoder", small_decoder},
+      {"parallax_decoder_dropout", "parallax_decoder", small_decoder + std::vector<std::string>{"deterministic=false"}},
       {"tiny_lm_fsdp", "tiny_lm_fsdp", small("tiny_lm_fsdp")},
       {"tiny_lm_microbatches", "tiny_lm_dp",
        small("tiny_lm_dp") + std::vector<std::string>{"mesh.data=4", "schedule.microbatches=4",

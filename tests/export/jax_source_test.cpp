@@ -49,7 +49,6 @@ class JaxSourceTest : public QObject {
     row("several layers made again", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
         "not_exportable schedule.rematerialised_layers");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
-    row("dropout of another kind", "parallax_decoder", {"deterministic=false"}, "not_exportable deterministic");
     row("no training", "tiny_lm_dp", {"optimizer=null"}, "not_exportable optimizer");
     row("inside of attention", "tiny_lm_dp",
         {R"(sharding.constraints={"blocks_0/SelfAttention_0/query/einsum": ["data"]})"},
