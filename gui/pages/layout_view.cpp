@@ -51,7 +51,7 @@ LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent
   connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutView::expect_change);
   for (const auto signal : {&Selection::deviceChanged, &Selection::hoverChanged})
     connect(&workspace.selection, signal, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
+  connect(&look(), &Look::changed, this, [this] { pictures_.forget(); });
 }
 
 void LayoutView::showEvent(QShowEvent*) { expect_change(); }
@@ -73,7 +73,7 @@ void LayoutView::set_pins(std::vector<int64_t> pins) {
 void LayoutView::renew() {
   if (!std::exchange(is_stale_, false)) return;
   const std::shared_ptr<const Scene> before = std::exchange(scene_, nullptr);
-  drawn_ = QPixmap();
+  pictures_.forget();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (!plan) return;
   std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
@@ -183,22 +183,18 @@ void LayoutView::pan(Part part, const QPointF& by) {
   zoom.pan(by);
   if (part == Part::mesh) zoom.keep_in(mesh_whole_.rect({0, 0, scene_->mesh->width, scene_->mesh->height}), mesh_room_);
   else zoom.keep_in(array_whole_, array_room_);
-  drawn_ = QPixmap();
+  pictures_.forget();
   update();
 }
 
 void LayoutView::show_all(Part part) {
   (part == Part::mesh ? mesh_zoom_ : array_zoom_).show_all();
   arrange();
-  drawn_ = QPixmap();
+  pictures_.forget();
   update();
 }
 
-void LayoutView::draw() {
-  drawn_ = QPixmap(size() * devicePixelRatioF());
-  drawn_.setDevicePixelRatio(devicePixelRatioF());
-  drawn_.fill(Qt::transparent);
-  QPainter painter(&drawn_);
+void LayoutView::paint_pictures(QPainter& painter) const {
   painter.setFont(small_font());
   painter.setClipRect(array_room_.adjusted(-1, -page_label_space, 1, 1));
   paint_array(painter, array_place(), scene_->array, *scene_->facts.sharding, scene_->plan->mesh, theme());
@@ -217,7 +213,7 @@ void LayoutView::paint_marks(QPainter& painter) {
   const std::optional<int> lit = hovered ? cell_of_device(scene_->array, *hovered) : std::nullopt;
   const double opacity = painter.opacity();
   if (lit) painter.setOpacity(0.45 * opacity);
-  painter.drawPixmap(0, 0, drawn_);
+  pictures_.show(painter, rect(), [this](QPainter& to) { paint_pictures(to); });
   painter.setOpacity(opacity);
   if (lit) {
     painter.setClipRect(array_room_.adjusted(-1, -1, 1, 1));
@@ -258,7 +254,6 @@ void LayoutView::paintEvent(QPaintEvent*) {
                              tr("Choose a parameter on the left to see how it lies on the mesh."));
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   paint_heading(painter);
-  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF()) draw();
   paint_marks(painter);
   paint_array_labels(painter);
   const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
@@ -391,7 +386,6 @@ void LayoutView::resizeEvent(QResizeEvent*) {
   array_zoom_.show_all();
   mesh_zoom_.show_all();
   arrange();
-  drawn_ = QPixmap();
 }
 
 void LayoutView::wheelEvent(QWheelEvent* event) {
@@ -468,7 +462,7 @@ void LayoutView::choose_neighbour(const QPointF& way) {
   }
   if (!best) return;
   mesh_zoom_.reveal(mesh_whole_.rect(scene_->mesh->place_of(*best)), mesh_room_);
-  drawn_ = QPixmap();
+  pictures_.forget();
   workspace_.selection.select_device(best);
 }
 

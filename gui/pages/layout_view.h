@@ -1,9 +1,9 @@
 #pragma once
 
-#include <QPixmap>
 #include <optional>
 
 #include "gui/look/drag.h"
+#include "gui/look/kept_picture.h"
 #include "gui/look/tip_widget.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/array_facts.h"
@@ -70,7 +70,7 @@ class LayoutView : public TipWidget {
   void pan(Part part, const QPointF& by);
   void show_all(Part part);
   void choose_neighbour(const QPointF& way);
-  void draw();
+  void paint_pictures(QPainter& painter) const;
   void paint_marks(QPainter& painter);
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
@@ -87,7 +87,7 @@ class LayoutView : public TipWidget {
   Part touched_ = Part::mesh;
   std::optional<Part> dragged_;
   Drag drag_;
-  QPixmap drawn_;  // array and mesh without what is marked in them; null: to be drawn anew
+  KeptPicture pictures_;  // array and mesh without what is marked in them
 };
 
 }  // namespace shardscope

@@ -30,7 +30,7 @@ MemoryCurveView::MemoryCurveView(Workspace& workspace, QWidget* parent)
   connect(&workspace.planner, &Planner::delivered, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
+  connect(&look(), &Look::changed, this, [this] { drawn_.forget(); });
 }
 
 QRectF MemoryCurveView::time_place() const {
@@ -59,7 +59,7 @@ void MemoryCurveView::take(Made made) {
   stage_ = made.stage;
   curve_ = std::move(made.curve);
   chosen_.reset();
-  drawn_ = QPixmap();
+  drawn_.forget();
   set_seconds(curve_ ? double(curve_->totals.size()) : 0);
   update();
   emit changed();
@@ -92,13 +92,8 @@ int MemoryCurveView::position_under(double x) const {
 }
 
 // One shape a category, each in front of the one that it stands on.
-void MemoryCurveView::draw_curve() {
+void MemoryCurveView::paint_curve(QPainter& painter) const {
   const QRectF at = body();
-  drawn_ = QPixmap((at.size() * devicePixelRatioF()).toSize());
-  drawn_.setDevicePixelRatio(devicePixelRatioF());
-  drawn_.fill(Qt::transparent);
-  drawn_begin_ = begin();
-  drawn_end_ = end();
   const std::vector<int> peaks = column_peaks(curve_->totals, begin(), end(), static_cast<int>(at.width()));
   std::vector<double> heights(peaks.size(), 0);
   std::array<QPolygonF, memory_category_count> shapes;
@@ -112,7 +107,6 @@ void MemoryCurveView::draw_curve() {
     }
     shape << QPointF(double(peaks.size()), at.height());
   }
-  QPainter painter(&drawn_);
   painter.setPen(Qt::NoPen);
   for (int category = memory_category_count - 1; category >= 0; --category) {
     painter.setBrush(category_color(static_cast<MemoryCategory>(category), theme()));
@@ -200,10 +194,10 @@ void MemoryCurveView::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
   paint_axes(painter);
-  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF() || drawn_begin_ != begin() ||
-      drawn_end_ != end())
-    draw_curve();
-  painter.drawPixmap(body().topLeft(), drawn_);
+  if (drawn_begin_ != begin() || drawn_end_ != end()) drawn_.forget();
+  drawn_begin_ = begin();
+  drawn_end_ = end();
+  drawn_.show(painter, body(), [this](QPainter& to) { paint_curve(to); });
   painter.setRenderHint(QPainter::Antialiasing);
   paint_phases(painter);
   paint_marks(painter);
@@ -236,7 +230,5 @@ void MemoryCurveView::keyPressEvent(QKeyEvent* event) {
 }
 
 void MemoryCurveView::showEvent(QShowEvent*) { ask(); }
-
-void MemoryCurveView::resizeEvent(QResizeEvent*) { drawn_ = QPixmap(); }
 
 }  // namespace shardscope

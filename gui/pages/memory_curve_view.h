@@ -1,9 +1,9 @@
 #pragma once
 
-#include <QPixmap>
 #include <memory>
 #include <optional>
 
+#include "gui/look/kept_picture.h"
 #include "gui/look/time_canvas.h"
 #include "gui/workspace/background.h"
 #include "gui/workspace/workspace.h"
@@ -40,7 +40,6 @@ class MemoryCurveView : public TimeCanvas {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void showEvent(QShowEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   QRectF time_place() const override;
   void click(const QPointF& point) override;
@@ -58,7 +57,7 @@ class MemoryCurveView : public TimeCanvas {
   int position_under(double x) const;
   double highest() const;
   double y_of(double bytes) const;
-  void draw_curve();
+  void paint_curve(QPainter& painter) const;
   void paint_axes(QPainter& painter) const;
   void paint_phases(QPainter& painter) const;
   void paint_marks(QPainter& painter) const;
@@ -70,7 +69,7 @@ class MemoryCurveView : public TimeCanvas {
   int stage_ = 0;
   std::shared_ptr<const MemoryCurve> curve_;
   std::optional<int> chosen_;
-  QPixmap drawn_;  // the curve in the window drawn_begin_..drawn_end_
+  KeptPicture drawn_;  // the curve in the window drawn_begin_..drawn_end_
   double drawn_begin_ = 0, drawn_end_ = 0;
   Background<Made> background_;
 };

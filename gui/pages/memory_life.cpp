@@ -29,7 +29,7 @@ MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent
   connect(&workspace.planner, &Planner::delivered, this, &MemoryLife::take_plan);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryLife::take_stage);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { drawn_ = QPixmap(); });
+  connect(&look(), &Look::changed, this, [this] { drawn_.forget(); });
   take_plan();
 }
 
@@ -65,7 +65,7 @@ void MemoryLife::showEvent(QShowEvent*) { take_plan(); }
 
 void MemoryLife::rebuild() {
   picture_ = plan_ ? lay_out(arena(), window_, body().width(), body().height()) : MemoryPicture();
-  drawn_ = QPixmap();
+  drawn_.forget();
   update();
 }
 
@@ -119,12 +119,8 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   paint_instruction_axis(painter, at, at.bottom() + 5, window_.first_step, window_.last_step);
 }
 
-void MemoryLife::draw_buffers() {
+void MemoryLife::paint_buffers(QPainter& painter) const {
   const QRectF at(QPointF(), body().size());
-  drawn_ = QPixmap((at.size() * devicePixelRatioF()).toSize());
-  drawn_.setDevicePixelRatio(devicePixelRatioF());
-  drawn_.fill(Qt::transparent);
-  QPainter painter(&drawn_);
   painter.setFont(small_font());
   paint_grain(painter, at, picture_.grain, theme());
   for (const BufferRect& rect : picture_.rects) {
@@ -152,8 +148,7 @@ void MemoryLife::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   const QRectF at = body();
   paint_axes(painter);
-  if (drawn_.isNull() || drawn_.devicePixelRatio() != devicePixelRatioF()) draw_buffers();
-  painter.drawPixmap(at.topLeft(), drawn_);
+  drawn_.show(painter, at, [this](QPainter& to) { paint_buffers(to); });
   painter.setClipRect(at);
   std::optional<int> step = position_of(*plan_, workspace_.selection.step(), stage_);
   if (step) step = folded(sequence(), *step);

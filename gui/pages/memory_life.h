@@ -1,10 +1,10 @@
 #pragma once
 
-#include <QPixmap>
 #include <QWidget>
 #include <vector>
 
 #include "gui/look/drag.h"
+#include "gui/look/kept_picture.h"
 #include "gui/look/tip_widget.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/memory_geometry.h"
@@ -48,14 +48,14 @@ class MemoryLife : public TipWidget {
   int step_under(double x) const;
   double bytes_under(double y) const;
   void paint_axes(QPainter& painter) const;
-  void draw_buffers();
+  void paint_buffers(QPainter& painter) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;
   int stage_ = -1;
   MemoryWindow window_;
   MemoryPicture picture_;
-  QPixmap drawn_;  // the picture; null: to be drawn anew
+  KeptPicture drawn_;
   std::vector<CategoryBytes> live_;
   Drag drag_;
   MemoryWindow dragged_window_;

@@ -22,7 +22,7 @@ ReplayCanvas::ReplayCanvas(Workspace& workspace, QWidget* parent) : TipWidget(pa
   setObjectName("replayCanvas");
   setAccessibleName(tr("The mesh, with the pieces that its devices exchange"));
   connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { still_ = QPixmap(); });
+  connect(&look(), &Look::changed, this, [this] { still_.forget(); });
 }
 
 void ReplayCanvas::show_replay(std::shared_ptr<const Replay> replay) {
@@ -30,14 +30,14 @@ void ReplayCanvas::show_replay(std::shared_ptr<const Replay> replay) {
   zoom_.show_all();
   picture_ = replay_ ? lay_out(replay_->plan->mesh) : MeshPicture();
   pieces_ = nullptr;
-  still_ = QPixmap();
+  still_.forget();
   update();
 }
 
 void ReplayCanvas::show_pieces(std::shared_ptr<const std::vector<TimedPiece>> pieces) { pieces_ = std::move(pieces); }
 
 void ReplayCanvas::show_moment(const ReplayMoment& moment) {
-  if (moment.leg != moment_.leg) still_ = QPixmap();
+  if (moment.leg != moment_.leg) still_.forget();
   moment_ = moment;
   update();
 }
@@ -72,15 +72,10 @@ void ReplayCanvas::paintEvent(QPaintEvent*) {
   const bool has_device = device && *device < static_cast<int>(picture_.cell_of.size());
   const ReplayPicture picture{at, picture_, *replay_, moment_, *pieces_, has_device ? device : std::nullopt};
   if (devices_stay(at)) {
-    if (still_.isNull() || still_.devicePixelRatio() != devicePixelRatioF()) {
-      still_ = QPixmap(size() * devicePixelRatioF());
-      still_.setDevicePixelRatio(devicePixelRatioF());
-      still_.fill(Qt::transparent);
-      QPainter once(&still_);
-      once.setClipRect(room());
-      paint_devices(once, picture, theme());
-    }
-    painter.drawPixmap(0, 0, still_);
+    still_.show(painter, rect(), [&](QPainter& to) {
+      to.setClipRect(room());
+      paint_devices(to, picture, theme());
+    });
   } else {
     paint_devices(painter, picture, theme());
   }
@@ -95,7 +90,7 @@ void ReplayCanvas::zoom_about(double factor, const QPointF& point) {
   const MeshPlace whole = fit(picture_, room(), largest_cell);
   zoom_.zoom(factor, point, most_enlarged / whole.cell);
   zoom_.keep_in(whole.rect({0, 0, picture_.width, picture_.height}), room());
-  still_ = QPixmap();
+  still_.forget();
   update();
 }
 
@@ -103,7 +98,7 @@ void ReplayCanvas::zoom(double factor) { zoom_about(factor, room().center()); }
 
 void ReplayCanvas::show_all() {
   zoom_.show_all();
-  still_ = QPixmap();
+  still_.forget();
   update();
 }
 
@@ -121,7 +116,7 @@ void ReplayCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (!by) return;
   zoom_.pan(*by);
   zoom_.keep_in(fit(picture_, room(), largest_cell).rect({0, 0, picture_.width, picture_.height}), room());
-  still_ = QPixmap();
+  still_.forget();
   update();
 }
 

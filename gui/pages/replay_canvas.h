@@ -1,10 +1,10 @@
 #pragma once
 
-#include <QPixmap>
 #include <memory>
 #include <optional>
 
 #include "gui/look/drag.h"
+#include "gui/look/kept_picture.h"
 #include "gui/look/tip_widget.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/workspace.h"
@@ -52,7 +52,7 @@ class ReplayCanvas : public TipWidget {
   ReplayMoment moment_;
   std::shared_ptr<const std::vector<TimedPiece>> pieces_;
   PictureZoom zoom_;
-  QPixmap still_;  // the devices where they stay as they are; null: to be drawn anew
+  KeptPicture still_;  // the devices where they stay as they are
   Drag drag_;
 };
 

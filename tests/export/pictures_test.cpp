@@ -1,3 +1,4 @@
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -18,6 +19,8 @@ QByteArray content(const QString& path) {
 }  // namespace
 
 // Pictures are drawn by the program shardscope that lies beside this one, without a display.
+constexpr int tallest_control = 32;  // buttons and marks are pictures
+
 class PicturesTest : public QObject {
   Q_OBJECT
 
@@ -56,6 +59,10 @@ class PicturesTest : public QObject {
     const QByteArray svg = content(draw("svg", page.toStdString()));
     QVERIFY(svg.contains("<svg") && svg.contains("</svg>"));
     QVERIFY2(svg.contains(word), word.constData());
+    if (page == "timeline") return;  // in pixels, for the sake of a million instructions
+    static const QRegularExpression image("<image [^>]* height=\"([0-9]+)");
+    for (auto found = image.globalMatch(svg); found.hasNext();)
+      QVERIFY2(found.next().captured(1).toInt() < tallest_control, "pixels where shapes should be");
   }
 
   void other_forms_are_whole_files() {
