@@ -282,8 +282,8 @@ void RunCurves::show_time(const std::vector<Shown>& runs) {
     for (const CurvePoint& point : line.points) longest = std::max(longest, point.y);
   if (!content.lines[0].points.empty())
     content.title = after(content.title, qt(seconds_text(content.lines[0].points.back().y)));
-  if (content.expected) content.title += tr(", predicted %1").arg(qt(seconds_text(*content.expected)));
   if (content.lines.size() > 1) content.lines[0].label = content.title;
+  if (content.expected) content.title += tr(", predicted %1").arg(qt(seconds_text(*content.expected)));
   if (longest > 0 && longest < 1) {
     content.unit = tr("ms");
     scale = 1000;
@@ -310,9 +310,10 @@ void RunCurves::show_speed(const std::vector<Shown>& runs) {
     const double seconds = value > 0 ? work.items / value : 0;
     return tr("%1/s, %2 of peak").arg(qt(count_text(value)), qt(share_text(work.share_of_peak(seconds))));
   };
-  if (!content.lines[0].points.empty())
-    content.title = after(content.title, content.text(content.lines[0].points.back().y).remove("/s"));
-  if (content.lines.size() > 1) content.lines[0].label = content.title;
+  const std::vector<CurvePoint>& own = content.lines[0].points;
+  if (content.lines.size() > 1)
+    content.lines[0].label = own.empty() ? content.title : after(content.title, qt(count_text(own.back().y)));
+  if (!own.empty()) content.title = after(content.title, content.text(own.back().y).remove("/s"));
   speed_->show_content(std::move(content));
 }
 
