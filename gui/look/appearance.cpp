@@ -2,6 +2,7 @@
 
 #include <QFile>
 #include <QFontDatabase>
+#include <QHash>
 #include <QSettings>
 #include <QStyle>
 #include <QStyleFactory>
@@ -125,8 +126,12 @@ QString in_color(const QColor& color, const QString& text) {
 }
 
 QPixmap color_mark(const QColor& color) {
-  QPixmap mark(10, 10);
-  mark.fill(color);
+  static QHash<QRgb, QPixmap> marks;
+  QPixmap& mark = marks[color.rgb()];
+  if (mark.isNull()) {
+    mark = QPixmap(10, 10);
+    mark.fill(color);
+  }
   return mark;
 }
 

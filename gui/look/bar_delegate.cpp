@@ -8,7 +8,7 @@
 namespace shardscope {
 
 void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  QStyledItemDelegate::paint(painter, option, index);
+  CellDelegate::paint(painter, option, index);
   const QVariant length = index.data(role_);
   if (!length.isValid()) return;
   const QRect cell = option.rect.adjusted(4, 0, -4, 0);

@@ -1,14 +1,16 @@
 #pragma once
 
-#include <QStyledItemDelegate>
+#include "gui/look/cell_delegate.h"
 
 namespace shardscope {
 
 // Shows names of scopes so that they stay different in a narrow column (see fitted_name.h).
-class NameDelegate : public QStyledItemDelegate {
+class NameDelegate : public CellDelegate {
  public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  using CellDelegate::CellDelegate;
+
+ protected:
+  QString fitted(const QString& text, const QFontMetricsF& metrics, double room) const override;
 };
 
 }  // namespace shardscope

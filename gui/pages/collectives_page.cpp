@@ -100,6 +100,7 @@ void CollectivesPage::make_table() {
   table_->setRootIsDecorated(false);
   table_->header()->setStretchLastSection(true);
   table_->header()->setSectionsMovable(false);
+  table_->setItemDelegate(new CellDelegate(table_));
   using Ink = BarDelegate::Ink;
   for (const int column : {CollectivesModel::array_column, CollectivesModel::op_column})
     table_->setItemDelegateForColumn(column, new NameDelegate(table_));

@@ -51,6 +51,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
 
   tree_->setObjectName("parameterTree");
   tree_->setModel(model_);
+  tree_->setItemDelegate(new CellDelegate(tree_));
   tree_->setItemDelegateForColumn(ParameterModel::spec_column, delegate_);
   tree_->setItemDelegateForColumn(ParameterModel::name_column, new NameDelegate(tree_));
   tree_->setAccessibleName(tr("Parameters"));

@@ -15,7 +15,7 @@
 
 namespace shardscope {
 
-SpecDelegate::SpecDelegate(Workspace& workspace, QObject* parent) : QStyledItemDelegate(parent), workspace_(workspace) {
+SpecDelegate::SpecDelegate(Workspace& workspace, QObject* parent) : CellDelegate(parent), workspace_(workspace) {
   connect(qApp, &QApplication::focusChanged, this, [this](const QWidget*, const QWidget* now) {
     if (now && editor_ && now != editor_ && !editor_->isAncestorOf(now) && now->window() == editor_->window()) close();
   });
@@ -26,7 +26,7 @@ void SpecDelegate::close() {
 }
 
 void SpecDelegate::destroyEditor(QWidget* editor, const QModelIndex& index) const {
-  QStyledItemDelegate::destroyEditor(editor, index);
+  CellDelegate::destroyEditor(editor, index);
   if (editor == editor_) editor_ = nullptr;
   emit closed();
 }
@@ -74,7 +74,7 @@ bool SpecDelegate::eventFilter(QObject* editor, QEvent* event) {
     if (ends && !field->fault().isEmpty()) return true;
     if (key == Qt::Key_Escape) field->give_up();
   }
-  return QStyledItemDelegate::eventFilter(editor, event);
+  return CellDelegate::eventFilter(editor, event);
 }
 
 void SpecDelegate::setModelData(QWidget*, QAbstractItemModel*, const QModelIndex&) const {
@@ -90,7 +90,7 @@ void SpecDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewI
 }
 
 void SpecDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  QStyledItemDelegate::paint(painter, option, index);
+  CellDelegate::paint(painter, option, index);
   const auto array = index.data(ParameterModel::array_role).value<ArrayRef>();
   if (!is_array(array) || errors_at(workspace_.planner.errors(), place_of(array)).empty()) return;
   painter->save();
@@ -100,7 +100,7 @@ void SpecDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
 }
 
 QSize SpecDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
-  return QStyledItemDelegate::sizeHint(option, index).expandedTo({0, 26});
+  return CellDelegate::sizeHint(option, index).expandedTo({0, 26});
 }
 
 }  // namespace shardscope

@@ -2,8 +2,8 @@
 
 #include <QPersistentModelIndex>
 #include <QPointer>
-#include <QStyledItemDelegate>
 
+#include "gui/look/cell_delegate.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -11,7 +11,7 @@ namespace shardscope {
 // Edits the spec column of a parameter tree in place: an array with one drop-down per dimension, each choice an edit at
 // once; a group of arrays, and any array when it is asked so, as text. What is edited is for the tree's panel to do: it
 // knows which rows are selected. The editor closes when another row is chosen or the keyboard goes elsewhere.
-class SpecDelegate : public QStyledItemDelegate {
+class SpecDelegate : public CellDelegate {
   Q_OBJECT
  public:
   SpecDelegate(Workspace& workspace, QObject* parent);
