@@ -94,6 +94,7 @@ QColor tone_color(const AxisTone& tone, const Theme& theme) {
 
 std::vector<AxisTone> device_tones(const Mesh& mesh, int device) {
   std::vector<AxisTone> tones;
+  tones.reserve(static_cast<size_t>(mesh.axis_count()));
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     const auto index = static_cast<AxisIndex>(axis);
     if (mesh.axis_size(index) > 1) tones.push_back({index, mesh.coordinate(device, index), mesh.axis_size(index)});
