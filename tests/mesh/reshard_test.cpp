@@ -61,6 +61,8 @@ class Cluster {
         case StepKind::all_to_all: next[device] = join(group, target); break;
         case StepKind::collective_permute: next[device] = local_[holder(group, target)]; break;
         case StepKind::compute:
+        case StepKind::send:
+        case StepKind::receive:
         case StepKind::barrier: qFatal("no step of a reshard");
       }
     }

@@ -87,6 +87,7 @@ class FaultyRank {
       RankMeasurement measured;
       measured.rank = rank_;
       telemetry_->add_step({step, 1.0, measured, {}});
+      if (step == 1) std::ofstream(two_steps_of(rank_)) << "done";
     }
     enter(RankPhase::finishing);
     telemetry_->set_state(RankState::finished);
@@ -103,7 +104,11 @@ class FaultyRank {
     const std::string fault = environment("FAULT");
     if (fault == "stop") ::raise(SIGSTOP);
     if (fault == "sleep") ::pause();
-    if (fault == "kill" || (fault == "kill once" && is_first())) ::raise(SIGKILL);
+    if (fault == "kill") ::raise(SIGKILL);
+    if (fault == "kill once" && is_first()) {
+      await_two_steps_of_all();
+      ::raise(SIGKILL);
+    }
     if (fault == "exit") ::_exit(3);
     if (fault == "error") fail();
     if (fault == "debugger") be_debugged();
@@ -111,6 +116,14 @@ class FaultyRank {
     if (fault == "frozen 1") freeze("/freezer.state", "FROZEN");
     if (fault == "frozen 2") freeze("/cgroup.freeze", "1");
     if (fault == "leave a child") leave_a_child();
+  }
+
+  std::string two_steps_of(int rank) const { return session_ + "/two_steps_of_" + std::to_string(rank); }
+
+  // Nothing else holds ranks together here: a slow one may be in its first step when another is in its third.
+  void await_two_steps_of_all() const {
+    for (int rank = 0; rank < ranks_; ++rank)
+      while (!std::filesystem::exists(two_steps_of(rank))) ::usleep(1000);
   }
 
   bool is_first() const {
