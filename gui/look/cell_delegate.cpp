@@ -53,12 +53,14 @@ void CellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   }
   if (cell.text.isEmpty() || room <= 0) return;
   const QStaticText& text = laid_out(cell, room);
-  const QRect at = QStyle::alignedRect(cell.direction, cell.displayAlignment, text.size().toSize(),
-                                       place.adjusted(margin, 0, -margin, 0));
+  const Qt::Alignment alignment = QStyle::visualAlignment(cell.direction, cell.displayAlignment);
+  const QRect line = QStyle::alignedRect(cell.direction, cell.displayAlignment, text.size().toSize(), place);
+  const double spare = room - text.size().width();
+  const double x = alignment & Qt::AlignRight ? spare : alignment & Qt::AlignHCenter ? spare / 2 : 0;
   const bool is_enabled = cell.state & QStyle::State_Enabled;
   painter->setFont(cell.font);
   painter->setPen(cell.palette.color(is_enabled ? QPalette::Normal : QPalette::Disabled, QPalette::Text));
-  painter->drawStaticText(at.topLeft(), text);
+  painter->drawStaticText(QPointF(place.x() + margin + x, line.y()), text);
 }
 
 }  // namespace shardscope

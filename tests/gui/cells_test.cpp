@@ -46,6 +46,7 @@ class CellsTest : public QObject {
     const QVariant none;
     QTest::newRow("name") << "all-gather" << none << none << none << false;
     QTest::newRow("number") << "4.00 MiB" << QVariant(Qt::AlignRight | Qt::AlignVCenter) << none << none << false;
+    QTest::newRow("centred") << "4.00 MiB" << QVariant(Qt::AlignCenter) << none << none << false;
     QTest::newRow("muted") << "forward" << none << QVariant(QColor(Qt::gray)) << none << false;
     QTest::newRow("bold") << "all-reduce (5)" << none << none << none << true;
     QTest::newRow("marked") << "all-to-all" << none << none << QVariant(color_mark(Qt::red)) << false;
