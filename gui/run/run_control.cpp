@@ -194,7 +194,8 @@ bool RunControl::leave() {
     if (!is_kept()) return !is_active();
     QFile(file(run_files::left)).open(QIODevice::WriteOnly);
     disconnect(process_.get(), nullptr, this, nullptr);
-    [[maybe_unused]] const QProcess* left = process_.release();
+    static auto& left = *new std::vector<std::unique_ptr<QProcess>>;  // whose end would end the run
+    left.push_back(std::move(process_));
     process_ = make_process();
     directory_->setAutoRemove(false);
     directory_.reset();

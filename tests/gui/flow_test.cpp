@@ -266,10 +266,10 @@ class FlowTest : public WindowCase {
   }
 
   void a_search_can_be_cancelled_and_an_edit_ends_it() {
-    std::atomic<bool> slow = false;
+    const auto slow = std::make_shared<std::atomic<bool>>(false);  // the window lives longer
     PlanSource source = compiled_plans();
-    source.plan = [&slow, plan = source.plan](const RunConfig& config, std::stop_token stop) {
-      while (slow && !stop.stop_requested()) QThread::msleep(1);
+    source.plan = [slow, plan = source.plan](const RunConfig& config, std::stop_token stop) {
+      while (*slow && !stop.stop_requested()) QThread::msleep(1);
       if (stop.stop_requested()) throw Cancelled();
       return plan(config, stop);
     };
@@ -280,7 +280,7 @@ class FlowTest : public WindowCase {
     const FlowNode* gather = gather_of("gelu");
     QVERIFY(gather || (gather = gather_of("linear1")));
     workspace().selection.select_step(gather->steps.front());
-    slow = true;
+    *slow = true;
     find<QPushButton>("findEdit")->click();
     QVERIFY(cause()->is_searching());
     QVERIFY(find<QPushButton>("cancelEdit")->isVisible());
@@ -290,7 +290,7 @@ class FlowTest : public WindowCase {
     QVERIFY(cause()->is_searching());
     set_steps(workspace().document, 7);
     QVERIFY(!cause()->is_searching());
-    slow = false;
+    *slow = false;
     settle();
     QVERIFY(!cause()->result());
   }
