@@ -20,7 +20,7 @@ class StepTimesTest : public QObject {
         times.add(1e9);
         std::vector<double> all;
         for (int i = 1; i < steps; ++i) {
-          all.push_back(std::exp(std::normal_distribution<double>(2, spread)(engine)));
+          all.push_back(std::exp(2 + spread * std::normal_distribution<double>()(engine)));
           times.add(all.back());
         }
         std::ranges::sort(all);
