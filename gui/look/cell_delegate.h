@@ -6,8 +6,8 @@
 
 namespace shardscope {
 
-// A cell of a large table, painted as the style would: what is only text is laid out once and kept, which makes a page
-// of cells a third of the work.
+// A cell of a large table, painted as the style would: what is only text is laid out once and kept, which halves the
+// work of a page of cells.
 class CellDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:

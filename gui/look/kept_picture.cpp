@@ -15,7 +15,7 @@ void KeptPicture::show(QPainter& painter, const QRectF& place, const std::functi
   const double ratio = painter.device()->devicePixelRatioF();
   const QSize size = (place.size() * ratio).toSize();
   if (size.isEmpty()) return;
-  if (pixels_.size() != size) {
+  if (pixels_.size() != size || pixels_.devicePixelRatio() != ratio) {
     pixels_ = QPixmap(size);
     pixels_.setDevicePixelRatio(ratio);
     pixels_.fill(Qt::transparent);
