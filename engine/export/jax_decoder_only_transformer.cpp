@@ -61,8 +61,7 @@ class DecoderOnlyTransformer(nn.Module):
         return nn.Dense(VOCAB_SIZE)(x)
 )",
                               jax_cross_entropy,
-                              {{"compute_dtype", "f32"}},
-                              nullptr};
+                              {{"compute_dtype", "f32"}}};
   return model;
 }
 

@@ -4,12 +4,8 @@
 #include <QPainter>
 #include <QWidget>
 
-#include "gui/look/appearance.h"
-
 namespace shardscope {
 namespace {
-
-constexpr int kept_texts = 4096;
 
 // Without a mark, an icon, a field, a frame: text on the ground of its row.
 bool is_plain(const QStyleOptionViewItem& cell) {
@@ -20,10 +16,6 @@ bool is_plain(const QStyleOptionViewItem& cell) {
 }
 
 }  // namespace
-
-CellDelegate::CellDelegate(QObject* parent) : QStyledItemDelegate(parent), texts_(kept_texts) {
-  connect(&look(), &Look::changed, this, [this] { texts_.clear(); });
-}
 
 QString CellDelegate::fitted(const QString& text, const QFontMetricsF& metrics, double room) const {
   return metrics.elidedText(text, Qt::ElideRight, room);
@@ -46,13 +38,13 @@ void CellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &cell, cell.widget) + 1;
   const QRect place = style->subElementRect(QStyle::SE_ItemViewItemText, &cell, cell.widget);
   const double room = place.width() - 2 * margin;
+  const QStaticText& text = laid_out(cell, room);
   if (!is_plain(cell)) {
-    cell.text = fitted(cell.text, QFontMetricsF(cell.font), room);
+    cell.text = text.text();
     style->drawControl(QStyle::CE_ItemViewItem, &cell, painter, cell.widget);
     return;
   }
-  if (cell.text.isEmpty() || room <= 0) return;
-  const QStaticText& text = laid_out(cell, room);
+  if (room <= 0) return;
   const Qt::Alignment alignment = QStyle::visualAlignment(cell.direction, cell.displayAlignment);
   const QRect line = QStyle::alignedRect(cell.direction, cell.displayAlignment, text.size().toSize(), place);
   const double spare = room - text.size().width();

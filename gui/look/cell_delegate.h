@@ -11,7 +11,7 @@ namespace shardscope {
 class CellDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
-  explicit CellDelegate(QObject* parent);
+  using QStyledItemDelegate::QStyledItemDelegate;
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
  protected:
@@ -21,7 +21,7 @@ class CellDelegate : public QStyledItemDelegate {
  private:
   const QStaticText& laid_out(const QStyleOptionViewItem& cell, double room) const;
 
-  mutable QCache<QString, QStaticText> texts_;
+  mutable QCache<QString, QStaticText> texts_{4096};
 };
 
 }  // namespace shardscope

@@ -2,6 +2,8 @@
 
 #include <QPaintEngine>
 
+#include "gui/look/appearance.h"
+
 namespace shardscope {
 
 void KeptPicture::show(QPainter& painter, const QRectF& place, const std::function<void(QPainter&)>& paint) {
@@ -15,7 +17,8 @@ void KeptPicture::show(QPainter& painter, const QRectF& place, const std::functi
   const double ratio = painter.device()->devicePixelRatioF();
   const QSize size = (place.size() * ratio).toSize();
   if (size.isEmpty()) return;
-  if (pixels_.size() != size || pixels_.devicePixelRatio() != ratio) {
+  if (pixels_.size() != size || pixels_.devicePixelRatio() != ratio || theme_ != &theme()) {
+    theme_ = &theme();
     pixels_ = QPixmap(size);
     pixels_.setDevicePixelRatio(ratio);
     pixels_.fill(Qt::transparent);

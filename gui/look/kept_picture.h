@@ -4,10 +4,12 @@
 #include <QPixmap>
 #include <functional>
 
+#include "viz/paint/palette.h"
+
 namespace shardscope {
 
-// A part of a page that is painted once and shown until it is forgotten. It is kept in pixels; a page that is recorded
-// for a file gets the shapes themselves, so that SVG and PDF are sharp.
+// A part of a page that is painted once and shown until it is forgotten, in a theme. It is kept in pixels; a page that
+// is recorded for a file gets the shapes themselves, so that SVG and PDF are sharp.
 class KeptPicture {
  public:
   void forget() { pixels_ = {}; }
@@ -16,6 +18,7 @@ class KeptPicture {
 
  private:
   QPixmap pixels_;
+  const Theme* theme_ = nullptr;
 };
 
 }  // namespace shardscope

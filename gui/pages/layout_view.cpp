@@ -51,7 +51,6 @@ LayoutView::LayoutView(Workspace& workspace, QWidget* parent) : TipWidget(parent
   connect(&workspace.selection, &Selection::arrayChanged, this, &LayoutView::expect_change);
   for (const auto signal : {&Selection::deviceChanged, &Selection::hoverChanged})
     connect(&workspace.selection, signal, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { pictures_.forget(); });
 }
 
 void LayoutView::showEvent(QShowEvent*) { expect_change(); }

@@ -30,7 +30,6 @@ MemoryCurveView::MemoryCurveView(Workspace& workspace, QWidget* parent)
   connect(&workspace.planner, &Planner::delivered, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryCurveView::ask);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { drawn_.forget(); });
 }
 
 QRectF MemoryCurveView::time_place() const {

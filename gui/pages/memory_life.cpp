@@ -29,7 +29,6 @@ MemoryLife::MemoryLife(Workspace& workspace, QWidget* parent) : TipWidget(parent
   connect(&workspace.planner, &Planner::delivered, this, &MemoryLife::take_plan);
   connect(&workspace.selection, &Selection::deviceChanged, this, &MemoryLife::take_stage);
   connect(&workspace.selection, &Selection::stepChanged, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { drawn_.forget(); });
   take_plan();
 }
 

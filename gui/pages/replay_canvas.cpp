@@ -22,7 +22,6 @@ ReplayCanvas::ReplayCanvas(Workspace& workspace, QWidget* parent) : TipWidget(pa
   setObjectName("replayCanvas");
   setAccessibleName(tr("The mesh, with the pieces that its devices exchange"));
   connect(&workspace.selection, &Selection::deviceChanged, this, qOverload<>(&QWidget::update));
-  connect(&look(), &Look::changed, this, [this] { still_.forget(); });
 }
 
 void ReplayCanvas::show_replay(std::shared_ptr<const Replay> replay) {

@@ -11,6 +11,8 @@ using namespace shardscope::test;
 
 namespace {
 
+constexpr int tallest_control = 32;  // buttons and marks are pictures
+
 QByteArray content(const QString& path) {
   QFile file(path);
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -19,8 +21,6 @@ QByteArray content(const QString& path) {
 }  // namespace
 
 // Pictures are drawn by the program shardscope that lies beside this one, without a display.
-constexpr int tallest_control = 32;  // buttons and marks are pictures
-
 class PicturesTest : public QObject {
   Q_OBJECT
 
