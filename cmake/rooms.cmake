@@ -1,4 +1,5 @@
-# room(NAME FOLDER [EXCLUDE regex] [ONLY regex] LINKS libs...): a static library of the .cpp files in FOLDER.
+# room(NAME FOLDER [SEPARATE] [EXCLUDE regex] [ONLY regex] LINKS libs...): a static library of the .cpp files in FOLDER.
+# SEPARATE: its files say different things by the same names, so that a unity build compiles them one by one.
 # A folder that has none yet becomes an interface library, so that rooms can be linked before they are furnished.
 add_library(shardscope_options INTERFACE)
 target_compile_features(shardscope_options INTERFACE cxx_std_20)
@@ -29,7 +30,7 @@ function(share_headers target name)
 endfunction()
 
 function(room name folder)
-  cmake_parse_arguments(ROOM "" "EXCLUDE;ONLY" "LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "SEPARATE" "EXCLUDE;ONLY" "LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp ${CMAKE_SOURCE_DIR}/${folder}/*.h)
   if(ROOM_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "/[^/]*${ROOM_EXCLUDE}[^/]*$")
@@ -44,6 +45,9 @@ function(room name folder)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC shardscope_options ${ROOM_LINKS})
+  if(ROOM_SEPARATE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   if("${ROOM_LINKS}" MATCHES "Qt6::")
     set_target_properties(${name} PROPERTIES AUTOMOC ON AUTORCC ON)
     if("${ROOM_LINKS}" MATCHES "Qt6::Widgets|gui_")

@@ -7,7 +7,7 @@ namespace shardscope {
 namespace {
 
 // Finds the program, and verifies the folder.
-constexpr std::string_view check = R"sh(shardrun=${SHARDRUN:-shardrun}
+constexpr std::string_view check_first = R"sh(shardrun=${SHARDRUN:-shardrun}
 "$shardrun" export --check "$folder" || exit 2
 if [ "${1-}" = --check ]; then exit 0; fi
 )sh";
@@ -33,7 +33,7 @@ std::string train_script(const HeadlessFacts& facts) {
   return fmt::format(
       "#!/bin/sh\n# Trains {} on {} rank{} of this machine, or of --hosts h0:4,h1:4.\n{}{}"
       "exec {} --socket \"${{SOCKET:-$folder/socket}}\" \"$@\"\n",
-      facts.model, facts.ranks, facts.ranks == 1 ? "" : "s", own_folder, check, train);
+      facts.model, facts.ranks, facts.ranks == 1 ? "" : "s", own_folder, check_first, train);
 }
 
 std::string mpirun_script(const HeadlessFacts& facts) {
@@ -43,7 +43,7 @@ std::string mpirun_script(const HeadlessFacts& facts) {
       "if [ -z \"${{GOMP_SPINCOUNT-}}${{OMP_WAIT_POLICY-}}\" ]; then spin='-x GOMP_SPINCOUNT=20000'; else spin=; fi\n"
       "exec \"${{MPIRUN:-mpirun}}\" $root $spin --hostfile \"$folder/hosts\" --oversubscribe --bind-to none "
       "--mca mpi_yield_when_idle 1 -n {} \\\n  {} \"$@\"\n",
-      facts.model, own_folder, check, facts.ranks, train);
+      facts.model, own_folder, check_first, facts.ranks, train);
 }
 
 std::string slurm_script(const HeadlessFacts& facts) {
@@ -64,7 +64,7 @@ if [ ! -f "$folder/run.json" ]; then
 fi
 {3}exec {4} --socket "${{SOCKET:-$folder/socket}}" "$@"
 )sh",
-                     facts.model, facts.ranks, megabytes, check, train);
+                     facts.model, facts.ranks, megabytes, check_first, train);
 }
 
 std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {

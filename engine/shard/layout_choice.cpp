@@ -10,7 +10,6 @@ namespace shardscope {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_gain = 1e-7;  // seconds
 constexpr int no_axis = -1;
 // Prices of a byte held, from that at which all that is held without a limit is worth a hundredth of the step.
@@ -86,7 +85,7 @@ class LayoutSearch {
     const double limit = static_cast<double>(problem_.memory_limit_bytes);
     const std::vector<int> free = chosen();
     std::vector<int> fitting;
-    double least_seconds = infinity, fitting_price = 0;
+    double least_seconds = infinite_cost, fitting_price = 0;
     auto fits = [&](double price) {
       cost_.price = price;
       choose(free);
@@ -148,9 +147,9 @@ class LayoutSearch {
     for (int v : touched_) {
       fresh_.push_back(cost_.value(values_[v]));
       const double now = cost_.objective(fresh_.back()), before = cost_.objective(costs_[v]);
-      if (now == infinity && before == infinity) continue;
+      if (now == infinite_cost && before == infinite_cost) continue;
       delta += (now - before) * values_[v].count;
-      if (now == infinity) break;
+      if (now == infinite_cost) break;
     }
     if (keep && delta < -least_gain) {
       ++clock_;
@@ -282,7 +281,7 @@ class LayoutSearch {
 
   void check() const {
     for (size_t v = 0; v < values_.size(); ++v) {
-      if (costs_[v].seconds != infinity) continue;
+      if (costs_[v].seconds != infinite_cost) continue;
       throw Failure(Error{"no_layout", "no legal layout was found for this value",
                           at_name(problem_.graph.values[values_[v].value].name), ""});
     }
@@ -297,7 +296,7 @@ class LayoutSearch {
         for (int placement : table(node).neighbours(node.chosen)) {
           if (placement == node.chosen) continue;
           const double delta = try_moves({{op, placement}}, false) / node.count;
-          if (delta < infinity && (!one.runner_up || delta < one.margin_seconds)) {
+          if (delta < infinite_cost && (!one.runner_up || delta < one.margin_seconds)) {
             one.runner_up = table(node).placement(placement);
             one.margin_seconds = delta;
           }
@@ -324,7 +323,7 @@ class LayoutSearch {
   ChoiceCost cost_;
   std::vector<OpNode>& ops_;
   const std::vector<ValueNode>& values_;
-  double start_seconds_ = infinity, start_memory_bytes_ = infinity;
+  double start_seconds_ = infinite_cost, start_memory_bytes_ = infinite_cost;
   std::vector<ValueCost> costs_;    // as chosen now
   int64_t clock_ = 0;               // counts the moves that were kept
   std::vector<int64_t> shaken_;     // per op: when a value that it touches last changed its cost

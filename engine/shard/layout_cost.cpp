@@ -1,7 +1,6 @@
 #include "engine/shard/layout_cost.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/shard/hash_mix.h"
@@ -19,8 +18,6 @@ uint64_t fingerprint(const Sharding& sharding) {
   }
   return hash;
 }
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -73,7 +70,7 @@ double LayoutCosts::local_bytes(int type, int layout) const {
 }
 
 ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, const Sharding& to) const {
-  if (!can_reshard(from, to)) return {infinity, 0, infinity};
+  if (!can_reshard(from, to)) return {infinite_cost, 0, infinite_cost};
   ReshardCost cost;
   Sharding current = from;
   for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
@@ -119,7 +116,7 @@ ReshardCost LayoutCosts::reshard(int type, int from, int to) {
 }
 
 LayoutCosts::Source LayoutCosts::cheapest_source(int type, std::span<const int> made, int needed) {
-  Source best{-1, {infinity, 0, infinity}};
+  Source best{-1, {infinite_cost, 0, infinite_cost}};
   for (int i = 0; i < static_cast<int>(made.size()); ++i) {
     if (made[i] == needed) return {i, {}};
     const ReshardCost cost = reshard(type, made[i], needed);

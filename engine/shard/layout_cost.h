@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -43,8 +44,11 @@ double exchange_seconds(const WireRate& rate, double wire_bytes);
 // Of a group over these axes: its ring goes over the links of all of them, and is as fast as the slowest.
 WireRate group_rate(const CostRates& rates, const AxisList& axes);
 
+// Of what cannot be made.
+inline constexpr double infinite_cost = std::numeric_limits<double>::infinity();
+
 struct ReshardCost {
-  double wire_bytes = 0;  // per device; infinite where the target cannot be made
+  double wire_bytes = 0;  // per device
   int collectives = 0;
   double seconds = 0;
 };
