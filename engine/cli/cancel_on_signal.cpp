@@ -12,7 +12,7 @@ namespace shardscope {
 
 namespace {
 
-std::atomic<int> first_signal = 0;
+std::atomic<int> cancelling_signal = 0;
 std::atomic<int> wake_descriptor = -1;
 
 void wake() {
@@ -22,7 +22,7 @@ void wake() {
 
 void cancel(int signal) {
   const int saved = errno;
-  first_signal = signal;
+  cancelling_signal = signal;
   wake();
   errno = saved;
 }
@@ -31,12 +31,12 @@ void cancel(int signal) {
 
 CancelOnSignal::CancelOnSignal() : wake_(::eventfd(0, EFD_CLOEXEC)) {
   if (wake_ < 0) throw Failure(Error{"too_many_files", "cannot make an event descriptor", "", ""});
-  first_signal = 0;
+  cancelling_signal = 0;
   wake_descriptor = wake_;
   waiter_ = std::jthread([stop = stop_, wake = wake_]() mutable {
     uint64_t count = 0;
     while (::read(wake, &count, sizeof count) < 0 && errno == EINTR) continue;
-    if (first_signal != 0) stop.request_stop();
+    if (cancelling_signal != 0) stop.request_stop();
   });
   for (size_t i = 0; i < signals.size(); ++i) {
     ::sigaction(signals[i], nullptr, &before_[i]);
@@ -54,6 +54,6 @@ CancelOnSignal::~CancelOnSignal() {
   ::close(wake_);
 }
 
-int CancelOnSignal::first() const { return first_signal; }
+int CancelOnSignal::first() const { return cancelling_signal; }
 
 }  // namespace shardscope

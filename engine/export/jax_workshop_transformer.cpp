@@ -4,7 +4,7 @@ namespace shardscope {
 
 namespace {
 
-std::vector<std::string_view> flags(const OptionList& options) {
+std::vector<std::string_view> layer_flags(const OptionList& options) {
   std::vector<std::string_view> set;
   if (integer_option(options, "ffn_hidden_size") > 0) set.push_back("ffn");
   if (integer_option(options, "num_layers") > 1) set.push_back("layers");
@@ -77,7 +77,7 @@ class WorkshopTransformer(TransformerLayer):  #! layers  #? remat
 )",
                               jax_squared_error,
                               {{"compute_dtype", "f32"}, {"qkv_layout", "heads"}},
-                              flags};
+                              layer_flags};
   return model;
 }
 

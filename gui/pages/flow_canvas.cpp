@@ -278,7 +278,11 @@ QString FlowCanvas::tip_at(const QPointF& point) {
   if (!graph_) return {};
   const QPointF at = picture_point(point);
   const int node = node_at(*graph_, at.x(), at.y());
-  return node < 0 ? QString() : node_tip(*plan_, graph_->nodes[static_cast<size_t>(node)]);
+  if (node >= 0) return node_tip(*plan_, graph_->nodes[static_cast<size_t>(node)]);
+  const auto [first, end] = lanes_between(*graph_, at.y(), at.y());
+  for (int lane = first; lane < end; ++lane)
+    if (graph_->lanes[static_cast<size_t>(lane)].place.contains(at.x(), at.y())) return lane_tip(*plan_, *graph_, lane);
+  return {};
 }
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 
 #include "gui/document/text.h"
 #include "gui/workspace/array_of_value.h"
+#include "viz/paint/flow_difference.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/units.h"
 
@@ -87,6 +88,19 @@ QString layout_text(const Plan& plan, int value) {
   return qt(to_string(plan.program.values[static_cast<size_t>(value)].sharding, plan.mesh));
 }
 
+QString layers_text(const FlowLane& lane) {
+  return (lane.layers.size() > 1 ? QObject::tr("layers %1") : QObject::tr("layer %1"))
+      .arg(qt(device_text(lane.layers)));
+}
+
+QString instruction_text(const Plan& plan, const FlowGraph& graph, int node) {
+  if (node < 0) return QObject::tr("nothing");
+  const FlowNode& shown = graph.nodes[static_cast<size_t>(node)];
+  const FlowNodeText text = text_of(plan, shown);
+  return shown.kind == StepKind::compute ? last_scopes(qt(plan.step_name(first_step(plan, shown))), 2)
+                                         : QObject::tr("%1 of %2").arg(text.title, text.detail);
+}
+
 }  // namespace
 
 FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const FlowGraph>& graph) {
@@ -120,6 +134,22 @@ QString node_tip(const Plan& plan, const FlowNode& node) {
   if (node.wire_bytes > 0)
     lines << QObject::tr("%1 sent by each device a training step").arg(qt(exact_bytes(node.wire_bytes)));
   if (node.flops > 0) lines << qt(flops_text(node.flops));
+  return lines.join('\n');
+}
+
+QString lane_tip(const Plan& plan, const FlowGraph& graph, int lane) {
+  const FlowLane& own = graph.lanes[static_cast<size_t>(lane)];
+  QStringList lines{lane_text(plan, graph, own)};
+  const std::optional<LaneDifference> found = lane_difference(plan, graph, lane);
+  if (!found) return lines.join('\n');
+  const QString here = instruction_text(plan, graph, found->here), there = instruction_text(plan, graph, found->there);
+  const QString others = layers_text(graph.lanes[static_cast<size_t>(found->other)]);
+  if (found->value_here >= 0)
+    lines << (found->is_given ? QObject::tr("unlike %1, where %2 first gives %3: here %4")
+                              : QObject::tr("unlike %1, where %2 first takes %3: here %4"))
+                 .arg(others, there, layout_text(plan, found->value_there), layout_text(plan, found->value_here));
+  else if (here != there) lines << QObject::tr("unlike %1: first by %2 here, %3 there").arg(others, here, there);
+  else lines << QObject::tr("unlike %1: %2 takes another array").arg(others, here);
   return lines.join('\n');
 }
 

@@ -13,4 +13,7 @@ FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_
 // All that is known of a node, for its tool tip.
 QString node_tip(const Plan& plan, const FlowNode& node);
 
+// A lane's title, and where its layers first differ from those of another lane.
+QString lane_tip(const Plan& plan, const FlowGraph& graph, int lane);
+
 }  // namespace shardscope

@@ -6,6 +6,7 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "viz/paint/flow_difference.h"
 #include "viz/paint/flow_layout.h"
 
 using namespace shardscope;
@@ -63,6 +64,31 @@ class FlowGraphTest : public QObject {
       QVERIFY(shown == planned);
       QCOMPARE(graph.find({-1, 0}), -1);
     });
+  }
+
+  // What is said to set a lane apart is so: all before it agrees, and it does not.
+  void lanes_of_layers_differ_in_what_is_said() {
+    int said = 0, layouts = 0;
+    for_each_graph([&](const Plan& plan, int, const FlowGraph& graph) {
+      for (int l = 0; l < std::ssize(graph.lanes); ++l) {
+        const std::optional<LaneDifference> found = lane_difference(plan, graph, l);
+        if (!found) continue;
+        ++said;
+        const FlowLane &own = graph.lanes[l], &other = graph.lanes[found->other];
+        QCOMPARE(own.task, other.task);
+        QVERIFY(found->here >= 0 || found->there >= 0);
+        QVERIFY(found->here < own.end && found->there < other.end);
+        if (found->here >= 0 && found->there >= 0) QCOMPARE(found->here - own.first, found->there - other.first);
+        const int before = found->here >= 0 ? found->here - own.first : found->there - other.first;
+        for (int n = 0; n < before; ++n) QCOMPARE(graph.nodes[own.first + n].kind, graph.nodes[other.first + n].kind);
+        if (found->value_here < 0) continue;
+        ++layouts;
+        const ProgramValue &here = plan.program.values[found->value_here],
+                           &there = plan.program.values[found->value_there];
+        QVERIFY(!(here.shape == there.shape && here.sharding == there.sharding));
+      }
+    });
+    QVERIFY(said > 0 && layouts > 0);
   }
 
   void no_two_nodes_overlap_and_each_lies_in_its_lane() {

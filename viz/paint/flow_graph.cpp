@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 
+#include "viz/paint/flow_alike.h"
 #include "viz/paint/flow_layout.h"
 #include "viz/paint/network_layers.h"
 
@@ -21,8 +21,7 @@ struct Segment {
 
 class GraphMaker {
  public:
-  GraphMaker(const Plan& plan, int stage, bool fold)
-      : plan_(plan), program_(plan.program), network_(*plan.graph), fold_(fold), layers_(plan) {
+  GraphMaker(const Plan& plan, int stage, bool fold) : plan_(plan), program_(plan.program), fold_(fold), layers_(plan) {
     for (const Task& task : program_.tasks) graph_.node_of.tasks.emplace_back(task.steps.size(), -1);
     runs_.resize(program_.tasks.size(), 0);
     for (const TaskRun& run : program_.main(stage).runs) {
@@ -48,48 +47,19 @@ class GraphMaker {
     }
   }
 
-  // What segments have to agree in: a word for each step.
-  std::string words(const Segment& segment) const {
-    std::string words;
-    std::unordered_map<int, int> made;  // value -> its number in the segment
-    for (int s = segment.first; s < segment.end; ++s) {
-      const Step& step = steps(segment.task)[static_cast<size_t>(s)];
-      std::string word =
-          std::to_string(static_cast<int>(step.kind)) + "," + std::to_string(static_cast<int>(step.phase));
-      if (step.op != no_id) {
-        const std::string& name = network_.ops[step.op].name;
-        word += "," + name.substr(name.rfind('/') + 1);
-      }
-      for (const AxisIndex axis : step.axes) word += "," + std::to_string(axis);
-      for (const int input : step.inputs) {
-        const auto own = made.find(input);
-        word += own == made.end() ? "|" + layout(input) : ">" + std::to_string(own->second);
-      }
-      for (const int output : step.outputs) {
-        made.emplace(output, static_cast<int>(made.size()));
-        word += "=" + layout(output);
-      }
-      words += word + "\n";
-    }
-    return words;
-  }
-
-  std::string layout(int value) const {
-    const ProgramValue& lies = program_.values[value];
-    return to_string(lies.shape) + to_string(lies.sharding, plan_.mesh);
-  }
-
   // Segments of layers that are alike, by the first of each; a layer has one of them.
   std::vector<std::vector<size_t>> alike() const {
     std::vector<std::vector<size_t>> all;
-    std::map<std::tuple<int, std::string, int>, size_t> known;  // by task, words, and the number of such in the layer
-    std::map<std::tuple<int, std::string, int>, int> seen;      // by task, words and layer
+    using Alike = std::tuple<int, std::vector<std::string>, int>;
+    std::map<Alike, size_t> known;  // by task, words, and the number of such in the layer
+    std::map<Alike, int> seen;      // by task, words and layer
     for (size_t s = 0; s < segments_.size(); ++s) {
       const auto& [task, layer, first, end] = segments_[s];
       size_t lane = all.size();
       if (fold_ && layer >= 0) {
-        const std::string text = words(segments_[s]);
-        lane = known.emplace(std::tuple(task, text, seen[{task, text, layer}]++), lane).first->second;
+        std::vector<std::string> words = alike_words(plan_, task, first, end);
+        const int repeats = seen[{task, words, layer}]++;
+        lane = known.emplace(std::tuple(task, std::move(words), repeats), lane).first->second;
       }
       if (lane == all.size()) all.emplace_back();
       all[lane].push_back(s);
@@ -161,7 +131,6 @@ class GraphMaker {
 
   const Plan& plan_;
   const Program& program_;
-  const Graph& network_;
   bool fold_;
   std::vector<int> runs_;  // per task
   NetworkLayers layers_;

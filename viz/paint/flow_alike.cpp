@@ -1,0 +1,35 @@
+#include "viz/paint/flow_alike.h"
+
+#include <unordered_map>
+
+namespace shardscope {
+
+std::vector<std::string> alike_words(const Plan& plan, int task, int first, int end) {
+  const auto layout = [&](int value) {
+    const ProgramValue& lies = plan.program.values[static_cast<size_t>(value)];
+    return to_string(lies.shape) + to_string(lies.sharding, plan.mesh);
+  };
+  std::vector<std::string> words;
+  std::unordered_map<int, int> made;  // value -> its number in the stretch
+  for (int s = first; s < end; ++s) {
+    const Step& step = plan.program.tasks[static_cast<size_t>(task)].steps[static_cast<size_t>(s)];
+    std::string word = std::to_string(static_cast<int>(step.kind)) + "," + std::to_string(static_cast<int>(step.phase));
+    if (step.op != no_id) {
+      const std::string& name = plan.graph->ops[step.op].name;
+      word += "," + name.substr(name.rfind('/') + 1);
+    }
+    for (const AxisIndex axis : step.axes) word += "," + std::to_string(axis);
+    for (const int input : step.inputs) {
+      const auto own = made.find(input);
+      word += own == made.end() ? "|" + layout(input) : ">" + std::to_string(own->second);
+    }
+    for (const int output : step.outputs) {
+      made.emplace(output, static_cast<int>(made.size()));
+      word += "=" + layout(output);
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+}  // namespace shardscope
