@@ -9,6 +9,7 @@
 #include <QSettings>
 #include <QSignalBlocker>
 #include <QSpinBox>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <optional>
 
@@ -383,7 +384,7 @@ void SettingsPanel::take_hosts(const QString& list) {
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
     // In a turn of the event loop of its own: what else follows from an edit takes long enough.
-    QMetaObject::invokeMethod(this, &SettingsPanel::rebuild_if_other, Qt::QueuedConnection);
+    QTimer::singleShot(0, this, &SettingsPanel::rebuild_if_other);
     return;
   }
   const RunConfig& config = workspace_.document.config();

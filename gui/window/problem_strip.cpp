@@ -5,6 +5,7 @@
 
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
+#include "gui/look/wrapped_label.h"
 
 namespace shardscope {
 namespace {
@@ -22,11 +23,10 @@ std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
 }  // namespace
 
 ProblemStrip::ProblemStrip(Workspace& workspace, LegalSizes& sizes, QWidget* parent)
-    : QFrame(parent), workspace_(workspace), sizes_(sizes), text_(new QLabel(this)), fixes_(new QHBoxLayout) {
+    : QFrame(parent), workspace_(workspace), sizes_(sizes), text_(new WrappedLabel(this)), fixes_(new QHBoxLayout) {
   setObjectName("problemStrip");
   setAutoFillBackground(true);
   text_->setObjectName("banner");
-  text_->setWordWrap(true);
   undo_ = add_button(tr("Undo"), tr("Takes the last edit back (Ctrl+Z)."));
   all_ = add_button(tr("All problems"), tr("Lists them, with what would be right (Ctrl+Shift+M)."));
   auto* layout = new QHBoxLayout(this);
