@@ -9,7 +9,6 @@
 #include <QSettings>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QTimer>
 #include <QVBoxLayout>
 #include <optional>
 
@@ -19,6 +18,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/planning/chosen_network.h"
+#include "gui/planning/later_turn.h"
 
 namespace shardscope {
 namespace {
@@ -383,8 +383,7 @@ void SettingsPanel::take_hosts(const QString& list) {
 
 void SettingsPanel::show_config() {
   if (layout_signature() != signature_) {
-    // In a turn of the event loop of its own: what else follows from an edit takes long enough.
-    QTimer::singleShot(0, this, &SettingsPanel::rebuild_if_other);
+    in_later_turn(this, [this] { rebuild_if_other(); });
     return;
   }
   const RunConfig& config = workspace_.document.config();

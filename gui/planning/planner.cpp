@@ -6,6 +6,7 @@
 #include "engine/config/host_list.h"
 #include "gui/planning/chosen_network.h"
 #include "gui/planning/disposal.h"
+#include "gui/planning/later_turn.h"
 
 namespace shardscope {
 namespace {
@@ -41,7 +42,8 @@ PlanSource compiled_plans() {
 }
 
 Planner::Planner(PlanSource source, QObject* parent) : QObject(parent), source_(std::move(source)) {
-  connect(this, &Planner::finished, this, &Planner::receive, Qt::QueuedConnection);
+  connect(
+      this, &Planner::finished, this, [this] { in_later_turn(this, [this] { receive(); }); }, Qt::QueuedConnection);
   thread_ = std::jthread([this](std::stop_token stop) { work(stop); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <QTabBar>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
@@ -9,6 +10,7 @@
 #include "gui/pages/layout_page.h"
 #include "gui/pages/memory_page.h"
 #include "gui/pages/pipeline_page.h"
+#include "gui/planning/later_turn.h"
 
 namespace shardscope {
 namespace {
@@ -40,10 +42,21 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
   layout->addWidget(pages_, 1);
+  connect(&workspace.planner, &Planner::delivered, this, &Centre::paint_later);
 }
 
 void Centre::add_page(QWidget* page, const QString& title, const QString& tip) {
   pages_->setTabToolTip(pages_->addTab(page, title), tip);
+}
+
+// A new plan is told to the panels first: they and the page are painted in a turn of the event loop each.
+void Centre::paint_later() {
+  if (std::exchange(paints_later_, true)) return;
+  pages_->setUpdatesEnabled(false);
+  in_later_turn(this, [this] {
+    paints_later_ = false;
+    pages_->setUpdatesEnabled(true);
+  });
 }
 
 void Centre::offer(const QList<QAction*>& actions) {

@@ -27,8 +27,10 @@ class Centre : public QWidget {
   void offer(const QList<QAction*>& actions);
   // Shows on the page Layout who sends what in the selected step; false where it sends nothing.
   bool replay_selected();
-  // No page waits for a plan of its own.
-  bool is_settled() const { return !comparison_->is_busy() && !timeline_->is_busy() && !compare_->is_busy(); }
+  // No page waits for a plan of its own, or to be painted.
+  bool is_settled() const {
+    return !paints_later_ && !comparison_->is_busy() && !timeline_->is_busy() && !compare_->is_busy();
+  }
 
  signals:
   void problemsWanted();
@@ -38,6 +40,7 @@ class Centre : public QWidget {
 
  private:
   void add_page(QWidget* page, const QString& title, const QString& tip);
+  void paint_later();
 
   Workspace& workspace_;
   QTabWidget* pages_;
@@ -45,6 +48,7 @@ class Centre : public QWidget {
   ModeComparison* comparison_;
   TimelinePage* timeline_;
   ComparePage* compare_;
+  bool paints_later_ = false;
 };
 
 }  // namespace shardscope
