@@ -64,7 +64,6 @@ void MeshBar::set_compact(bool compact) {
   if (compact_ == compact) return;
   compact_ = compact;
   title_->setVisible(!compact);
-  add_->setVisible(!compact);
   layout_->setContentsMargins(compact ? 0 : 6, 0, compact ? 0 : 6, 0);
   layout_->setSpacing(compact ? 4 : 6);
   show_config();
@@ -108,8 +107,6 @@ void MeshBar::make_fields() {
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
     box->setRange(0, largest_axis);
-    box->setMinimumWidth(62);
-    box->setMaximumWidth(72);
     box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
     guard_field(box);
@@ -150,6 +147,8 @@ void MeshBar::show_config() {
   for (size_t i = 0; i < axes.size(); ++i) {
     const QSignalBlocker block(fields_[i]);
     fields_[i]->setValue(static_cast<int>(axes[i].size));
+    const int digits = axes[i].size < 1000 ? 0 : 14;
+    fields_[i]->setFixedWidth(compact_ ? 60 + digits : 72);
   }
   for (size_t i = 0; i < axes.size(); ++i)
     if (fields_[i]->hasFocus() || fields_[i]->underMouse())

@@ -10,6 +10,7 @@ namespace shardscope {
 namespace {
 
 constexpr int roomy_width = 1120;  // from here on there is room for words
+constexpr int around_words = 38;   // in a box to choose from
 
 }  // namespace
 
@@ -78,6 +79,8 @@ void ToolBar::fit_to(int width) {
   mesh_bar_->set_compact(compact);
   mode_->setItemText(0, compact ? tr("Cheapest") : tr("Layout: cheapest"));
   mode_->setItemText(1, compact ? tr("As written") : tr("Layout: as written"));
+  const int words = mode_->fontMetrics().horizontalAdvance(mode_->itemText(1));
+  mode_->setFixedWidth(words + around_words);
   findChild<QToolButton*>("stopButton")
       ->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
 }

@@ -181,8 +181,8 @@ class LayoutTest : public QObject {
       window_->resize(size);
       QTRY_COMPARE(window_->size(), size);
       const QRect inside = window_->rect();
-      for (const char* name : {"mode", "preset"}) {
-        auto* box = window_->findChild<QComboBox*>(name);
+      for (const char* name : {"addAxis", "mode", "preset"}) {
+        auto* box = window_->findChild<QWidget*>(name);
         QTRY_VERIFY2(box->isVisible(), name);
         QTRY_VERIFY2(inside.contains(QRect(box->mapTo(window_.get(), QPoint()), box->size())), name);
       }

@@ -2,7 +2,7 @@
 
 #include <QPainterPath>
 #include <algorithm>
-#include <set>
+#include <map>
 
 namespace shardscope {
 namespace {
@@ -129,7 +129,7 @@ class Drawing {
   }
 
   void paint_edges(int first, int end) {
-    std::set<std::pair<int, int>> labelled;  // nodes and values
+    std::map<std::pair<double, double>, std::vector<int>> labels;  // by where edges begin: the values
     const int behind = std::min(end + 1, static_cast<int>(graph_.lanes.size()));
     for (int l = first; l < behind; ++l) {
       const FlowLane& lane = graph_.lanes[static_cast<size_t>(l)];
@@ -142,10 +142,11 @@ class Drawing {
         if (!visible_.intersects(bounds(line))) continue;
         const bool is_dimmed = is_dim(edge->from) && is_dim(edge->to);
         draw(line, QPen(mix(theme_.muted, theme_.base, is_dimmed ? 0.75 : 0.25), 1.2));
-        if (scale_ >= least_words && labelled.emplace(edge->from, edge->value).second)
-          paint_layout(line.front(), edge->value);
+        labels[{line.front().x, line.front().y}].push_back(edge->value);
       }
     }
+    if (scale_ < least_words) return;
+    for (const auto& [begin, values] : labels) paint_layouts({begin.first, begin.second}, values);
   }
 
   // Of the selected node all, in front of what they cross.
@@ -179,12 +180,15 @@ class Drawing {
     painter_.drawPolygon(QPolygonF() << tip << tip + QPointF(-6, -3.5) << tip + QPointF(-6, 3.5));
   }
 
-  void paint_layout(const FlowPoint& begin, int value) {
+  void paint_layouts(const FlowPoint& begin, const std::vector<int>& values) {
+    QStringList layouts;
+    for (const int value : values) layouts << words_.layout(value);
+    layouts.removeDuplicates();
     const double room = flow_sizes.column_gap - 22;
     painter_.setFont(small_);
     painter_.setPen(theme_.muted);
     painter_.drawText(QRectF(begin.x + 5, begin.y - 16, room, 15), Qt::AlignLeft | Qt::AlignVCenter,
-                      QFontMetricsF(small_).elidedText(words_.layout(value), Qt::ElideRight, room));
+                      QFontMetricsF(small_).elidedText(layouts.join("; "), Qt::ElideRight, room));
   }
 
   QPainter& painter_;
