@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <sstream>
 
 #include "engine/base/error.h"
@@ -12,6 +13,19 @@
 
 namespace shardscope {
 namespace {
+
+// The word that stands where a command should, as in "shardrun trian FILE".
+std::optional<Error> unknown_command(const CLI::App& app) {
+  const CLI::App* asked = &app;
+  while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
+  const std::vector<std::string> left = asked->remaining();
+  if (asked->get_require_subcommand_min() == 0 || left.empty()) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* command : asked->get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    names.push_back(command->get_name());
+  return Error{"command", fmt::format("there is no command '{}'", left.front()), at_argument(asked->get_name()),
+               name_hint(left.front(), names)};
+}
 
 int run_command(int argc, char** argv) {
   CLI::App app("Plans how a neural network is split over a device mesh, and trains that plan on MPI ranks.",
@@ -33,6 +47,10 @@ int run_command(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (const std::optional<Error> unknown = unknown_command(app)) {
+      say(to_string(*unknown));
+      return exit_bad_input;
+    }
     std::ostringstream output, errors;
     const int code = app.exit(error, output, errors);
     print_lines(output.str());

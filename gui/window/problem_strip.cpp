@@ -11,6 +11,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_offered = 3;
+constexpr double least_beside = 2.5;  // widths of the buttons from which on the text stands beside them
 
 // Those next to the size that is wrong, ascending.
 std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
@@ -23,18 +24,25 @@ std::vector<int64_t> nearest(std::vector<int64_t> sizes, int64_t size) {
 }  // namespace
 
 ProblemStrip::ProblemStrip(Workspace& workspace, LegalSizes& sizes, QWidget* parent)
-    : QFrame(parent), workspace_(workspace), sizes_(sizes), text_(new WrappedLabel(this)), fixes_(new QHBoxLayout) {
+    : QFrame(parent),
+      workspace_(workspace),
+      sizes_(sizes),
+      text_(new WrappedLabel(this)),
+      fixes_(new QHBoxLayout),
+      buttons_(new QHBoxLayout),
+      all_parts_(new QBoxLayout(QBoxLayout::LeftToRight, this)) {
   setObjectName("problemStrip");
   setAutoFillBackground(true);
   text_->setObjectName("banner");
   undo_ = add_button(tr("Undo"), tr("Takes the last edit back (Ctrl+Z)."));
   all_ = add_button(tr("All problems"), tr("Lists them, with what would be right (Ctrl+Shift+M)."));
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(12, 6, 8, 6);
-  layout->addWidget(text_, 1);
-  layout->addLayout(fixes_);
-  layout->addWidget(undo_);
-  layout->addWidget(all_);
+  all_parts_->setContentsMargins(12, 6, 8, 6);
+  all_parts_->addWidget(text_, 1);
+  all_parts_->addLayout(buttons_);
+  buttons_->addStretch();
+  buttons_->addLayout(fixes_);
+  buttons_->addWidget(undo_);
+  buttons_->addWidget(all_);
   connect(undo_, &QToolButton::clicked, &workspace.document.undo_stack(), &QUndoStack::undo);
   connect(all_, &QToolButton::clicked, this, &ProblemStrip::allWanted);
   connect(&workspace.planner, &Planner::delivered, this, &ProblemStrip::refresh);
@@ -50,6 +58,8 @@ QToolButton* ProblemStrip::add_button(const QString& text, const QString& tip) {
 }
 
 void ProblemStrip::fit_to(const QSize& room) {
+  const bool is_wide = room.width() > least_beside * buttons_->sizeHint().width();
+  all_parts_->setDirection(is_wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   const int height = std::max(layout()->heightForWidth(room.width()), layout()->sizeHint().height());
   setGeometry(0, room.height() - height, room.width(), height);
 }

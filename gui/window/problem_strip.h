@@ -35,7 +35,8 @@ class ProblemStrip : public QFrame {
   Workspace& workspace_;
   LegalSizes& sizes_;
   QLabel* text_;
-  QHBoxLayout* fixes_;
+  QHBoxLayout *fixes_, *buttons_;
+  QBoxLayout* all_parts_;
   QToolButton *undo_, *all_;
   std::vector<QToolButton*> offered_;
 };

@@ -39,6 +39,7 @@ class CommandsTest : public QObject {
  private slots:
   void a_right_file_is_validated_in_silence();
   void every_fault_of_a_file_is_a_line_that_names_its_place();
+  void a_command_that_is_not_one_is_named_with_those_that_are_near();
   void what_an_assignment_breaks_is_blamed_on_it();
   void faults_of_form_and_of_meaning_are_told_together();
   void bad_input_is_exit_code_2_with_a_reason_data();
@@ -83,6 +84,17 @@ void CommandsTest::every_fault_of_a_file_is_a_line_that_names_its_place() {
   const ProgramResult same = finish(piped);
   QCOMPARE(same.code, 2);
   QCOMPARE(same.errors, QString(result.errors).replace(path, "/dev/stdin"));
+}
+
+void CommandsTest::a_command_that_is_not_one_is_named_with_those_that_are_near() {
+  const auto errors_of = [](const QStringList& arguments) {
+    const ProgramResult result = shardrun(arguments);
+    return result.code == 2 && result.output.isEmpty() ? result.errors.trimmed() : QString::number(result.code);
+  };
+  QCOMPARE(errors_of({"trian", decoder}), QString("shardrun: there is no command 'trian' (did you mean 'train'?)"));
+  QVERIFY(errors_of({"no-such-command"}).contains("known: validate, show, plan, train"));
+  QVERIFY(!errors_of({"no-such-command"}).contains("host-agent"));
+  QVERIFY(errors_of({"checkpoint", "lst"}).startsWith("checkpoint: there is no command 'lst'"));
 }
 
 void CommandsTest::what_an_assignment_breaks_is_blamed_on_it() {

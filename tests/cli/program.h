@@ -11,10 +11,11 @@
 
 namespace shardscope {
 
-// The test's own executable serves as shardrun: called with a subcommand it is that program, ranks included.
+// The test's own executable serves as shardrun: called with a subcommand (or
+// what a person takes for one) it is that program, ranks included.
 inline bool is_shardrun_call(int argc, char** argv) {
-  static const QStringList commands = {"validate",   "show",       "plan",         "train",   "rank",
-                                       "checkpoint", "host-agent", "remote-shell", "suggest", "export"};
+  static const QStringList commands = {"validate",   "show",         "plan",    "train",  "rank",  "checkpoint",
+                                       "host-agent", "remote-shell", "suggest", "export", "trian", "no-such-command"};
   return argc > 1 && commands.contains(QString(argv[1]));
 }
 
