@@ -143,13 +143,16 @@ QString lane_tip(const Plan& plan, const FlowGraph& graph, int lane) {
   const std::optional<LaneDifference> found = lane_difference(plan, graph, lane);
   if (!found) return lines.join('\n');
   const QString here = instruction_text(plan, graph, found->here), there = instruction_text(plan, graph, found->there);
-  const QString others = layers_text(graph.lanes[static_cast<size_t>(found->other)]);
-  if (found->value_here >= 0)
-    lines << (found->is_given ? QObject::tr("unlike %1, where %2 first gives %3: here %4")
-                              : QObject::tr("unlike %1, where %2 first takes %3: here %4"))
-                 .arg(others, there, layout_text(plan, found->value_there), layout_text(plan, found->value_here));
-  else if (here != there) lines << QObject::tr("unlike %1: first by %2 here, %3 there").arg(others, here, there);
-  else lines << QObject::tr("unlike %1: %2 takes another array").arg(others, here);
+  lines << QObject::tr("first unlike %1:").arg(layers_text(graph.lanes[static_cast<size_t>(found->other)]));
+  if (found->value_here >= 0) {
+    lines << (found->is_given ? QObject::tr("what %1 gives").arg(here) : QObject::tr("what %1 takes").arg(here));
+    lines << QObject::tr("here %1, there %2")
+                 .arg(layout_text(plan, found->value_here), layout_text(plan, found->value_there));
+  } else if (here != there) {
+    lines << QObject::tr("here %1").arg(here) << QObject::tr("there %1").arg(there);
+  } else {
+    lines << QObject::tr("%1 takes another array").arg(here);
+  }
   return lines.join('\n');
 }
 

@@ -6,6 +6,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/pages/flow_page.h"
+#include "gui/pages/flow_words.h"
 #include "gui/window/window.h"
 #include "gui/workspace/array_of_value.h"
 #include "tests/gui/small_models.h"
@@ -123,6 +124,18 @@ class FlowTest : public WindowCase {
     QCOMPARE(canvas()->found_count(), 0);
     search->clear();
     QVERIFY(find<QLabel>("flowFound")->text().isEmpty());
+  }
+
+  void a_lane_says_what_sets_its_layers_apart_where_they_are_not_alike() {
+    RunConfig config = made::small_gpt(6, 2, 2);
+    config.sharding.parameters.push_back({{"params", "blocks", "3", "linear1", "kernel"}, PartitionSpec{{{}, {}}}});
+    open(config);
+    const FlowGraph& graph = canvas()->graph();
+    QStringList tips;
+    for (int l = 0; l < std::ssize(graph.lanes); ++l)
+      if (graph.lanes[l].layers == std::vector{3}) tips << lane_tip(*canvas()->plan(), graph, l);
+    QVERIFY(!tips.filter("first unlike layers").isEmpty());
+    for (const QString& tip : tips) QVERIFY2(tip.split('\n').size() > 2, qPrintable(tip));
   }
 
   void layers_unfold_and_the_list_is_another_view_of_the_same() {
