@@ -216,12 +216,12 @@ void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
       news.lines.push_back({-1, fmt::format("{}: {}", host.place.name, frame.payload)});
       return;
     case HostFrameKind::exited: return take_exit(host, json::parse(frame.payload).at("status"), news);
-    case HostFrameKind::ended:
-      for (const json& text : json::parse(frame.payload).at("left")) {
-        news.left.push_back(fmt::format("host {}: {}", host.place.name, text.get<std::string>()));
-      }
+    case HostFrameKind::ended: {
+      const std::vector<std::string> left = json::parse(frame.payload).at("left");
+      for (const std::string& text : left) news.left.push_back(fmt::format("host {}: {}", host.place.name, text));
       host.ended = true;
       return;
+    }
     case HostFrameKind::failure: return lose(host, "its agent: " + frame.payload, news);
     default: return;
   }
