@@ -18,8 +18,8 @@ if(SHARDSCOPE_SANITIZE MATCHES thread)
 endif()
 
 # Open MPI unloads its plugins before leaks are looked for, so that no suppression can name what they keep. The tests
-# that start real ranks therefore look for everything but leaks. And what is freed is held back only where memory need
-# not stay flat.
+# that start real ranks therefore look for everything but leaks. What is freed is held back only where memory need not
+# stay flat; and where ranks are harmed by signals these are theirs.
 function(set_address_options test)
   if(NOT SHARDSCOPE_SANITIZE MATCHES address)
     return()
@@ -32,5 +32,10 @@ function(set_address_options test)
   if(test STREQUAL session/soak_test)
     set(held_back ":quarantine_size_mb=1")
   endif()
-  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=detect_leaks=${detect_leaks}${held_back}")
+  set(signals "")
+  if(test MATCHES "^faults/")
+    set(signals ":handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0")
+  endif()
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+    "ASAN_OPTIONS=detect_leaks=${detect_leaks}${held_back}${signals}")
 endfunction()
