@@ -18,6 +18,12 @@ using namespace shardscope::test;
 namespace {
 
 constexpr int64_t mib = int64_t{1} << 20;
+// A whole parameter has 32 MiB. Sanitizers write beside what is written.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int64_t most_beyond = 24 * mib;
+#else
+constexpr int64_t most_beyond = 12 * mib;
+#endif
 constexpr int ranks = 8;
 
 // Two kernels of 32 MiB and one of 4, each split over eight ranks.
@@ -48,7 +54,7 @@ void check_start_up(const Plan& plan, const CheckpointOptions& checkpoints) {
     hooks.checkpoints = checkpoints;
     train(plan, 0, world, {arena.data(), static_cast<size_t>(bytes)}, hooks);
     const int64_t beyond = memory("VmHWM") - before;
-    if (beyond >= 12 * mib) {
+    if (beyond >= most_beyond) {
       throw Failure(Error{"memory", "a rank took " + std::to_string(beyond / mib) + " MiB beyond its arena", {}, ""});
     }
   });
