@@ -29,8 +29,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t most_strangers = 64;
-constexpr int64_t stranger_ns = 5'000'000'000;  // to prove who it is
+constexpr size_t most_strangers = 64, most_new_strangers = 16;  // in all; in one call
+constexpr int64_t stranger_ns = 5'000'000'000;                  // to prove who it is
 constexpr int64_t ask_interval_ns = 100'000'000;
 constexpr int64_t launcher_ns = 4'000'000'000;
 constexpr int poll_ms = 20;
@@ -78,10 +78,7 @@ RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory
   }
 }
 
-RunHosts::~RunHosts() {
-  end(0);
-  for (const Listener& listener : listeners_) ::close(listener.socket);
-}
+RunHosts::~RunHosts() { end(0); }
 
 const RunHosts::Listener& RunHosts::listen_at(const std::string& address) {
   for (const Listener& listener : listeners_) {
@@ -92,13 +89,12 @@ const RunHosts::Listener& RunHosts::listen_at(const std::string& address) {
   ::inet_pton(AF_INET, address.c_str(), &own.sin_addr);
   socklen_t length = sizeof own;
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  ListeningSocket listening(socket);
   if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0 ||
       ::listen(socket, 128) != 0 || ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) {
-    const std::string reason = std::strerror(errno);
-    if (socket >= 0) ::close(socket);
-    refuse("cannot listen: " + reason, address);
+    refuse(std::string("cannot listen: ") + std::strerror(errno), address);
   }
-  return listeners_.emplace_back(Listener{address, socket, ntohs(own.sin_port)});
+  return listeners_.emplace_back(Listener{address, std::move(listening), ntohs(own.sin_port)});
 }
 
 void RunHosts::launch(Host& host, uint32_t number, const Listener& listener) {
@@ -110,7 +106,7 @@ void RunHosts::launch(Host& host, uint32_t number, const Listener& listener) {
 }
 
 void RunHosts::add_poll_entries(std::vector<pollfd>& entries) const {
-  for (const Listener& listener : listeners_) entries.push_back({listener.socket, POLLIN, 0});
+  for (const Listener& listener : listeners_) listener.socket.add_poll_entry(entries);
   for (const Stranger& stranger : strangers_) {
     entries.push_back({stranger.link.socket(), stranger.link.poll_events(), 0});
   }
@@ -135,11 +131,13 @@ RunHosts::News RunHosts::serve() {
   return news;
 }
 
+// The oldest goes for the newest: an agent proves at once who it is.
 void RunHosts::accept_strangers() {
-  for (const Listener& listener : listeners_) {
-    while (strangers_.size() < most_strangers) {
-      const int socket = ::accept4(listener.socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  for (Listener& listener : listeners_) {
+    for (size_t i = 0; i < most_new_strangers; ++i) {
+      const int socket = listener.socket.accept();
       if (socket < 0) break;
+      if (strangers_.size() == most_strangers) strangers_.pop_front();
       const int on = 1;
       ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       auto secret_of = [this](uint32_t host) {
@@ -165,6 +163,12 @@ void RunHosts::hear_strangers() {
     }
     stranger = drop ? strangers_.erase(stranger) : std::next(stranger);
   }
+  if (std::ranges::all_of(hosts_, [](const Host& host) { return host.link.has_value(); })) listen_no_more();
+}
+
+void RunHosts::listen_no_more() {
+  for (Listener& listener : listeners_) listener.socket.close();
+  strangers_.clear();
 }
 
 void RunHosts::welcome(HostLink link) {
@@ -353,6 +357,7 @@ MpirunHosts RunHosts::mpirun_hosts() const {
 RunHosts::News RunHosts::end(int64_t patience_ns) {
   News news;
   failed_ = true;
+  listen_no_more();
   tell(HostFrameKind::end);
   const int64_t deadline = monotonic_ns() + patience_ns;
   auto await = [&](const auto& is_awaited) {

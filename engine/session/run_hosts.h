@@ -17,6 +17,7 @@
 #include "engine/session/child_process.h"
 #include "engine/session/host_link.h"
 #include "engine/session/host_report.h"
+#include "engine/session/listening_socket.h"
 #include "engine/session/messages.h"
 #include "engine/session/mpirun.h"
 #include "engine/session/run_clock.h"
@@ -37,8 +38,8 @@ struct RunHostsOptions {
 };
 
 // The hosts of a run, as its starter sees them: an agent on each (host_agent.h), launched there, which connects back.
-// A peer that does not prove within seconds that it is one of them is dropped. Deadlines stand still while this
-// process is stopped. Nothing here blocks but end().
+// A peer that does not prove within seconds that it is one of them is dropped, sooner where others come; once all have
+// come, nobody else is listened to. Deadlines stand still while this process is stopped. Nothing here blocks but end().
 class RunHosts {
  public:
   using Files = std::vector<std::pair<std::string, std::string>>;  // name, text
@@ -94,7 +95,7 @@ class RunHosts {
   };
   struct Listener {
     std::string address;
-    int socket = -1;
+    ListeningSocket socket;
     int port = 0;
   };
   struct Stranger {
@@ -106,6 +107,7 @@ class RunHosts {
   void launch(Host& host, uint32_t number, const Listener& listener);
   void accept_strangers();
   void hear_strangers();
+  void listen_no_more();
   void welcome(HostLink link);
   void hear(Host& host, News& news);
   void heed(Host& host, const HostFrame& frame, News& news);

@@ -35,30 +35,29 @@ sockaddr_un address_of(const std::string& path) {
 
 ShellServer::ShellServer(std::string path) : path_(std::move(path)) {
   const sockaddr_un address = address_of(path_);
-  listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ >= 0) ::fchmod(listener_, 0600);
-  if (listener_ < 0 || ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener_, 128) != 0) {
-    const std::string reason = std::strerror(errno);
-    if (listener_ >= 0) ::close(listener_);
-    refuse(path_, "cannot listen: " + reason);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  listener_ = ListeningSocket(socket);
+  if (socket >= 0) ::fchmod(socket, 0600);
+  if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket, 128) != 0) {
+    refuse(path_, std::string("cannot listen: ") + std::strerror(errno));
   }
 }
 
 ShellServer::~ShellServer() {
   for (Client& client : clients_) ::close(client.socket);
-  ::close(listener_);
+  listener_.close();
   ::unlink(path_.c_str());
 }
 
 void ShellServer::add_poll_entries(std::vector<pollfd>& entries) const {
-  entries.push_back({listener_, POLLIN, 0});
+  if (clients_.size() < most_clients) listener_.add_poll_entry(entries);
   for (const Client& client : clients_) entries.push_back({client.socket, POLLIN, 0});
 }
 
 std::vector<ShellServer::Request> ShellServer::serve() {
   while (clients_.size() < most_clients) {
-    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int socket = listener_.accept();
     if (socket < 0) break;
     clients_.emplace_back().socket = socket;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/session/listening_socket.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
@@ -42,7 +43,7 @@ class ShellServer {
   void drop_gone();
 
   std::string path_;
-  int listener_ = -1;
+  ListeningSocket listener_;
   std::list<Client> clients_;
 };
 

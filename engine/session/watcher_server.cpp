@@ -17,7 +17,6 @@ namespace shardscope {
 
 namespace {
 
-constexpr int64_t accept_pause_ns = 1'000'000'000;
 constexpr size_t most_questions = 64;  // of a watcher, unanswered
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "") {
@@ -60,19 +59,17 @@ WatcherServer::WatcherServer(std::string path, std::function<std::string()> gree
     : path_(std::move(path)), greeting_(std::move(greeting)), most_unsent_(most_unsent) {
   sockaddr_un address = address_of(path_);
   remove_dead_socket(path_, address);
-  listener_ = new_socket(path_);
-  ::fchmod(listener_, 0600);
-  if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener_, 16) != 0) {
-    std::string reason = std::strerror(errno);
-    ::close(listener_);
-    refuse(path_, "cannot listen: " + reason);
+  const int socket = new_socket(path_);
+  listener_ = ListeningSocket(socket);
+  ::fchmod(socket, 0600);
+  if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(socket, 16) != 0) {
+    refuse(path_, std::string("cannot listen: ") + std::strerror(errno));
   }
 }
 
 WatcherServer::~WatcherServer() {
   for (Watcher& watcher : watchers_) ::close(watcher.socket);
-  ::close(listener_);
+  listener_.close();
   ::unlink(path_.c_str());
 }
 
@@ -81,7 +78,7 @@ bool WatcherServer::has_unsent() const {
 }
 
 void WatcherServer::add_poll_entries(std::vector<pollfd>& entries) const {
-  if (monotonic_ns() >= accept_from_ns_) entries.push_back({listener_, POLLIN, 0});
+  listener_.add_poll_entry(entries);
   for (const Watcher& watcher : watchers_) {
     entries.push_back({watcher.socket, static_cast<short>(watcher.unsent.empty() ? POLLIN : POLLIN | POLLOUT), 0});
   }
@@ -114,11 +111,7 @@ void WatcherServer::send_to(uint64_t id, std::string text) {
 }
 
 void WatcherServer::accept_new() {
-  if (monotonic_ns() < accept_from_ns_) return;
-  const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (socket >= 0) return greet(socket);
-  const bool is_passing = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED;
-  if (!is_passing) accept_from_ns_ = monotonic_ns() + accept_pause_ns;
+  if (const int socket = listener_.accept(); socket >= 0) greet(socket);
 }
 
 void WatcherServer::greet(int socket) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/session/listening_socket.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
@@ -34,7 +35,6 @@ class WatcherServer {
   bool has_watchers() const { return !watchers_.empty(); }
   bool has_unsent() const;
 
-  // The listener is left out for a second after a connection could not be taken (out of descriptors).
   void add_poll_entries(std::vector<pollfd>& entries) const;
 
   struct Asked {
@@ -71,8 +71,7 @@ class WatcherServer {
   std::string path_;
   std::function<std::string()> greeting_;
   size_t most_unsent_;
-  int listener_ = -1;
-  int64_t accept_from_ns_ = 0;  // CLOCK_MONOTONIC
+  ListeningSocket listener_;
   uint64_t next_id_ = 1;
   std::list<Watcher> watchers_;
 };

@@ -1,0 +1,207 @@
+#include "engine/session/run_hosts.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <list>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "engine/base/loaded_code.h"
+#include "tests/session/socket_client.h"
+
+using namespace shardscope;
+using nlohmann::json;
+
+namespace {
+
+constexpr int patience = 60000;
+
+// A connection to a port of this machine.
+class Connection {
+ public:
+  explicit Connection(int port, const char* address = "127.0.0.1")
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in there{};
+    there.sin_family = AF_INET;
+    there.sin_port = htons(static_cast<uint16_t>(port));
+    ::inet_pton(AF_INET, address, &there.sin_addr);
+    connected_ = ::connect(socket_, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0;
+  }
+  ~Connection() {
+    if (socket_ >= 0) ::close(socket_);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  bool connected() const { return connected_; }
+  int take() { return std::exchange(socket_, -1); }
+  // The other side has ended it; what it has said is thrown away.
+  bool is_closed() const {
+    char bytes[256];
+    ssize_t got = 0;
+    while ((got = ::recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+    }
+    return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+  }
+
+ private:
+  int socket_;
+  bool connected_ = false;
+};
+
+}  // namespace
+
+// The starter's side of hosts. Their launcher only keeps what it was told (the port, the secret); the agents are the
+// test's own.
+class RunHostsTest : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<QTemporaryDir> folder_;
+  std::unique_ptr<RunHosts> hosts_;
+  std::list<HostLink> agents_;
+  std::vector<LogMessage> lines_;
+  std::string failure_;
+
+  QString path(const QString& name) const { return folder_->filePath(name); }
+  QByteArray text(const QString& name) const {
+    QFile file(path(name));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+
+  RunHostsOptions options() const {
+    RunHostsOptions options;
+    options.hosts = {{"a", 0, 4}, {"b", 4, 2}};
+    options.launcher = {path("launcher").toStdString()};
+    options.interface = "lo";
+    options.program = "shardrun";
+    return options;
+  }
+  void start(RunHostsOptions options) {
+    hosts_ = std::make_unique<RunHosts>(std::move(options), folder_->path().toStdString(), RunHosts::Files{});
+    QTRY_VERIFY_WITH_TIMEOUT(text("a").count('\n') == 2 && text("b").count('\n') == 2, patience);
+  }
+  int port() const { return text("a").split('\n')[0].split(':')[1].split('\'')[0].toInt(); }
+  std::string secret(const QString& host) const { return text(host).split('\n')[1].toStdString(); }
+
+  void serve() {
+    const RunHosts::News news = hosts_->serve();
+    lines_.insert(lines_.end(), news.lines.begin(), news.lines.end());
+    if (news.failure) failure_ = *news.failure;
+    for (HostLink& agent : agents_) {
+      try {
+        agent.write();
+        agent.read();
+      } catch (const Failure&) {
+      }
+    }
+  }
+  // How many sockets poll() says something of: 0 where it would wait.
+  int woken_by() const {
+    std::vector<pollfd> entries;
+    hosts_->add_poll_entries(entries);
+    return ::poll(entries.data(), entries.size(), 0);
+  }
+
+  // The agent of a host has come and says what machine it is on.
+  void come(uint32_t host, const json& differing = json::object()) {
+    Connection connection(port());
+    QVERIFY(connection.connected());
+    HostLink& agent = agents_.emplace_back(HostLink::of_agent(connection.take(), host, secret(host == 0 ? "a" : "b")));
+    json machine{{"pid", 1 << 30},        {"start_time", 1},      {"cores", 4}, {"memory_bytes", int64_t{1} << 30},
+                 {"instruction_set", ""}, {"code", loaded_code()}};
+    machine.update(differing);
+    agent.send(HostFrameKind::ready, machine.dump());
+    for (int i = 0; i < 10; ++i) serve();
+  }
+
+ private slots:
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    QFile launcher(path("launcher"));
+    QVERIFY(launcher.open(QIODevice::WriteOnly));
+    launcher.write("#!/bin/sh\ncd \"" + folder_->path().toUtf8() +
+                   "\"\nread secret\nprintf '%s\\n%s\\n' \"$2\" \"$secret\" > \"$1\"\n");
+    launcher.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    launcher.close();
+    failure_.clear();
+    lines_.clear();
+  }
+
+  void cleanup() {
+    agents_.clear();
+    hosts_.reset();
+  }
+
+  void hosts_are_ready_when_all_their_agents_have_come() {
+    start(options());
+    come(0);
+    QVERIFY(!hosts_->is_ready());
+    come(1);
+    QVERIFY(hosts_->is_ready());
+    QCOMPARE(failure_, std::string());
+    QCOMPARE(lines_.size(), size_t{2});
+  }
+
+  void agents_connect_to_the_address_of_the_interface_and_to_no_other() {
+    start(options());
+    QVERIFY(Connection(port(), "127.0.0.1").connected());
+    QVERIFY(!Connection(port(), "127.0.0.2").connected());
+  }
+
+  void silent_strangers_neither_keep_the_starter_busy_nor_the_agents_out() {
+    start(options());
+    std::list<Connection> strangers;
+    for (int i = 0; i < 150; ++i) {
+      strangers.emplace_back(port());
+      if (i % 20 == 19) serve();
+    }
+    for (int i = 0; i < 20; ++i) serve();
+    QCOMPARE(woken_by(), 0);
+    QVERIFY(std::ranges::count_if(strangers, &Connection::is_closed) >= 80);
+    QVERIFY(strangers.front().is_closed());
+    QVERIFY(!strangers.back().is_closed());
+    come(0);
+    come(1);
+    QVERIFY(hosts_->is_ready());
+  }
+
+  void once_all_agents_have_come_nobody_is_listened_to() {
+    start(options());
+    Connection stranger(port());
+    come(0);
+    come(1);
+    QVERIFY(stranger.is_closed());
+    QVERIFY(!Connection(port()).connected());
+    QCOMPARE(hosts_->mpirun_hosts().networks, std::string("127.0.0.0/8"));
+  }
+
+  void without_descriptors_nobody_is_listened_to_for_a_while() {
+    start(options());
+    const Connection stranger(port());
+    const SocketClient shell(path("shell").toStdString());
+    QCOMPARE(woken_by(), 2);
+    rlimit limit{};
+    QCOMPARE(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlimit none{3, limit.rlim_max};
+    QCOMPARE(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    serve();
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    QCOMPARE(woken_by(), 0);
+    QTRY_COMPARE_WITH_TIMEOUT(woken_by(), 2, patience);
+    come(0);
+    come(1);
+    QVERIFY(hosts_->is_ready());
+  }
+};
+
+QTEST_GUILESS_MAIN(RunHostsTest)
+#include "run_hosts_test.moc"
