@@ -6,8 +6,10 @@
 #include <QTest>
 #include <algorithm>
 
+#include "gui/planning/chosen_network.h"
 #include "gui/run/run_control.h"
 #include "tests/gui/made_plan.h"
+#include "tests/gui/own_settings.h"
 
 using namespace shardscope;
 
@@ -23,6 +25,11 @@ class RunControlTest : public QObject {
   std::shared_ptr<const Plan> plan_;
 
   QString path(const char* name) { return folder_->filePath(name); }
+  // Of the program that was started last: it has come to its socket.
+  QStringList arguments() {
+    QFile file(path("arguments"));
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()).split('\n') : QStringList();
+  }
   void end_process() { QFile::remove(path("running")); }
 
   // The next watcher's connection.
@@ -58,8 +65,9 @@ class RunControlTest : public QObject {
     QVERIFY(server_->listen(path("socket")));
     QFile running(path("running")), script(path("shardrun"));
     QVERIFY(running.open(QIODevice::WriteOnly) && script.open(QIODevice::WriteOnly));
-    const QString text = "#!/bin/sh\nln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
-    script.write(text.arg(path("socket"), path("running")).toUtf8());
+    const QString text =
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" > %3\nln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
+    script.write(text.arg(path("socket"), path("running"), path("arguments")).toUtf8());
     script.close();
     script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
     run_ = std::make_unique<RunControl>(path("shardrun"));
@@ -206,6 +214,24 @@ class RunControlTest : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{5}, patience);
     QFile::remove(left.socket);
     QVERIFY(remove_left(left));
+  }
+
+  void a_run_is_started_on_the_hosts_that_were_chosen() {
+    QVERIFY(accept());
+    QVERIFY(!arguments().contains("--hosts"));
+    end_process();
+    use_own_settings();
+    choose_hosts("h0:6,h1:2");
+    Plan plan = made::plan(made::config());
+    plan.profile.ranks_per_host = {6, 2};
+    QFile running(path("running"));
+    QVERIFY(running.open(QIODevice::WriteOnly));
+    run_ = std::make_unique<RunControl>(path("shardrun"));
+    run_->start(std::make_shared<const Plan>(plan));
+    QVERIFY(accept());
+    choose_hosts("");
+    const QStringList given = arguments();
+    QCOMPARE(given.value(given.indexOf("--hosts") + 1), QString("h0:6,h1:2"));
   }
 
   void steps_that_came_too_fast_to_be_read_are_counted() {
