@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,7 +95,9 @@ void RunProcess::run_once() {
   std::optional<int> wait_status;
   while (!wait_status && !over_) {
     wait_for_news();
-    wait_status = hosts_ && hosts_->has_running() ? std::nullopt : ranks_->wait_status();
+    wait_status = ranks_->wait_status();
+    // What it has started on hosts ends with it, and is told later; but a signal to it is the cause of all that.
+    if (wait_status && hosts_ && hosts_->has_running() && !WIFSIGNALED(*wait_status)) wait_status.reset();
     read_output();
     follow_ranks();
     watch(wait_status);
