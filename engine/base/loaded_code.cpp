@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <link.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 
 namespace shardscope {
 namespace {
+
+constexpr std::string_view separator = ", ";
 
 // The stamp in a segment of notes: each has the sizes of its name and of its content, a type, and both, padded to 4.
 std::string build_id(const char* notes, size_t bytes) {
@@ -62,15 +65,30 @@ int add_object(dl_phdr_info* object, size_t, void* list) {
   return 0;
 }
 
+std::vector<std::string> objects_of(std::string_view code) {
+  std::vector<std::string> objects;
+  while (!code.empty()) {
+    const size_t end = std::min(code.find(separator), code.size());
+    objects.emplace_back(code.substr(0, end));
+    code.remove_prefix(std::min(end + separator.size(), code.size()));
+  }
+  return objects;
+}
+
 }  // namespace
 
 std::string loaded_code() {
   std::vector<std::string> objects;
   dl_iterate_phdr(add_object, &objects);
   std::sort(objects.begin(), objects.end());
-  std::string text;
-  for (const std::string& object : objects) text += (text.empty() ? "" : ", ") + object;
-  return text;
+  return fmt::format("{}", fmt::join(objects, separator));
+}
+
+std::string code_not_in(const std::string& code, const std::string& other) {
+  std::vector<std::string> missing = objects_of(code);
+  const std::vector<std::string> known = objects_of(other);
+  std::erase_if(missing, [&](const std::string& object) { return std::ranges::count(known, object) > 0; });
+  return fmt::format("{}", fmt::join(missing, separator));
 }
 
 }  // namespace shardscope

@@ -9,4 +9,7 @@ namespace shardscope {
 // texts mean equal machine code, whatever the names and folders of the program.
 std::string loaded_code();
 
+// Those builds of `code`, as loaded_code() gives it, that are not among those of `other`.
+std::string code_not_in(const std::string& code, const std::string& other);
+
 }  // namespace shardscope

@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "engine/base/control_group.h"
 #include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
 #include "engine/cli/checkpoint_arguments.h"
@@ -96,6 +97,8 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   options.hosts = arguments.hosts.options(options.ranks, program);
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
+    options.hosts->needed_bytes = arguments.force ? 0 : plan.totals.memory_total;
+    options.hosts->start_ns = options.limits.agent_ns;
     options.hosts->silence_ns = options.limits.host_ns;
     options.hosts->command = [program, &arguments, ranks = options.ranks,
                               again = false](const MpirunHosts& hosts) mutable {
@@ -155,7 +158,7 @@ std::unique_ptr<RunProcess> make_run(const RunOptions& options) {
 }
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
-  require_host_memory(plan, arguments.force);
+  if (plan.profile.ranks_per_host.empty()) require_host_memory(plan, arguments.force);  // else each host tells
   arguments.checkpoints.check(plan);
   arguments.check_outputs(plan.config);
   TrainedOutput trained = arguments.open_trained_output(plan);
@@ -166,6 +169,13 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   const int code = supervise(plan, *run, trained, logs, output);
   run.reset();  // the end may be by a signal
   return output.finish(code);
+}
+
+// As mpirun says.
+std::optional<int> ranks_on_this_host() {
+  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  const int ranks = text ? std::atoi(text) : 0;
+  return ranks > 0 ? std::optional(ranks) : std::nullopt;
 }
 
 // Under a person's own mpirun this process is one of the ranks.
@@ -179,6 +189,11 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   RankOptions options;
   options.config = [&arguments] { return arguments.run_file.load(); };
   options.profile = [&arguments] { return arguments.profile(); };
+  options.check_plan = [&arguments](const Plan& plan) {
+    const int ranks = ranks_on_this_host().value_or(plan.mesh.device_count());
+    const bool says_profile = !arguments.profile_file.empty();
+    require_host_memory(plan, ranks, says_profile ? plan.profile.memory_bytes : usable_memory_bytes(), arguments.force);
+  };
   options.on_plan = [&](const Plan& plan) {
     for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
     arguments.check_outputs(plan.config);

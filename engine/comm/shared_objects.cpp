@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/control_group.h"
+
 namespace shardscope {
 
 namespace {
@@ -73,11 +75,12 @@ class Descriptor {
   int descriptor_ = -1;
 };
 
-// Memory and swap space of this host.
+// Memory that this process may use, and swap space of this host.
 int64_t host_bytes() {
   struct sysinfo host {};
-  if (sysinfo(&host) != 0) return INT64_MAX;
-  return static_cast<int64_t>(host.totalram + host.totalswap) * host.mem_unit;
+  const int64_t usable = usable_memory_bytes();
+  if (usable == 0 || sysinfo(&host) != 0) return INT64_MAX;
+  return usable + static_cast<int64_t>(host.totalswap) * host.mem_unit;
 }
 
 void check_space(Communicator& bootstrap, const std::vector<Announcement>& all, const std::string& purpose) {

@@ -20,7 +20,7 @@ struct SharedObjectRequest {
 // The objects are memfds: they need no room in /dev/shm, have no name that a killed rank could leave behind, and go
 // with the last process that has mapped them; ranks open each other's as /proc/PID/fd/N, which a user may do among
 // processes of his own. Throws Failure comm_memory on every rank when one could not do its part, or when what all need
-// is more than the memory and swap space of this host.
+// is more than the memory (less where a control group limits it) and swap space of this host.
 std::vector<Mapping> share_objects(Communicator& bootstrap, const SharedObjectRequest& request);
 
 }  // namespace shardscope

@@ -4,19 +4,28 @@
 
 namespace shardscope {
 
+std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t memory_bytes) {
+  const int64_t needed = rank_bytes * ranks;
+  if (memory_bytes == 0 || needed <= memory_bytes) return std::nullopt;
+  return Error{"memory",
+               fmt::format("the ranks need {} MiB together, the host has {} MiB", needed >> 20, memory_bytes >> 20),
+               "mesh", "split more, or use a smaller batch"};
+}
+
 std::optional<Error> host_memory_excess(const Plan& plan) {
-  const int64_t needed = plan.totals.memory_total * plan.profile.ranks_on_host(plan.mesh.device_count());
-  if (needed <= plan.profile.memory_bytes) return std::nullopt;
-  return Error{
-      "memory",
-      fmt::format("the ranks need {} MiB together, the host has {} MiB", needed >> 20, plan.profile.memory_bytes >> 20),
-      "mesh", "split more, or use a smaller batch"};
+  return host_memory_excess(plan.totals.memory_total, plan.profile.ranks_on_host(plan.mesh.device_count()),
+                            plan.profile.memory_bytes);
 }
 
 void require_host_memory(const Plan& plan, bool force) {
-  std::optional<Error> excess = force ? std::nullopt : host_memory_excess(plan);
+  require_host_memory(plan, plan.profile.ranks_on_host(plan.mesh.device_count()), plan.profile.memory_bytes, force);
+}
+
+void require_host_memory(const Plan& plan, int ranks, int64_t memory_bytes, bool force) {
+  std::optional<Error> excess =
+      force ? std::nullopt : host_memory_excess(plan.totals.memory_total, ranks, memory_bytes);
   if (!excess) return;
-  excess->hint += "; --force trains all the same";
+  excess->hint += fmt::format("; {}", force_hint);
   throw Failure(std::move(*excess));
 }
 

@@ -28,6 +28,7 @@ int64_t* find_limit(WatchdogLimits& limits, const std::string& name) {
   if (name == "stopped") return &limits.stopped_ns;
   if (name == "ending") return &limits.shutdown_ns;
   if (name == "stopping") return &limits.stopping_ns;
+  if (name == "agent") return &limits.agent_ns;
   if (name == "host") return &limits.host_ns;
   return nullptr;
 }
@@ -72,7 +73,7 @@ WatchdogLimits deadlines_of(const Plan& plan) {
 std::vector<std::string> deadline_names() {
   std::vector<std::string> names;
   for (std::string_view phase : rank_phase_names()) names.emplace_back(phase);
-  names.insert(names.end(), {"stopped", "ending", "stopping", "host"});
+  names.insert(names.end(), {"stopped", "ending", "stopping", "agent", "host"});
   return names;
 }
 

@@ -21,6 +21,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/instruction_set.h"
+#include "engine/base/loaded_code.h"
 #include "engine/base/standard_streams.h"
 #include "engine/plan/device_profile.h"
 #include "engine/session/control.h"
@@ -184,6 +185,7 @@ class HostAgent {
     const DeviceProfile machine = standard_profile();
     link_.send(HostFrameKind::ready, json{{"pid", this_process().pid},
                                           {"start_time", this_process().start_time},
+                                          {"code", loaded_code()},
                                           {"cores", static_cast<int>(machine.cores)},
                                           {"memory_bytes", machine.memory_bytes},
                                           {"instruction_set", name(machine_instruction_set())}}

@@ -14,7 +14,7 @@ namespace shardscope {
 // format is named.
 enum class HostFrameKind : uint8_t {
   setup,    // starter: {"ranks": [numbers], "world_size", "rank_bytes", "silence_ns", "files": {NAME: text}}
-  ready,    // agent: it has done so; {"pid", "start_time", "cores", "memory_bytes", "instruction_set"}
+  ready,    // agent: it has done so; {"pid", "start_time", "code", "cores", "memory_bytes", "instruction_set"}
   ping,     // starter, again and again: how is it? agent: nothing is launched yet
   report,   // agent, asked by a ping, and at the end: encode(HostReport)
   launch,   // starter: {"command"} for a shell, which starts the ranks

@@ -44,7 +44,8 @@ struct HostReport {
   bool operator==(const HostReport&) const = default;
 };
 
-// As bytes, for a host that starts ranks and one that watches them; of the same build, so no version.
+// As bytes, for a host that starts ranks and one that watches them; of the same build (RunHosts sees to that), so no
+// version.
 std::string encode(const HostReport& report);
 // Throws Failure (bad_report), whose place is the byte at which it is wrong.
 HostReport decode_host_report(std::string_view bytes);

@@ -19,6 +19,8 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/loaded_code.h"
+#include "engine/plan/host_memory.h"
 #include "engine/session/host_network.h"
 #include "engine/session/processes.h"
 #include "engine/session/telemetry.h"
@@ -50,6 +52,8 @@ std::optional<size_t> host_of_mpirun_name(const std::string& name, size_t hosts)
   if (std::from_chars(name.data() + name_prefix.size(), end, host).ptr != end || host >= hosts) return {};
   return host;
 }
+
+double seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 int exit_code_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1; }
 
@@ -205,6 +209,7 @@ void RunHosts::heed(Host& host, const HostFrame& frame, News& news) {
   switch (frame.kind) {
     case HostFrameKind::ready: return take_in(host, json::parse(frame.payload), news);
     case HostFrameKind::report: {
+      if (!host.ready) return lose(host, "its agent reports before it is ready", news);
       HostReport report = decode_host_report(frame.payload);
       host.offset_ns = std::min(host.offset_ns, monotonic_ns() - report.now_ns);
       host.ask_at_once = report.more;
@@ -274,14 +279,28 @@ void RunHosts::take_exit(Host& host, int wait_status, News& news) {
 }
 
 void RunHosts::take_in(Host& host, const json& machine, News& news) {
-  host.ready = true;
   host.agent = {machine.at("pid"), machine.at("start_time")};
+  if (const auto reason = unfit(host, machine)) return lose(host, *reason, news);
+  host.ready = true;
   const int last = host.place.first_rank + host.place.ranks - 1;
   news.lines.push_back(
       {LogMessage::supervisor,
        fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name, host.place.first_rank, last,
                    machine.at("cores").get<int>(), machine.at("memory_bytes").get<double>() / (1 << 30),
                    machine.at("instruction_set").get<std::string>())});
+}
+
+// Why it cannot have its ranks.
+std::optional<std::string> RunHosts::unfit(const Host& host, const json& machine) const {
+  const std::string there = machine.value("code", "not known"), here = loaded_code();
+  if (there != here) {
+    const auto differing = [](const std::string& code) { return code.empty() ? "nothing else" : code; };
+    return fmt::format("has another build of this program or its libraries: there {}, here {}; install one everywhere",
+                       differing(code_not_in(there, here)), differing(code_not_in(here, there)));
+  }
+  const auto excess = host_memory_excess(options_.needed_bytes, host.place.ranks, machine.at("memory_bytes"));
+  if (excess) return fmt::format("{} ({}; {})", excess->message, excess->hint, force_hint);
+  return std::nullopt;
 }
 
 void RunHosts::tell(HostFrameKind kind) {
@@ -316,9 +335,12 @@ void RunHosts::check_deadlines(News& news) {
     if (host.ended) continue;
     if (host.link && host.asked_ns && now_ns_ - *host.asked_ns > options_.silence_ns) {
       host.silent = true;
-      lose(host, fmt::format("does not answer (for {} s)", options_.silence_ns / 1'000'000'000), news);
+      lose(host, fmt::format("does not answer for {:g} s (--deadline host=SECONDS)", seconds(options_.silence_ns)),
+           news);
     } else if (!host.ready && now_ns_ - started_ns_ > options_.start_ns) {
-      lose(host, fmt::format("its agent has not come within {} s{}", options_.start_ns / 1'000'000'000, said(host)),
+      lose(host,
+           fmt::format("its agent has not come within {:g} s (--deadline agent=SECONDS){}", seconds(options_.start_ns),
+                       said(host)),
            news);
     }
   }
@@ -389,10 +411,9 @@ void RunHosts::end_by_launcher(const Host& host, News& news) {
     status = launcher.wait_status();
   }
   if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
-  news.left.push_back(
-      fmt::format("host {} cannot be reached: what still runs there ends by itself {} s after it last "
-                  "heard of this run",
-                  host.place.name, options_.silence_ns / 1'000'000'000));
+  news.left.push_back(fmt::format(
+      "host {} cannot be reached: what still runs there ends by itself {:g} s after it last heard of this run",
+      host.place.name, seconds(options_.silence_ns)));
 }
 
 }  // namespace shardscope

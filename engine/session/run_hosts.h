@@ -30,7 +30,8 @@ struct RunHostsOptions {
   std::vector<std::string> launcher;  // empty: ssh, or srun in an allocation; called as LAUNCHER... HOST COMMAND
   std::string interface;              // empty: that by which each host is reached
   std::string program;                // "shardrun", by its path on all hosts
-  int64_t rank_bytes = 0;             // that a rank wants of memory
+  int64_t rank_bytes = 0;             // of the largest file that a rank makes: its arena
+  int64_t needed_bytes = 0;           // of memory for each rank; a host with less is refused; 0: none is (--force)
   int64_t start_ns = 30'000'000'000;  // for all agents to come
   int64_t silence_ns = 10'000'000'000;
   int64_t end_ns = 8'000'000'000;                                       // for their end
@@ -113,6 +114,7 @@ class RunHosts {
   void heed(Host& host, const HostFrame& frame, News& news);
   void read_launcher(Host& host, News& news);
   void take_in(Host& host, const nlohmann::json& machine, News& news);
+  std::optional<std::string> unfit(const Host& host, const nlohmann::json& machine) const;
   void take_exit(Host& host, int wait_status, News& news);
   void ask(Host& host);
   void launch_ranks(Host& host, const std::string& command);

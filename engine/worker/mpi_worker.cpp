@@ -42,7 +42,9 @@ class RankProcess {
     std::string error;
     try {
       const DeviceProfile profile = shared_profile(ranks);
-      plan = std::make_unique<const Plan>(compile(options_.config(), profile));
+      auto compiled = std::make_unique<const Plan>(compile(options_.config(), profile));
+      if (options_.check_plan) options_.check_plan(*compiled);
+      plan = std::move(compiled);
     } catch (const std::exception& thrown) {
       error = thrown.what();
     }

@@ -19,12 +19,13 @@ struct RankOptions {
   // The profile with which all ranks plan. Called on every rank where there is a session, which holds it, else on rank
   // 0 alone, which tells it to the others. Throws Failure. Without it, the standard profile.
   std::function<DeviceProfile()> profile;
-  std::optional<int64_t> steps;              // instead of the run file's
-  std::string session_directory;             // of the process that started the ranks; empty under a person's own mpirun
-  std::string parameter_file;                // as TrainHooks
-  bool keep_going = false;                   // likewise
-  CheckpointOptions checkpoints;             // likewise; what they say goes to standard error
-  std::function<void(const Plan&)> on_plan;  // on rank 0, before the first step
+  std::optional<int64_t> steps;   // instead of the run file's
+  std::string session_directory;  // of the process that started the ranks; empty under a person's own mpirun
+  std::string parameter_file;     // as TrainHooks
+  bool keep_going = false;        // likewise
+  CheckpointOptions checkpoints;  // likewise; what they say goes to standard error
+  std::function<void(const Plan&)> check_plan;      // on every rank, before it has memory; throws Failure
+  std::function<void(const Plan&)> on_plan;         // on rank 0, before the first step
   std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step
   std::stop_token stop;                             // on rank 0: all ranks stop after the step
 };

@@ -82,6 +82,7 @@ class TrainTest : public QObject {
   void the_ranks_gather_the_parameters_into_a_file_under_any_starter();
   void a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going();
   void a_world_that_does_not_fit_the_mesh_is_refused();
+  void a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced();
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
   void a_signal_ends_it_with_its_code_and_leaves_nothing();
   void a_signal_that_is_ignored_ends_nothing();
@@ -230,6 +231,26 @@ void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
   QCOMPARE(result.code, 2);
   QCOMPARE(result.output, QString());
   QVERIFY2(result.errors.contains("2 ranks"), qPrintable(result.errors));
+}
+
+void TrainTest::a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced() {
+  QTemporaryDir directory;
+  DeviceProfile profile;
+  profile.memory_bytes = 1 << 20;
+  save_profile(profile, directory.filePath("profile").toStdString());
+  const QStringList train = small + QStringList{"--steps", "1", "--profile", directory.filePath("profile")};
+  const ProgramResult alone = shardrun(QStringList{"train"} + train), own = mpirun_train(2, train);
+  for (const ProgramResult& result : {alone, own}) {
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("MiB together, the host has 1 MiB"), qPrintable(result.errors));
+    QVERIFY2(result.errors.contains("--force"), qPrintable(result.errors));
+  }
+  QCOMPARE(own.errors.count("MiB together"), 1);
+  QCOMPARE(mpirun_train(2, train + QStringList{"--force"}).code, 0);
+  const QStringList huge{"--set", "model.vocab_size=1000000000"};
+  const ProgramResult measured = mpirun_train(2, small + huge);
+  QCOMPARE(measured.code, 2);
+  QVERIFY2(measured.errors.contains("MiB together, the host has"), qPrintable(measured.errors));
 }
 
 void TrainTest::a_signal_ends_it_with_its_code_and_leaves_nothing_data() {

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <QFile>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QVariant>
 #include <algorithm>
 #include <list>
 #include <memory>
@@ -112,14 +114,16 @@ class RunHostsTest : public QObject {
   }
 
   // The agent of a host has come and says what machine it is on.
-  void come(uint32_t host, const json& differing = json::object()) {
+  void come(uint32_t host, const json& differing = json::object(), const std::string& without = "",
+            HostFrameKind kind = HostFrameKind::ready) {
     Connection connection(port());
     QVERIFY(connection.connected());
     HostLink& agent = agents_.emplace_back(HostLink::of_agent(connection.take(), host, secret(host == 0 ? "a" : "b")));
     json machine{{"pid", 1 << 30},        {"start_time", 1},      {"cores", 4}, {"memory_bytes", int64_t{1} << 30},
                  {"instruction_set", ""}, {"code", loaded_code()}};
-    machine.update(differing);
-    agent.send(HostFrameKind::ready, machine.dump());
+    machine.update(differing.is_null() ? json::object() : differing);
+    machine.erase(without);
+    agent.send(kind, machine.dump());
     for (int i = 0; i < 10; ++i) serve();
   }
 
@@ -149,6 +153,63 @@ class RunHostsTest : public QObject {
     QVERIFY(hosts_->is_ready());
     QCOMPARE(failure_, std::string());
     QCOMPARE(lines_.size(), size_t{2});
+  }
+
+  void a_host_that_cannot_have_its_ranks_is_named_with_the_reason_data() {
+    QTest::addColumn<QString>("key");
+    QTest::addColumn<QVariant>("value");
+    QTest::addColumn<QString>("words");
+    const QString here = QString::fromStdString(loaded_code());
+    QTest::newRow("another build") << "code"
+                                   << QVariant(QString(here).replace(QRegularExpression("program .*"), "program 00f"))
+                                   << "host b (ranks 4 to 5): has another build of this program or its libraries: "
+                                      "there program 00f, here program " +
+                                          here.section("program ", 1) + "; install one everywhere";
+    QTest::newRow("a build that does not tell") << "code" << QVariant() << "there not known, here " + here;
+    QTest::newRow("too little memory")
+        << "memory_bytes" << QVariant((3 << 20) - 1)
+        << "host b (ranks 4 to 5): the ranks need 3 MiB together, the host has 2 MiB (split more, or use a smaller "
+           "batch; --force trains all the same)";
+  }
+
+  void a_host_that_cannot_have_its_ranks_is_named_with_the_reason() {
+    QFETCH(QString, key);
+    QFETCH(QVariant, value);
+    QFETCH(QString, words);
+    RunHostsOptions wanted = options();
+    wanted.needed_bytes = 3 << 19;
+    start(wanted);
+    come(0);
+    QCOMPARE(failure_, std::string());
+    if (value.isNull()) come(1, {}, key.toStdString());
+    else if (value.typeId() == QMetaType::QString) come(1, {{key.toStdString(), value.toString().toStdString()}});
+    else come(1, {{key.toStdString(), value.toInt()}});
+    QVERIFY2(failure_.find(words.toStdString()) != std::string::npos, failure_.c_str());
+    QVERIFY(!hosts_->is_ready());
+  }
+
+  void a_host_of_little_memory_is_taken_where_that_is_not_asked() {
+    start(options());
+    come(0, {{"memory_bytes", 1}});
+    come(1);
+    QVERIFY(hosts_->is_ready());
+  }
+
+  void an_agent_that_reports_before_it_is_ready_is_not_read() {
+    start(options());
+    come(0);
+    come(1, {}, "", HostFrameKind::report);
+    QCOMPARE(failure_, std::string("host b (ranks 4 to 5): its agent reports before it is ready"));
+  }
+
+  void a_deadline_that_passes_is_named_with_its_option() {
+    RunHostsOptions wanted = options();
+    wanted.start_ns = 200'000'000;
+    start(wanted);
+    come(0);
+    QTRY_VERIFY_WITH_TIMEOUT((serve(), !failure_.empty()), patience);
+    QCOMPARE(failure_,
+             std::string("host b (ranks 4 to 5): its agent has not come within 0.2 s (--deadline agent=SECONDS)"));
   }
 
   void agents_connect_to_the_address_of_the_interface_and_to_no_other() {
