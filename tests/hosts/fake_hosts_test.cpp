@@ -1,6 +1,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QMap>
 #include <QRegularExpression>
@@ -9,6 +10,8 @@
 #include <csignal>
 #include <functional>
 
+#include "engine/base/loaded_code.h"
+#include "engine/plan/device_profile.h"
 #include "engine/session/processes.h"
 #include "tests/hosts/fake_hosts.h"
 #include "tests/hosts/trained.h"
@@ -33,6 +36,7 @@ class FakeHostsTest : public QObject {
     QTest::newRow("two") << "a:4,b:4";
     QTest::newRow("unequal") << "a:5,b:3";
     QTest::newRow("three") << "a:4,b:2,c:2";
+    QTest::newRow("from a file") << "a slots=4\n# and\nb slots=2 max_slots=4\nb slots=2\n";
   }
 
   void several_hosts_train_as_one_and_leave_nothing() {
@@ -43,12 +47,51 @@ class FakeHostsTest : public QObject {
     const QStringList train = QStringList{"train"} + small_model() + QStringList{"--steps", "5", "--jsonl"};
     ProgramResult alone = shardrun(train + QStringList{one});
     QVERIFY2(alone.code == 0, qPrintable(alone.errors));
-    ProgramResult result = shardrun(train + QStringList{several} + hosts.options(list));
+    QStringList where = hosts.options(list);
+    if (list.contains("slots=")) {
+      write(folder.filePath("hosts"), list.toUtf8());
+      where = QStringList{"--hostfile", folder.filePath("hosts")} + hosts.ways();
+    }
+    ProgramResult result = shardrun(train + QStringList{several} + where);
     QVERIFY2(result.code == 0, qPrintable(result.errors));
     QVERIFY2(are_near(losses(several), losses(one)), qPrintable(result.output));
     QCOMPARE(losses(several).size(), 5);
     QCOMPARE(hosts.left(), QStringList());
     QVERIFY(result.errors.contains("host b: ranks "));
+  }
+
+  void inside_an_allocation_of_slurm_its_hosts_train_through_srun() {
+    const FakeHosts hosts;
+    QProcess process;
+    process.setProcessEnvironment(hosts.allocation("n[1-2]", "4(x2)"));
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small_model() + QStringList{"--steps", "2", "--interface", "lo"});
+    const ProgramResult result = finish(process);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QVERIFY2(result.errors.contains("host n1: ranks 0 to 3,"), qPrintable(result.errors));
+    QVERIFY2(result.errors.contains("host n2: ranks 4 to 7,"), qPrintable(result.errors));
+    QVERIFY(QDir(QFileInfo(hosts.launcher()).path()).exists("n2"));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
+  void a_host_with_another_build_is_refused_with_both() {
+    const FakeHosts hosts;
+    const QString here = QString::fromStdString(loaded_code()).section("program ", 1).section(',', 0, 0);
+    const QString there = QString(here).replace(0, 2, here.startsWith("00") ? "11" : "00");
+    QFile program(QCoreApplication::applicationFilePath());
+    QVERIFY(program.open(QIODevice::ReadOnly));
+    QByteArray code = program.readAll();
+    QVERIFY(code.contains(QByteArray::fromHex(here.toLatin1())));
+    write(hosts.program_of("b"),
+          code.replace(QByteArray::fromHex(here.toLatin1()), QByteArray::fromHex(there.toLatin1())));
+    const ProgramResult result = shardrun(QStringList{"train"} + small_model() + hosts.options("a:4,b:4"));
+    QCOMPARE(result.code, 1);
+    QVERIFY2(
+        result.errors.contains(QString("host b (ranks 4 to 7): has another build of this program or its libraries: "
+                                       "there program %1, here program %2;")
+                                   .arg(there, here)),
+        qPrintable(result.errors));
+    QCOMPARE(hosts.left(), QStringList());
   }
 
   void stages_on_several_hosts_train_as_on_one_data() {
@@ -84,8 +127,13 @@ class FakeHostsTest : public QObject {
     QTest::newRow("rank stopped") << "rank" << SIGSTOP << "rank \\d .*SIGSTOP";
     QTest::newRow("daemon killed") << "orted" << SIGKILL
                                    << "host b \\(ranks 4 to 7\\): Open MPI's daemon was killed by SIGKILL";
+    QTest::newRow("mpirun killed") << "mpirun" << SIGKILL << "mpirun was killed by SIGKILL";
+    QTest::newRow("mpirun killed, a daemon stopped")
+        << "mpirun of a stopped daemon" << SIGKILL << "mpirun was killed by SIGKILL";
+    QTest::newRow("mpirun stopped") << "mpirun" << SIGSTOP << "mpirun has been stopped \\(SIGSTOP\\)";
     QTest::newRow("agent killed") << "agent" << SIGKILL << "host b \\(ranks 4 to 7\\): its agent";
-    QTest::newRow("agent stopped") << "agent" << SIGSTOP << "host b \\(ranks 4 to 7\\): does not answer \\(for 3 s\\)";
+    QTest::newRow("agent stopped")
+        << "agent" << SIGSTOP << "host b \\(ranks 4 to 7\\): does not answer for 3 s \\(--deadline host=SECONDS\\)";
   }
 
   void a_lost_rank_or_agent_on_another_host_is_named_and_nothing_is_left() {
@@ -104,7 +152,15 @@ class FakeHostsTest : public QObject {
     QCOMPARE(agents.size(), 2);
     const int agent = agents.last();
     int target = agent;
-    if (victim != "agent") {
+    if (victim == "mpirun of a stopped daemon") {
+      const QList<int> daemons = descendants_named(agent, "orted");
+      QVERIFY(!daemons.isEmpty());
+      ::kill(daemons.first(), SIGSTOP);
+    }
+    if (victim.startsWith("mpirun")) {
+      target = descendants_named(static_cast<int>(process.processId()), "mpirun --oversubscribe").value(0);
+      QVERIFY(target > 0);
+    } else if (victim != "agent") {
       const QList<int> below = descendants_named(agent, victim == "rank" ? " rank" : "orted");
       QVERIFY(!below.isEmpty());
       target = below.first();
@@ -151,6 +207,14 @@ class FakeHostsTest : public QObject {
                                     QStringList{"--hosts", "a:4,b:4", "--interface", "lo", "--launcher", "false"});
     QCOMPARE(result.code, 1);
     QVERIFY2(result.errors.contains("its agent could not be started, or has ended"), qPrintable(result.errors));
+    const FakeHosts hosts;
+    write(hosts.program_of("b"), "#!/bin/sh\nexec sleep 60\n");
+    result = shardrun(QStringList{"train"} + small_model() + hosts.options("a:4,b:4") +
+                      QStringList{"--deadline", "agent=1"});
+    QCOMPARE(result.code, 1);
+    QVERIFY2(
+        result.errors.contains("host b (ranks 4 to 7): its agent has not come within 1 s (--deadline agent=SECONDS)"),
+        qPrintable(result.errors));
     result = shardrun(QStringList{"train"} + small_model() + QStringList{"--hosts", "nowhere.invalid:8"});
     QVERIFY2(result.errors.contains("host 'nowhere.invalid' is not known"), qPrintable(result.errors));
     result = shardrun(QStringList{"train"} + small_model() + QStringList{"--hosts", "a:4,b:3"});
@@ -177,6 +241,59 @@ class FakeHostsTest : public QObject {
     QCOMPARE(two["model"], QSet<int>{1});
   }
 
+  void memory_is_asked_of_each_host_and_not_of_the_starters() {
+    const FakeHosts hosts;
+    QTemporaryDir folder;
+    DeviceProfile small;
+    small.memory_bytes = 1 << 20;
+    save_profile(small, folder.filePath("profile").toStdString());
+    const QStringList train = QStringList{"train"} + small_model() + QStringList{"--steps", "1"};
+    ProgramResult result = shardrun(train + QStringList{"--profile", folder.filePath("profile")});
+    QCOMPARE(result.code, 2);
+    QVERIFY2(result.errors.contains("the host has 1 MiB"), qPrintable(result.errors));
+    result = shardrun(train + QStringList{"--profile", folder.filePath("profile")} + hosts.options("a:4,b:4"));
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    result = shardrun(train + QStringList{"--set", "model.vocab_size=1000000000"} + hosts.options("a:7,b:1"));
+    QCOMPARE(result.code, 1);
+    QVERIFY2(result.errors.contains("host a (ranks 0 to 6): the ranks need "), qPrintable(result.errors));
+    QVERIFY2(result.errors.contains("--force trains all the same"), qPrintable(result.errors));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
+  void a_pause_stops_the_ranks_of_all_hosts_until_it_is_over() {
+    const FakeHosts hosts;
+    QProcess process;
+    process.setChildProcessModifier([] { ::signal(SIGTSTP, SIG_DFL); });
+    process.start(
+        QCoreApplication::applicationFilePath(),
+        QStringList{"train"} + small_model() + QStringList{"--steps", "100000000"} + hosts.options("a:4,b:4"));
+    const auto trains_on = [&] {
+      QByteArray output;
+      while (output.count("Epoch") < 3 && process.waitForReadyRead(60'000)) output += process.readAllStandardOutput();
+      return output.count("Epoch") >= 3;
+    };
+    QVERIFY2(trains_on(), process.readAllStandardError().constData());
+    const auto starter = static_cast<pid_t>(process.processId());
+    QList<int> ranks;
+    for (int agent : agents_of(process)) ranks += descendants_named(agent, " rank");
+    QCOMPARE(ranks.size(), 8);
+    const auto are_stopped = [&] {
+      return std::ranges::count_if(ranks, [](int rank) { return look_at_process(rank).info.state == 'T'; });
+    };
+    for (int time = 0; time < 2; ++time) {
+      ::kill(starter, SIGTSTP);
+      QVERIFY(eventually([&] { return are_stopped() == 8 && look_at_process(starter).info.state == 'T'; }));
+      while (process.waitForReadyRead(100)) process.readAllStandardOutput();
+      ::kill(starter, SIGCONT);
+      QVERIFY2(trains_on(), process.readAllStandardError().constData());
+      QCOMPARE(are_stopped(), 0);
+    }
+    ::kill(starter, SIGINT);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, 130);
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
   void an_interrupt_ends_all_hosts() {
     const FakeHosts hosts;
     QProcess process;
@@ -195,6 +312,11 @@ class FakeHostsTest : public QObject {
   }
 
  private:
+  static void write(const QString& path, const QByteArray& text) {
+    QFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size()) qFatal("cannot write a file");
+    file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+  }
   static QString command_of(int pid) {
     QFile file(QString("/proc/%1/cmdline").arg(pid));
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll().replace('\0', ' ')) : QString();
