@@ -114,10 +114,14 @@ void RunHosts::add_poll_entries(std::vector<pollfd>& entries) const {
   for (const Stranger& stranger : strangers_) {
     entries.push_back({stranger.link.socket(), stranger.link.poll_events(), 0});
   }
+  add_link_entries(entries);
+  shell_.add_poll_entries(entries);
+}
+
+void RunHosts::add_link_entries(std::vector<pollfd>& entries) const {
   for (const Host& host : hosts_) {
     if (host.link) entries.push_back({host.link->socket(), host.link->poll_events(), 0});
   }
-  shell_.add_poll_entries(entries);
 }
 
 RunHosts::News RunHosts::serve() {
@@ -385,7 +389,7 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
   auto await = [&](const auto& is_awaited) {
     while (std::ranges::any_of(hosts_, is_awaited) && monotonic_ns() < deadline) {
       std::vector<pollfd> entries;
-      add_poll_entries(entries);
+      add_link_entries(entries);
       ::poll(entries.data(), entries.size(), poll_ms);
       for (Host& host : hosts_) hear(host, news);
     }

@@ -104,6 +104,7 @@ class RunHosts {
     int64_t since_ns = 0;
   };
 
+  void add_link_entries(std::vector<pollfd>& entries) const;
   const Listener& listen_at(const std::string& address);
   void launch(Host& host, uint32_t number, const Listener& listener);
   void accept_strangers();

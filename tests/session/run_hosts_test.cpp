@@ -12,12 +12,14 @@
 #include <QTest>
 #include <QVariant>
 #include <algorithm>
+#include <ctime>
 #include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
 #include "engine/base/loaded_code.h"
+#include "engine/session/telemetry.h"
 #include "tests/session/socket_client.h"
 
 using namespace shardscope;
@@ -243,6 +245,21 @@ class RunHostsTest : public QObject {
     QVERIFY(stranger.is_closed());
     QVERIFY(!Connection(port()).connected());
     QCOMPARE(hosts_->mpirun_hosts().networks, std::string("127.0.0.0/8"));
+  }
+
+  void an_end_that_is_waited_for_keeps_the_starter_idle() {
+    start(options());
+    come(0);
+    come(1);
+    {
+      const SocketClient shell(path("shell").toStdString());
+      serve();
+    }
+    const std::clock_t before = std::clock();
+    const int64_t start_ns = monotonic_ns();
+    hosts_->end(500'000'000);
+    QVERIFY(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC <
+            0.5e-9 * static_cast<double>(monotonic_ns() - start_ns));
   }
 
   void without_descriptors_nobody_is_listened_to_for_a_while() {
