@@ -144,4 +144,14 @@ OutputFile open_output(const std::string& path, Existing existing, const std::ve
   return open_as(path, path, existing, inputs);
 }
 
+bool end_cut_line(std::FILE* file, const std::string& path) {
+  struct stat there {};
+  if (::fstat(::fileno(file), &there) != 0 || !S_ISREG(there.st_mode) || there.st_size == 0) return false;
+  const OutputFile same(std::fopen(fmt::format("/proc/self/fd/{}", ::fileno(file)).c_str(), "re"));
+  char last = '\n';  // also of a file that may be written, but not read
+  if (!same || ::pread(::fileno(same.get()), &last, 1, there.st_size - 1) != 1 || last == '\n') return false;
+  put(file, "\n", path);
+  return true;
+}
+
 }  // namespace shardscope

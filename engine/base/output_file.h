@@ -57,4 +57,8 @@ class WholeFile {
 // Failure: unwritable_file, file_exists, output_is_input.
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 
+// Ends the last line of a regular file that is added to where that was cut off: by a full disk, or the end of who wrote
+// it. True where it was. Throws as fail_to_write().
+bool end_cut_line(std::FILE* file, const std::string& path);
+
 }  // namespace shardscope

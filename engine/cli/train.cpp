@@ -53,7 +53,11 @@ struct TrainArguments {
     if (!logs.record.empty()) RunRecorder::check(logs.record, existing(), inputs(config));
   }
   OutputFile open_steps(const RunConfig& config) const {
-    return jsonl.empty() ? nullptr : open_output(jsonl, steps_existing(), inputs(config));
+    if (jsonl.empty()) return nullptr;
+    OutputFile steps = open_output(jsonl, steps_existing(), inputs(config));
+    if (append && end_cut_line(steps.get(), jsonl))
+      say(fmt::format("note: the last line of '{}' was cut off, and has been ended", jsonl));
+    return steps;
   }
   TrainedOutput open_trained_output(const Plan& plan) const {
     std::vector<std::string> not_these = inputs(plan.config);

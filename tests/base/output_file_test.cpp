@@ -50,6 +50,20 @@ class OutputFileTest : public QObject {
     QCOMPARE(text(path("old")), std::string("new\n"));
   }
 
+  void a_line_that_was_cut_is_ended_before_more_is_added() {
+    for (const char* before : {"", "one\n", "one\ntw"}) {
+      write(path("cut"), before);
+      const bool is_cut = std::string(before).ends_with("tw");
+      {
+        const OutputFile file = open_output(path("cut"), Existing::append, {});
+        QCOMPARE(end_cut_line(file.get(), path("cut")), is_cut);
+        put(file, "more\n");
+      }
+      QCOMPARE(text(path("cut")), before + std::string(is_cut ? "\nmore\n" : "more\n"));
+    }
+    QVERIFY(!end_cut_line(open_output("/dev/null", Existing::append, {}).get(), "/dev/null"));
+  }
+
   void an_input_is_never_written_to_under_any_name() {
     write(path("run.json"), "{}");
     std::filesystem::create_symlink(path("run.json"), path("link"));

@@ -81,6 +81,7 @@ class TrainTest : public QObject {
   void steps_that_cannot_be_written_end_it_with_a_code_under_any_starter();
   void the_ranks_gather_the_parameters_into_a_file_under_any_starter();
   void a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going();
+  void steps_added_to_a_file_that_ends_amid_a_line_begin_a_new_one();
   void a_world_that_does_not_fit_the_mesh_is_refused();
   void a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced();
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
@@ -224,6 +225,24 @@ void TrainTest::a_lost_loss_ends_it_under_any_starter_unless_it_is_to_keep_going
   const QList<QJsonObject> steps = json_lines(kept);
   QCOMPARE(steps.size(), 12);
   QVERIFY(steps[1]["loss"].isDouble() && steps[2]["loss"].isNull() && steps[11]["loss"].isNull());
+}
+
+void TrainTest::steps_added_to_a_file_that_ends_amid_a_line_begin_a_new_one() {
+  const QTemporaryDir folder;
+  QFile file(folder.filePath("steps.jsonl"));
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write("{\"step\": 0}\n{\"step\": 1, \"lo");
+  file.close();
+  const QStringList more = small + QStringList{"--steps", "2", "--jsonl", file.fileName(), "--append"};
+  const ProgramResult first = shardrun(QStringList{"train"} + more), second = mpirun_train(2, more);
+  QVERIFY2(first.code == 0 && second.code == 0, qPrintable(first.errors + second.errors));
+  QVERIFY2(first.errors.contains("was cut off"), qPrintable(first.errors));
+  QVERIFY2(!second.errors.contains("was cut off"), qPrintable(second.errors));
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QList<QByteArray> lines = file.readAll().split('\n');
+  QCOMPARE(lines.size(), 7);
+  QCOMPARE(lines[1], QByteArray("{\"step\": 1, \"lo"));
+  for (int i : {0, 2, 3, 4, 5}) QVERIFY(QJsonDocument::fromJson(lines[i]).isObject());
 }
 
 void TrainTest::a_world_that_does_not_fit_the_mesh_is_refused() {
