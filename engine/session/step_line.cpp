@@ -4,6 +4,15 @@
 
 namespace shardscope {
 
+namespace {
+
+// What a rank says may have bytes in it that are no text: paths, mostly.
+std::string line_of(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace
+
 std::string json_line(const StepMessage& step) {
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const RankMeasurement& measured : step.ranks) {
@@ -17,7 +26,7 @@ std::string json_line(const StepMessage& step) {
   }
   json["step_ms"] = step.step_ms;
   json["ranks"] = std::move(ranks);
-  return json.dump() + '\n';
+  return line_of(json);
 }
 
 std::string json_line(const RestartMessage& restart) {
@@ -25,7 +34,7 @@ std::string json_line(const RestartMessage& restart) {
                                        {"from_step", restart.from_step},
                                        {"rank", restart.failure.rank},
                                        {"message", restart.failure.message}};
-  return json.dump() + '\n';
+  return line_of(json);
 }
 
 }  // namespace shardscope
