@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -87,14 +88,18 @@ void ExportTarget::add_file(const std::string& name, std::string_view text, bool
   bytes_ += std::ssize(text);
 }
 
-void ExportTarget::add_copy(const std::string& name, const std::string& from) {
+void ExportTarget::add_copy(const std::string& name, const std::string& from, std::pair<double, double> shares) {
   const std::string part = new_file(name);
   OutputFile file(std::fopen(part.c_str(), "we")), source(std::fopen(from.c_str(), "re"));
   if (!file) fail_to_write(path_ + "/" + name, errno);
   if (!source) fail("unreadable_file", from, fmt::format("cannot read: {}", std::strerror(errno)));
+  std::error_code fault;
+  const double all = static_cast<double>(fs::file_size(from, fault));
   std::array<char, 1 << 16> block;
+  double done = 0;
   while (const size_t count = std::fread(block.data(), 1, block.size(), source.get())) {
-    throw_if_cancelled();
+    done += static_cast<double>(count);
+    progress(std::lerp(shares.first, shares.second, std::min(done / all, 1.0)));
     put(file.get(), {block.data(), count}, path_ + "/" + name);
     bytes_ += static_cast<int64_t>(count);
   }

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/output_file.h"
@@ -45,8 +46,8 @@ class ExportTarget {
   void write(std::string_view text);
   // A file of the folder; `name` may have folders in it ("data/tokens.bin").
   void add_file(const std::string& name, std::string_view text, bool is_program = false);
-  // A copy of a file, however large.
-  void add_copy(const std::string& name, const std::string& from);
+  // A copy of a file, however large; `shares` of the work are done before it and behind it.
+  void add_copy(const std::string& name, const std::string& from, std::pair<double, double> shares = {0, 1});
 
   void progress(double share);  // call it often
   void throw_if_cancelled() const;

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/version.h"
@@ -68,9 +69,13 @@ RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
       return names[path] = path;
     }
     const std::string name = name_of(path);
+    const auto all = static_cast<double>(std::max<int64_t>(bytes_at(files), 1));
+    double done = 0;
     for (const fs::path& file : files) {
       const bool is_alone = file == fs::path(path);
-      target.add_copy(is_alone ? name : (fs::path(name) / file.lexically_relative(path)).string(), file.string());
+      const double end = std::min(done + static_cast<double>(bytes_at({file})) / all, 1.0);
+      target.add_copy(is_alone ? name : (fs::path(name) / file.lexically_relative(path)).string(), file.string(),
+                      {std::exchange(done, end), end});
     }
     return names[path] = name;
   });
@@ -97,7 +102,8 @@ Json read_plan_file(const std::string& path) {
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
   const Plan& plan = *source.plan;
   const RunConfig config = with_copied_data(plan.config, target);
-  const HeadlessFacts facts{plan.config.model.name, plan.mesh.device_count(), plan.arena_bytes()};
+  const HeadlessFacts facts{plan.config.model.name, plan.mesh.device_count(), plan.arena_bytes(),
+                            plan.profile.ranks_per_host};
   target.add_file("run.json", write_run_config(config));
   target.add_file("profile.json", profile_text(plan.profile));
   const Json told = {

@@ -13,8 +13,9 @@ namespace shardscope {
 //                  they are
 //   profile.json   the device profile with which the plan was made
 //   plan.json      {"version": "0.1.0", "plan_hash": "8f3c...", "ranks": 8}
-//   train.sh       trains on one machine, or on those of --hosts; watchers connect to the folder's `socket`
-//   mpirun.sh      trains under plain mpirun on the hosts that `hosts` lists
+//   train.sh       trains on one machine, or on those of --hosts; watchers connect to the folder's `socket`, or
+//                  where its path is too long for one, to another that is said
+//   mpirun.sh      trains under plain mpirun on the hosts that `hosts` lists; nobody can watch it
 //   job.sbatch     trains in an allocation of Slurm (kind slurm)
 //   README.txt     how
 //

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace shardscope {
 
 namespace {
@@ -17,8 +19,25 @@ constexpr std::string_view own_folder = R"sh(folder=$(CDPATH= cd -- "$(dirname -
 
 constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" --profile "$folder/profile.json")sh";
 
+// No longer than what Linux takes for the path of a socket (sun_path).
+constexpr std::string_view choose_socket = R"sh(socket=${SOCKET:-$folder/socket}
+if [ -z "${SOCKET-}" ] && [ "$(printf %s "$socket" | wc -c)" -gt 107 ]; then
+  socket=$(mktemp -u /tmp/shardscope-XXXXXXXXXX) || exit 2
+  echo "the path of this folder is too long for a socket; this run's is $socket" >&2
+fi
+)sh";
+
 // Beside what the arena holds: the program, its libraries and MPI's buffers.
 constexpr int64_t beside_arena_bytes = int64_t{256} << 20;
+
+// Where the plan was made for one host, Slurm may lay the ranks out as it likes.
+std::string node_lines(const std::vector<int>& ranks_per_host) {
+  if (ranks_per_host.size() < 2) return "";
+  std::string lines = fmt::format("#SBATCH --nodes={}\n", ranks_per_host.size());
+  if (std::ranges::count(ranks_per_host, ranks_per_host.front()) == std::ssize(ranks_per_host))
+    lines += fmt::format("#SBATCH --ntasks-per-node={}\n", ranks_per_host.front());
+  return lines;
+}
 
 }  // namespace
 
@@ -31,9 +50,9 @@ std::string hosts_file(const HeadlessFacts& facts) {
 
 std::string train_script(const HeadlessFacts& facts) {
   return fmt::format(
-      "#!/bin/sh\n# Trains {} on {} rank{} of this machine, or of --hosts h0:4,h1:4.\n{}{}"
-      "exec {} --socket \"${{SOCKET:-$folder/socket}}\" \"$@\"\n",
-      facts.model, facts.ranks, facts.ranks == 1 ? "" : "s", own_folder, check_first, train);
+      "#!/bin/sh\n# Trains {} on {} rank{} of this machine, or of --hosts h0:4,h1:4.\n{}{}{}"
+      "exec {} --socket \"$socket\" \"$@\"\n",
+      facts.model, facts.ranks, facts.ranks == 1 ? "" : "s", own_folder, check_first, choose_socket, train);
 }
 
 std::string mpirun_script(const HeadlessFacts& facts) {
@@ -51,7 +70,7 @@ std::string slurm_script(const HeadlessFacts& facts) {
   return fmt::format(R"sh(#!/bin/bash
 #SBATCH --job-name=shardscope-{0}
 #SBATCH --ntasks={1}
-#SBATCH --cpus-per-task=1
+{5}#SBATCH --cpus-per-task=1
 #SBATCH --mem-per-cpu={2}M
 #SBATCH --output=%x-%j.log
 #SBATCH --signal=B:TERM@60
@@ -62,9 +81,10 @@ if [ ! -f "$folder/run.json" ]; then
   echo "$folder has no run.json: submit job.sbatch from its own folder" >&2
   exit 2
 fi
-{3}exec {4} --socket "${{SOCKET:-$folder/socket}}" "$@"
+{3}{6}exec {4} --socket "$socket" "$@"
 )sh",
-                     facts.model, facts.ranks, megabytes, check_first, train);
+                     facts.model, facts.ranks, megabytes, check_first, train, node_lines(facts.ranks_per_host),
+                     choose_socket);
 }
 
 std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {
@@ -78,12 +98,15 @@ std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {
 What else is given to them goes to `shardrun train`: --jsonl FILE, --checkpoint FOLDER, --record FOLDER, ...
 SHARDRUN=/path/to/shardrun says which program, where it is not on the PATH; every host must have it at the same path.
 
-To watch the run, forward the socket that it makes here, and attach a window to it:
-  ssh -L /tmp/run.socket:FOLDER/socket HOST
-(FOLDER stands for this folder on HOST; SOCKET=/path before ./train.sh chooses another place.)
+To watch a run that train.sh{4} started here on HOST, forward its socket to the machine with the window,
+  ssh -N -o StreamLocalBindUnlink=yes -L /tmp/run.socket:FOLDER/socket HOST
+and choose Run, Attach to a socket there: /tmp/run.socket. FOLDER stands for this folder on HOST, in full. Where its
+path is too long for a socket, the script says which it takes; SOCKET=/path before the script chooses another.
+mpirun.sh opens no socket: such a run cannot be watched, but with --record FOLDER it can be exported from later.
 )sh",
       facts.model, facts.ranks, facts.ranks == 1 ? "" : "s",
-      with_slurm ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder\n" : "");
+      with_slurm ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder\n" : "",
+      with_slurm ? " or job.sbatch" : "");
 }
 
 }  // namespace shardscope

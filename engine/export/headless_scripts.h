@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardscope {
 
@@ -9,7 +10,8 @@ namespace shardscope {
 struct HeadlessFacts {
   std::string model;
   int ranks = 1;
-  int64_t rank_bytes = 0;  // that a rank wants of memory
+  int64_t rank_bytes = 0;           // that a rank wants of memory
+  std::vector<int> ranks_per_host;  // that the plan was made for; empty: one host
 };
 
 std::string hosts_file(const HeadlessFacts& facts);

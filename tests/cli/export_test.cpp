@@ -28,15 +28,6 @@ QStringList names_in(const QString& path) {
   return QDir(path).entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot, QDir::Name);
 }
 
-ProgramResult run_script(const QString& path, const QStringList& arguments) {
-  QProcess process;
-  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-  environment.insert("SHARDRUN", QCoreApplication::applicationFilePath());
-  process.setProcessEnvironment(environment);
-  process.start(path, arguments);
-  return finish(process);
-}
-
 }  // namespace
 
 class ExportTest : public QObject {
@@ -235,55 +226,6 @@ class ExportTest : public QObject {
     ::close(reader);
     QCOMPARE(result.code, exit_by_signal + SIGINT);
     QVERIFY2(result.errors.contains("cancelled"), qPrintable(result.errors));
-  }
-
-  void a_headless_folder_trains_with_the_same_losses_by_each_of_its_scripts() {
-    const QString out = path("headless");
-    const ProgramResult exported =
-        shardrun(QStringList{"export"} + small + QStringList{"--set", "steps=4", "--to", "slurm", out});
-    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
-    QCOMPARE(names_in(out), (QStringList{"README.txt", "hosts", "job.sbatch", "mpirun.sh", "plan.json", "profile.json",
-                                         "run.json", "train.sh"}));
-    for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
-      const ProgramResult checked = run_script(out + script, {"--check"});
-      QVERIFY2(checked.code == 0 && checked.output.contains("as it was exported"), qPrintable(checked.errors));
-      QVERIFY(losses(checked.output).isEmpty());
-      const QString lines = path("headless.jsonl");
-      const ProgramResult trained = run_script(out + script, {"--jsonl", lines, "--force"});
-      QVERIFY2(trained.code == 0, qPrintable(trained.errors));
-      QCOMPARE(losses(trained.output), losses(trained_.output));
-      QCOMPARE(bytes_of(lines).count('\n'), 4);
-    }
-    QByteArray run_file = bytes_of(out + "/run.json");
-    QVERIFY(run_file.contains("\"steps\": 4"));
-    QFile file(out + "/run.json");
-    QVERIFY(file.open(QIODevice::WriteOnly));
-    file.write(run_file.replace("\"learning_rate\": 0.001", "\"learning_rate\": 0.002"));
-    file.close();
-    for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
-      for (const QStringList& arguments : {QStringList{"--check"}, QStringList{}}) {
-        const ProgramResult refused = run_script(out + script, arguments);
-        QCOMPARE(refused.code, exit_bad_input);
-        QVERIFY2(refused.errors.contains("run.json: plan ") && losses(refused.output).isEmpty(),
-                 qPrintable(refused.errors));
-      }
-    }
-  }
-
-  void data_that_a_run_reads_go_with_it() {
-    const QString out = path("text");
-    const QStringList settings = {"--set", "model.seq_len=16", "--set", "model.embed_dim=32",
-                                  "--set", "model.ff_dim=64",  "--set", "data.batch_size=4",
-                                  "--set", "mesh.data=1",      "--set", "steps=3"};
-    const ProgramResult exported =
-        shardrun(QStringList{"export", preset("tiny_text")} + settings + QStringList{"--to", "headless", out});
-    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
-    QCOMPARE(bytes_of(out + "/data/tiny_text.txt"), bytes_of(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt"));
-    const QString moved = path("moved");
-    QVERIFY(QDir().rename(out, moved));
-    const ProgramResult trained = run_script(moved + "/train.sh", {});
-    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
-    QCOMPARE(losses(trained.output), losses(shardrun(QStringList{"train", preset("tiny_text")} + settings).output));
   }
 
   void ones_own_mpirun_leaves_the_same_record() {

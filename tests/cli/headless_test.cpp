@@ -1,0 +1,210 @@
+#include <signal.h>
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/session/messages.h"
+#include "tests/cli/small_run.h"
+#include "tests/session/socket_client.h"
+
+using namespace shardscope;
+
+namespace {
+
+using Environment = QMap<QString, QString>;
+
+constexpr int patience_ms = 60'000;
+
+QByteArray bytes_of(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+QStringList names_in(const QString& path) {
+  return QDir(path).entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot, QDir::Name);
+}
+
+void use(QProcess& process, const Environment& settings) {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert("SHARDRUN", QCoreApplication::applicationFilePath());
+  for (auto setting = settings.begin(); setting != settings.end(); ++setting)
+    environment.insert(setting.key(), setting.value());
+  process.setProcessEnvironment(environment);
+}
+
+ProgramResult run_script(const QString& path, const QStringList& arguments, const Environment& settings = {}) {
+  QProcess process;
+  use(process, settings);
+  process.start(path, arguments);
+  return finish(process);
+}
+
+class Watcher : public SocketClient {
+ public:
+  using SocketClient::SocketClient;
+
+  // The messages that have come since, of whole lines.
+  std::vector<Message> messages() {
+    std::array<char, 4096> block{};
+    for (ssize_t count; (count = ::recv(socket_, block.data(), block.size(), MSG_DONTWAIT)) > 0;)
+      text_.append(block.data(), static_cast<size_t>(count));
+    std::vector<Message> all;
+    for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1))
+      all.push_back(parse_message(text_.substr(0, end)));
+    return all;
+  }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+// Folders that train elsewhere.
+class HeadlessTest : public QObject {
+  Q_OBJECT
+
+  QTemporaryDir folder_;
+  ProgramResult trained_;
+  QString path(const QString& name) const { return folder_.filePath(name); }
+
+  // Exports the small run, so that it does so many steps.
+  void hand_out(const QString& kind, const QString& to, int steps, const QStringList& more = {}) const {
+    const ProgramResult exported = shardrun(
+        QStringList{"export"} + small + QStringList{"--set", QString("steps=%1").arg(steps), "--to", kind, to} + more);
+    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
+  }
+
+ private slots:
+  void initTestCase() {
+    trained_ = shardrun(QStringList{"train"} + small + QStringList{"--steps", "4"});
+    QVERIFY2(trained_.code == 0, qPrintable(trained_.errors));
+  }
+
+  void a_headless_folder_trains_with_the_same_losses_by_each_of_its_scripts() {
+    const QString out = path("headless");
+    const ProgramResult exported =
+        shardrun(QStringList{"export"} + small + QStringList{"--set", "steps=4", "--to", "slurm", out});
+    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
+    QCOMPARE(names_in(out), (QStringList{"README.txt", "hosts", "job.sbatch", "mpirun.sh", "plan.json", "profile.json",
+                                         "run.json", "train.sh"}));
+    for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
+      const ProgramResult checked = run_script(out + script, {"--check"});
+      QVERIFY2(checked.code == 0 && checked.output.contains("as it was exported"), qPrintable(checked.errors));
+      QVERIFY(losses(checked.output).isEmpty());
+      const QString lines = path("headless.jsonl");
+      const ProgramResult trained = run_script(out + script, {"--jsonl", lines, "--force"});
+      QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+      QCOMPARE(losses(trained.output), losses(trained_.output));
+      QCOMPARE(bytes_of(lines).count('\n'), 4);
+    }
+    QByteArray run_file = bytes_of(out + "/run.json");
+    QVERIFY(run_file.contains("\"steps\": 4"));
+    QFile file(out + "/run.json");
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(run_file.replace("\"learning_rate\": 0.001", "\"learning_rate\": 0.002"));
+    file.close();
+    for (const char* script : {"/train.sh", "/mpirun.sh", "/job.sbatch"}) {
+      for (const QStringList& arguments : {QStringList{"--check"}, QStringList{}}) {
+        const ProgramResult refused = run_script(out + script, arguments);
+        QCOMPARE(refused.code, exit_bad_input);
+        QVERIFY2(refused.errors.contains("run.json: plan ") && losses(refused.output).isEmpty(),
+                 qPrintable(refused.errors));
+      }
+    }
+  }
+
+  void data_that_a_run_reads_go_with_it() {
+    const QString out = path("text");
+    const QStringList settings = {"--set", "model.seq_len=16", "--set", "model.embed_dim=32",
+                                  "--set", "model.ff_dim=64",  "--set", "data.batch_size=4",
+                                  "--set", "mesh.data=1",      "--set", "steps=3"};
+    const ProgramResult exported =
+        shardrun(QStringList{"export", preset("tiny_text")} + settings + QStringList{"--to", "headless", out});
+    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
+    QCOMPARE(bytes_of(out + "/data/tiny_text.txt"), bytes_of(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt"));
+    const QString moved = path("moved");
+    QVERIFY(QDir().rename(out, moved));
+    const ProgramResult trained = run_script(moved + "/train.sh", {});
+    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+    QCOMPARE(losses(trained.output), losses(shardrun(QStringList{"train", preset("tiny_text")} + settings).output));
+  }
+
+  void a_run_that_a_folder_starts_can_be_watched_through_its_socket() {
+    hand_out("headless", path("watched"), 100'000);
+    QProcess training;
+    use(training, {});
+    training.start(path("watched/train.sh"), {});
+    std::unique_ptr<Watcher> watcher;
+    std::vector<Message> told;
+    const auto steps = [&] {
+      return std::ranges::count_if(told, [](const Message& one) { return std::holds_alternative<StepMessage>(one); });
+    };
+    QElapsedTimer since;
+    for (since.start(); steps() < 3 && since.elapsed() < patience_ms; QTest::qWait(20)) {
+      if (!watcher || !watcher->connected()) watcher = std::make_unique<Watcher>(path("watched/socket").toStdString());
+      else std::ranges::move(watcher->messages(), std::back_inserter(told));
+    }
+    training.terminate();
+    const ProgramResult result = finish(training);
+    QVERIFY2(steps() >= 3, qPrintable(result.errors));
+    const auto* hello = std::get_if<HelloMessage>(&told.front());
+    QVERIFY(hello && hello->ranks == 2 && !hello->metrics.empty());
+    QCOMPARE(result.code, exit_by_signal + SIGTERM);
+    QVERIFY(!QFile::exists(path("watched/socket")));
+  }
+
+  void where_the_folder_has_too_long_a_path_for_a_socket_another_is_said() {
+    const QString deep = path(QString(60, 'a') + "/" + QString(60, 'b') + "/" + QString(40, QChar(0xe4)));
+    QVERIFY(QDir().mkpath(QFileInfo(deep).path()));
+    hand_out("slurm", deep, 2);
+    for (const char* script : {"/train.sh", "/job.sbatch"}) {
+      const ProgramResult result = run_script(deep + script, {});
+      QVERIFY2(result.code == 0 && losses(result.output).size() == 2, qPrintable(result.errors));
+      static const QRegularExpression place("too long for a socket; this run's is (/tmp/shardscope-[A-Za-z0-9]+)");
+      const QRegularExpressionMatch said = place.match(result.errors);
+      QVERIFY2(said.hasMatch(), qPrintable(result.errors));
+      QVERIFY(!QFile::exists(said.captured(1)));
+      const ProgramResult chosen = run_script(deep + script, {}, {{"SOCKET", path("chosen")}});
+      QVERIFY2(chosen.code == 0 && !chosen.errors.contains("too long"), qPrintable(chosen.errors));
+    }
+  }
+
+  void a_batch_script_asks_for_what_the_plan_needs_and_trains_on_the_hosts_of_the_allocation() {
+    const QString out = path("slurm"), spool = path("slurm_script"), calls = path("srun_calls");
+    hand_out("slurm", out, 4, {"--hosts", "a:1,b:1"});
+    const QByteArray text = bytes_of(out + "/job.sbatch");
+    for (const char* line : {"#SBATCH --ntasks=2\n", "#SBATCH --nodes=2\n", "#SBATCH --ntasks-per-node=1\n",
+                             "#SBATCH --cpus-per-task=1\n", "#SBATCH --signal=B:TERM@60\n"})
+      QVERIFY2(text.contains(line), line);
+    QVERIFY(QFile::copy(out + "/job.sbatch", spool));  // as Slurm does
+    QVERIFY(QDir().mkpath(path("bin")));
+    QFile srun(path("bin/srun"));
+    QVERIFY(srun.open(QIODevice::WriteOnly));
+    srun.write("#!/bin/sh\necho \"$*\" >> '" + calls.toUtf8() +
+               "'\nwhile [ \"$1\" != /bin/sh ]; do shift; done\nexec \"$@\"\n");
+    srun.close();
+    srun.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    const Environment allocation = {{"SLURM_JOB_ID", "7"},
+                                    {"SLURM_SUBMIT_DIR", out},
+                                    {"SLURM_JOB_NODELIST", "node[1-2]"},
+                                    {"SLURM_TASKS_PER_NODE", "1(x2)"},
+                                    {"PATH", path("bin") + ":" + qEnvironmentVariable("PATH")}};
+    const ProgramResult trained = run_script(spool, {"--interface", "lo"}, allocation);
+    QVERIFY2(trained.code == 0, qPrintable(trained.errors));
+    QCOMPARE(losses(trained.output), losses(trained_.output));
+    for (const char* host : {"node1", "node2"})
+      QVERIFY2(bytes_of(calls).contains(QByteArray("--nodes=1 --ntasks=1 --overlap --nodelist ") + host),
+               bytes_of(calls).constData());
+    Environment elsewhere = allocation;
+    elsewhere["SLURM_SUBMIT_DIR"] = path("bin");
+    const ProgramResult refused = run_script(spool, {}, elsewhere);
+    QVERIFY(refused.code == 2 && refused.errors.contains("submit job.sbatch from its own folder"));
+  }
+};
+
+int main(int argc, char** argv) { return main_of<HeadlessTest>(argc, argv); }
+#include "headless_test.moc"
