@@ -27,7 +27,7 @@ ExportSource recorded_source(const std::string& folder, std::stop_token stop) {
                         in_file(run_file), "the build of the program that recorded it, and the files as it left them"});
   }
   std::vector<std::string> inputs = run->files().all();
-  return {std::move(plan), measured_run(std::move(run)), std::move(inputs), {}};
+  return {std::move(plan), measured_run(std::move(run)), std::move(inputs), {}, folder};
 }
 
 const MeasuredRun& run_of(const ExportSource& source, const std::string& what) {

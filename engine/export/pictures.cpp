@@ -53,17 +53,32 @@ class MemoryFile {
   int file_;
 };
 
-// What a program says until it ends, and as what it ended (waitpid). Throws Cancelled, and ends it, as the target does.
-std::pair<std::string, int> run(const std::vector<std::string>& words, const ExportTarget& target) {
+// What shardscope says of how far it is, a line each among others; takes it out of what it said.
+double take_share(std::string& said) {
+  double share = 0;
+  for (const auto& [line, done] : {std::pair("planned\n", 0.5), std::pair("painted\n", 0.9)}) {
+    const size_t at = said.find(line);
+    if (at == std::string::npos || (at > 0 && said[at - 1] != '\n')) continue;
+    said.erase(at, std::strlen(line));
+    share = done;
+  }
+  return share;
+}
+
+// What the program says until it ends, and as what it ended (waitpid). Throws Cancelled, and ends it, as the target
+// does.
+std::pair<std::string, int> run(const std::vector<std::string>& words, ExportTarget& target) {
+  double share = 0;
   ChildProcess child(words, {{"QT_QPA_PLATFORM", "offscreen"}});
   std::string said;
   std::array<char, 4096> block{};
   for (bool is_open = true; is_open;) {
-    target.throw_if_cancelled();
+    target.progress(share);
     pollfd waiting{child.output(), POLLIN, 0};
     if (::poll(&waiting, 1, poll_ms) <= 0) continue;
     const ssize_t count = ::read(child.output(), block.data(), block.size());
     if (count > 0) said.append(block.data(), static_cast<size_t>(count));
+    share = std::max(share, take_share(said));
     is_open = count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
   }
   for (;; ::poll(nullptr, 0, 1)) {
@@ -78,11 +93,15 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
   if (!fs::exists(program, fault)) {
     fail(fmt::format("pictures are drawn by '{}', which is not there", program.string()), "build it: ./run build");
   }
+  if (choice.page == "run") run_of(source, "a picture of its curves");
   const MemoryFile run_file(write_run_config(source.plan->config)), profile(profile_text(source.plan->profile)),
       picture;
-  auto [said, status] = run({program.string(), "--export", form, "--page", choice.page, "--out", picture.path(),
-                             "--profile", profile.path(), run_file.path()},
-                            target);
+  std::vector<std::string> words = {program.string(), "--export",     form,        "--page",      choice.page,
+                                    "--out",          picture.path(), "--profile", profile.path()};
+  if (!source.record.empty())
+    words.insert(words.end(), {"--record", source.record, "--trace", std::string(name(choice.trace))});
+  words.push_back(run_file.path());
+  auto [said, status] = run(words, target);
   while (said.ends_with('\n')) said.pop_back();
   if (WIFSIGNALED(status)) fail(fmt::format("shardscope was ended by {}: {}", ::strsignal(WTERMSIG(status)), said));
   if (WEXITSTATUS(status) != 0)
@@ -94,7 +113,8 @@ ExportKind picture(const char* form, const char* what) {
   const auto write = [form](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
     draw(source, choice, target, form);
   };
-  return {form, what, form, {"layout", "flow", "memory", "collectives", "timeline", "pipeline"}, false, write};
+  return {form,  what, form, {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "run"},
+          false, write};
 }
 
 }  // namespace

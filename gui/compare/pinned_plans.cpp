@@ -49,6 +49,13 @@ void PinnedPlans::unpin(int place) {
   emit changed();
 }
 
+void PinnedPlans::keep_those_of(const PinnedPlans& other) {
+  pins_ = other.pins_;
+  pinned_as_ = other.pinned_as_;
+  pins_made_ = other.pins_made_;
+  emit changed();
+}
+
 void PinnedPlans::take(int place) {
   if (const PinnedPlan* pin = at(place)) take_config(workspace_.document, pin->plan->config, name(place));
 }

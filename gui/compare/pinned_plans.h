@@ -33,6 +33,7 @@ class PinnedPlans : public QObject {
   // there is none, or it is kept already; gives the place, -1 for none.
   int pin();
   void unpin(int place);
+  void keep_those_of(const PinnedPlans& other);
   // The document becomes what the plan was made of, as one undoable edit.
   void take(int place);
 

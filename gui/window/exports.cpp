@@ -76,7 +76,12 @@ void Exports::start(const ExportWish& wish) {
                            std::move(options));
     });
   }
-  recorder_ = std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size);
+  if (wish.choice.page == "run" && !workspace_.run.record().newest())
+    return fail(tr("Nothing was written"),
+                {Error{"no_run", "there is no run to draw the curves of", "", "train first"}});
+  show_bar(tr("Drawing %1").arg(wish.path));
+  recorder_ = std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size, wish.choice.trace,
+                                             &centre_.compare()->pins());
   connect(recorder_.get(), &PageRecorder::recorded, this, [this, wish](const QPicture& picture, QSize size) {
     recorder_.release()->deleteLater();
     write(wish, [wish, picture, size](ExportTarget::Options options) {
@@ -96,8 +101,9 @@ void Exports::write(const ExportWish& wish, std::function<Exported(ExportTarget:
        });
 }
 
-void Exports::work(const QString& label, std::function<Outcome(const std::stop_token&)> how) {
+void Exports::show_bar(const QString& label) {
   share_->store(0);
+  if (bar_) return bar_->setLabelText(label);
   bar_ = std::make_unique<QProgressDialog>(label, tr("Cancel"), 0, bar_parts, &window_);
   bar_->setObjectName("exportProgress");
   bar_->setWindowTitle(tr("Export"));
@@ -105,11 +111,18 @@ void Exports::work(const QString& label, std::function<Outcome(const std::stop_t
   bar_->setAutoClose(false);
   bar_->setAutoReset(false);
   bar_->setValue(0);
-  connect(bar_.get(), &QProgressDialog::canceled, this, [this] {
-    job_.cancel();
-    take({{}, {}, {}, true});
-  });
+  connect(bar_.get(), &QProgressDialog::canceled, this, &Exports::cancel);
   bar_timer_.start();
+}
+
+void Exports::cancel() {
+  recorder_.reset();
+  job_.cancel();
+  take({{}, {}, {}, true});
+}
+
+void Exports::work(const QString& label, std::function<Outcome(const std::stop_token&)> how) {
+  show_bar(label);
   job_.make([how = std::move(how)](const std::stop_token& stop) -> Outcome {
     try {
       return how(stop);
@@ -191,8 +204,10 @@ void Exports::import_specs(const QString& path) {
   if (is_busy()) return;
   imported_ = path;
   imported_into_ = workspace_.document.shared_config();
-  work(tr("Importing %1").arg(path), [config = imported_into_, file = path.toStdString()](const std::stop_token&) {
-    return Outcome{{}, with_specs(*config, read_file(file), file), {}, false};
+  work(tr("Importing %1").arg(path), [config = imported_into_, file = path.toStdString()](const std::stop_token& stop) {
+    const std::string text = read_file(file);
+    if (stop.stop_requested()) throw Cancelled{};
+    return Outcome{{}, with_specs(*config, text, file), {}, false};
   });
 }
 

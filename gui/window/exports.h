@@ -44,6 +44,8 @@ class Exports : public QObject {
 
   void write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how);
   void work(const QString& label, std::function<Outcome(const std::stop_token&)> how);
+  void show_bar(const QString& label);  // with what was begun cancelled by it
+  void cancel();
   void take(Outcome outcome);
   ExportSource source() const;
   void fail(const QString& title, const std::vector<Error>& errors);

@@ -14,6 +14,7 @@
 
 #include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
+#include "engine/session/recorded_run.h"
 #include "gui/export/picture_file.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_picture.h"
@@ -57,18 +58,22 @@ void add_options(QCommandLineParser& parser) {
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
-  parser.addOptions({{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
-                     {"size", "Window size.", "WxH", "1280x800"},
-                     {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare.", "NAME"},
-                     {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
-                     {"train", "Start training; pictures are taken at the end of the run."},
-                     {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
-                     {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
-                     {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
-                     {"out", "The file that --export writes.", "FILE"},
-                     {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
-                     {"profile", "Device profile to plan with, in place of this machine's.", "FILE"},
-                     {"theme", "light or dark; the last choice when left out.", "NAME"}});
+  parser.addOptions(
+      {{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
+       {"size", "Window size.", "WxH", "1280x800"},
+       {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
+        "NAME"},
+       {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
+       {"train", "Start training; pictures are taken at the end of the run."},
+       {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
+       {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
+       {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
+       {"out", "The file that --export writes.", "FILE"},
+       {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
+       {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
+       {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
+       {"profile", "Device profile to plan with, in place of this machine's.", "FILE"},
+       {"theme", "light or dark; the last choice when left out.", "NAME"}});
 }
 
 // What needs no display: --help and --version end the process here.
@@ -149,19 +154,33 @@ void select_when_planned(MainWindow& window, const QString& name, bool required)
   QObject::connect(&planner, &Planner::delivered, &window, select, Qt::SingleShotConnection);
 }
 
-// Draws a page of the plan of a run file, without a window.
+// Draws a page of the plan of a run file, without a window. How far it is is said on standard output, line by line.
 class PageExport : public QObject {
  public:
   PageExport(PlanSource source, const QCommandLineParser& options)
       : workspace_(std::move(source), shardrun_path()), options_(options) {
     workspace_.document.load(options.positionalArguments().value(0));
-    connect(&workspace_.planner, &Planner::delivered, this, &PageExport::draw, Qt::SingleShotConnection);
+    connect(&workspace_.planner, &Planner::delivered, this, &PageExport::take_plan, Qt::SingleShotConnection);
   }
 
  private:
-  void draw() {
+  void take_plan() {
     const Planner& planner = workspace_.planner;
     if (!planner.errors().empty()) return fail_with(planner.errors());
+    tell("planned");
+    if (!options_.isSet("record")) return draw();
+    try {
+      const RecordedRun recorded(options_.value("record").toStdString());
+      workspace_.run.begin_replay(planner.plan());
+      recorded.replay([this](const Message& message) { workspace_.run.receive(message); });
+    } catch (const Failure& failure) {
+      return fail_with(failure.errors());
+    }
+    connect(&workspace_.run, &RunControl::received, this, &PageExport::draw, Qt::SingleShotConnection);
+  }
+
+  void draw() {
+    const Planner& planner = workspace_.planner;
     select_first_array(workspace_);
     if (options_.isSet("select")) {
       const std::optional<ArrayRef> array = find_array(planner, options_.value("select"));
@@ -171,7 +190,8 @@ class PageExport : public QObject {
     const QStringList size = options_.value("size").split('x');
     try {
       recorder_ =
-          std::make_unique<PageRecorder>(workspace_, options_.value("page"), QSize(size[0].toInt(), size[1].toInt()));
+          std::make_unique<PageRecorder>(workspace_, options_.value("page"), QSize(size[0].toInt(), size[1].toInt()),
+                                         *trace_choice(options_.value("trace").toStdString()));
     } catch (const Failure& failure) {
       return fail_with(failure.errors());
     }
@@ -179,6 +199,7 @@ class PageExport : public QObject {
   }
 
   void write(const QPicture& picture, QSize size) {
+    tell("painted");
     try {
       write_picture(picture, size, *picture_form(options_.value("export")), options_.value("scale").toDouble(),
                     options_.value("out").toStdString());
@@ -186,6 +207,11 @@ class PageExport : public QObject {
     } catch (const Failure& failure) {
       fail_with(failure.errors());
     }
+  }
+
+  static void tell(const char* step) {
+    std::puts(step);
+    std::fflush(stdout);
   }
 
   void fail_with(const std::vector<Error>& errors) {
@@ -225,8 +251,7 @@ void end_on_signals(MainWindow& window) {
 int draw_page(const QCommandLineParser& options) {
   const QStringList size = options.value("size").split('x');
   if (!picture_form(options.value("export"))) return fail("--export is svg, png or pdf");
-  if (options.value("page").compare("compare", Qt::CaseInsensitive) == 0)
-    return fail("--export has no page compare: plans are pinned in the window");
+  if (!trace_choice(options.value("trace").toStdString())) return fail("--trace is latest, slowest or median");
   if (options.value("out").isEmpty() || options.positionalArguments().size() != 1)
     return fail("--export takes --out FILE and a run file");
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1 || options.value("scale").toDouble() <= 0)

@@ -2,9 +2,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "engine/compile/compile.h"
-#include "engine/export/export_kind.h"
 #include "tests/compile/system_preset.h"
+#include "tests/export/exported.h"
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -26,12 +25,18 @@ class PicturesTest : public QObject {
 
   QTemporaryDir folder_;
   ExportSource source_;
+  std::vector<double> told_;
 
   QString draw(const char* kind, const std::string& page, std::stop_token stop = {}) {
-    const QString path = folder_.filePath(QString("%1.%2").arg(QString::fromStdString(page), kind));
+    return draw(source_, kind, {page}, std::move(stop));
+  }
+  QString draw(const ExportSource& source, const char* kind, const ExportChoice& choice, std::stop_token stop = {}) {
+    const QString path = folder_.filePath(QString("%1.%2").arg(QString::fromStdString(choice.page), kind));
     ExportTarget::Options options;
-    options.stop = stop;
-    export_source(find_export_kind(kind), source_, {page}, path.toStdString(), std::move(options));
+    options.existing = Existing::overwrite;
+    options.stop = std::move(stop);
+    options.on_progress = [this](double share) { told_.push_back(share); };
+    export_source(find_export_kind(kind), source, choice, path.toStdString(), std::move(options));
     return path;
   }
 
@@ -52,6 +57,7 @@ class PicturesTest : public QObject {
     QTest::newRow("collectives") << "collectives" << QByteArray("all-gather");
     QTest::newRow("timeline") << "timeline" << QByteArray("<text");
     QTest::newRow("pipeline") << "pipeline" << QByteArray("No pipeline");
+    QTest::newRow("compare") << "compare" << QByteArray("the mesh that is shown");
   }
   void each_page_can_be_drawn() {
     QFETCH(QString, page);
@@ -69,6 +75,35 @@ class PicturesTest : public QObject {
     QVERIFY(content(draw("png", "layout")).endsWith(QByteArray("IEND\xAE\x42\x60\x82", 8)));
     const QByteArray pdf = content(draw("pdf", "layout"));
     QVERIFY(pdf.startsWith("%PDF") && pdf.trimmed().endsWith("%%EOF"));
+  }
+
+  void a_picture_of_a_recorded_run_shows_what_was_measured_of_the_chosen_step() {
+    const std::string folder = folder_.filePath("record").toStdString();
+    record(*source_.plan, folder);
+    const ExportSource recorded = recorded_source(folder);
+    QVERIFY(!content(draw("svg", "timeline")).contains(" step</text>"));
+    for (TraceChoice choice : {TraceChoice::median, TraceChoice::slowest, TraceChoice::latest}) {
+      const QByteArray svg = content(draw(recorded, "svg", {"timeline", choice}));
+      const std::string chosen = std::string(name(choice)) + " step</text>";
+      QVERIFY2(svg.contains(chosen.c_str()), chosen.c_str());
+    }
+    QVERIFY(content(draw(recorded, "svg", {"collectives"})) != content(draw("svg", "collectives")));
+  }
+
+  void the_curves_of_a_recorded_run_are_a_page_of_their_own() {
+    const std::string folder = folder_.filePath("curves").toStdString();
+    record(*source_.plan, folder);
+    const ExportSource recorded = recorded_source(folder);
+    const QByteArray svg = content(draw(recorded, "svg", {"run"}));
+    QVERIFY(svg.contains(">Loss") && svg.contains("<path"));
+    QVERIFY(content(draw(recorded, "pdf", {"run"})).startsWith("%PDF"));
+    QCOMPARE(failure_code([&] { draw("svg", "run"); }), std::string("no_run"));
+  }
+
+  void how_far_a_picture_is_is_told() {
+    told_.clear();
+    draw("svg", "flow");
+    QVERIFY(!told_.empty() && std::ranges::is_sorted(told_));
   }
 
   void a_cancelled_picture_leaves_nothing() {

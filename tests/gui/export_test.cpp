@@ -81,7 +81,7 @@ class ExportTest : public QObject {
 
   void every_page_becomes_a_picture_of_every_form_data() {
     QTest::addColumn<QString>("page");
-    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline"})
+    for (const char* page : {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare"})
       QTest::newRow(page) << page;
   }
   void every_page_becomes_a_picture_of_every_form() {
@@ -105,6 +105,32 @@ class ExportTest : public QObject {
       for (int x = 0; x < png.width(); x += 7) colors << png.pixel(x, y);
     QVERIFY(colors.size() > 3);
     QVERIFY(content(file + ".pdf").startsWith("%PDF"));
+  }
+
+  void a_picture_can_be_cancelled_while_it_is_painted() {
+    QSignalSpy told(&window_->exports(), &Exports::told);
+    const ExportWish wanted = wish("svg", "flow", "cancelled.svg");
+    window_->exports().start(wanted);
+    auto* bar = window_->findChild<QProgressDialog*>("exportProgress");
+    QVERIFY(bar && window_->exports().is_busy());
+    emit bar->canceled();
+    QVERIFY(!window_->exports().is_busy());
+    QTest::qWait(200);
+    QCOMPARE(told.size(), 1);
+    QVERIFY(told.front().front().toString().startsWith("Cancelled"));
+    QVERIFY(!QFile::exists(wanted.path) && !QFile::exists(wanted.path + ".part"));
+  }
+
+  void compare_is_a_picture_of_the_pinned_plans_where_there_are_any() {
+    const auto drawn = [&](const char* name) {
+      const ExportWish wanted = wish("svg", "compare", name);
+      window_->exports().start(wanted);
+      [&] { QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000); }();
+      return content(wanted.path);
+    };
+    QVERIFY(drawn("meshes.svg").contains("the mesh that is shown"));
+    action(*window_, "pin")->trigger();
+    QVERIFY(!drawn("pinned.svg").contains("the mesh that is shown"));
   }
 
   void the_dialog_writes_what_was_chosen_where_it_was_said() {
