@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -12,6 +9,7 @@
 #include "engine/cli/cancel_on_signal.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
+#include "engine/cli/progress_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
 #include "engine/compile/compile.h"
@@ -25,7 +23,7 @@ namespace {
 struct ExportArguments {
   RunFileArguments run_file;
   HostArguments hosts;
-  std::string kind, out, page, trace = "median", profile_file, check;
+  std::string kind, out, page, trace, profile_file, check;
   bool force = false;
 
   ExportSource source(bool with_plan, std::stop_token stop) const {
@@ -37,6 +35,11 @@ struct ExportArguments {
       }
       return recorded_source(run_file.file, stop);
     }
+    if (!trace.empty()) {
+      throw Failure(Error{"bad_argument", "only a recorded run has steps that were measured, and this is a run file",
+                          at_argument("--trace " + trace),
+                          "'shardrun train FILE --record DIR' records a run; export DIR then"});
+    }
     const RunConfig config = run_file.load();
     std::vector<std::string> inputs = run_file.inputs(config);
     if (!with_plan) return {nullptr, {}, std::move(inputs), config};
@@ -45,29 +48,7 @@ struct ExportArguments {
     inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
     return {std::move(plan), {}, std::move(inputs), {}};
   }
-  ExportChoice choice() const { return {page, *trace_choice(trace)}; }
-};
-
-// A line of progress on a terminal, from the moment that the work has taken a while.
-class ProgressLine {
- public:
-  explicit ProgressLine(std::string what) : what_(std::move(what)) {}
-  ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  void show(double share) {
-    if (!is_terminal_ || std::chrono::steady_clock::now() - begun_ < std::chrono::milliseconds(200)) return;
-    shown_ = true;
-    std::fputs(fmt::format("\r\033[K{}: {:.0f} %", what_, 100 * share).c_str(), stderr);
-    std::fflush(stderr);
-  }
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
-
- private:
-  std::string what_;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  const bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
+  ExportChoice choice() const { return {page, trace_choice(trace).value_or(TraceChoice::median)}; }
 };
 
 int export_file(const ExportArguments& arguments) {
@@ -77,13 +58,14 @@ int export_file(const ExportArguments& arguments) {
     Exported exported;
     double seconds = 0;
     {
-      ProgressLine progress(arguments.out);
+      ProgressLine progress(fmt::format("{}: planning", arguments.out));
       ExportTarget::Options options;
       options.existing = arguments.force ? Existing::overwrite : Existing::refuse;
       options.stop = cancel.token();
       options.on_progress = [&](double share) { progress.show(share); };
-      exported = export_source(kind, arguments.source(kind.needs_plan, cancel.token()), arguments.choice(),
-                               arguments.out, options);
+      const ExportSource source = arguments.source(kind.needs_plan, cancel.token());
+      progress.begin(fmt::format("{}: writing", arguments.out));
+      exported = export_source(kind, source, arguments.choice(), arguments.out, options);
       seconds = progress.seconds();
     }
     say(fmt::format("{}: {}, {}{:.2g} s", exported.path, bytes_text(static_cast<double>(exported.bytes)),
@@ -116,7 +98,11 @@ std::string kinds_text() {
                         kind.pages.empty() ? "" : fmt::format(" (--page {})", fmt::join(kind.pages, ", ")));
   }
   return text +
-         "OUT is written exactly as it is named: whole, or not at all. Code 130 tells that Ctrl-C ended it, 2 that\n"
+         "Pictures, and the tables collectives and timeline, show what was measured where FILE is a recorded run; run\n"
+         "is its curves, compare all meshes of as many devices (plans are pinned in the window).\n"
+         "OUT is written exactly as it is named: whole, or not at all; but tensorboard writes into a folder that "
+         "exists\n"
+         "a file with a name that TensorBoard finds, and says it. Code 130 tells that Ctrl-C ended it, 2 that\n"
          "something could not be read, exported or written.";
 }
 
@@ -131,7 +117,7 @@ void add_export(CLI::App& app, CommandLine& line) {
   command->add_option("--page", arguments->page, "which picture or table")->type_name("PAGE");
   command
       ->add_option("--trace", arguments->trace,
-                   "which step of a recorded run: latest, slowest, or the median one (median)")
+                   "which measured step of a recorded run: latest, slowest, or the median one (median)")
       ->check(CLI::IsMember({"latest", "slowest", "median"}));
   command->add_flag("--force", arguments->force, "write over what exists; of a folder the files that the export has");
   command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");

@@ -11,7 +11,8 @@ ExportKind jax_export() {
                   false,
                   [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
                     const RunConfig& config = source.plan ? source.plan->config : source.config.value();
-                    target.write(choice.page == "specs" ? jax_specs(config) : jax_program(config));
+                    const auto tell = [&target](double share) { target.progress(share); };
+                    target.write(choice.page == "specs" ? jax_specs(config) : jax_program(config, tell));
                   }};
   kind.needs_plan = false;
   return kind;

@@ -254,7 +254,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 }  // namespace
 
-std::string jax_program(const RunConfig& config) {
+std::string jax_program(const RunConfig& config, const std::function<void(double share)>& tell) {
   const JaxArrays arrays = jax_arrays(config);
   const JaxModel* model = find_jax_model(config.model.name);
   std::vector<Error> errors;
@@ -289,7 +289,7 @@ std::string jax_program(const RunConfig& config) {
   replace(loop, "OUTPUT_SPEC", shardings.output.value_or(""));
   replace(loop, "MODEL", instance);
 
-  const std::string source = jax_source(model->source, flags, arrays);
+  const std::string source = jax_source(model->source, flags, arrays, tell);
   std::string body =
       shardings.source + "\n\n" + source + "\n\n" + jax_lines(model->losses, flags) + "\n\n" + data.source + "\n\n";
   if (linen) body += fmt::format("model = {}\n", instance);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "engine/config/run_config.h"
@@ -10,9 +11,10 @@ namespace shardscope {
 // state, inputs and constraints, model, data and training loop, with the run file's values. Its losses are those of
 // `shardrun train`, from seeds alone. It takes --steps N and --write-specs FILE (see engine/export/jax_specs_file.h).
 //
-// Throws Failure with all that JAX cannot be told, at places in the run file: not_exportable (a model without an
-// original in Flax, a pipeline, ...); and with every fault of the config.
-std::string jax_program(const RunConfig& config);
+// Tells how much of it is done. Throws Failure with all that JAX cannot be told, at places in the run file:
+// not_exportable (a model without an original in Flax, a pipeline, ...); and with every fault of the config.
+std::string jax_program(
+    const RunConfig& config, const std::function<void(double share)>& tell = [](double) {});
 
 // Its mesh and shardings alone, to paste into a program of one's own; of any model.
 std::string jax_specs(const RunConfig& config);

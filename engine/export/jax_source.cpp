@@ -82,11 +82,13 @@ class Activations {
   std::vector<std::pair<const JaxArray*, bool>> activations_;
 };
 
-std::string filled(std::string_view source, const std::set<std::string_view>& flags, Activations* activations) {
+std::string filled(std::string_view source, const std::set<std::string_view>& flags, Activations* activations,
+                   const std::function<void(double)>& tell) {
   std::string text;
   int blank = 0;
   for (size_t begin = source.find_first_not_of('\n'); begin < source.size();) {
     const size_t end = std::min(source.find('\n', begin), source.size());
+    tell(static_cast<double>(begin) / static_cast<double>(source.size()));
     const Line line = read_line(source.substr(begin, end - begin), flags);
     begin = end + 1;
     if (!line.stands) continue;
@@ -107,15 +109,16 @@ std::string filled(std::string_view source, const std::set<std::string_view>& fl
 
 }  // namespace
 
-std::string jax_source(std::string_view source, const std::set<std::string_view>& flags, const JaxArrays& arrays) {
+std::string jax_source(std::string_view source, const std::set<std::string_view>& flags, const JaxArrays& arrays,
+                       const std::function<void(double share)>& tell) {
   Activations activations(arrays);
-  std::string text = filled(source, flags, &activations);
+  std::string text = filled(source, flags, &activations, tell);
   activations.check_all_made();
   return text;
 }
 
 std::string jax_lines(std::string_view source, const std::set<std::string_view>& flags) {
-  return filled(source, flags, nullptr);
+  return filled(source, flags, nullptr, [](double) {});
 }
 
 std::string python_spec(const PartitionSpec& spec) {

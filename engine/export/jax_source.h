@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,9 +17,11 @@ namespace shardscope {
 //   #@ PATTERN   the line assigns a variable, the activations of these names (in an array of layers there are several):
 //                where they are pinned, `VARIABLE = constrain(VARIABLE, P(...))` follows
 //
-// Throws Failure (not_exportable) where activations of one line are pinned differently, or one is pinned that no line
-// makes, at the place in the run file that pins it.
-std::string jax_source(std::string_view source, const std::set<std::string_view>& flags, const JaxArrays& arrays);
+// Tells, line by line, how much of it is done. Throws Failure (not_exportable) where activations of one line are pinned
+// differently, or one is pinned that no line makes, at the place in the run file that pins it.
+std::string jax_source(
+    std::string_view source, const std::set<std::string_view>& flags, const JaxArrays& arrays,
+    const std::function<void(double share)>& tell = [](double) {});
 // The same of text that makes no activations.
 std::string jax_lines(std::string_view source, const std::set<std::string_view>& flags);
 

@@ -12,7 +12,9 @@ namespace {
 void write_layouts(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
   const Plan& plan = *source.plan;
   int count = 0;
-  for (const ExportedArray& array : given_arrays(plan)) {
+  const std::vector<ExportedArray> arrays = given_arrays(plan);
+  for (const ExportedArray& array : arrays) {
+    target.progress(count / static_cast<double>(arrays.size()));
     target.write(
         fmt::format("{}{} {} {}\n{}", count++ == 0 ? "" : "\n", array.name, name(array.dtype), to_string(array.shape),
                     visualize_sharding(array.sharding, plan.mesh, array.shape, devices_of_stages(plan, array.stages))));

@@ -12,7 +12,9 @@ namespace {
 void write_specs(const ExportSource& source, const ExportChoice&, ExportTarget& target) {
   const Plan& plan = *source.plan;
   int count = 0;
-  for (const ExportedArray& array : given_arrays(plan)) {
+  const std::vector<ExportedArray> arrays = given_arrays(plan);
+  for (const ExportedArray& array : arrays) {
+    target.progress(count / static_cast<double>(arrays.size()));
     Sharding whole = array.sharding;
     whole.partial = 0;
     target.write(fmt::format("{} {}: {}", count++ == 0 ? "{\n" : ",\n", nlohmann::json(array.name).dump(),

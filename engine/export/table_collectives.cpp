@@ -19,6 +19,7 @@ void write_collectives_table(const ExportSource& source, const ExportChoice& cho
     const SequenceSteps steps = plan.steps(stage);
     for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) {
       const Step& step = steps[position];
+      table.progress(stage + position / static_cast<double>(steps.size()), plan.program.stages);
       if (!is_collective(step.kind) && step.kind != StepKind::send) continue;
       table.add(stage);
       table.add(position);

@@ -11,7 +11,9 @@ void write_layout_table(const ExportSource& source, const ExportChoice&, TableWr
   const Plan& plan = *source.plan;
   table.headings({"array", "kind", "shape", "dtype", "layout", "local_shape", "shards", "copies", "stages",
                   "bytes_per_device", "bytes", "why"});
-  for (const ExportedArray& array : exported_arrays(plan)) {
+  const std::vector<ExportedArray> arrays = exported_arrays(plan);
+  for (const ExportedArray& array : arrays) {
+    table.progress(static_cast<double>(table.rows()), static_cast<double>(arrays.size()));
     const Shape local = local_shape(array.sharding, plan.mesh, array.shape);
     const int64_t shards = shard_count(array.sharding, plan.mesh);
     table.row(array.name, name(array.kind), to_string(array.shape), name(array.dtype),

@@ -12,6 +12,8 @@ void write_memory_table(const ExportSource& source, const ExportChoice&, TableWr
     const ArenaLayout& arena = plan.arenas[static_cast<size_t>(stage)];
     const int peak = live_peak(arena.buffers, arena.length).position;
     for (const Buffer& buffer : arena.buffers) {
+      const auto index = static_cast<double>(&buffer - arena.buffers.data());
+      table.progress(stage + index / static_cast<double>(arena.buffers.size()), plan.program.stages);
       table.row(stage, plan.buffer_name(buffer, stage), name(buffer.category), round_up(buffer.bytes), buffer.offset,
                 buffer.slot_count, buffer.persistent ? "yes" : "no", buffer.first, buffer.last,
                 buffer.first <= peak && peak <= buffer.last ? "yes" : "no");

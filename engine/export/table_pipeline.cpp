@@ -11,6 +11,7 @@ void write_pipeline_table(const ExportSource& source, const ExportChoice&, Table
   table.headings({"stage", "devices", "layers", "chunks", "microbatches", "microbatches_in_flight", "memory_bytes",
                   "wire_bytes", "flops", "seconds_at_work", "seconds_waiting"});
   for (int stage = 0; stage < plan.program.stages; ++stage) {
+    table.progress(stage, plan.program.stages);
     const PlanTotals& totals = pipeline.totals[static_cast<size_t>(stage)];
     const size_t index = static_cast<size_t>(stage);
     table.row(stage, plan.devices_of_stage(stage).size(), fmt::format("{}", fmt::join(pipeline.layers_of(stage), "+")),

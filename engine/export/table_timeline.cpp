@@ -9,7 +9,7 @@ double seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 
 
 class Rows {
  public:
-  Rows(const Plan& plan, TableWriter& table) : plan_(plan), table_(table) {
+  Rows(const Plan& plan, TableWriter& table, double lanes) : plan_(plan), table_(table), lanes_(lanes) {
     for (const Task& task : plan.program.tasks) {
       std::vector<std::string>& names = names_.tasks.emplace_back();
       for (const Step& step : task.steps) names.push_back(plan.step_name(step));
@@ -20,6 +20,7 @@ class Rows {
   void add(const std::string& rank, int stage, const std::vector<PlanStepTime>& times) {
     for (const TaskRun& run : plan_.program.main(stage).runs) {
       const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
+      table_.progress(done_ + run.first / static_cast<double>(times.size()), lanes_);
       for (int index = 0; index < static_cast<int>(task.steps.size()); ++index) {
         const Step& step = task.steps[static_cast<size_t>(index)];
         const int position = run.first + index;
@@ -29,11 +30,13 @@ class Rows {
                    seconds(time.start_ns), seconds(time.end_ns));
       }
     }
+    ++done_;
   }
 
  private:
   const Plan& plan_;
   TableWriter& table_;
+  double lanes_, done_ = 0;
   StepTable<std::string> names_;
 };
 
@@ -43,9 +46,9 @@ void write_timeline_table(const ExportSource& source, const ExportChoice& choice
   const Plan& plan = *source.plan;
   table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "step",
                   "arrive_seconds", "start_seconds", "end_seconds"});
-  Rows rows(plan, table);
-  for (int stage = 0; stage < plan.program.stages; ++stage) rows.add("", stage, predicted_times(plan, stage));
   const TraceMessage* trace = trace_of(source, choice.trace);
+  Rows rows(plan, table, plan.program.stages + static_cast<double>(trace ? trace->ranks.size() : 0));
+  for (int stage = 0; stage < plan.program.stages; ++stage) rows.add("", stage, predicted_times(plan, stage));
   for (int rank = 0; trace && rank < static_cast<int>(trace->ranks.size()); ++rank)
     rows.add(std::to_string(rank), plan.stage_of(rank), trace->ranks[static_cast<size_t>(rank)]);
 }

@@ -39,6 +39,9 @@ class TableWriter {
   }
   void end_row();
 
+  // How far the table is; call it often.
+  void progress(double done, double all) { target_.progress(done / all); }
+
   int64_t rows() const { return rows_; }  // without headings
 
  private:

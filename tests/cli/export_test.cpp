@@ -211,6 +211,81 @@ class ExportTest : public QObject {
     QVERIFY(!QFile::exists(path("wrong")));
   }
 
+  void pictures_and_tables_are_of_their_usual_page_unless_another_is_named() {
+    const QString page = path("page");
+    for (const char* kind : {"svg", "csv", "tsv"}) {
+      const char* usual = kind == QByteArray("svg") ? "layout" : "collectives";
+      const QStringList to = QStringList{"export"} + small + QStringList{"--force", "--to", kind, page};
+      const ProgramResult unnamed = shardrun(to);
+      QVERIFY2(unnamed.code == 0, qPrintable(unnamed.errors));
+      const QByteArray text = bytes_of(page);
+      QVERIFY(text.size() > 100);
+      QCOMPARE(shardrun(to + QStringList{"--page", usual}).code, 0);
+      QCOMPARE(bytes_of(page), text);
+      QCOMPARE(shardrun(to + QStringList{"--page", "memory"}).code, 0);
+      QVERIFY(bytes_of(page) != text);
+    }
+    QVERIFY(bytes_of(page).startsWith("stage\tbuffer\t"));
+  }
+
+  void a_picture_of_a_record_is_of_the_step_that_is_chosen() {
+    const QStringList to = {"export", record_, "--to", "svg", "--page", "timeline", "--force", path("timeline.svg")};
+    QCOMPARE(shardrun(to).code, 0);
+    QVERIFY(bytes_of(path("timeline.svg")).contains("median step</text>"));
+    QCOMPARE(shardrun(to + QStringList{"--trace", "slowest"}).code, 0);
+    QVERIFY(bytes_of(path("timeline.svg")).contains("slowest step</text>"));
+    const ProgramResult curves = shardrun({"export", record_, "--to", "svg", "--page", "run", path("curves.svg")});
+    QVERIFY2(curves.code == 0 && bytes_of(path("curves.svg")).contains(">Loss"), qPrintable(curves.errors));
+    const ProgramResult plan = shardrun(QStringList{"export"} + small + to.mid(2) + QStringList{"--trace", "slowest"});
+    QCOMPARE(plan.code, exit_bad_input);
+    QVERIFY2(plan.errors.startsWith("--trace slowest: "), qPrintable(plan.errors));
+  }
+
+  void what_lasts_says_on_a_terminal_how_far_it_is_and_a_signal_leaves_nothing_data() {
+    QTest::addColumn<QByteArray>("until");  // a signal is sent; empty: to the end
+    QTest::newRow("to the end") << QByteArray();
+    QTest::newRow("planning") << QByteArray("planning");
+    QTest::newRow("writing") << QByteArray("writing");
+  }
+  void what_lasts_says_on_a_terminal_how_far_it_is_and_a_signal_leaves_nothing() {
+    QFETCH(QByteArray, until);
+    const QString out = path("lasting.json");
+    const QStringList before = names_in(folder_.path());
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    QVERIFY(terminal >= 0 && ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0);
+    const int kept = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    QProcess process;
+    process.setStandardErrorFile(::ptsname(terminal));
+    process.setChildProcessModifier([] { ::signal(SIGINT, SIG_DFL); });
+    process.start(QCoreApplication::applicationFilePath(),
+                  {"export", preset("parallax_decoder"), "--set", "model.num_layers=1000", "--to", "perfetto", out});
+    QByteArray said;
+    bool is_asked = false;
+    const auto listen = [&] {
+      char block[4096];
+      for (ssize_t count; (count = ::read(terminal, block, sizeof block)) > 0;) said.append(block, count);
+    };
+    while (!process.waitForFinished(20) && process.state() != QProcess::NotRunning) {
+      listen();
+      if (until.isEmpty() || is_asked || !said.contains(until)) continue;
+      is_asked = ::kill(static_cast<pid_t>(process.processId()), SIGINT) == 0;
+    }
+    const ProgramResult result = finish(process);
+    listen();
+    ::close(kept);
+    ::close(terminal);
+    if (until.isEmpty()) {
+      QVERIFY2(result.code == 0 && said.contains("planning") && said.contains("writing") && said.contains(" %"),
+               said.constData());
+      QVERIFY2(said.contains("\r\033[K" + out.toUtf8() + ": ") && said.trimmed().endsWith(" s"), said.constData());
+      QVERIFY(QFile::remove(out));
+    } else {
+      QCOMPARE(result.code, exit_by_signal + SIGINT);
+      QVERIFY2(said.contains("cancelled; nothing was written"), said.constData());
+    }
+    QCOMPARE(names_in(folder_.path()), before);
+  }
+
   void a_signal_cancels_and_leaves_nothing() {
     const QString pipe = path("pipe");
     QCOMPARE(::mkfifo(pipe.toUtf8().constData(), 0600), 0);

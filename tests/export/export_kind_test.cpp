@@ -1,10 +1,14 @@
 #include "engine/export/export_kind.h"
 
+#include <sys/resource.h>
+
 #include <QtTest>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/compile/settings.h"
 #include "engine/config/write.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/headless.h"
@@ -40,12 +44,54 @@ PartitionSpec spec_of(const Json& json) {
   return spec;
 }
 
+// While it lives no file grows beyond a few bytes: writing more fails, as on a full disk.
+class SmallFiles {
+ public:
+  SmallFiles() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit few{16, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &few);
+  }
+  ~SmallFiles() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// Of a few hundred layers and a training of thousands of steps.
+const ExportSource& large_source() {
+  static const ExportSource source = [] {
+    const RunConfig config =
+        with_settings(load_run_file(preset_path("parallax_decoder")), {"model.num_layers=200", "steps=20000"});
+    const auto plan = std::make_shared<const Plan>(compile(config, DeviceProfile{}));
+    ExportSource made{plan, MeasuredRun{1e9, {made_trace(*plan, TraceChoice::median, 1)}, {}}, {}, {}, {}};
+    made.run->replay = [plan](const std::function<void(const Message&)>& take) {
+      take(hello_of(*plan));
+      for (int64_t step = 0; step < plan->config.steps; ++step) take(made_step(*plan, step));
+    };
+    return made;
+  }();
+  return source;
+}
+
 bool is_drawn(const ExportKind& kind) { return kind.name == "svg" || kind.name == "png" || kind.name == "pdf"; }
 
 }  // namespace
 
 class ExportKindTest : public QObject {
   Q_OBJECT
+
+  // Pictures are drawn by the window's program, and tried with it.
+  static void each_page(const std::function<void(const ExportKind&, const std::string& page)>& visit) {
+    for (const ExportKind& kind : export_kinds()) {
+      if (is_drawn(kind)) continue;
+      if (kind.pages.empty()) visit(kind, "");
+      for (const std::string& page : kind.pages) visit(kind, page);
+    }
+  }
 
   static void each_preset() {
     QTest::addColumn<std::string>("preset");
@@ -167,6 +213,62 @@ class ExportKindTest : public QObject {
              std::string("unknown_page"));
     QCOMPARE(failure_code([] { exported_text(made_source("tiny_lm_dp"), "specs", {"memory"}); }),
              std::string("unknown_page"));
+  }
+
+  void what_lasts_tells_how_far_it_is_and_ends_when_it_is_asked_to_data() {
+    QTest::addColumn<std::string>("kind");
+    QTest::addColumn<std::string>("page");
+    each_page([](const ExportKind& kind, const std::string& page) {
+      QTest::newRow((kind.name + " " + page).c_str()) << kind.name << page;
+    });
+  }
+  void what_lasts_tells_how_far_it_is_and_ends_when_it_is_asked_to() {
+    QFETCH(std::string, kind);
+    QFETCH(std::string, page);
+    const ExportSource& source = large_source();
+    const QTemporaryDir folder;
+    std::vector<double> told;
+    std::stop_source stop;
+    ExportTarget::Options options;
+    options.on_progress = [&](double share) { told.push_back(share); };
+    QElapsedTimer since;
+    since.start();
+    export_source(find_export_kind(kind), source, {page}, folder.filePath("whole").toStdString(), options);
+    QVERIFY2(since.elapsed() < 200 || !told.empty(), qPrintable(QString("silent for %1 ms").arg(since.elapsed())));
+    QVERIFY(std::ranges::is_sorted(told));
+    QVERIFY(told.empty() || (told.front() >= 0 && told.back() <= 1));
+    options.stop = stop.get_token();
+    options.on_progress = [&](double) { stop.request_stop(); };
+    if (told.empty()) stop.request_stop();
+    QVERIFY_EXCEPTION_THROWN(
+        export_source(find_export_kind(kind), source, {page}, folder.filePath("x").toStdString(), options), Cancelled);
+    QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"whole"});
+  }
+
+  // The limit of a file's size stands in for a full disk, which only root can make (full_disk_test.cpp).
+  void where_a_file_cannot_grow_it_is_said_and_what_was_there_stays() {
+    const QTemporaryDir folder;
+    const ExportSource source = made_source("tiny_text");
+    for (const ExportKind& kind : export_kinds()) {
+      if (is_drawn(kind)) continue;
+      fs::remove_all(folder.filePath("old").toStdString());
+      const std::string fresh = folder.filePath("fresh").toStdString(), old = folder.filePath("old").toStdString();
+      const std::string inside = kind.extension.empty() ? old + "/run.json" : old;
+      if (kind.extension.empty()) fs::create_directory(old);
+      std::ofstream(inside) << "old";
+      ExportTarget::Options force;
+      force.existing = Existing::overwrite;
+      for (const std::string& path : {fresh, old}) {
+        const Error error = failure_of([&] {
+          const SmallFiles small;
+          export_source(kind, source, {}, path, force);
+        });
+        QCOMPARE(error.code, std::string("unwritable_file"));
+        QVERIFY2(error.place.file.starts_with(path), to_string(error).c_str());
+      }
+      QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"old"});
+      QCOMPARE(text_of(inside), std::string("old"));
+    }
   }
 
   void the_run_file_is_never_written_over() {

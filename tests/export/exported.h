@@ -116,15 +116,21 @@ inline std::string exported_text(const ExportSource& source, const std::string& 
   return text_of(path);
 }
 
-// The first code of the Failure that `call` throws; "" where it throws none.
+// The first error of the Failure that `call` throws; none where it throws none.
 template <class Call>
-std::string failure_code(Call call) {
+Error failure_of(Call call) {
   try {
     call();
   } catch (const Failure& failure) {
-    return failure.errors().front().code;
+    return failure.errors().front();
   }
-  return "";
+  return {};
+}
+
+// The first code of the Failure that `call` throws; "" where it throws none.
+template <class Call>
+std::string failure_code(Call call) {
+  return failure_of(std::move(call)).code;
 }
 
 }  // namespace shardscope::test
