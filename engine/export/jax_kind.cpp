@@ -12,7 +12,7 @@ ExportKind jax_export() {
                   [](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
                     const RunConfig& config = source.plan ? source.plan->config : source.config.value();
                     const auto tell = [&target](double share) { target.progress(share); };
-                    target.write(choice.page == "specs" ? jax_specs(config) : jax_program(config, tell));
+                    target.write(choice.page == "specs" ? jax_specs(config, tell) : jax_program(config, tell));
                   }};
   kind.needs_plan = false;
   return kind;

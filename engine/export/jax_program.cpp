@@ -310,8 +310,9 @@ std::string jax_program(const RunConfig& config, const std::function<void(double
   return heading(config, arrays.mesh) + imports_of(body, linen) + "\n" + constants.mentioned_in(body) + "\n" + body;
 }
 
-std::string jax_specs(const RunConfig& config) {
+std::string jax_specs(const RunConfig& config, const std::function<void(double share)>& tell) {
   const JaxArrays arrays = jax_arrays(config);
+  tell(0.5);
   const std::vector<std::pair<std::string, std::string>> kept =
       trains(config) ? jax_optimizer(config.optimizer).kept : std::vector<std::pair<std::string, std::string>>{};
   const JaxModel* model = find_jax_model(config.model.name);

@@ -17,6 +17,7 @@ std::string jax_program(
     const RunConfig& config, const std::function<void(double share)>& tell = [](double) {});
 
 // Its mesh and shardings alone, to paste into a program of one's own; of any model.
-std::string jax_specs(const RunConfig& config);
+std::string jax_specs(
+    const RunConfig& config, const std::function<void(double share)>& tell = [](double) {});
 
 }  // namespace shardscope

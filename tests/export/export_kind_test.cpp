@@ -4,6 +4,7 @@
 
 #include <QtTest>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -231,10 +232,10 @@ class ExportKindTest : public QObject {
     std::stop_source stop;
     ExportTarget::Options options;
     options.on_progress = [&](double share) { told.push_back(share); };
-    QElapsedTimer since;
-    since.start();
+    const std::clock_t begun = std::clock();  // of this process alone: others may keep it waiting
     export_source(find_export_kind(kind), source, {page}, folder.filePath("whole").toStdString(), options);
-    QVERIFY2(since.elapsed() < 200 || !told.empty(), qPrintable(QString("silent for %1 ms").arg(since.elapsed())));
+    const double seconds = double(std::clock() - begun) / CLOCKS_PER_SEC;
+    QVERIFY2(seconds < 0.2 || !told.empty(), qPrintable(QString("silent for %1 s").arg(seconds)));
     QVERIFY(std::ranges::is_sorted(told));
     QVERIFY(told.empty() || (told.front() >= 0 && told.back() <= 1));
     options.stop = stop.get_token();
