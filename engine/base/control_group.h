@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Linux control groups, of both versions: what limits, kills or freezes processes from outside. Nothing here throws;
@@ -39,6 +40,26 @@ class OutOfMemoryKills {
   std::string folder_;  // empty: of the whole machine
   bool unified_ = false;
   int64_t before_;
+};
+
+// Those of the last 5 to 10 seconds: what the kernel killed long before a process ended was not that process.
+class RecentOutOfMemoryKills {
+ public:
+  static constexpr int64_t interval_ns = 5'000'000'000;
+
+  RecentOutOfMemoryKills(int pid, int64_t now_ns) : pid_(pid), before_(pid), newest_(pid), begun_ns_(now_ns) {}
+  // While the process lives.
+  void go_on(int64_t now_ns) {
+    if (now_ns - begun_ns_ < interval_ns) return;
+    before_ = std::exchange(newest_, OutOfMemoryKills(pid_));
+    begun_ns_ = now_ns;
+  }
+  int64_t count() const { return before_.since(); }
+
+ private:
+  int pid_;
+  OutOfMemoryKills before_, newest_;
+  int64_t begun_ns_;
 };
 
 // True when the group of a process, or one above it, is frozen or on its way there.

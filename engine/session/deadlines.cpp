@@ -43,7 +43,7 @@ WatchdogLimits::WatchdogLimits() {
   phase_ns.fill(60 * second);
   phase_limit(*this, RankPhase::launching) = 20 * second;
   phase_limit(*this, RankPhase::starting) = 30 * second;
-  phase_limit(*this, RankPhase::training) = 20 * second;
+  phase_limit(*this, RankPhase::training) = 12 * second;
 }
 
 WatchdogLimits deadlines_of(const Plan& plan) {

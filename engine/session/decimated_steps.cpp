@@ -49,6 +49,14 @@ void DecimatedSteps::add(const StepMessage& step) {
   }
 }
 
+void DecimatedSteps::erase_from(int64_t step) {
+  buckets_.erase(buckets_.lower_bound(step / width_ + 1), buckets_.end());
+  const auto last = buckets_.find(step / width_);
+  if (last == buckets_.end()) return;
+  last->second.erase(last->second.lower_bound(step), last->second.end());
+  if (last->second.empty()) buckets_.erase(last);
+}
+
 std::vector<StepMessage> DecimatedSteps::steps() const {
   std::vector<StepMessage> list;
   for (const auto& [index, bucket] : buckets_) {

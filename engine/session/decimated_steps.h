@@ -18,6 +18,7 @@ class DecimatedSteps {
 
   // In any order; a step that is told again replaces what was told of it.
   void add(const StepMessage& step);
+  void erase_from(int64_t step);           // it and those after it
   std::vector<StepMessage> steps() const;  // ascending
   bool empty() const { return buckets_.empty(); }
 

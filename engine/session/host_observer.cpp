@@ -57,8 +57,12 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
   sight.process = rank.process;
   sight.process_state = state_of(rank.process, look_at_process(rank.process.pid));
   const bool ended = sight.process_state == 0 || sight.process_state == 'Z';
-  if (!ended && !rank.memory_kills) rank.memory_kills.emplace(rank.process.pid);
-  if (ended && !rank.out_of_memory) rank.out_of_memory = rank.memory_kills.value_or(own_kills_).since() > 0;
+  if (!ended) {
+    if (!rank.memory_kills) rank.memory_kills.emplace(rank.process.pid, monotonic_ns());
+    rank.memory_kills->go_on(monotonic_ns());
+  } else if (!rank.out_of_memory) {
+    rank.out_of_memory = (rank.memory_kills ? rank.memory_kills->count() : own_kills_.since()) > 0;
+  }
   sight.out_of_memory = rank.out_of_memory.value_or(false);
   const bool waits = sight.process_state == 'D' || sight.process_state == 'S';
   const bool is_still = !sight.status || monotonic_ns() - sight.status->heartbeat_ns > frozen_interval_ns;

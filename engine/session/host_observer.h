@@ -36,7 +36,7 @@ class HostObserver {
     std::optional<TelemetryReader> telemetry;
     ProcessId process;
     bool frozen = false;
-    std::optional<OutOfMemoryKills> memory_kills;
+    std::optional<RecentOutOfMemoryKills> memory_kills;
     std::optional<bool> out_of_memory;  // once it has ended
   };
   void look_at_process_of(Rank& rank, RankSight& sight, bool with_groups);

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <new>
+
 #include "engine/base/error.h"
 #include "engine/session/processes.h"
+#include "engine/session/rank_words.h"
 
 namespace shardscope {
 
@@ -34,7 +37,12 @@ void RankSeat::enter(RankPhase phase) noexcept {
 }
 
 void RankSeat::fail(const std::exception& error) noexcept {
-  if (board_) board_->fail(rank_, error.what(), is_of_peer(error));
+  if (!board_) return;
+  try {
+    board_->fail(rank_, own_words(error, rank_), is_of_peer(error));
+  } catch (const std::bad_alloc&) {
+    board_->fail(rank_, error.what(), is_of_peer(error));
+  }
 }
 
 }  // namespace shardscope

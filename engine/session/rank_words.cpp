@@ -3,7 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/error.h"
+
 namespace shardscope {
+
+std::string own_words(const std::exception& error, int rank) {
+  const auto* failure = dynamic_cast<const Failure*>(&error);
+  if (!failure) return error.what();
+  std::vector<Error> errors = failure->errors();
+  for (Error& one : errors) {
+    if (one.place.rank == rank) one.place.rank = -1;
+  }
+  return Failure(std::move(errors)).what();
+}
 
 bool has_ended(const RankSight& rank) {
   return rank.process.pid != 0 && (rank.process_state == 0 || rank.process_state == 'Z' || rank.process_state == 'X');
@@ -24,14 +36,9 @@ RankPhase phase_of(const RankSight& rank) {
   return has_finished(rank) ? RankPhase::finishing : known;
 }
 
-std::string own_words(int rank, const RankSight& sight) {
-  const bool on_board = sight.entry.failed_ns != 0;
-  const std::string text = on_board ? sight.entry.error : sight.status ? sight.status->error_text : "";
-  const std::string speaker = fmt::format("rank {}", rank);
-  for (const char* end : {": ", ", "}) {
-    if (text.starts_with(speaker + end)) return text.substr(speaker.size() + 2);
-  }
-  return text;
+std::string own_words(const RankSight& sight) {
+  if (sight.entry.failed_ns != 0) return sight.entry.error;
+  return sight.status ? sight.status->error_text : "";
 }
 
 std::string current_op(const RankSight& rank, std::span<const PlanStepName> plan_steps) {

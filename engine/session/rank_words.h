@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +18,10 @@ bool is_halted(char process_state);      // stopped or frozen; a rank that a deb
 // Where it is, as far as anything is known of it.
 RankPhase phase_of(const RankSight& rank);
 
-// What a failed rank said ("rank 3: ...", "rank 3, all_gather: ..."), without its name.
-std::string own_words(int rank, const RankSight& sight);
+// What a rank says of its own failure, so without its name: "all_gather: ...".
+std::string own_words(const std::exception& error, int rank);
+// What a failed rank has said.
+std::string own_words(const RankSight& sight);
 // The plan step that it is in; empty before the first.
 std::string current_op(const RankSight& rank, std::span<const PlanStepName> plan_steps);
 // " while planning", " in training step 5, at 'adam'", " after the end of training".

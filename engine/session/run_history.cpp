@@ -37,6 +37,7 @@ std::optional<LogMessage> RunHistory::add(const Message& message) {
 
 std::optional<LogMessage> RunHistory::add_step(const StepMessage& step) {
   while (!recent_.empty() && recent_.back().step >= step.step) recent_.pop_back();  // begun anew
+  if (recent_.empty()) past_.erase_from(step.step);
   recent_.push_back(step);
   step_times_.add(step.step_ms);
   if (recent_.size() > recent_steps) {

@@ -75,6 +75,7 @@ RunOutcome RunProcess::run(const std::function<void(const ToldMessage&)>& on_mes
     run_once();
     if (over_) heed_interrupts();
   } while (over_ && !history_.failure() && !stopping_ && !kill_asked_);
+  tell_restart();
   const FinishedMessage finished{run_end(), progress_->completed_steps()};
   publish(finished);
   flush_watchers();
@@ -222,7 +223,7 @@ void RunProcess::heed_interrupts() {
   int count = interrupts_.load();
   if (count == 0) return;
   if (!stopping_) {
-    stopping_ = Stopping{monotonic_ns(), progress_->signs_of_life(), progress_->furthest_step()};
+    stopping_ = Stopping{clock_.tick(monotonic_ns()), progress_->signs_of_life(), progress_->furthest_step()};
     request_stop();
     publish(LogMessage{LogMessage::supervisor, std::string(interrupt_note)});
   }
@@ -233,11 +234,12 @@ void RunProcess::heed_interrupts() {
 bool RunProcess::stops_in_time() {
   const bool listens = stopping_->step >= 0 && progress_->furthest_step() <= stopping_->step + 2;
   const uint64_t signs = progress_->signs_of_life();
+  const int64_t now_ns = clock_.tick(monotonic_ns());
   if (listens && signs != stopping_->signs_of_life) {
     stopping_->signs_of_life = signs;
-    stopping_->since_ns = monotonic_ns();
+    stopping_->since_ns = now_ns;
   }
-  return monotonic_ns() - stopping_->since_ns <= options_.limits.stopping_ns;
+  return now_ns - stopping_->since_ns <= options_.limits.stopping_ns;
 }
 
 // The ranks first: whoever sees this process stopped finds them stopped, too.
@@ -259,6 +261,7 @@ void RunProcess::watch(std::optional<int> wait_status) {
 }
 
 void RunProcess::take_failure(FailureMessage failure) {
+  tell_restart();
   over_ = true;
   failure.message += full_disk_note(directory_.path());
   const bool is_wanted = !stopping_ && !stop_asked_;
@@ -266,11 +269,23 @@ void RunProcess::take_failure(FailureMessage failure) {
     const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
     std::string text =
         fmt::format("{}; starting again from step {} (restart {})", failure.message, from_step, ++restarts_);
-    publish(RestartMessage{restarts_, from_step, std::move(failure)});
+    restarting_ = RestartMessage{restarts_, from_step, std::move(failure)};
     return publish(LogMessage{LogMessage::supervisor, std::move(text)});
   }
   if (restarts_ > 0) failure.message += fmt::format(" (after {} restart{})", restarts_, restarts_ == 1 ? "" : "s");
   publish(failure);
+}
+
+void RunProcess::tell_restart(std::optional<int64_t> first_step) {
+  if (!restarting_) return;
+  RestartMessage restart = *std::exchange(restarting_, std::nullopt);
+  if (first_step && *first_step != restart.from_step) {
+    publish(LogMessage{LogMessage::supervisor, fmt::format("restart {} goes on from step {}, not {}: the newest "
+                                                           "checkpoint could not be used",
+                                                           restart.restart, *first_step, restart.from_step)});
+    restart.from_step = *first_step;
+  }
+  publish(restart);
 }
 
 void RunProcess::end_by_force() {
@@ -308,6 +323,7 @@ void RunProcess::flush_watchers() {
 }
 
 void RunProcess::publish(const Message& message) {
+  if (auto* step = std::get_if<StepMessage>(&message)) tell_restart(step->step);
   const std::optional<LogMessage> lost = history_.add(message);
   const ToldMessage told(message);
   if (server_.has_watchers()) server_.send(told.line());

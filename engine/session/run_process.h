@@ -98,6 +98,7 @@ class RunProcess {
   void heed_pause();
   void watch(std::optional<int> wait_status);
   void take_failure(FailureMessage failure);
+  void tell_restart(std::optional<int64_t> first_step = {});
   void end_by_force();
   void end_ranks();
   void flush_watchers();
@@ -117,6 +118,7 @@ class RunProcess {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<Watchdog> watchdog_;
   int restarts_ = 0;
+  std::optional<RestartMessage> restarting_;  // told with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;
   bool over_ = false;  // it has failed, or is to be ended by force
   std::function<void(const ToldMessage&)> on_message_;

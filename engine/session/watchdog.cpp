@@ -96,17 +96,19 @@ std::optional<FailureMessage> Watchdog::halted(const RunObservation& run) {
     halted_since_[i] = is_halted(state) ? std::min(halted_since_[i], run.now_ns) : never;
     return is_halted(state) && run.now_ns - halted_since_[i] > limits_.stopped_ns;
   };
+  constexpr std::string_view option = " (--deadline stopped=SECONDS)";
   const auto words = [](char state) {
-    return state == frozen_process ? std::pair("has been frozen by its control group", "")
-                                   : std::pair("has been stopped (SIGSTOP)", "SIGSTOP");
+    return state == frozen_process ? "has been frozen by its control group" : "has been stopped by a signal";
   };
   for (size_t i = 0; i < run.ranks.size(); ++i) {
     const char state = run.ranks[i].process_state;
-    if (too_long(i, state)) return lost(run, static_cast<int>(i), words(state).first, words(state).second);
+    if (!too_long(i, state)) continue;
+    FailureMessage failure = lost(run, static_cast<int>(i), words(state), "");
+    failure.message += option;
+    return failure;
   }
   if (!run.wait_status && too_long(run.ranks.size(), run.starter_state)) {
-    const auto [what, signal] = words(run.starter_state);
-    return FailureMessage{-1, signal, "", fmt::format("mpirun {}", what)};
+    return FailureMessage{-1, "", "", fmt::format("mpirun {}{}", words(run.starter_state), option)};
   }
   return std::nullopt;
 }
@@ -131,8 +133,8 @@ std::optional<FailureMessage> Watchdog::hanging_shutdown(const RunObservation& r
   int rank = alive == run.ranks.end() ? -1 : static_cast<int>(alive - run.ranks.begin());
   std::string who = rank < 0 ? "mpirun" : fmt::format("rank {}", rank);
   return FailureMessage{rank, "", rank < 0 ? "" : current_op(*alive, plan_steps_.of(rank)),
-                        fmt::format("{} did not exit within {} s of the end of training", who,
-                                    static_cast<double>(limits_.shutdown_ns) / 1e9)};
+                        fmt::format("{} did not exit within {} s of the end of training (--deadline ending=SECONDS)",
+                                    who, static_cast<double>(limits_.shutdown_ns) / 1e9)};
 }
 
 bool Watchdog::is_abnormal(const RunObservation& run) const {
@@ -213,8 +215,7 @@ FailureMessage Watchdog::killed(const RunObservation& run, int rank, int signal)
 
 FailureMessage Watchdog::own_error(const RunObservation& run, int rank) const {
   const RankSight& seen = run.ranks[rank];
-  return {rank, "", current_op(seen, plan_steps_.of(rank)),
-          fmt::format("rank {} failed: {}", rank, own_words(rank, seen))};
+  return {rank, "", current_op(seen, plan_steps_.of(rank)), fmt::format("rank {} failed: {}", rank, own_words(seen))};
 }
 
 }  // namespace shardscope

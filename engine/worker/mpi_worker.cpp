@@ -13,6 +13,7 @@
 #include "engine/comm/mpi_world.h"
 #include "engine/compile/compile.h"
 #include "engine/session/rank_seat.h"
+#include "engine/session/rank_words.h"
 #include "engine/worker/common_instruction_set.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/shared_text.h"
@@ -94,7 +95,7 @@ class RankProcess {
   }
 
   [[noreturn]] void end_run(const std::exception& error) {
-    if (telemetry_) telemetry_->fail(error.what());
+    if (telemetry_) telemetry_->fail(own_words(error, mpi_.rank()));
     seat_.fail(error);
     if (!seat_.is_watched()) say(mpi_.rank(), error.what());
     mpi_.abort(failed);

@@ -16,6 +16,7 @@
 #include "engine/compile/training_graph.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
+#include "engine/session/rank_words.h"
 #include "engine/worker/input_filler.h"
 #include "engine/worker/lost_loss.h"
 #include "engine/worker/outside_memory.h"
@@ -262,7 +263,7 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
     if (hooks.telemetry) hooks.telemetry->set_state(RankState::finished);
     return done;
   } catch (const std::exception& error) {
-    if (hooks.telemetry) hooks.telemetry->fail(error.what());  // before the peers fail for it
+    if (hooks.telemetry) hooks.telemetry->fail(own_words(error, world.rank()));  // before the peers fail for it
     world.abort();
     throw;
   }

@@ -82,6 +82,7 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
   QTRY_VERIFY(!control_group(std::to_string(pid), "memory").folders.empty() &&
               control_group(std::to_string(pid), "memory").folders[0] == group.folder);
   const OutOfMemoryKills theirs(pid);
+  RecentOutOfMemoryKills recent(::getpid(), 0);
   const int other = ::fork();
   if (other == 0) {
     std::ofstream(beside.folder + "/cgroup.procs") << ::getpid();
@@ -99,6 +100,12 @@ void ControlGroupTest::a_kill_for_lack_of_memory_counts_in_its_own_group_and_abo
   QCOMPARE(theirs.since(), 1);
   QCOMPARE(ours.since(), 1);
   QCOMPARE(others.since(), 0);
+  constexpr int64_t interval = RecentOutOfMemoryKills::interval_ns;
+  for (const auto& [now, kills] :
+       {std::pair{interval / 2, 1}, {interval, 1}, {2 * interval - 1, 1}, {2 * interval, 0}}) {
+    recent.go_on(now);
+    QCOMPARE(recent.count(), kills);
+  }
 }
 
 void ControlGroupTest::this_process_is_not_frozen() {

@@ -274,7 +274,7 @@ class TrainingTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
     QCOMPARE(run().state(), RunControl::State::failed);
     const QString state = window_->findChild<QLabel*>("runState")->text();
-    QVERIFY2(state.contains("rank 1") && state.contains("SIGSTOP"), qPrintable(state));
+    QVERIFY2(state.contains("rank 1") && state.contains("stopped by a signal"), qPrintable(state));
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(rank_processes()), patience);
     auto* again = window_->findChild<QPushButton*>("startAgain");
     QVERIFY(again->isVisible());

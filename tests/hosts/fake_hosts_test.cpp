@@ -124,7 +124,7 @@ class FakeHostsTest : public QObject {
     QTest::addColumn<int>("signal");
     QTest::addColumn<QString>("words");
     QTest::newRow("rank killed") << "rank" << SIGKILL << "rank \\d was killed by SIGKILL";
-    QTest::newRow("rank stopped") << "rank" << SIGSTOP << "rank \\d .*SIGSTOP";
+    QTest::newRow("rank stopped") << "rank" << SIGSTOP << "rank \\d has been stopped by a signal";
     QTest::newRow("daemon killed") << "orted" << SIGKILL
                                    << "host b \\(ranks 4 to 7\\): Open MPI's daemon was killed by SIGKILL";
     QTest::newRow("mpirun killed") << "mpirun" << SIGKILL << "mpirun was killed by SIGKILL";

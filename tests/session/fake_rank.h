@@ -70,6 +70,7 @@ class FakeRank {
       telemetry_.keep_trace(TraceChoice::slowest);
       if (pause_us_ > 0) ::usleep(static_cast<useconds_t>(pause_us_));
     }
+    if (mode_ == "slow" && control_.stop_requested()) finish_slowly();
     if (mode_ == "saving") save();
     telemetry_.set_state(RankState::finished);
     while (mode_ == "hang") ::pause();
@@ -83,6 +84,13 @@ class FakeRank {
     for (const char* key : {".0", ".1"}) {
       while (::access((keys + key).c_str(), F_OK) != 0) ::usleep(1000);
     }
+  }
+
+  // Without a sign of life for half a second in which it runs.
+  static void finish_slowly() {
+    for (int i = 0; i < 50; ++i) ::usleep(10000);
+    std::printf("finished slowly\n");
+    std::fflush(stdout);
   }
 
   // For half a second.

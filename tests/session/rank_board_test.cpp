@@ -21,6 +21,7 @@ class RankBoardTest : public QObject {
   void what_is_no_board_is_a_failure();
   void a_seat_without_a_board_is_not_watched();
   void errors_of_the_communicator_are_taken_for_a_peers_fault();
+  void a_rank_does_not_name_itself();
   void a_cleared_board_is_as_new();
   void the_runs_clock_stands_still_while_nobody_looks();
 };
@@ -89,6 +90,21 @@ void RankBoardTest::errors_of_the_communicator_are_taken_for_a_peers_fault() {
     seat.fail(Failure(Error{code, "text", {}, {}}));
     QCOMPARE(board.read(0).by_peer, by_peer);
     QCOMPARE(board.read(0).error, std::string("text"));
+  }
+}
+
+void RankBoardTest::a_rank_does_not_name_itself() {
+  Place step = on_rank(3);
+  step.step = "all_gather part 1";
+  for (const auto& [place, told] : {std::pair(on_rank(3), "no memory"),
+                                    {step, "all_gather part 1: no memory"},
+                                    {on_rank(30), "rank 30: no memory"},
+                                    {at_name("op"), "op: no memory"}}) {
+    QTemporaryDir folder;
+    const RankBoard board = RankBoard::create(folder.path().toStdString(), 4);
+    RankSeat seat(folder.path().toStdString(), 3);
+    seat.fail(Failure(Error{"comm_memory", "no memory", place, ""}));
+    QCOMPARE(board.read(3).error, std::string(told));
   }
 }
 

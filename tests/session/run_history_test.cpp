@@ -41,6 +41,21 @@ class RunHistoryTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void what_is_begun_anew_is_told_once_and_in_order() {
+    QTemporaryDir directory;
+    for (const int64_t again : {0, 3, 120, 555, 999}) {
+      RunHistory history(directory.path().toStdString(), hello());
+      for (int64_t i = 0; i < 1000; ++i) history.add(step_of(i));
+      for (int64_t i = again; i < again + 100; ++i) history.add(step_of(i));
+      const SnapshotMessage told = snapshot_of(history);
+      std::vector<int64_t> numbers;
+      for (const auto* list : {&told.past, &told.steps}) {
+        for (const StepMessage& step : *list) numbers.push_back(step.step);
+      }
+      QVERIFY(std::ranges::is_sorted(numbers, std::less_equal{}) && numbers.back() == again + 99);
+    }
+  }
+
   void every_step_can_be_asked_for_and_is_what_was_told() {
     QTemporaryDir directory;
     RunHistory history(directory.path().toStdString(), hello());

@@ -143,6 +143,7 @@ class RunProcessTest : public QObject {
   void a_watchers_stop_ends_the_run_between_steps();
   void the_first_interrupt_ends_the_run_between_steps();
   void an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves();
+  void a_pause_is_no_part_of_the_time_to_stop_in();
   void interrupts_end_a_run_that_does_not_listen_data();
   void interrupts_end_a_run_that_does_not_listen();
   void a_late_watcher_gets_everything_once();
@@ -192,8 +193,8 @@ void RunProcessTest::a_failing_rank_is_named_with_signal_and_last_op_data() {
                            << "SIGABRT"
                            << "killed by SIGABRT in training step 2, at 'embed_gradient'";
   QTest::newRow("stopped") << "stop"
-                           << "SIGSTOP"
-                           << "stopped (SIGSTOP) in training step 2, at 'embed_gradient'";
+                           << ""
+                           << "stopped by a signal in training step 2, at 'embed_gradient'";
   QTest::newRow("exited") << "exit"
                           << ""
                           << "exited with code 3 in training step 2, at 'embed_gradient'";
@@ -271,6 +272,29 @@ void RunProcessTest::an_interrupted_run_may_take_as_long_as_it_gets_on_with_what
   });
   QVERIFY(run.outcome.end == RunEnd::interrupted);
   QVERIFY(std::ranges::any_of(run.all<LogMessage>(), [](const LogMessage& line) { return line.text == "saved"; }));
+}
+
+void RunProcessTest::a_pause_is_no_part_of_the_time_to_stop_in() {
+  set_fake("slow", 1'000'000);
+  RunOptions options = direct_options(1'000'000);
+  options.limits.stopping_ns = 2'000'000'000;
+  const pid_t waker = ::fork();
+  if (waker == 0) {
+    while (look_at_process(::getppid()).info.state != 'T') ::usleep(10000);
+    ::sleep(3);
+    ::kill(::getppid(), SIGCONT);
+    ::_exit(0);
+  }
+  bool asked = false;
+  const Recorded run = run_and_record(std::move(options), [&](RunProcess& process, const Message& message) {
+    if (!is<StepMessage>(message) || std::exchange(asked, true)) return;
+    process.interrupt();
+    process.pause();
+  });
+  ::waitpid(waker, nullptr, 0);
+  QVERIFY(run.outcome.end == RunEnd::interrupted);
+  const std::vector<LogMessage> log = run.all<LogMessage>();
+  QVERIFY(std::ranges::any_of(log, [](const LogMessage& line) { return line.text == "finished slowly"; }));
 }
 
 void RunProcessTest::interrupts_end_a_run_that_does_not_listen_data() {

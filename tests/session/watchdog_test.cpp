@@ -89,7 +89,6 @@ class WatchdogTest : public QObject {
   void mpiruns_word_about_a_signal_outranks_complaining_peers();
   void exit_codes_above_128_are_signals();
   void of_several_failed_ranks_the_first_is_named();
-  void a_failed_rank_is_named_once();
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
@@ -145,7 +144,7 @@ void WatchdogTest::a_stopped_rank_is_named_whatever_the_others_do() {
     auto failure = scene.look(2 * second + 1);
     QVERIFY(failure);
     QCOMPARE(failure->rank, 3);
-    QCOMPARE(failure->signal, std::string(letter == 'T' ? "SIGSTOP" : ""));
+    QCOMPARE(failure->signal, std::string());
     QCOMPARE(failure->last_op, std::string("adam"));
     QVERIFY(scene.watchdog.lost_a_rank());
   }
@@ -184,19 +183,6 @@ void WatchdogTest::of_several_failed_ranks_the_first_is_named() {
   QVERIFY(failure);
   QCOMPARE(failure->rank, 3);
   QCOMPARE(failure->message, std::string("rank 3 failed: out of memory"));
-}
-
-void WatchdogTest::a_failed_rank_is_named_once() {
-  for (const auto& [said, told] : {std::pair<std::string, std::string>{"rank 3: no memory", "no memory"},
-                                   {"rank 3, all_gather part 1: no memory", "all_gather part 1: no memory"},
-                                   {"rank 30: no memory", "rank 30: no memory"}}) {
-    Scene scene;
-    scene.fail(3, 50, said);
-    scene.report = {3, std::nullopt, 1};
-    auto failure = scene.look(0);
-    QVERIFY(failure);
-    QCOMPARE(failure->message, "rank 3 failed: " + told);
-  }
 }
 
 void WatchdogTest::a_vanished_rank_is_named_without_mpiruns_word() {
@@ -270,8 +256,8 @@ void WatchdogTest::a_debugger_is_told_of_once_and_waited_for() {
   QVERIFY(notices[0].find("rank 2 (process 102) is held by a debugger") != std::string::npos);
   scene.ranks[2].process_state = 'S';
   QVERIFY(!scene.look(501 * second));
-  QVERIFY(!scene.look(519 * second));
-  QVERIFY(scene.look(522 * second));
+  QVERIFY(!scene.look(511 * second));
+  QVERIFY(scene.look(514 * second));
 }
 
 void WatchdogTest::a_process_that_cannot_be_seen_is_not_dead() {
@@ -285,7 +271,7 @@ void WatchdogTest::a_stopped_mpirun_is_named() {
   Scene scene;
   scene.starter = 'T';
   const auto [seconds, failure] = scene.wait(500);
-  QCOMPARE(failure.message, std::string("mpirun has been stopped (SIGSTOP)"));
+  QCOMPARE(failure.message, std::string("mpirun has been stopped by a signal (--deadline stopped=SECONDS)"));
   QCOMPARE(failure.rank, -1);
   QVERIFY(seconds < 3);
 }
@@ -381,7 +367,7 @@ void WatchdogTest::while_training_the_rank_furthest_behind_is_named() {
   scene.ranks[1].process_state = 'D';
   const auto [seconds, failure] = scene.wait(200);
   QCOMPARE(failure.message,
-           std::string("rank 1 has made no progress for 20 s in training step 5, at 'embed'; its process waits in the "
+           std::string("rank 1 has made no progress for 12 s in training step 5, at 'embed'; its process waits in the "
                        "kernel and cannot be interrupted (state D); ranks 0, 2 and 3 wait for it (--deadline "
                        "training=SECONDS)"));
   Scene same_place;
