@@ -25,7 +25,7 @@ char state_of(const ProcessId& process, const ProcessSight& sight) {
 }  // namespace
 
 HostObserver::HostObserver(std::string session_directory, std::vector<int> ranks)
-    : session_directory_(std::move(session_directory)), own_kills_(::getpid()) {
+    : session_directory_(std::move(session_directory)), own_kills_(::getpid(), monotonic_ns()) {
   for (int rank : ranks) ranks_.push_back({rank, {}, {}, false, {}, {}});
 }
 
@@ -41,6 +41,7 @@ HostReport HostObserver::look() {
   if (with_traces) traces_looked_ns_ = report.now_ns;
   const bool with_groups = report.now_ns - groups_looked_ns_ >= frozen_interval_ns;
   if (with_groups) groups_looked_ns_ = report.now_ns;
+  own_kills_.go_on(report.now_ns);
   for (Rank& rank : ranks_) report.ranks.push_back(look_at(rank, with_traces, with_groups));
   report.more =
       std::ranges::any_of(report.ranks, [](const RankReport& rank) { return rank.steps.size() == steps_a_look; });
@@ -58,10 +59,16 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
   sight.process_state = state_of(rank.process, look_at_process(rank.process.pid));
   const bool ended = sight.process_state == 0 || sight.process_state == 'Z';
   if (!ended) {
-    if (!rank.memory_kills) rank.memory_kills.emplace(rank.process.pid, monotonic_ns());
+    if (!rank.memory_kills) {
+      rank.memory_kills.emplace(rank.process.pid, monotonic_ns());
+      rank.seen_ns = monotonic_ns();
+    }
     rank.memory_kills->go_on(monotonic_ns());
   } else if (!rank.out_of_memory) {
-    rank.out_of_memory = (rank.memory_kills ? rank.memory_kills->count() : own_kills_.since()) > 0;
+    // One that was seen late may have been dying then.
+    const bool hardly_seen = monotonic_ns() - rank.seen_ns < RecentOutOfMemoryKills::interval_ns;
+    rank.out_of_memory = (rank.memory_kills && rank.memory_kills->count() > 0) ||
+                         ((!rank.memory_kills || hardly_seen) && own_kills_.count() > 0);
   }
   sight.out_of_memory = rank.out_of_memory.value_or(false);
   const bool waits = sight.process_state == 'D' || sight.process_state == 'S';

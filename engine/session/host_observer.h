@@ -37,6 +37,7 @@ class HostObserver {
     ProcessId process;
     bool frozen = false;
     std::optional<RecentOutOfMemoryKills> memory_kills;
+    int64_t seen_ns = 0;                // first
     std::optional<bool> out_of_memory;  // once it has ended
   };
   void look_at_process_of(Rank& rank, RankSight& sight, bool with_groups);
@@ -45,7 +46,7 @@ class HostObserver {
   std::string session_directory_;
   std::vector<Rank> ranks_;
   std::optional<RankBoard> board_;
-  OutOfMemoryKills own_kills_;  // of ranks that are gone before they are seen
+  RecentOutOfMemoryKills own_kills_;  // of ranks that are gone before they are seen
   int64_t traces_looked_ns_ = 0;
   int64_t groups_looked_ns_ = 0;
 };

@@ -130,7 +130,7 @@ class FakeHostsTest : public QObject {
     QTest::newRow("mpirun killed") << "mpirun" << SIGKILL << "mpirun was killed by SIGKILL";
     QTest::newRow("mpirun killed, a daemon stopped")
         << "mpirun of a stopped daemon" << SIGKILL << "mpirun was killed by SIGKILL";
-    QTest::newRow("mpirun stopped") << "mpirun" << SIGSTOP << "mpirun has been stopped \\(SIGSTOP\\)";
+    QTest::newRow("mpirun stopped") << "mpirun" << SIGSTOP << "mpirun has been stopped by a signal";
     QTest::newRow("agent killed") << "agent" << SIGKILL << "host b \\(ranks 4 to 7\\): its agent";
     QTest::newRow("agent stopped")
         << "agent" << SIGSTOP << "host b \\(ranks 4 to 7\\): does not answer for 3 s \\(--deadline host=SECONDS\\)";
