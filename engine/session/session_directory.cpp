@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A directory is made under a name that nobody takes for abandoned before it is old, and gets its own when it is
-// locked.
+// A directory is made, and removed, under a name that nobody takes for abandoned before it is old; it has its own while
+// it is locked.
 constexpr const char *prefix = "shardscope-run-", *new_prefix = "shardscope-new-";
+constexpr size_t suffix_length = 6;
 constexpr time_t settled_seconds = 60;
 
 std::string base_directory() {
@@ -78,14 +79,17 @@ SessionDirectory::SessionDirectory() {
   lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (lock_ < 0) fail("make a file");
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) fail("lock a file");
-  const std::string named = base + "/" + prefix + path_.substr(path_.size() - 6);
+  const std::string named = base + "/" + prefix + path_.substr(path_.size() - suffix_length);
   if (::rename(path_.c_str(), named.c_str()) != 0) fail("rename a directory");
   path_ = named;
 }
 
 SessionDirectory::~SessionDirectory() {
   std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  const fs::path named(path_);
+  const fs::path leaving = named.parent_path() / (new_prefix + path_.substr(path_.size() - suffix_length));
+  fs::rename(named, leaving, ignored);
+  fs::remove_all(ignored ? named : leaving, ignored);
   ::close(lock_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <QTemporaryDir>
 #include <QtTest>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -91,6 +92,28 @@ class SessionDirectoryTest : public QObject {
     threads.clear();
     QCOMPARE(lost, std::string());
     QVERIFY(fs::is_empty(base.folder.path().toStdString()));
+  }
+
+  void it_is_gone_with_its_owner_whoever_else_starts() {
+    const Base base;
+    std::atomic<bool> goes_on = true;
+    const std::jthread other([&] {
+      while (goes_on) const SessionDirectory directory;
+    });
+    for (int i = 0; i < 300; ++i) {
+      std::string name;
+      {
+        const SessionDirectory directory;
+        name = directory.path();
+        for (int file = 0; file < 20; ++file) std::ofstream(name + "/" + std::to_string(file)) << file;
+      }
+      const std::string suffix = name.substr(name.size() - 6);
+      for (const auto& left : fs::directory_iterator(base.folder.path().toStdString())) {
+        if (left.path().string().ends_with(suffix)) goes_on = false;
+      }
+      QVERIFY2(goes_on, name.c_str());
+    }
+    goes_on = false;
   }
 
   void a_base_that_is_no_place_is_an_error_that_names_it() {
