@@ -22,7 +22,6 @@ namespace {
 
 constexpr int connect_interval_ms = 50;
 constexpr int announce_interval_ms = 80;
-constexpr int stop_patience_ms = 10000;
 constexpr int end_patience_ms = 3000;
 constexpr int clearing_ms = 200, most_clearings = 50, last_clearing_ms = 1000;
 constexpr qint64 read_ahead = 1 << 20;  // bytes; more waits in the run
@@ -37,13 +36,11 @@ RunControl::RunControl(QString program, QObject* parent)
   socket_.setReadBufferSize(read_ahead);
   clear_timer_.setInterval(clearing_ms);
   connect_timer_.setInterval(connect_interval_ms);
-  kill_timer_.setSingleShot(true);
   announce_timer_.setSingleShot(true);
   announce_timer_.setInterval(announce_interval_ms);
   connect(&announce_timer_, &QTimer::timeout, this, &RunControl::received);
   connect(&connect_timer_, &QTimer::timeout, this, &RunControl::connect_socket);
-  connect(&kill_timer_, &QTimer::timeout, this, &RunControl::stop);
-  connect(&socket_, &QLocalSocket::connected, this, [this] { connect_timer_.stop(); });
+  connect(&socket_, &QLocalSocket::connected, this, &RunControl::socket_connected);
   connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
   connect(&socket_, &QLocalSocket::disconnected, this, &RunControl::socket_closed);
   connect(&socket_, &QLocalSocket::errorOccurred, this, &RunControl::socket_failed, Qt::QueuedConnection);
@@ -95,7 +92,8 @@ QString RunControl::state_text() const {
       return attached_ || !plan_ ? tr("looking for the run") : tr("starting %1 ranks").arg(plan_->mesh.device_count());
     case State::running:
       return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
-    case State::stopping: return tr("stopping after this step");
+    case State::stopping:
+      return kill_requested_ ? tr("ending at once") : tr("stopping after this step; Stop again ends the run at once");
     case State::finished: return tr("finished: %1 steps").arg(done);
     case State::stopped: return tr("stopped after %1 steps").arg(done);
     case State::failed: break;
@@ -159,7 +157,7 @@ void RunControl::begin(std::shared_ptr<const Plan> plan, const StoredRun& stored
   output_read_ = 0;
   stored_ = stored;
   attached_ = attached;
-  stop_requested_ = process_ended_ = false;
+  stop_requested_ = kill_requested_ = process_ended_ = false;
   set_state(State::starting);
   emit received();
 }
@@ -201,7 +199,6 @@ bool RunControl::leave() {
     directory_.reset();
   }
   connect_timer_.stop();
-  kill_timer_.stop();
   drop_connection();
   set_state(State::idle);
   return true;
@@ -209,12 +206,14 @@ bool RunControl::leave() {
 
 void RunControl::stop() {
   if (!is_active()) return;
-  const bool again = std::exchange(stop_requested_, true);
-  if (!send(again ? Request::kill : Request::stop) && process_->state() == QProcess::Running)
-    ::kill(static_cast<pid_t>(process_->processId()), again ? SIGTERM : SIGINT);
-  kill_timer_.start(stop_patience_ms);
-  set_state(State::stopping);
+  kill_requested_ = std::exchange(stop_requested_, true);
+  if (!ask_to_end() && process_->state() == QProcess::Running)
+    ::kill(static_cast<pid_t>(process_->processId()), kill_requested_ ? SIGTERM : SIGINT);
+  if (state_ == State::stopping) emit stateChanged();
+  else set_state(State::stopping);
 }
+
+bool RunControl::ask_to_end() { return send(kill_requested_ ? Request::kill : Request::stop); }
 
 bool RunControl::send(const Request& request) {
   if (socket_.state() != QLocalSocket::ConnectedState) return false;
@@ -235,7 +234,6 @@ void RunControl::look_at(RunRecord::StepRange steps) {
 
 void RunControl::end_now() {
   connect_timer_.stop();
-  kill_timer_.stop();
   if (process_->state() != QProcess::NotRunning) {
     if (!send(Request::kill)) process_->terminate();
     if (!process_->waitForFinished(end_patience_ms)) {
@@ -291,6 +289,12 @@ void RunControl::connect_socket() {
   if (attached_ && !QFile::exists(stored_.socket)) return fail(tr("the run has ended; its record is in the history"));
   if (socket_.state() == QLocalSocket::UnconnectedState && QFile::exists(stored_.socket))
     socket_.connectToServer(stored_.socket);
+}
+
+// What was asked for while nothing was connected may not have been heard.
+void RunControl::socket_connected() {
+  connect_timer_.stop();
+  if (stop_requested_) ask_to_end();
 }
 
 // A run that is killed leaves its socket, at which nobody answers; one that begins may not answer yet.
@@ -374,7 +378,6 @@ void RunControl::fail(const QString& message) {
 
 void RunControl::close_run() {
   connect_timer_.stop();
-  kill_timer_.stop();
   drop_connection();
   directory_.reset();
   if (!attached_ || !stored_.is_left()) return;

@@ -59,7 +59,8 @@ class RunControl : public QObject {
   // Starts a run of plan's config; `plan` is what measurements are laid beside. It goes on from a checkpoint, where one
   // is named. Without effect while one is active.
   void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {});
-  // Asks the run to end after its current step; a second call, or ten seconds without an end, ends it at once.
+  // Asks the run to end after its current step and its last checkpoint, which may take as long as they do; a second
+  // call ends it at once.
   void stop();
   // Ends the run at once and waits until nothing of it is left. From one that was attached to, this window goes away,
   // after that has ended where it was asked to.
@@ -84,11 +85,13 @@ class RunControl : public QObject {
 
  private:
   bool send(const Request& request);  // false without a connection
+  bool ask_to_end();                  // as it was requested
   void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
   void take(Message message);
   void ask_for_missing();
   void set_state(State state);
   void connect_socket();
+  void socket_connected();
   void read_socket();
   void read_output();
   void socket_closed();
@@ -119,13 +122,12 @@ class RunControl : public QObject {
   QLocalSocket socket_;
   MessageReader reader_;
   QTimer connect_timer_;
-  QTimer kill_timer_;
   QTimer announce_timer_;
   QTimer clear_timer_;
   std::vector<std::pair<StoredRun, int>> to_clear_;  // and how often it is tried
   QByteArray output_;                                // of a line that has not ended
   qint64 output_read_ = 0;                           // of the file
-  bool stop_requested_ = false;
+  bool stop_requested_ = false, kill_requested_ = false;
   bool attached_ = false;
   bool process_ended_ = false;  // of this run; its last messages may still be on the way
 };

@@ -234,6 +234,40 @@ class RunControlTest : public QObject {
     QCOMPARE(given.value(given.indexOf("--hosts") + 1), QString("h0:6,h1:2"));
   }
 
+  void stop_waits_for_the_step_however_long_it_takes_and_a_second_one_ends_the_run_at_once() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, snapshot(3));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+    const auto next_request = [&] { return parse_request(watcher->readLine().toStdString()); };
+    run_->stop();
+    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+    QVERIFY(next_request() == Request::stop);
+    QVERIFY2(run_->state_text().contains("Stop again ends"), qPrintable(run_->state_text()));
+    QVERIFY(!QTest::qWaitFor([&] { return watcher->canReadLine(); }, 11000));
+    QCOMPARE(run_->state(), RunControl::State::stopping);
+    run_->stop();
+    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+    QVERIFY(next_request() == Request::kill);
+    QCOMPARE(run_->state_text(), QString("ending at once"));
+  }
+
+  void a_stop_that_was_asked_for_while_the_connection_was_away_is_told_when_it_comes_again() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, snapshot(3));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
+    StoredRun attached = run_->stored();
+    attached.directory.clear();
+    RunControl other("/nowhere/shardrun");
+    other.attach(attached, plan_);
+    other.stop();
+    watcher = accept();
+    QVERIFY(watcher);
+    QTRY_VERIFY_WITH_TIMEOUT(watcher->canReadLine(), patience);
+    QVERIFY(parse_request(watcher->readLine().toStdString()) == Request::stop);
+  }
+
   void steps_that_came_too_fast_to_be_read_are_counted() {
     run_->receive(step(41));
     QVERIFY(run_->state_text().contains("step 42 of"));
