@@ -88,9 +88,9 @@ Json write(const HelloMessage& hello) {
     Json& list = steps.emplace_back(Json::array());
     for (const PlanStepName& step : stage) list.push_back({step.name, static_cast<int>(step.phase)});
   }
-  return {{"message", "hello"},      {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
-          {"ranks", hello.ranks},    {"plan_steps", std::move(steps)}, {"stages", hello.plan_steps.stage_of_rank},
-          {"metrics", hello.metrics}};
+  return {{"message", "hello"},       {"config", hello.config_json},    {"plan_hash", hello.plan_hash},
+          {"ranks", hello.ranks},     {"plan_steps", std::move(steps)}, {"stages", hello.plan_steps.stage_of_rank},
+          {"metrics", hello.metrics}, {"profile", hello.profile_json}};
 }
 
 HelloMessage read_hello(const Json& json) {
@@ -108,6 +108,7 @@ HelloMessage read_hello(const Json& json) {
     if (stage < 0 || stage >= std::ssize(hello.plan_steps.stages)) refuse("a rank is of no stage");
   }
   hello.metrics = json.at("metrics").get<std::vector<std::string>>();
+  if (json.contains("profile")) hello.profile_json = json["profile"].get<std::string>();
   return hello;
 }
 

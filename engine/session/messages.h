@@ -24,6 +24,7 @@ struct HelloMessage {
   int ranks = 0;
   PlanStepNames plan_steps;
   std::vector<std::string> metrics;  // names, in the plan's order
+  std::string profile_json = "";     // of the device profile that the plan is made with; empty: not told
   bool operator==(const HelloMessage&) const = default;
 };
 

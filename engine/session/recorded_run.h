@@ -38,7 +38,7 @@ class RecordedRun {
 
   const RecordFiles& files() const { return files_; }
   double started() const { return started_; }           // seconds since 1970
-  const HelloMessage& hello() const { return hello_; }  // whole
+  const HelloMessage& hello() const { return hello_; }  // whole, but for profile()
   const DeviceProfile& profile() const { return profile_; }
   const std::vector<TraceMessage>& traces() const { return traces_; }  // of each choice that there is, in that order
 

@@ -50,8 +50,8 @@ RunProcess::RunProcess(RunOptions options)
     : options_(std::move(options)),
       control_(Control::create(directory_.path())),
       board_(RankBoard::create(directory_.path(), options_.ranks)),
-      history_(directory_.path(),
-               {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps, options_.metrics}),
+      history_(directory_.path(), {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps,
+                                   options_.metrics, profile_text(options_.profile)}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
               [this] { return history_.greeting(); }) {
   const bool all_here = !options_.hosts;

@@ -40,6 +40,7 @@ RunRecorder::RunRecorder(const std::string& folder, Existing existing, HelloMess
   write_file(files_.header(), header.dump() + '\n');
   write_file(files_.run_file(), std::exchange(hello.config_json, ""));
   write_file(files_.profile(), profile_text(profile));
+  hello.profile_json.clear();
   messages_ = open_output(files_.messages(), Existing::overwrite, {});
   add(hello);
 }

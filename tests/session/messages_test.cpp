@@ -78,12 +78,15 @@ class Random {
   Message message() {
     switch (integer(0, 9)) {
       case 0:
-        return HelloMessage{text(), static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1, 8,
+        return HelloMessage{text(),
+                            static_cast<uint64_t>(integer(0, INT64_MAX)) * 2 + 1,
+                            8,
                             list(9,
                                  [&] {
                                    return PlanStepName{text(), static_cast<Phase>(integer(0, 2))};
                                  }),
-                            metric_names()};
+                            metric_names(),
+                            text()};
       case 1: {
         SnapshotMessage snapshot{list(4, [&] { return step(); }),
                                  list(4, [&] { return step(); }),
