@@ -294,9 +294,28 @@ bool MainWindow::may_end_run() {
     return false;
   }
   if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
-  if (run.is_attached()) run.stop();
-  run.end_now();
-  return true;
+  return stops_run();
+}
+
+// The step that it is in, and its last checkpoint, may take long: the window stays and says so.
+bool MainWindow::stops_run() {
+  RunControl& run = workspace_->run;
+  if (run.state() != RunControl::State::stopping) run.stop();
+  const auto is_over = [&run] { return !run.is_active() && run.record().is_over; };
+  QMessageBox box(QMessageBox::Information, tr("Stopping"), tr("The run stops after this step and its last checkpoint."),
+                  QMessageBox::NoButton, this);
+  box.setObjectName("stopping");
+  box.setInformativeText(tr("The window closes when it has ended."));
+  const QPushButton* at_once = box.addButton(tr("&End at once"), QMessageBox::DestructiveRole);
+  QPushButton* keep = box.addButton(tr("&Keep the window"), QMessageBox::RejectRole);
+  box.setDefaultButton(keep);
+  box.setEscapeButton(keep);
+  connect(&run, &RunControl::stateChanged, &box, [&] {
+    if (is_over()) box.accept();
+  });
+  if (!is_over()) box.exec();
+  if (box.clickedButton() == at_once) run.end_now();
+  return box.clickedButton() != keep;
 }
 
 void MainWindow::keep_history() {

@@ -72,6 +72,7 @@ class MainWindow : public QMainWindow {
   void remember_open() const;
   bool may_exceed_memory();
   bool may_end_run();
+  bool stops_run();  // false where the window is to stay
   void take_history();
 
   const QString shardrun_;

@@ -86,6 +86,21 @@ class TrainingTest : public QObject {
     });
   }
 
+  // Closes the window, and answers what it asks by the button of that name; then, where a text is given, what it says
+  // while it waits.
+  bool close_by(const QString& answer, const QString& then = {}) {
+    QTimer press;
+    connect(&press, &QTimer::timeout, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (!box) return;
+      const QString wanted = box->objectName() == "stopping" ? then : answer;
+      for (QAbstractButton* button : box->buttons())
+        if (!wanted.isEmpty() && button->text().remove('&').contains(wanted)) return button->click();
+    });
+    press.start(5);
+    return window_->close();
+  }
+
   void train_until(size_t steps) {
     press("trainButton");
     QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() >= int64_t(steps) || !run().is_active(), patience);
@@ -283,21 +298,34 @@ class TrainingTest : public QObject {
     QCOMPARE(run().state(), RunControl::State::running);
   }
 
-  void closing_the_window_asks_and_stops_the_run() {
+  void closing_the_window_asks_and_stops_the_run_after_its_last_checkpoint() {
+    QTemporaryDir folder;
+    RunConfig config = small_config();
+    config.steps = 100000;
+    open(config);
+    window_->findChild<CheckpointTab*>()->set_folder(folder.path());
+    train_until(1);
+    const std::vector<pid_t> processes = rank_processes();
+    QVERIFY(!close_by("Cancel"));
+    QVERIFY(run().is_active());
+    QVERIFY(close_by("Stop training"));
+    QVERIFY(!run().is_active());
+    QCOMPARE(run().state(), RunControl::State::stopped);
+    QCOMPARE(QDir(folder.path()).entryList({"step_*"}, QDir::Dirs).size(), qsizetype{1});
+    QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
+  }
+
+  void a_window_waits_for_the_run_that_it_stops_unless_it_is_to_stay_or_to_end_it_at_once() {
     RunConfig config = small_config();
     config.steps = 100000;
     open(config);
     train_until(1);
     const std::vector<pid_t> processes = rank_processes();
-    for (const auto button : {QMessageBox::Cancel, QMessageBox::Close}) {
-      QTimer press;
-      connect(&press, &QTimer::timeout, [&] {
-        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) box->button(button)->click();
-      });
-      press.start(5);
-      QCOMPARE(window_->close(), button == QMessageBox::Close);
-      if (button == QMessageBox::Cancel) QVERIFY(run().is_active());
-    }
+    ::kill(processes.at(1), SIGSTOP);
+    QVERIFY(!close_by("Stop training", "Keep the window"));
+    QVERIFY(run().is_active());
+    QCOMPARE(run().state(), RunControl::State::stopping);
+    QVERIFY(close_by("Stop training", "End at once"));
     QVERIFY(!run().is_active());
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
   }
@@ -316,16 +344,7 @@ class TrainingTest : public QObject {
     open_file();
     train_until(2);
     const std::vector<pid_t> processes = rank_processes();
-    QTimer press_go_on;
-    connect(&press_go_on, &QTimer::timeout, [&] {
-      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
-      if (!box) return;
-      for (QAbstractButton* button : box->buttons())
-        if (button->text().contains("without a window")) button->click();
-    });
-    press_go_on.start(5);
-    QVERIFY(window_->close());
-    press_go_on.stop();
+    QVERIFY(close_by("without a window"));
     cleanup();
     QTest::qWait(50);
     QVERIFY(any_alive(processes));
@@ -337,9 +356,10 @@ class TrainingTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > 2, patience);
     QVERIFY(run().is_attached() && run().record().is_of(*planner().plan()));
     QVERIFY(run().plan());
-    press("stopButton");
-    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QVERIFY(close_by("Stop training"));
+    QVERIFY(!run().is_active());
     QCOMPARE(run().state(), RunControl::State::stopped);
+    QVERIFY(run().record().finished);
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(processes), patience);
     QCOMPARE(window_->findChild<QTableWidget*>("history")->rowCount(), 1);
     QTRY_VERIFY_WITH_TIMEOUT(!QDir(run().stored().directory).exists(), patience);
