@@ -118,6 +118,7 @@ void HistoryTab::refresh() {
   }
   runs_ = run_.store().runs();
   going_on_.clear();
+  left_.clear();
   std::optional<StoredRun> running;
   {
     const QSignalBlocker block(table_);
@@ -135,7 +136,7 @@ void HistoryTab::refresh() {
       const bool is_left = run.is_left();
       if (run.is_running()) {
         going_on_.insert(run.id);
-        if (is_left) running = run;
+        if (is_left && left_.insert(run.id).second && !running) running = run;
       } else if (is_left || run.started.secsTo(QDateTime::currentDateTime()) > abandoned_seconds) {
         remove_left(run);
       }
@@ -182,7 +183,7 @@ void HistoryTab::show_row(int row) {
 void HistoryTab::show_selected() {
   const StoredRun* run = selected();
   const bool is_free = run && run->id != run_.stored().id;
-  attach_->setEnabled(is_free && running_ && running_->id == run->id && !run_.is_active());
+  attach_->setEnabled(is_free && left_.contains(run->id) && !run_.is_active());
   remove_->setEnabled(run && !going_on_.contains(run->id) && (is_free || !run_.is_active()));
 }
 

@@ -23,7 +23,7 @@ class HistoryTab : public QWidget {
   explicit HistoryTab(RunControl& run, QWidget* parent = nullptr);
   // Lists the runs anew, those of RunControl::store().
   void refresh();
-  // A run of the file that goes on without a window.
+  // The newest run of the file that goes on without a window.
   const std::optional<StoredRun>& running() const { return running_; }
   bool is_busy() const { return reader_->is_busy(); }
 
@@ -62,6 +62,7 @@ class HistoryTab : public QWidget {
   std::map<QString, Known> known_;
   std::optional<StoredRun> running_;
   std::set<QString> going_on_;  // those that answered, also to another window
+  std::set<QString> left_;      // those of them that were left to go on without one
   bool was_active_ = false;
 };
 

@@ -72,7 +72,7 @@ std::vector<StoredRun> RunStore::runs() const {
     const QJsonObject own = QJsonDocument::fromJson(file.readAll()).object();
     StoredRun run;
     run.id = name.chopped(5);
-    run.record = folder_ + '/' + run.id;
+    run.record = own["record"].toString(folder_ + '/' + run.id);
     run.started = QDateTime::fromString(run.id, id_format);
     run.mesh = own["mesh"].toString();
     run.steps = own["steps"].toInteger();
@@ -97,19 +97,32 @@ StoredRun RunStore::add(const Plan& plan, const QString& socket, const QString& 
   const std::vector<StoredRun> before = runs();
   for (size_t i = most_runs - 1; i < before.size(); ++i)
     if (!before[i].is_running()) remove(before[i]);
-  QFile file(description(run.id));
+  run.record = folder_ + '/' + run.id;
+  if (!write(run)) run.record.clear();
+  return run;
+}
+
+void RunStore::take_over(const RunStore& draft, const QString& at_hand) const {
+  if (folder_.isEmpty() || folder_ == draft.folder_ || !QDir().mkpath(folder_)) return;
+  for (const StoredRun& run : draft.runs()) {
+    if (run.id != at_hand && !run.is_left() && run.is_running()) continue;
+    if (write(run)) QFile::remove(draft.description(run.id));
+  }
+}
+
+bool RunStore::write(const StoredRun& run) const {
   const QJsonObject own{
       {"mesh", run.mesh},        {"steps", run.steps},    {"items", run.work.items}, {"tokens", run.work.are_tokens},
-      {"flops", run.work.flops}, {"peak", run.work.peak}, {"socket", run.socket},    {"directory", run.directory}};
-  if (!file.open(QIODevice::WriteOnly) || file.write(QJsonDocument(own).toJson()) < 0) return run;
-  run.record = folder_ + '/' + run.id;
-  return run;
+      {"flops", run.work.flops}, {"peak", run.work.peak}, {"socket", run.socket},    {"directory", run.directory},
+      {"record", run.record}};
+  QFile file(description(run.id));
+  return file.open(QIODevice::WriteOnly | QIODevice::NewOnly) && file.write(QJsonDocument(own).toJson()) > 0;
 }
 
 void RunStore::remove(const StoredRun& run) const {
   if (folder_.isEmpty() || run.id.isEmpty()) return;
   QFile::remove(description(run.id));
-  QDir(folder_ + '/' + run.id).removeRecursively();
+  if (!run.record.isEmpty()) QDir(run.record).removeRecursively();
   remove_left(run);
 }
 

@@ -51,10 +51,14 @@ class RunStore {
   std::vector<StoredRun> runs() const;  // the newest first
   // A run that begins now. Without a record (empty) where nothing can be written.
   StoredRun add(const Plan& plan, const QString& socket, const QString& directory) const;
+  // Takes over the runs of a draft that was saved as this file, but not those that another window watches. `at_hand`:
+  // id of the one that this window has. Records stay where they are: shardrun may be writing them.
+  void take_over(const RunStore& draft, const QString& at_hand) const;
   // With what was made for it.
   void remove(const StoredRun& run) const;
 
  private:
+  bool write(const StoredRun& run) const;  // its line
   QString description(const QString& id) const { return folder_ + '/' + id + ".json"; }
 
   QString folder_;

@@ -81,6 +81,8 @@ bool Files::save_as() {
 }
 
 bool Files::write(const QString& path) {
+  const bool was_draft = document_.path().isEmpty();
+  const QString title = document_.title();
   try {
     document_.save(path);
   } catch (const Failure& failure) {
@@ -88,6 +90,7 @@ bool Files::write(const QString& path) {
     return false;
   }
   remember_recent_file(path);
+  if (was_draft) emit draftSaved(title);
   emit saved(path);
   return true;
 }

@@ -34,6 +34,7 @@ class Files : public QObject {
  signals:
   void unreadable(const QString& name, const std::vector<Error>& errors);
   void saved(const QString& path);
+  void draftSaved(const QString& title);  // that went by this name until now
 
  private:
   bool write(const QString& path);

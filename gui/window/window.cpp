@@ -302,8 +302,8 @@ bool MainWindow::stops_run() {
   RunControl& run = workspace_->run;
   if (run.state() != RunControl::State::stopping) run.stop();
   const auto is_over = [&run] { return !run.is_active() && run.record().is_over; };
-  QMessageBox box(QMessageBox::Information, tr("Stopping"), tr("The run stops after this step and its last checkpoint."),
-                  QMessageBox::NoButton, this);
+  QMessageBox box(QMessageBox::Information, tr("Stopping"),
+                  tr("The run stops after this step and its last checkpoint."), QMessageBox::NoButton, this);
   box.setObjectName("stopping");
   box.setInformativeText(tr("The window closes when it has ended."));
   const QPushButton* at_once = box.addButton(tr("&End at once"), QMessageBox::DestructiveRole);
@@ -315,12 +315,17 @@ bool MainWindow::stops_run() {
   });
   if (!is_over()) box.exec();
   if (box.clickedButton() == at_once) run.end_now();
-  return box.clickedButton() != keep;
+  return box.clickedButton() == at_once || is_over();
 }
 
 void MainWindow::keep_history() {
   keeps_history_ = true;
   connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::take_history);
+  connect(&files_, &Files::draftSaved, this, [this](const QString& title) {
+    const RunStore store = workspace_->run.store();
+    store.take_over(RunStore::of({}, title), workspace_->run.stored().id);
+    docks_.run()->set_store(store);
+  });
   connect(docks_.run(), &RunPanel::runFound, this, [this] {
     docks_.show(docks_.run());
     notice_->say(tr("A run of this file goes on: Attach in the panel Run watches it."));

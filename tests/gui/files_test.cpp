@@ -1,10 +1,14 @@
 #include <QAbstractButton>
+#include <QDir>
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QSettings>
+#include <QStandardPaths>
 #include <QStatusBar>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -257,6 +261,25 @@ class FilesTest : public QObject {
     QCOMPARE(document().title(), QString("mine.json"));
   }
 
+  void a_draft_that_is_saved_keeps_the_history_of_its_runs() {
+    QStandardPaths::setTestModeEnabled(true);
+    window_->keep_history();
+    RunControl& run = window_->workspace().run;
+    window_->files().open_preset(default_preset);
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const RunStore draft = run.store();
+    const QString id = draft.add(*planner().plan(), {}, {}).id;
+    const QString path = folder_.filePath("trained.json");
+    QCOMPARE(answer({choose(path)}, [&] { QVERIFY(window_->files().save()); }), 1);
+    QCOMPARE(run.store().folder(), RunStore::of(path, {}).folder());
+    QCOMPARE(run.store().runs().size(), size_t{1});
+    QCOMPARE(run.store().runs().at(0).id, id);
+    QVERIFY(draft.runs().empty());
+    auto* history = window_->findChild<QTableWidget*>("history");
+    QCOMPARE(history->rowCount(), 1);
+    for (const RunStore& store : {draft, run.store()}) QDir(store.folder()).removeRecursively();
+  }
+
   void a_file_that_cannot_be_written_is_said_and_stays_unsaved() {
     set_steps(document(), 5);
     QCOMPARE(
@@ -290,7 +313,12 @@ class FilesTest : public QObject {
     window_->workspace().run.begin_replay(planner().plan());
     QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { QVERIFY(!window_->close()); }), 1);
     QVERIFY(window_->isVisible());
-    QCOMPARE(answer({press(QMessageBox::Close)}, [&] { QVERIFY(window_->close()); }), 1);
+    const Answer end_at_once = [](QWidget* dialog) {
+      QCOMPARE(dialog->objectName(), QString("stopping"));
+      for (auto* button : dialog->findChildren<QPushButton*>())
+        if (button->text().contains("End at once")) return button->click();
+    };
+    QCOMPARE(answer({press(QMessageBox::Close), end_at_once}, [&] { QVERIFY(window_->close()); }), 2);
   }
 };
 

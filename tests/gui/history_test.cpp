@@ -17,6 +17,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
+#include <array>
 
 #include "engine/config/write.h"
 #include "engine/session/run_recorder.h"
@@ -72,8 +73,8 @@ class HistoryTest : public QObject {
   }
 
   // A folder as a run that was left has it, with a socket at which it answers.
-  QString make_left(QLocalServer& server) {
-    const QString directory = folder_->filePath("left");
+  QString make_left(QLocalServer& server, const QString& name = "left") {
+    const QString directory = folder_->filePath(name);
     [&] {
       QVERIFY(QDir().mkpath(directory));
       for (const char* name : {run_files::config, run_files::profile, run_files::output, run_files::errors,
@@ -286,6 +287,49 @@ class HistoryTest : public QObject {
     QVERIFY(!panel_->findChild<QPushButton*>("removeRun")->isEnabled());
     QVERIFY(!panel_->findChild<QPushButton*>("attachSelected")->isEnabled());
     QVERIFY(QDir(directory).exists("output"));
+  }
+
+  void every_run_that_was_left_can_be_attached_to_and_the_newest_is_offered() {
+    std::array<QLocalServer, 2> servers;
+    for (QLocalServer& server : servers) {
+      QTest::qWait(2);
+      const QString directory = make_left(server, QString("left%1").arg(&server - servers.data()));
+      store().add(*plan_, server.fullServerName(), directory);
+    }
+    panel_->set_store(store());
+    auto* attach = panel_->findChild<QPushButton*>("attachSelected");
+    for (const int row : {0, 1}) {
+      table()->selectRow(row);
+      QVERIFY2(attach->isEnabled(), qPrintable(QString::number(row)));
+    }
+    QCOMPARE(tab()->running()->id, store().runs().at(0).id);
+    attach->click();
+    QCOMPARE(run_->stored().id, store().runs().at(1).id);
+  }
+
+  void the_runs_of_a_draft_are_those_of_the_file_that_it_is_saved_as() {
+    const RunStore draft = store(), file(folder_->filePath("file"));
+    const StoredRun done = record_run(3, 5);
+    QTest::qWait(2);
+    QLocalServer server, other;
+    const StoredRun left = draft.add(*plan_, server.fullServerName(), make_left(server));
+    QTest::qWait(2);
+    QVERIFY(other.listen(folder_->filePath("other")));
+    const StoredRun of_another_window = draft.add(*plan_, other.fullServerName(), {});
+    file.take_over(draft, {});
+    QCOMPARE(draft.runs().size(), size_t{1});
+    QCOMPARE(draft.runs().at(0).id, of_another_window.id);
+    QCOMPARE(file.runs().size(), size_t{2});
+    QCOMPARE(file.runs().at(1).record, done.record);
+    QCOMPARE(file.runs().at(1).work, done.work);
+    panel_->set_store(file);
+    QVERIFY(tab()->running() && tab()->running()->id == left.id);
+    table()->item(1, 0)->setCheckState(Qt::Checked);
+    QTRY_COMPARE_WITH_TIMEOUT(table()->item(1, 2)->text(), QString("finished"), patience);
+    file.remove(file.runs().at(1));
+    QVERIFY(!QDir(done.record).exists());
+    file.take_over(draft, of_another_window.id);
+    QVERIFY(draft.runs().empty());
   }
 
   void what_was_made_for_a_run_goes_with_it_and_with_the_end_of_one_that_was_left() {
