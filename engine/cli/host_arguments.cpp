@@ -1,13 +1,16 @@
 #include "engine/cli/host_arguments.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <sstream>
 
 #include "engine/base/error.h"
+#include "engine/mesh/device_count.h"
 
 namespace shardscope {
 
@@ -79,8 +82,8 @@ std::optional<RunHostsOptions> HostArguments::options(int ranks, const std::stri
 }
 
 DeviceProfile HostArguments::with_hosts(DeviceProfile profile, const RunConfig& config) const {
-  int ranks = 1;
-  for (const MeshAxis& axis : config.mesh_axes) ranks *= static_cast<int>(axis.size);
+  const int64_t devices = device_count(config.mesh_axes);
+  const auto ranks = static_cast<int>(std::min<int64_t>(devices, std::numeric_limits<int>::max()));
   profile.ranks_per_host = ranks_per_host(hosts(ranks));
   return profile;
 }

@@ -14,6 +14,7 @@ constexpr const char *hosts_key = "run/hosts", *links_key = "run/links";
 std::mutex mutex;
 std::string hosts;
 std::vector<AxisLink> links;
+std::optional<DeviceProfile> watched;
 
 QStringList as_settings(const std::vector<AxisLink>& links) {
   QStringList texts;
@@ -60,6 +61,16 @@ void choose_links(std::vector<AxisLink> chosen) {
   if (chosen == links) return;
   links = std::move(chosen);
   QSettings().setValue(links_key, as_settings(links));
+}
+
+std::optional<DeviceProfile> watched_profile() {
+  const std::lock_guard lock(mutex);
+  return watched;
+}
+
+void watch_profile(std::optional<DeviceProfile> profile) {
+  const std::lock_guard lock(mutex);
+  watched = std::move(profile);
 }
 
 void restore_chosen_network() {

@@ -7,14 +7,14 @@
 namespace shardscope {
 namespace {
 
-constexpr int64_t all_below = 16, largest_size = 4096;
+constexpr int64_t all_below = 16;
 constexpr size_t most_named = 10;
 
 void add_divisors(int64_t number, std::set<int64_t>& sizes) {
-  for (int64_t size = 1; size <= largest_size && size * size <= number; ++size) {
+  for (int64_t size = 1; size <= LegalSizes::largest && size * size <= number; ++size) {
     if (number % size != 0) continue;
     sizes.insert(size);
-    if (number / size <= largest_size) sizes.insert(number / size);
+    if (number / size <= LegalSizes::largest) sizes.insert(number / size);
   }
 }
 
@@ -36,6 +36,12 @@ LegalSizes::LegalSizes(PlanSource source, QObject* parent) : QObject(parent), so
 }
 
 LegalSizes::~LegalSizes() = default;
+
+void LegalSizes::forget() {
+  config_.reset();
+  sizes_.clear();
+  ++number_;
+}
 
 void LegalSizes::request(std::shared_ptr<const RunConfig> config, int axis) {
   if (config != config_) {
@@ -75,7 +81,7 @@ std::optional<int64_t> LegalSizes::next(int axis, int64_t size, bool up) const {
 std::vector<int64_t> LegalSizes::candidates(const RunConfig& config) const {
   std::set<int64_t> sizes;
   for (int64_t size = 1; size <= all_below; ++size) sizes.insert(size);
-  for (int64_t size = 1; size <= largest_size; size *= 2) sizes.insert(size);
+  for (int64_t size = 1; size <= LegalSizes::largest; size *= 2) sizes.insert(size);
   std::set<int64_t> numbers;
   for (const NamedOptions* section : {&config.model, &config.data})
     for (const auto& [name, value] : section->options)

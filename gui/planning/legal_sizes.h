@@ -16,9 +16,13 @@ namespace shardscope {
 class LegalSizes : public QObject {
   Q_OBJECT
  public:
+  static constexpr int64_t largest = 16384;  // that an axis may have
+
   explicit LegalSizes(PlanSource source, QObject* parent = nullptr);
   ~LegalSizes() override;
 
+  // For other hosts: nothing is known of any config.
+  void forget();
   // What is known of another config is forgotten.
   void request(std::shared_ptr<const RunConfig> config, int axis);
   // Ascending, of the config that was requested last; nothing while they are not known.

@@ -4,6 +4,7 @@
 #include <QSignalBlocker>
 #include <algorithm>
 
+#include "engine/mesh/device_count.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -13,8 +14,6 @@
 
 namespace shardscope {
 namespace {
-
-constexpr int largest_axis = 16384;
 
 QString axis_place(size_t axis) { return QString("mesh.axes[%1]").arg(axis); }
 
@@ -106,7 +105,7 @@ void MeshBar::make_fields() {
             [this, axis] { legal_.request(workspace_.document.shared_config(), axis); });
     box->setObjectName("axis_" + qt(axes[i].name));
     box->setAccessibleName(tr("size of mesh axis %1").arg(qt(axes[i].name)));
-    box->setRange(0, largest_axis);
+    box->setRange(0, static_cast<int>(LegalSizes::largest));
     box->setAlignment(Qt::AlignRight);
     label->setBuddy(box);
     guard_field(box);
@@ -135,11 +134,8 @@ void MeshBar::name_axes() {
 void MeshBar::show_config() {
   const auto& axes = workspace_.document.config().mesh_axes;
   std::vector<std::string> names;
-  int64_t devices = 1;
-  for (const MeshAxis& axis : axes) {
-    names.push_back(axis.name);
-    devices *= axis.size;
-  }
+  for (const MeshAxis& axis : axes) names.push_back(axis.name);
+  const int64_t devices = device_count(axes);
   if (names != names_) {
     names_ = names;
     make_fields();

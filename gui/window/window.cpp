@@ -210,7 +210,9 @@ void MainWindow::editMesh() {
   choose_hosts(dialog.hosts());
   choose_links(dialog.links());
   set_mesh_axes(workspace_->document, dialog.axes(), dialog.names_before(), dialog.devices());
-  if (moves) workspace_->planner.request(workspace_->document.shared_config());
+  if (!moves) return;
+  mesh_bar()->legal_sizes().forget();
+  workspace_->planner.request(workspace_->document.shared_config());
 }
 
 void MainWindow::copy_plan() {

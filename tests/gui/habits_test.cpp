@@ -4,20 +4,25 @@
 #include <QAccessible>
 #include <QClipboard>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QStandardPaths>
 #include <QTabBar>
 #include <QTest>
 #include <QTimer>
+#include <QTreeView>
 #include <semaphore>
 
 #include "gui/look/appearance.h"
+#include "gui/planning/chosen_network.h"
 #include "gui/planning/legal_sizes.h"
 #include "gui/window/about_dialog.h"
+#include "gui/window/presets.h"
 #include "gui/window/problem_strip.h"
 #include "gui/window/tour.h"
 #include "gui/window/window.h"
@@ -192,6 +197,63 @@ class HabitsTest : public WindowCase {
     QVERIFY(!sizes.of(1));
     QCOMPARE(sizes_text({2, 4, 8}), QString("2, 4 or 8"));
     QCOMPARE(sizes_text({2}), QString("2"));
+  }
+
+  void legal_sizes_go_as_far_as_an_axis_may_and_there_are_hosts_for_them() {
+    PlanSource any = made::source();
+    any.check = [](const RunConfig&) { return std::vector<Error>(); };
+    LegalSizes sizes(any);
+    const auto config = std::make_shared<RunConfig>(made::config());
+    sizes.request(config, 0);
+    QTRY_VERIFY_WITH_TIMEOUT(sizes.of(0), patience);
+    QCOMPARE(*sizes.next(0, 4096, true), int64_t{8192});
+    QCOMPARE(sizes.of(0)->back(), LegalSizes::largest);
+
+    LegalSizes planned(compiled_plans());
+    const auto preset = std::make_shared<RunConfig>(load_preset(default_preset));
+    planned.request(preset, 0);
+    QTRY_VERIFY_WITH_TIMEOUT(planned.of(0), patience);
+    QVERIFY(planned.of(0)->back() > 4);
+    choose_hosts("h0:4,h1:4");
+    planned.forget();
+    planned.request(preset, 0);
+    QVERIFY(!planned.of(0));
+    QTRY_VERIFY_WITH_TIMEOUT(planned.of(0), patience);
+    QCOMPARE(planned.of(0)->back(), int64_t{4});
+    choose_hosts({});
+  }
+
+  void every_page_and_list_has_a_context_menu() {
+    const auto texts = [](const QList<QAction*>& actions) {
+      QStringList texts;
+      for (const QAction* action : actions) texts << action->text().remove('&');
+      return texts;
+    };
+    const auto* pages = window_->findChild<QTabWidget*>("pages");
+    for (int i = 0; i < pages->count(); ++i) {
+      const QWidget* page = pages->widget(i);
+      QCOMPARE(page->contextMenuPolicy(), Qt::ActionsContextMenu);
+      QVERIFY2(texts(page->actions()).contains("Copy picture"), qPrintable(pages->tabText(i)));
+    }
+    for (const char* name : {"problems", "rules"}) {
+      const auto* list = window_->findChild<QAbstractItemView*>(name);
+      QVERIFY2(list && list->contextMenuPolicy() == Qt::ActionsContextMenu && !list->actions().isEmpty(), name);
+    }
+    auto* tree = window_->findChild<QTreeView*>("parameterTree");
+    QStringList offered;
+    QTimer timer;
+    connect(&timer, &QTimer::timeout, [&] {
+      auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+      if (!menu) return;
+      offered = texts(menu->actions());
+      menu->close();
+    });
+    timer.start(5);
+    const QPoint at = tree->visualRect(tree->model()->index(0, 0)).center();
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, tree->viewport()->mapToGlobal(at));
+    QApplication::sendEvent(tree->viewport(), &event);
+    QVERIFY2(offered.size() > 4, qPrintable(offered.join(", ")));
+    QVERIFY2(offered.filter("spec", Qt::CaseInsensitive).size() >= 2, qPrintable(offered.join(", ")));
   }
 
   void the_tour_lights_each_part_and_ends() {

@@ -4,6 +4,7 @@
 #include <latch>
 
 #include "engine/config/parse.h"
+#include "engine/mesh/device_count.h"
 #include "gui/planning/chosen_network.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
@@ -42,6 +43,24 @@ class PlannerTest : public QObject {
       QFAIL("seven ranks for eight devices");
     } catch (const Failure& failure) {
       QCOMPARE(failure.errors().front().place.path, std::string("hosts"));
+    }
+    choose_hosts("");
+  }
+
+  void a_mesh_of_more_devices_than_can_be_is_no_fault_of_the_hosts() {
+    RunConfig config = load_run_config(SHARDSCOPE_SOURCE_DIR "/presets/parallax_decoder.json");
+    choose_hosts("a:4");
+    for (const size_t axes : {2, 3, 5}) {
+      config.mesh_axes.clear();
+      for (size_t i = 0; i < axes; ++i) config.mesh_axes.push_back({"axis" + std::to_string(i), 16384});
+      QCOMPARE(device_count(config.mesh_axes), axes == 5 ? INT64_MAX : int64_t{1} << (14 * axes));
+      try {
+        compiled_plans().plan(config, {});
+        QFAIL("a mesh of 2^28 devices");
+      } catch (const Failure& failure) {
+        const auto is_of_mesh = [](const Error& error) { return error.place.path.starts_with("mesh"); };
+        QVERIFY(std::ranges::any_of(failure.errors(), is_of_mesh));
+      }
     }
     choose_hosts("");
   }
