@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "viz/paint/host_areas.h"
 #include "viz/paint/mesh_painter.h"
 
 using namespace shardscope;
@@ -95,6 +96,60 @@ class MeshPictureTest : public QObject {
         seen.insert(colors.join(' '));
       }
       QCOMPARE(seen.size(), mesh.device_count());
+    }
+  }
+
+  void a_border_lies_between_devices_of_different_hosts_and_nowhere_else() {
+    const Mesh mesh({{"data", 4}, {"model", 2}});
+    const MeshPicture picture = lay_out(mesh);
+    const std::vector<int> host_of{0, 0, 0, 1, 1, 1, 1, 1};
+    constexpr int cell = 30;
+    QImage image(int(picture.width * cell) + 4, int(picture.height * cell) + 4, QImage::Format_RGB32);
+    const auto draw = [&](const std::vector<int>& hosts) {
+      image.fill(Qt::white);
+      QPainter painter(&image);
+      QFont font;
+      font.setPixelSize(200);  // for which there is no room: lines alone
+      painter.setFont(font);
+      paint_mesh(painter, {{2, 2}, cell}, picture, mesh, hosts, light_theme());
+      painter.end();
+      return image.copy();
+    };
+    const QImage plain = draw({}), framed = draw(host_of);
+    const auto is_lined = [&](int one, int other) {
+      const QRectF a = MeshPlace{{2, 2}, cell}.rect(picture.place_of(one));
+      const QRectF b = MeshPlace{{2, 2}, cell}.rect(picture.place_of(other));
+      const QPointF from = a.center(), to = b.center();
+      for (double share = 0.4; share <= 0.6; share += 0.01) {
+        const QPointF aside = (to.x() != from.x() ? QPointF(0, 1) : QPointF(1, 0)) * 0.35 * cell;
+        const QPoint at = (from + (to - from) * share + aside).toPoint();
+        if (framed.pixel(at) != plain.pixel(at)) return true;
+      }
+      return false;
+    };
+    for (int device = 0; device < 8; ++device)
+      for (const int next : {device % 2 == 0 ? device + 1 : -1, device + 2})
+        if (next > 0 && next < 8)
+          QVERIFY2(is_lined(device, next) == (host_of[size_t(device)] != host_of[size_t(next)]),
+                   qPrintable(QString("%1 and %2").arg(device).arg(next)));
+  }
+
+  void a_host_s_name_lies_among_its_own_devices() {
+    for (const Mesh& mesh : {Mesh({{"data", 4}, {"model", 2}}), Mesh({{"data", 64}, {"model", 64}}),
+                             Mesh({{"pipeline", 4}, {"data", 8}, {"model", 4}})}) {
+      const MeshPicture picture = lay_out(mesh);
+      std::vector<int> host_of;
+      for (int device = 0; device < mesh.device_count(); ++device)
+        host_of.push_back(device < mesh.device_count() * 3 / 8 ? 0 : 1);
+      int devices = 0;
+      for (const HostArea& area : host_areas(picture, host_of)) {
+        devices += area.devices;
+        QVERIFY(area.room.width >= 1 && area.room.height >= 1);
+        for (const MeshCell& cell : picture.cells)
+          if (area.room.contains(cell.place.x + 0.5, cell.place.y + 0.5))
+            QCOMPARE(host_of[size_t(cell.device)], area.host);
+      }
+      QCOMPARE(devices, mesh.device_count());
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viz/paint/host_areas.h"
 #include "viz/paint/tone_painter.h"
 
 namespace shardscope {
@@ -12,6 +13,7 @@ constexpr double readable_device = 16;  // pixels
 constexpr double readable_tile = 2.5;
 constexpr double block_side = 46;     // of a block that has a name
 constexpr double smallest_block = 5;  // of one that stands for its devices
+constexpr double smallest_host = 8;   // of one that is framed
 constexpr double margin = 1.5;
 
 QColor plate_color(const Theme& theme) {
@@ -66,26 +68,23 @@ void paint_block_names(QPainter& painter, const MeshPlace& at, const MeshPicture
   }
 }
 
-// A line wherever neighbours are of different hosts, and a host's name in its middle.
+// A line wherever neighbours are of different hosts, and a host's name among its devices.
 void paint_hosts(QPainter& painter, const MeshPlace& at, const MeshPicture& picture, const std::vector<int>& host_of,
                  const Theme& theme) {
   const QRectF seen = painter.clipBoundingRect();
-  std::vector<QRectF> hulls(static_cast<size_t>(std::ranges::max(host_of)) + 1);
-  std::vector<int> sizes(hulls.size(), 0);
-  for (const MeshCell& cell : picture.cells) {
-    hulls[host_of[cell.device]] |= at.rect(cell.place);
-    ++sizes[host_of[cell.device]];
-  }
-  for (size_t host = 0; host < hulls.size(); ++host) {
-    const QRectF& hull = hulls[host];
-    const double side = std::sqrt(hull.width() * hull.height());
-    if (!hull.intersects(seen) || side < 8) continue;
+  const auto point = [&](double x, double y) {
+    return QPointF(at.origin.x() + x * at.cell, at.origin.y() + y * at.cell);
+  };
+  for (const HostArea& area : host_areas(picture, host_of)) {
+    if (std::sqrt(area.devices) * at.cell < smallest_host) continue;
+    QList<QLineF> border;
+    for (const HostArea::Line& line : area.border) border << QLineF(point(line.x1, line.y1), point(line.x2, line.y2));
     painter.setPen(QPen(theme.accent, 1.5));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(hull.adjusted(0.5, 0.5, -0.5, -0.5));
-    paint_plate(painter, (hull & seen).adjusted(2, 2, -2, -2),
-                {QString("host %1: %2 devices").arg(host).arg(sizes[host]), QString("host %1").arg(host),
-                 QString("h%1").arg(host)},
+    painter.drawLines(border);
+    const QRectF room = at.rect(area.room) & seen;
+    paint_plate(painter, room.adjusted(2, 2, -2, -2),
+                {QString("host %1: %2 devices").arg(area.host).arg(area.devices), QString("host %1").arg(area.host),
+                 QString("h%1").arg(area.host)},
                 plate_color(theme), theme.accent);
   }
 }

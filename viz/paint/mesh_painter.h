@@ -22,7 +22,7 @@ struct MeshPlace {
 MeshPlace fit(const MeshPicture& picture, const QRectF& room, double largest);
 
 // What is drawn of a mesh at a scale: as many words as can be read. Near, devices with their numbers and coordinates;
-// farther, devices as tiles, with frames around hosts, and around blocks of devices with their coordinates; from afar,
+// farther, devices as tiles, with borders around hosts, and around blocks of devices with their coordinates; from afar,
 // blocks alone.
 enum class MeshDetail : uint8_t { devices, hosts, blocks };
 MeshDetail mesh_detail(double cell);
