@@ -6,8 +6,10 @@
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSvgGenerator>
+#include <utility>
 
 #include "engine/base/error.h"
+#include "engine/compile/compile.h"
 #include "gui/export/clipped_painting.h"
 
 namespace shardscope {
@@ -15,6 +17,20 @@ namespace {
 
 constexpr int dots_per_inch = 96;
 constexpr double points_per_inch = 72;
+
+// Takes nothing more once it is to stop; so an encoder ends.
+class StoppableFile : public QFile {
+ public:
+  StoppableFile(const QString& path, std::stop_token stop) : QFile(path), stop_(std::move(stop)) {}
+
+ protected:
+  qint64 writeData(const char* data, qint64 size) override {
+    return stop_.stop_requested() ? -1 : QFile::writeData(data, size);
+  }
+
+ private:
+  std::stop_token stop_;
+};
 
 [[noreturn]] void fail(const std::string& path, const QString& why) {
   throw Failure(Error{"unwritable_file", "cannot write: " + why.toStdString(), in_file(path), ""});
@@ -71,14 +87,20 @@ std::optional<PictureForm> picture_form(const QString& name) {
   return std::nullopt;
 }
 
-void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path) {
-  QFile file(QString::fromStdString(path));
+void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path,
+                   const std::stop_token& stop) {
+  StoppableFile file(QString::fromStdString(path), stop);
   if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate)) fail(path, file.errorString());
-  switch (form) {
-    case PictureForm::svg: write_svg(picture, size, file, path); break;
-    case PictureForm::pdf: write_pdf(picture, size, file, path); break;
-    case PictureForm::png: write_png(picture, size, scale, file, path); break;
+  try {
+    switch (form) {
+      case PictureForm::svg: write_svg(picture, size, file, path); break;
+      case PictureForm::pdf: write_pdf(picture, size, file, path); break;
+      case PictureForm::png: write_png(picture, size, scale, file, path); break;
+    }
+  } catch (const Failure&) {
+    if (!stop.stop_requested()) throw;
   }
+  if (stop.stop_requested()) throw Cancelled{};
   if (!file.flush() || file.error() != QFileDevice::NoError) fail(path, file.errorString());
 }
 

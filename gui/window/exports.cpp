@@ -26,8 +26,9 @@ constexpr int bar_parts = 1000;
 
 Exported save(const ExportWish& wish, const QPicture& picture, QSize size, ExportTarget::Options options) {
   const std::string path = wish.path.toStdString();
+  const std::stop_token stop = options.stop;
   ExportTarget target(path, ExportTarget::Form::file, std::move(options));
-  write_picture(picture, size, *picture_form(qt(wish.kind->name)), wish.scale, target.part());
+  write_picture(picture, size, *picture_form(qt(wish.kind->name)), wish.scale, target.part(), stop);
   target.keep();
   return {path, target.bytes(), {}};
 }
@@ -68,6 +69,7 @@ void Exports::choose() {
 }
 
 void Exports::start(const ExportWish& wish) {
+  if (is_busy()) return emit told(tr("The export before this one is not done yet."));
   last_ = wish;
   if (!is_picture(*wish.kind)) {
     const std::string record = workspace_.run.stored().record.toStdString();
@@ -92,9 +94,10 @@ void Exports::start(const ExportWish& wish) {
 
 void Exports::write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how) {
   work(tr("Exporting %1").arg(wish.path),
-       [how, overwrite = wish.overwrite, share = share_](const std::stop_token& stop) {
+       [how, overwrite = wish.overwrite, inputs = inputs(), share = share_](const std::stop_token& stop) {
          ExportTarget::Options options;
          options.existing = overwrite ? Existing::overwrite : Existing::refuse;
+         options.inputs = inputs;
          options.stop = stop;
          options.on_progress = [share](double done) { share->store(done); };
          return Outcome{how(std::move(options)), {}, {}, false};
@@ -115,9 +118,10 @@ void Exports::show_bar(const QString& label) {
   bar_timer_.start();
 }
 
+// What is being written tells itself how it ended: it may be there already.
 void Exports::cancel() {
+  if (job_.is_busy()) return job_.stop();
   recorder_.reset();
-  job_.cancel();
   take({{}, {}, {}, true});
 }
 
@@ -163,9 +167,14 @@ void Exports::fail(const QString& title, const std::vector<Error>& errors) {
   box->open();
 }
 
+std::vector<std::string> Exports::inputs() const {
+  std::vector<std::string> inputs = data_paths(workspace_.document.config());
+  if (!workspace_.document.path().isEmpty()) inputs.push_back(workspace_.document.path().toStdString());
+  return inputs;
+}
+
 ExportSource Exports::source() const {
-  ExportSource source{workspace_.planner.plan(), {}, data_paths(workspace_.planner.plan()->config), {}};
-  if (!workspace_.document.path().isEmpty()) source.inputs.push_back(workspace_.document.path().toStdString());
+  ExportSource source{workspace_.planner.plan(), {}, inputs(), {}};
   const RunRecord* run = workspace_.matching_run();
   if (!run) return source;
   MeasuredRun measured;

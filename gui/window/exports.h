@@ -47,6 +47,7 @@ class Exports : public QObject {
   void show_bar(const QString& label);  // with what was begun cancelled by it
   void cancel();
   void take(Outcome outcome);
+  std::vector<std::string> inputs() const;  // files that nothing is written over
   ExportSource source() const;
   void fail(const QString& title, const std::vector<Error>& errors);
 

@@ -3,6 +3,7 @@
 #include <QMetaObject>
 #include <QObject>
 #include <QThreadPool>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@ class Background {
   }
   ~Background() {
     stop_.request_stop();
+    *is_dropped_ = true;
     const std::lock_guard lock(seat_->mutex);
     seat_->owner = nullptr;
   }
@@ -36,18 +38,23 @@ class Background {
   void make(Make how) {
     cancel();
     stop_ = std::stop_source();
+    is_dropped_ = std::make_shared<std::atomic<bool>>(false);
     is_busy_ = true;
-    pool_.start([seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token()] {
-      if (stop.stop_requested()) return;
-      auto made = std::make_shared<T>(how(stop));
-      const std::lock_guard lock(seat->mutex);
-      if (!seat->owner) return;
-      const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
-      QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
-    });
+    pool_.start(
+        [seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token(), dropped = is_dropped_] {
+          if (*dropped) return;
+          auto made = std::make_shared<T>(how(stop));
+          const std::lock_guard lock(seat->mutex);
+          if (!seat->owner) return;
+          const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
+          QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
+        });
   }
+  // Asks what is being made to come to its end; what it makes then is taken.
+  void stop() { stop_.request_stop(); }
   void cancel() {
     stop_.request_stop();
+    *is_dropped_ = true;
     ++number_;
     is_busy_ = false;
   }
@@ -69,6 +76,7 @@ class Background {
   QThreadPool& pool_;
   std::shared_ptr<Seat> seat_ = std::make_shared<Seat>();
   std::stop_source stop_;
+  std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
   int number_ = 0;
   bool is_busy_ = false;
   QObject context_;

@@ -1,7 +1,10 @@
 #include <QClipboard>
 #include <QDialog>
+#include <QDir>
 #include <QImage>
 #include <QMessageBox>
+#include <QProgressDialog>
+#include <QPushButton>
 #include <QSignalSpy>
 #include <QStandardItemModel>
 #include <QStandardPaths>
@@ -133,6 +136,33 @@ class ExportTest : public QObject {
     QVERIFY(!drawn("pinned.svg").contains("the mesh that is shown"));
   }
 
+  void a_picture_is_the_page_as_it_is_seen_data() { every_page_becomes_a_picture_of_every_form_data(); }
+  void a_picture_is_the_page_as_it_is_seen() {
+    QFETCH(QString, page);
+    window_->show_page(page);
+    QTRY_VERIFY_WITH_TIMEOUT(window_->is_settled(), 120000);
+    QWidget* shown = window_->findChild<QTabWidget*>("pages")->currentWidget();
+    ExportWish wanted = wish("png", page.toUtf8().constData(), page + "_seen.png");
+    wanted.size = shown->size();
+    wanted.scale = 1;
+    window_->exports().start(wanted);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    const QImage picture(wanted.path);
+    QCOMPARE(picture.size(), shown->size());
+    const QSize regions(24, 16);
+    const auto average = [&](const QImage& image) {
+      return image.convertToFormat(QImage::Format_RGB32)
+          .scaled(regions, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+    };
+    const QImage one = average(picture), other = average(shown->grab().toImage());
+    for (int y = 0; y < regions.height(); ++y)
+      for (int x = 0; x < regions.width(); ++x) {
+        const QColor a = one.pixelColor(x, y), b = other.pixelColor(x, y);
+        const int apart = std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue());
+        QVERIFY2(apart < 40, qPrintable(QString("%1 in region %2, %3").arg(apart).arg(x).arg(y)));
+      }
+  }
+
   void the_dialog_writes_what_was_chosen_where_it_was_said() {
     const QString file = folder_.filePath("chosen.svg");
     answer<ExportDialog>([&](ExportDialog& dialog) {
@@ -180,6 +210,43 @@ class ExportTest : public QObject {
     window_->exports().start(agreed);
     QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 60000);
     QVERIFY(content(wanted.path).contains("import jax"));
+  }
+
+  void no_export_is_written_over_the_run_file_that_is_open() {
+    const QString run_file = folder_.filePath("open.json");
+    document().save(run_file);
+    const QByteArray before = content(run_file);
+    for (const char* kind : {"png", "csv", "jax"}) {
+      ExportWish wanted = wish(kind, kind == std::string("jax") ? "program" : "memory", "open.json");
+      wanted.overwrite = true;
+      window_->exports().start(wanted);
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+      QTRY_VERIFY(window_->findChild<QMessageBox*>("exportFailed"));
+      auto* box = window_->findChild<QMessageBox*>("exportFailed");
+      QVERIFY2(box->text().contains("open.json"), qPrintable(box->text()));
+      delete box;
+      QCOMPARE(content(run_file), before);
+    }
+  }
+
+  void a_picture_that_is_cancelled_ends_at_once_and_nothing_of_it_is_in_the_way() {
+    ExportWish large = wish("png", "layout", "large.png");
+    large.size = {3000, 2000};
+    large.scale = 4;
+    QSignalSpy told(&window_->exports(), &Exports::told);
+    window_->exports().start(large);
+    const auto has_begun = [&] { return !QDir(folder_.path()).entryList({"large.png.part*"}, QDir::Files).isEmpty(); };
+    QTRY_VERIFY_WITH_TIMEOUT(has_begun(), 120000);
+    auto* bar = window_->findChild<QProgressDialog*>("exportProgress");
+    QVERIFY(bar);
+    bar->findChild<QPushButton*>()->click();
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QCOMPARE(told.takeLast().at(0).toString(), QString("Cancelled; nothing was written."));
+    QVERIFY(QDir(folder_.path()).entryList({"large.png*"}).isEmpty());
+    ExportWish again = wish("png", "layout", "large.png");
+    window_->exports().start(again);
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000);
+    QVERIFY(!QImage(again.path).isNull());
   }
 
   void a_place_that_cannot_be_written_is_said_and_leaves_nothing() {
