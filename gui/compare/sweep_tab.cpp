@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/mesh/device_count.h"
 #include "gui/compare/factorisations.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
@@ -16,12 +17,6 @@ namespace {
 
 constexpr size_t most_meshes = 256;
 constexpr int most_devices = 65536;
-
-int64_t devices_of(const RunConfig& config) {
-  int64_t devices = 1;
-  for (const MeshAxis& axis : config.mesh_axes) devices *= axis.size;
-  return devices;
-}
 
 }  // namespace
 
@@ -134,8 +129,11 @@ void SweepTab::make_axes() {
       keep_.push_back(box);
     }
   }
+  const int64_t devices = device_count(config.mesh_axes);
+  if (devices == mesh_devices_ || sweep_.is_running()) return;
+  mesh_devices_ = devices;
   const QSignalBlocker block(devices_);
-  if (!sweep_.is_running()) devices_->setValue(static_cast<int>(std::min<int64_t>(devices_of(config), most_devices)));
+  devices_->setValue(static_cast<int>(std::min<int64_t>(devices, most_devices)));
 }
 
 std::vector<bool> SweepTab::fixed() const {

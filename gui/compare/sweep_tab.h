@@ -36,6 +36,7 @@ class SweepTab : public QWidget {
   SweepModel* model_;
   QSortFilterProxyModel* sorted_;
   QSpinBox* devices_;
+  int64_t mesh_devices_ = 0;  // of the mesh whose number is in the field, unless another one was typed
   QHBoxLayout* axes_line_;
   std::vector<std::string> axis_names_;
   std::vector<QCheckBox*> keep_;

@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "engine/config/rename_axis.h"
+#include "engine/mesh/device_count.h"
+#include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
 namespace {
-
-QString dim_text(const std::vector<std::string>& axes) {
-  if (axes.empty()) return "None";
-  QStringList names;
-  for (const std::string& axis : axes) names << qt(axis);
-  return names.size() == 1 ? names.front() : "(" + names.join(", ") + ")";
-}
 
 QString short_name(const ArrayRef& array) { return name_of(array).section('/', -2); }
 
@@ -94,9 +89,7 @@ void set_mesh_axes(Document& document, std::vector<MeshAxis> axes, const std::ve
 }
 
 bool loses_device_order(const RunConfig& config, const std::vector<MeshAxis>& axes) {
-  int64_t devices = 1;
-  for (const MeshAxis& axis : axes) devices *= axis.size;
-  return !config.mesh_devices.empty() && devices != std::ssize(config.mesh_devices);
+  return !config.mesh_devices.empty() && device_count(axes) != std::ssize(config.mesh_devices);
 }
 
 void set_spec_dim(Document& document, const ArrayRef& array, int rank, int dim, const std::vector<std::string>& axes) {

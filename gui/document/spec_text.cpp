@@ -14,6 +14,11 @@ QString spec_text(const PartitionSpec& spec, size_t rank) {
   return qt(placement_text(whole));
 }
 
+QString dim_text(const std::vector<std::string>& axes) {
+  const QString before = "P(", behind = ", None)";
+  return spec_text({{axes, {}}}).mid(before.size()).chopped(behind.size());
+}
+
 PartitionSpec parse_spec(const QString& text) {
   static const QRegularExpression module("^\\s*(\\w+\\.)+(?=P(artitionSpec)?\\s*\\()");
   const RulePlacement placement = parse_placement(QString(text).remove(module).toStdString());

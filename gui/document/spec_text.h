@@ -10,6 +10,9 @@ namespace shardscope {
 // rank they are written, too.
 QString spec_text(const PartitionSpec& spec, size_t rank = 0);
 
+// An entry of it: "None", "'data'", "('data', 'model')".
+QString dim_text(const std::vector<std::string>& axes);
+
 // Reads it back as a person types or pastes it: also PartitionSpec(...), jax.sharding.PartitionSpec(...) and double
 // quotes. Throws Failure that says at which column it goes wrong.
 PartitionSpec parse_spec(const QString& text);

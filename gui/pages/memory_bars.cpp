@@ -67,7 +67,8 @@ void MemoryBars::take_rows() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   update();
   std::vector<DeviceRow> rows = plan ? equal_devices(*plan, workspace_.matching_run()) : std::vector<DeviceRow>();
-  if (rows.size() > most_rows) rows.resize(most_rows);
+  are_all_ = rows.size() <= most_rows;
+  if (!are_all_) rows.resize(most_rows);
   if (rows == rows_) return;
   rows_ = std::move(rows);
   left_ = legend_left;
@@ -79,6 +80,11 @@ void MemoryBars::take_rows() {
 }
 
 QSize MemoryBars::sizeHint() const { return {500, top + std::max(1, static_cast<int>(rows_.size())) * row_height + 8}; }
+
+QString MemoryBars::title() const {
+  return are_all_ ? tr("planned arena at its fullest instruction")
+                  : tr("planned arena at its fullest instruction; the first %1 rows").arg(most_rows);
+}
 
 QRectF MemoryBars::bar_place(int row) const {
   return QRectF(left_, top + row * row_height + 3, std::max(40, width() - left_ - right), row_height - 6);
@@ -164,10 +170,7 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   painter.setPen(theme().muted);
   painter.drawText(QRectF(0, 8, left_ - 12, 20), Qt::AlignRight | Qt::AlignVCenter,
                    plan->mesh.device_count() == 1 ? tr("device") : tr("devices"));
-  painter.drawText(QRectF(left_, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   rows_.size() == most_rows
-                       ? tr("planned arena at its fullest instruction; the first %1 rows").arg(most_rows)
-                       : tr("planned arena at its fullest instruction"));
+  painter.drawText(QRectF(left_, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, title());
   painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
   painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
   const int marked = marked_row();

@@ -48,6 +48,7 @@ class MemoryBars : public TipWidget {
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override { return {280, 60}; }
   const std::vector<DeviceRow>& rows() const { return rows_; }
+  QString title() const;
 
  signals:
   void rowsChanged();
@@ -67,7 +68,8 @@ class MemoryBars : public TipWidget {
   double widest_bytes() const;
 
   Workspace& workspace_;
-  std::vector<DeviceRow> rows_;
+  std::vector<DeviceRow> rows_;  // the first of them
+  bool are_all_ = true;
   int left_ = 0;
 };
 

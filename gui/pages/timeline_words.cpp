@@ -18,15 +18,17 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
   if (row.rank >= 0) {
     const auto [first, last] = row.track->slices_of(slice.step);
+    bool waited = false;
     for (int i = first; i < last; ++i) {
       const TrackSlice& own = row.track->slices()[size_t(i)];
+      waited = waited || (own.part == TimePart::waiting && own.end > own.start);
       const QString long_ = qt(seconds_text(own.end - own.start));
       lines << (own.part == TimePart::waiting    ? QObject::tr("waited %1").arg(long_)
                 : own.part == TimePart::transfer ? QObject::tr("moved in %1").arg(long_)
                                                  : QObject::tr("%1 in this training step").arg(long_));
     }
     if (const std::optional<Meeting> met = meeting_of(plan, trace->ranks, row.rank, slice.step);
-        met && met->last != row.rank)
+        met && waited && met->last != row.rank)
       lines << QObject::tr("waited for rank %1").arg(met->last);
   }
   if (const std::optional<double> seconds = workspace.measured_seconds(step_at(plan, slice.step, row.stage)))
@@ -61,7 +63,8 @@ QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRo
                      .arg(qt(seconds_text(sum[2])), qt(seconds_text(sum[1])), predicted);
   const std::optional<Meeting> met = meeting_of(plan, trace->ranks, row.rank, position);
   if (!met) return text;
-  if (is_transfer(step.kind)) return text + QObject::tr(". It waited for rank %1.").arg(met->last);
+  if (is_transfer(step.kind))
+    return sum[2] > 0 && met->last != row.rank ? text + QObject::tr(". It waited for rank %1.").arg(met->last) : text;
   return text + QObject::tr(". Rank %1 came last of %2, %3 after the first; together they waited %4.")
                     .arg(met->last)
                     .arg(met->ranks.size())

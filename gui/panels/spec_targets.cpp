@@ -68,7 +68,7 @@ void give_dim(Workspace& workspace, const std::vector<ArrayFacts>& targets, int 
     changes.back().spec.dims[at] = axes;
   }
   set_specs(workspace.document, changes,
-            QObject::tr("%1 dimension %2 = %3").arg(named(large)).arg(dim).arg(choice_text(axes)));
+            QObject::tr("%1 dimension %2 = %3").arg(named(large)).arg(dim).arg(dim_text(axes)));
   tell_of_small(workspace, targets.size(), large.size(), at + 1);
 }
 

@@ -110,6 +110,16 @@ class BatchEditsTest : public WindowCase {
       QVERIFY2(!spec_fault(text).isEmpty(), text);
   }
 
+  void an_edit_of_a_dimension_is_told_as_jax_writes_it() {
+    QCOMPARE(dim_text({}), QString("None"));
+    QCOMPARE(dim_text({"data"}), QString("'data'"));
+    QCOMPARE(dim_text({"data", "model"}), QString("('data', 'model')"));
+    Document document;
+    document.reset(made::config(), {});
+    set_spec_dim(document, ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"data", "model"});
+    QCOMPARE(document.undo_stack().undoText(), QString("Dense_0/bias dimension 0 = ('data', 'model')"));
+  }
+
   void the_choices_of_a_dimension_are_some_an_axis_and_every_order_is_some_choices_away() {
     const std::vector<MeshAxis> axes{{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}};
     const std::vector<std::vector<std::string>> starts{{}, {"a"}, {"b", "a"}, {"c", "a", "b"}, {"d", "c", "b", "a"}};

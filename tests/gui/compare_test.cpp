@@ -91,6 +91,28 @@ class CompareTest : public WindowCase {
     QVERIFY(!table("comparedPlans")->isColumnHidden(1) && table("comparedPlans")->isColumnHidden(2));
   }
 
+  void bytes_and_time_of_a_pinned_plan_stand_with_their_difference_and_less_is_good() {
+    window_.reset();
+    open_window(compiled_plans(), made::small_gpt(2, 4, 1));
+    QVERIFY(window_->show_page("compare"));
+    const PlanTotals before = plan().totals;
+    pins().pin();
+    set_axis_size(document(), 0, 2);
+    settle();
+    const PlanTotals now = plan().totals;
+    const std::vector<std::tuple<int, double, double, std::string (*)(double)>> rows{
+        {QuantitiesModel::moved_row, before.wire_bytes_per_device, now.wire_bytes_per_device, bytes_text},
+        {QuantitiesModel::time_row, before.seconds_per_step, now.seconds_per_step, seconds_text}};
+    for (const auto& [row, then, shown, text] : rows) {
+      QVERIFY(then != shown);
+      QCOMPARE(cell("comparedPlans", row, 0), QString::fromStdString(text(shown)));
+      QCOMPARE(cell("comparedPlans", row, 1),
+               QString::fromStdString(text(then) + "  (" + signed_text(then - shown, text) + ")"));
+      const QModelIndex pinned = table("comparedPlans")->model()->index(row, 1);
+      QCOMPARE(pinned.data(Qt::ForegroundRole).value<QColor>(), then < shown ? theme().good : theme().warning);
+    }
+  }
+
   void the_layouts_that_differ_are_listed_and_selected_from_there() {
     pins().pin();
     QVERIFY(!table("comparedLayouts")->isVisible());
@@ -229,6 +251,17 @@ class CompareTest : public WindowCase {
     QCOMPARE(cell("sweep", 0, 0), QString("data=8, model=2"));
   }
 
+  void a_number_of_devices_that_was_typed_stays_until_the_mesh_has_another() {
+    auto* devices = window_->findChild<QSpinBox*>("sweepDevices");
+    QCOMPARE(devices->value(), 8);
+    devices->setValue(64);
+    set_steps(document(), 77);
+    set_mode(document(), LayoutMode::as_written);
+    QCOMPARE(devices->value(), 64);
+    set_axis_size(document(), 0, 8);
+    QCOMPARE(devices->value(), 16);
+  }
+
   void planning_of_meshes_is_cancelled_without_waiting_and_what_is_known_stays() {
     std::counting_semaphore<> allowed(0);
     std::atomic<int> planned = 0;
@@ -266,6 +299,8 @@ class CompareTest : public WindowCase {
   }
 
   void the_models_keep_the_rules_of_models() {
+    new QAbstractItemModelTester(window_->findChild<SweepModel*>(),
+                                 QAbstractItemModelTester::FailureReportingMode::QtTest, table("sweep"));
     for (const char* name : {"comparedPlans", "comparedLayouts", "sweep"})
       new QAbstractItemModelTester(table(name)->model(), QAbstractItemModelTester::FailureReportingMode::QtTest,
                                    table(name));

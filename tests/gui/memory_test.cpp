@@ -86,6 +86,43 @@ class MemoryTest : public WindowCase {
     QVERIFY(kinds.size() > 1 && array && step);
   }
 
+  void the_peak_is_marked_where_it_is() {
+    open(made::small_gpt(2, 2, 2));
+    const QRectF body = curve()->body();
+    const double at = (curve()->curve().peak + 0.5 - curve()->begin()) / (curve()->end() - curve()->begin());
+    const double peak = body.x() + at * body.width();
+    const QImage image = curve()->grab().toImage();
+    int marked = 0, elsewhere = 0, highest = image.height();
+    for (int y = int(body.top()); y < int(body.bottom()); ++y)
+      for (int x = int(body.left()); x < int(body.right()); ++x) {
+        if (image.pixelColor(x, y) != theme().error) continue;
+        if (std::abs(x + 0.5 - peak) > 6) {
+          ++elsewhere;
+          continue;
+        }
+        ++marked;
+        highest = std::min(highest, y);
+      }
+    QVERIFY2(marked > 25, qPrintable(QString::number(marked)));
+    QCOMPARE(elsewhere, 0);
+    const auto [least, most] = std::ranges::minmax(curve()->curve().totals);
+    QVERIFY(curve()->curve().totals[size_t(curve()->curve().peak)] == most && least < most);
+  }
+
+  void rows_are_said_to_be_the_first_only_where_there_are_more() {
+    for (const int64_t devices : {64, 65, 128}) {
+      RunConfig config = made::small_gpt(1, devices, 1);
+      for (auto& [name, value] : config.data.options)
+        if (name == "batch_size") value = devices;
+      open(config);
+      std::vector<int64_t> measured;
+      for (int64_t device = 0; device < devices; ++device) measured.push_back(1000 + device);
+      measure(measured);
+      QTRY_COMPARE_WITH_TIMEOUT(bars()->rows().size(), size_t{64}, patience);
+      QCOMPARE(bars()->title().contains("the first 64 rows"), devices > 64);
+    }
+  }
+
   void at_least_five_of_the_largest_buffers_are_seen_at_1280_by_800() {
     open(made::small_gpt(2, 2, 2));
     QTableView* table = page()->buffers();

@@ -16,6 +16,7 @@
 #include "gui/pages/pipeline_page.h"
 #include "gui/pages/stage_box.h"
 #include "gui/pages/timeline_page.h"
+#include "gui/pages/timeline_words.h"
 #include "gui/run/run_comparison.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -293,6 +294,30 @@ class PipelineTest : public QObject {
       seen.emplace(*workspace().selection.step(), found->canvas()->range()->first);
     }
     QCOMPARE(int(seen.size()), count);
+  }
+
+  void a_transfer_is_said_to_have_waited_only_where_it_has() {
+    open(made::piped_gpt(2, 1, 1, 2));
+    std::vector<std::vector<PlanStepTime>> times(2);
+    int received = -1;
+    for (int rank = 0; rank < 2; ++rank)
+      for (int position = 0; position < plan().steps(rank).size(); ++position) {
+        const int64_t at = 1'000'000 * int64_t{position};
+        if (rank == 1 && plan().steps(1)[position].kind == StepKind::receive) received = position;
+        times[size_t(rank)].push_back({at, at, at + 500'000});
+      }
+    QVERIFY(received >= 0);
+    for (const bool waits : {false, true}) {
+      PlanStepTime& time = times[1][size_t(received)];
+      if (waits) time.start_ns = time.arrive_ns + 200'000;
+      const TraceMessage trace{TraceChoice::latest, 3, times};
+      const std::optional<MeasuredStep> measured = measured_step(plan(), times);
+      QVERIFY(measured);
+      const TimelineRow row{1, 1, &measured->ranks[1].track};
+      QCOMPARE(step_facts(plan(), &trace, row, received).contains("It waited for rank 0"), waits);
+      const int slice = row.track->slices_of(received).first;
+      QCOMPARE(slice_tip(workspace(), plan(), &trace, row, slice).contains("waited for rank 0"), waits);
+    }
   }
 
   void a_run_of_two_ranks_is_drawn_beneath_the_prediction() {
