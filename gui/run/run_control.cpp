@@ -91,7 +91,10 @@ QString RunControl::state_text() const {
     case State::starting:
       return attached_ || !plan_ ? tr("looking for the run") : tr("starting %1 ranks").arg(plan_->mesh.device_count());
     case State::running:
-      return (done ? tr("training: step %1 of %2").arg(done).arg(total) : tr("first step")) + restarts;
+      return (!done   ? tr("first step")
+              : total ? tr("training: step %1 of %2").arg(done).arg(total)
+                      : tr("training: step %1").arg(done)) +
+             restarts;
     case State::stopping:
       return kill_requested_ ? tr("ending at once") : tr("stopping after this step; Stop again ends the run at once");
     case State::finished: return tr("finished: %1 steps").arg(done);
@@ -137,7 +140,8 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
     return fail(QString::fromUtf8(failure.what()));
   }
   QStringList arguments{"train", config, "--socket", stored_.socket, "--profile", profile};
-  if (!plan_->profile.ranks_per_host.empty()) arguments << "--hosts" << QString::fromStdString(chosen_hosts());
+  const std::string hosts = chosen_hosts();
+  if (!plan_->profile.ranks_per_host.empty() && !hosts.empty()) arguments << "--hosts" << qt(hosts);
   if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
   if (has_fit(*plan_)) arguments << "--predictions" << file(run_files::predictions);
   if (!stored_.record.isEmpty()) arguments << "--record" << stored_.record;
@@ -172,6 +176,19 @@ void RunControl::attach(const StoredRun& run, std::shared_ptr<const Plan> plan) 
   if (is_active()) return;
   begin(std::move(plan), run, true);
   connect_timer_.start();
+}
+
+void RunControl::attach(const QString& socket) {
+  StoredRun elsewhere;
+  elsewhere.socket = socket;
+  attach(elsewhere, nullptr);
+}
+
+void RunControl::take_plan(std::shared_ptr<const Plan> plan) {
+  plan_ = std::move(plan);
+  stored_.work = step_work(*plan_);
+  emit stateChanged();
+  emit received();
 }
 
 // Nobody waits for a process that is left, so it is not destroyed: that would end it.
@@ -244,10 +261,10 @@ void RunControl::end_now() {
       }
     }
   }
-  if (attached_ && stop_requested_ && is_active()) {
-    send(Request::kill);
-    if (socket_.state() == QLocalSocket::ConnectedState) socket_.waitForDisconnected(end_patience_ms);
-    to_clear_.emplace_back(stored_, most_clearings);
+  if (attached_ && stop_requested_) {
+    if (is_active()) send(Request::kill);
+    if (is_active() && socket_.state() == QLocalSocket::ConnectedState) socket_.waitForDisconnected(end_patience_ms);
+    if (stored_.is_left()) to_clear_.emplace_back(stored_, most_clearings);
   }
   socket_.abort();
   reader_.wait();
@@ -260,6 +277,10 @@ void RunControl::receive(Message message) {
   emit received();
 }
 
+QString RunControl::no_run_text() const {
+  return tr("%1: what answers here is no run, or one of another build of Shardscope").arg(stored_.socket);
+}
+
 void RunControl::take(Message message) {
   const bool tells_steps =
       std::holds_alternative<SnapshotMessage>(message) || std::holds_alternative<StepsMessage>(message);
@@ -267,8 +288,11 @@ void RunControl::take(Message message) {
   const bool is_running = std::holds_alternative<StepMessage>(message) || (rank && rank->state == RankState::running);
   const bool is_end = std::holds_alternative<FinishedMessage>(message);
   const bool is_hello = std::holds_alternative<HelloMessage>(message);
+  if (is_elsewhere() && !has_greeted_ && !is_hello) return fail(no_run_text());
   record_.add(std::move(message));
+  has_greeted_ = has_greeted_ || is_hello;
   if (is_hello && attached_ && plan_ && record_.hello->plan_hash != plan_->hash) plan_.reset();
+  if (is_hello && is_elsewhere() && !plan_) emit greeted();
   if (is_running && state_ == State::starting) set_state(State::running);
   if (is_end) {
     const RunEnd end = record_.finished->end;
@@ -286,6 +310,7 @@ void RunControl::set_state(State state) {
 }
 
 void RunControl::connect_socket() {
+  if (is_elsewhere() && !QFile::exists(stored_.socket)) return fail(tr("%1: the run has ended").arg(stored_.socket));
   if (attached_ && !QFile::exists(stored_.socket)) return fail(tr("the run has ended; its record is in the history"));
   if (socket_.state() == QLocalSocket::UnconnectedState && QFile::exists(stored_.socket))
     socket_.connectToServer(stored_.socket);
@@ -294,13 +319,15 @@ void RunControl::connect_socket() {
 // What was asked for while nothing was connected may not have been heard.
 void RunControl::socket_connected() {
   connect_timer_.stop();
+  has_greeted_ = false;
   if (stop_requested_) ask_to_end();
 }
 
 // A run that is killed leaves its socket, at which nobody answers; one that begins may not answer yet.
 void RunControl::socket_failed(QLocalSocket::LocalSocketError why) {
   if (attached_ && why == QLocalSocket::ConnectionRefusedError && is_active())
-    fail(tr("the run is gone, without an end; what it recorded is in the history"));
+    fail(is_elsewhere() ? tr("%1: nobody answers; the run is gone").arg(stored_.socket)
+                        : tr("the run is gone, without an end; what it recorded is in the history"));
 }
 
 void RunControl::read_socket() {
@@ -328,6 +355,7 @@ void RunControl::socket_closed() {
 // While the run goes on a watcher that fell behind is sent away and comes again: it is told all it has missed.
 void RunControl::connection_ended() {
   if (process_ended_ || (attached_ && record_.finished)) return finish();
+  if (is_elsewhere() && !has_greeted_) return fail(no_run_text());
   if (attached_ || process_->state() == QProcess::Running) connect_timer_.start();
 }
 
@@ -344,7 +372,8 @@ void RunControl::finish() {
   if (!stored_.directory.isEmpty()) fit_ = read_fit(file(run_files::predictions));
   QFile errors(file(run_files::errors));
   // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
-  const QString said = errors.open(QIODevice::ReadOnly) ? QString::fromUtf8(errors.readAll()).trimmed() : QString();
+  const QString said =
+      !is_elsewhere() && errors.open(QIODevice::ReadOnly) ? QString::fromUtf8(errors.readAll()).trimmed() : QString();
   close_run();
   record_.is_over = true;
   if (!is_active()) {

@@ -67,7 +67,11 @@ class RunControl : public QObject {
   void end_now();
   // Watches a run that goes on without a window. `plan`: of its file as it is now, dropped where the run's is another.
   void attach(const StoredRun& run, std::shared_ptr<const Plan> plan);
+  // The same of one that was started elsewhere, `shardrun train --socket`: what it is of follows from its own words.
+  void attach(const QString& socket);
   bool is_attached() const { return attached_; }
+  // The plan that an attached run turned out to be of.
+  void take_plan(std::shared_ptr<const Plan> plan);
   // Lets the run go on when this process ends; false, and as before, where it does not answer.
   bool leave();
 
@@ -80,6 +84,8 @@ class RunControl : public QObject {
 
  signals:
   void stateChanged();
+  // A run that was attached to without a plan has said what it is of (record().hello).
+  void greeted();
   // The record has grown. Said a few times a second at most, however fast the steps are.
   void received();
 
@@ -88,6 +94,7 @@ class RunControl : public QObject {
   bool ask_to_end();                  // as it was requested
   void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
   void take(Message message);
+  QString no_run_text() const;
   void ask_for_missing();
   void set_state(State state);
   void connect_socket();
@@ -106,6 +113,7 @@ class RunControl : public QObject {
   void close_run();
   void drop_connection();
   std::unique_ptr<QProcess> make_process();
+  bool is_elsewhere() const { return attached_ && stored_.id.isEmpty(); }
   QString file(const char* name) const { return stored_.directory + '/' + name; }
   QStringList checkpoint_arguments(const QString& checkpoint) const;
 
@@ -129,6 +137,7 @@ class RunControl : public QObject {
   qint64 output_read_ = 0;                           // of the file
   bool stop_requested_ = false, kill_requested_ = false;
   bool attached_ = false;
+  bool has_greeted_ = false;    // in this connection
   bool process_ended_ = false;  // of this run; its last messages may still be on the way
 };
 

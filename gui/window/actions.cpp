@@ -73,6 +73,10 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
                  QKeySequence("F5"))),
       stop(make(window, {"stop", tr("&Stop"), "stop", tr("Stop after the current step; again: at once")},
                 QKeySequence("Shift+F5"))),
+      attach(make(window,
+                  {"attachSocket", tr("&Attach to a socket\u2026"), "",
+                   tr("Watch a run that was started elsewhere: shardrun train --socket, also by way of ssh -L")},
+                  QKeySequence("Ctrl+F5"))),
       palette(
           make(window,
                {"palette", tr("C&ommand palette\u2026"), "", tr("Everything that can be done, by some letters of it")},

@@ -96,7 +96,7 @@ void make_menus(QMenuBar& bar, const Actions& actions, Document& document, Files
   add_edit_menu(bar, actions, *docks.parameters()->spec_actions());
   add_view_menu(bar, actions, centre, docks);
   add_plan_menu(bar, actions, document, centre, docks);
-  bar.addMenu(tr("&Run"))->addActions({actions.train, actions.stop});
+  bar.addMenu(tr("&Run"))->addActions({actions.train, actions.stop, actions.attach});
   QMenu* help = bar.addMenu(tr("&Help"));
   help->addActions({actions.tour, actions.shortcuts});
   help->addSeparator();

@@ -41,6 +41,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       centre_(new Centre(*workspace_, this)),
       docks_(*this, *workspace_),
       exports_(*workspace_, *centre_, *this),
+      socket_watch_(*workspace_, files_, *this),
       tool_bar_(new ToolBar(actions_, *workspace_, this)),
       verdict_(new Verdict(*workspace_, statusBar())),
       notice_(new Notice(this)),
@@ -99,6 +100,14 @@ void MainWindow::connect_actions() {
   connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
   connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
   connect(actions_.stop, &QAction::triggered, &workspace_->run, &RunControl::stop);
+  connect(actions_.attach, &QAction::triggered, &socket_watch_, &SocketWatch::choose);
+  connect(&socket_watch_, &SocketWatch::attached, this, [this] { docks_.show(docks_.run()); });
+  connect(&socket_watch_, &SocketWatch::told, notice_, &Notice::say);
+  connect(&socket_watch_, &SocketWatch::faulty, this, [this](const std::vector<Error>& errors) {
+    docks_.problems()->show_file_errors(errors);
+    docks_.show(docks_.problems());
+    notice_->say(qt(errors.front().message));
+  });
   connect(actions_.mesh, &QAction::triggered, this, &MainWindow::editMesh);
   connect(actions_.export_as, &QAction::triggered, this, [this] {
     end_edit();
@@ -232,6 +241,7 @@ void MainWindow::refresh_run() {
   const bool active = workspace_->run.is_active();
   actions_.train->setEnabled(!active && workspace_->planner.is_current());
   actions_.stop->setEnabled(active);
+  actions_.attach->setEnabled(!active);
 }
 
 void MainWindow::focus_place(const QString& place) {
@@ -287,7 +297,8 @@ bool MainWindow::may_end_run() {
                   QMessageBox::Close | QMessageBox::Cancel, this);
   box.button(QMessageBox::Close)->setText(tr("&Stop training"));
   const QPushButton* go_on = nullptr;
-  if (keeps_history_) go_on = box.addButton(tr("&Go on without a window"), QMessageBox::AcceptRole);
+  if (keeps_history_ || run.is_attached())
+    go_on = box.addButton(tr("&Go on without a window"), QMessageBox::AcceptRole);
   box.setDefaultButton(QMessageBox::Cancel);
   box.exec();
   if (go_on && box.clickedButton() == go_on) {

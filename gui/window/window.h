@@ -10,6 +10,7 @@
 #include "gui/window/files.h"
 #include "gui/window/notice.h"
 #include "gui/window/session_keeper.h"
+#include "gui/window/socket_watch.h"
 #include "gui/window/tool_bar.h"
 #include "gui/window/tour.h"
 #include "gui/window/verdict.h"
@@ -28,6 +29,7 @@ class MainWindow : public QMainWindow {
   Workspace& workspace() { return *workspace_; }
   Files& files() { return files_; }
   Exports& exports() { return exports_; }
+  SocketWatch& socket_watch() { return socket_watch_; }
   const RunPanel& run_panel() const { return *docks_.run(); }
   MeshBar* mesh_bar() const { return tool_bar_->mesh_bar(); }
   InspectorPanel* inspector() const { return docks_.inspector(); }
@@ -82,6 +84,7 @@ class MainWindow : public QMainWindow {
   Centre* centre_;
   Docks docks_;
   Exports exports_;
+  SocketWatch socket_watch_;
   ToolBar* tool_bar_;
   Verdict* verdict_;
   Notice* notice_;

@@ -238,6 +238,7 @@ class RunControlTest : public QObject {
     QLocalSocket* watcher = accept();
     QVERIFY(watcher);
     send(watcher, snapshot(3));
+    send(watcher, step(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
     const auto next_request = [&] { return parse_request(watcher->readLine().toStdString()); };
     run_->stop();
@@ -256,6 +257,7 @@ class RunControlTest : public QObject {
     QLocalSocket* watcher = accept();
     QVERIFY(watcher);
     send(watcher, snapshot(3));
+    send(watcher, step(3));
     QTRY_COMPARE_WITH_TIMEOUT(run_->state(), RunControl::State::running, patience);
     StoredRun attached = run_->stored();
     attached.directory.clear();

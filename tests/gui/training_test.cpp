@@ -303,6 +303,7 @@ class TrainingTest : public QObject {
     RunConfig config = small_config();
     config.steps = 100000;
     open(config);
+    window_->findChild<QSpinBox*>("saveEvery")->setValue(0);
     window_->findChild<CheckpointTab*>()->set_folder(folder.path());
     train_until(1);
     const std::vector<pid_t> processes = rank_processes();
@@ -364,6 +365,37 @@ class TrainingTest : public QObject {
     QCOMPARE(window_->findChild<QTableWidget*>("history")->rowCount(), 1);
     QTRY_VERIFY_WITH_TIMEOUT(!QDir(run().stored().directory).exists(), patience);
     QDir(run().store().folder()).removeRecursively();
+  }
+
+  void a_run_of_another_machine_is_watched_by_its_socket_beside_its_own_plan_and_stopped() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath("run.json"), profile = folder.filePath("profile.json");
+    RunConfig config = small_config();
+    config.steps = 100000;
+    save_run_config(config, file.toStdString());
+    DeviceProfile theirs = standard_profile();
+    theirs.name = "another machine";
+    theirs.matrix_flops_per_core *= 2;
+    save_profile(theirs, profile.toStdString());
+    QProcess headless;
+    headless.setStandardOutputFile(QProcess::nullDevice());
+    const QString socket = folder.filePath("socket");
+    headless.start(SHARDSCOPE_BINARY_DIR "/bin/shardrun", {"train", file, "--socket", socket, "--profile", profile});
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(socket), patience);
+    open(load_preset(default_preset));
+    window_->socket_watch().attach(socket);
+    QTRY_VERIFY_WITH_TIMEOUT(run().plan() || !run().is_active(), patience);
+    QVERIFY2(run().plan(), qPrintable(run().state_text()));
+    QCOMPARE(planner().plan()->profile.name, std::string("another machine"));
+    QCOMPARE(planner().plan()->hash, run().record().hello->plan_hash);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > 2, patience);
+    QVERIFY(window_->workspace().matching_run());
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().trace(TraceChoice::latest), patience);
+    press("stopButton");
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().state(), RunControl::State::stopped);
+    QTRY_COMPARE_WITH_TIMEOUT(headless.state(), QProcess::NotRunning, patience);
+    QCOMPARE(headless.exitCode(), 0);
   }
 
   void a_window_that_goes_takes_its_run_with_it() {

@@ -1,0 +1,74 @@
+#include "gui/window/socket_watch.h"
+
+#include <utility>
+
+#include "engine/config/parse.h"
+#include "gui/document/text.h"
+#include "gui/planning/chosen_network.h"
+#include "gui/run/socket_errors.h"
+#include "gui/window/attach_dialog.h"
+
+namespace shardscope {
+
+SocketWatch::SocketWatch(Workspace& workspace, Files& files, QWidget& window)
+    : QObject(&window), workspace_(workspace), files_(files), window_(window) {
+  connect(&workspace.run, &RunControl::greeted, this, &SocketWatch::take_hello, Qt::QueuedConnection);
+  connect(&workspace.planner, &Planner::delivered, this, &SocketWatch::take_plan);
+  connect(&workspace.document, &Document::replaced, this,
+          [this] { watch_profile(std::exchange(profile_, std::nullopt)); });
+}
+
+SocketWatch::~SocketWatch() { watch_profile(std::nullopt); }
+
+void SocketWatch::choose() {
+  if (workspace_.run.is_active()) return;
+  AttachDialog dialog(path_, &window_);
+  if (dialog.exec() == QDialog::Accepted) attach(dialog.path());
+}
+
+void SocketWatch::attach(const QString& path) {
+  if (workspace_.run.is_active()) return emit told(tr("A run is being watched already."));
+  if (const std::vector<Error> errors = socket_errors(path); !errors.empty()) return emit faulty(errors);
+  path_ = path;
+  workspace_.run.attach(path);
+  emit attached();
+}
+
+void SocketWatch::take_hello() {
+  if (!workspace_.run.is_attached() || !workspace_.run.record().hello) return;
+  const HelloMessage& hello = *workspace_.run.record().hello;
+  const std::shared_ptr<const Plan> shown = workspace_.planner.plan();
+  if (workspace_.planner.is_current() && shown->hash == hello.plan_hash) return workspace_.run.take_plan(shown);
+  RunConfig config;
+  std::optional<DeviceProfile> profile;
+  try {
+    config = parse_run_config(hello.config_json, path_.toStdString());
+    if (!hello.profile_json.empty()) profile = parse_profile(hello.profile_json, path_.toStdString());
+  } catch (const Failure& failure) {
+    workspace_.run.leave();
+    return emit faulty(failure.errors());
+  }
+  if (!files_.may_discard()) {
+    workspace_.run.leave();
+    return;
+  }
+  profile_ = std::move(profile);
+  const QString name = qt(config.model.name) + ".json";
+  workspace_.document.reset(std::move(config), {}, name);
+  being_planned_ = workspace_.document.shared_config();
+}
+
+void SocketWatch::take_plan() {
+  if (!being_planned_ || workspace_.planner.is_busy()) return;
+  const auto config = std::exchange(being_planned_, nullptr);
+  const RunControl& run = workspace_.run;
+  const bool is_of_run = run.is_attached() && run.record().hello && workspace_.document.shared_config() == config;
+  if (!is_of_run || !workspace_.planner.is_current()) return;
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (plan->hash == run.record().hello->plan_hash) return workspace_.run.take_plan(plan);
+  emit faulty({{"other_build", "the run's plan is another than this program makes of its run file",
+                in_file(path_.toStdString()),
+                "both are of the same build of Shardscope: else its curves are shown, but not beside a plan"}});
+}
+
+}  // namespace shardscope

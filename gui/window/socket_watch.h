@@ -1,0 +1,42 @@
+#pragma once
+
+#include <QObject>
+#include <memory>
+#include <optional>
+
+#include "gui/window/files.h"
+#include "gui/workspace/workspace.h"
+
+namespace shardscope {
+
+// Run > Attach to a socket: watches a run that was started elsewhere. What it says of itself (run file, device profile)
+// becomes the document and its plan, unless they are those that are shown; so measured stands beside planned.
+class SocketWatch : public QObject {
+  Q_OBJECT
+ public:
+  // `window`: what the dialogs belong to.
+  SocketWatch(Workspace& workspace, Files& files, QWidget& window);
+  ~SocketWatch() override;
+
+  void choose();
+  // Without effect but a fault where nobody answers there.
+  void attach(const QString& path);
+
+ signals:
+  void attached();
+  void told(const QString& what);
+  void faulty(const std::vector<Error>& errors);
+
+ private:
+  void take_hello();
+  void take_plan();
+
+  Workspace& workspace_;
+  Files& files_;
+  QWidget& window_;
+  QString path_;
+  std::optional<DeviceProfile> profile_;            // of the document that comes next
+  std::shared_ptr<const RunConfig> being_planned_;  // of the run
+};
+
+}  // namespace shardscope
