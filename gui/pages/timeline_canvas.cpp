@@ -185,12 +185,9 @@ void TimelineCanvas::paint_phases(QPainter& painter) const {
 }
 
 void TimelineCanvas::paint_heading(QPainter& painter) const {
-  double predicted = 0, all = 0, transfer = 0;
+  double predicted = 0;
   for (const PredictedStep& stage : *predicted_) predicted = std::max(predicted, stage.seconds);
-  for (const RankTimeline& rank : measured_->ranks) {
-    transfer += rank.track.seconds(0, measured_->seconds)[size_t(TimePart::transfer)];
-    all += measured_->seconds;
-  }
+  const MeasuredStep::Exposed exposed = measured_->exposed();
   QStringList words{tr("training step %1: %2 (%3)")
                         .arg(trace_->step)
                         .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted)))};
@@ -199,8 +196,7 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
                  .arg(late)
                  .arg(qt(share_text(share(measured_->ranks[size_t(late)].delayed_others, measured_->waited))));
   words << tr("exposed communication %1 (waiting %2, transfer %3)")
-               .arg(qt(share_text(share(measured_->waited + transfer, all))),
-                    qt(share_text(share(measured_->waited, all))), qt(share_text(share(transfer, all))));
+               .arg(qt(share_text(exposed.all())), qt(share_text(exposed.waiting)), qt(share_text(exposed.transfer)));
   const double y = row_top(predicted_->size()) - heading;
   painter.setPen(theme().text);
   const QString text = words.join(QString::fromUtf8("  \u00b7  "));

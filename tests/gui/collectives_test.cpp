@@ -2,6 +2,7 @@
 #include <QComboBox>
 #include <QStandardPaths>
 #include <QTest>
+#include <map>
 #include <set>
 
 #include "gui/look/appearance.h"
@@ -147,6 +148,35 @@ class CollectivesTest : public WindowCase {
     QCOMPARE(model.rowCount(), all);
   }
 
+  void a_row_names_the_array_that_it_moves_and_its_bar_is_its_share_of_the_longest() {
+    open(made::small_gpt(2, 2, 2));
+    const QAbstractItemModel& model = *page()->table()->model();
+    int named = 0;
+    std::map<int, double> longest;
+    const auto number = [&](int row, int column) {
+      return model.index(row, column).data(CollectivesModel::number_role).toDouble();
+    };
+    for (int row = 0; row < model.rowCount(); ++row)
+      for (const int column : {CollectivesModel::wire_column, CollectivesModel::predicted_column})
+        longest[column] = std::max(longest[column], number(row, column));
+    for (int row = 0; row < model.rowCount(); ++row) {
+      const auto id = model.index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
+      const QString shown = model.index(row, CollectivesModel::array_column).data().toString();
+      QVERIFY(!shown.isEmpty());
+      const ArrayRef array = static_cast<const CollectivesModel&>(model).array_of(id);
+      if (const auto* parameter = std::get_if<ParameterRef>(&array)) {
+        ++named;
+        QVERIFY2(shown.contains(QString::fromStdString(parameter->path.back())), qPrintable(shown));
+      }
+      for (const auto& [column, most] : longest) {
+        const double bar = model.index(row, column).data(CollectivesModel::bar_role).toDouble();
+        QVERIFY(std::abs(bar - number(row, column) / most) < 1e-9);
+      }
+      QVERIFY(!model.index(row, CollectivesModel::times_column).data(CollectivesModel::bar_role).isValid());
+    }
+    QVERIFY(named > 3);
+  }
+
   void choosing_a_row_selects_its_array_and_following_a_step_does_not() {
     open(made::small_gpt(2, 2, 2));
     const QAbstractItemModel& model = *page()->table()->model();
@@ -171,6 +201,7 @@ class CollectivesTest : public WindowCase {
 
   // Half a millisecond of exchange after which rank 1 had kept the others waiting for eight.
   void what_was_waited_stands_apart_from_the_exchange_and_the_late_rank_is_named() {
+    const QAbstractItemModelTester tester(page()->table()->model());
     open(made::small_gpt(2, 2, 1, 2));
     const StepRef id = workspace().planner.index().collectives.front();
     const int runs = workspace().planner.index().runs(id);

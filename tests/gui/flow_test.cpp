@@ -11,6 +11,7 @@
 #include "gui/workspace/array_of_value.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "viz/paint/units.h"
 
 using namespace shardscope;
 
@@ -124,6 +125,47 @@ class FlowTest : public WindowCase {
     QCOMPARE(canvas()->found_count(), 0);
     search->clear();
     QVERIFY(find<QLabel>("flowFound")->text().isEmpty());
+  }
+
+  void a_lane_of_many_layers_says_how_many_they_are() {
+    open(made::small_gpt(50, 2, 2));
+    const auto graph = std::make_shared<const FlowGraph>(canvas()->graph());
+    const FlowWords words = flow_words(canvas()->plan(), graph);
+    QStringList titles;
+    for (const FlowLane& lane : graph->lanes) titles << words.lane(lane);
+    QVERIFY2(!titles.filter(QString("layers 0\u201349 \u00d7 50")).isEmpty(), qPrintable(titles.join('\n')));
+  }
+
+  void an_edge_tells_the_layout_and_a_collective_what_it_moves_for_whom_and_how_long() {
+    open(gathering());
+    const FlowGraph& graph = canvas()->graph();
+    const FlowWords words = flow_words(canvas()->plan(), std::make_shared<const FlowGraph>(graph));
+    const FlowNode* gather = gather_of("gelu");
+    QVERIFY(gather || (gather = gather_of("linear1")));
+    const int node = int(gather - graph.nodes.data());
+    int into = 0, out = 0;
+    for (const FlowEdge& edge : graph.edges) {
+      const QString layout = words.layout(edge.value);
+      if (edge.to == node) {
+        ++into;
+        QVERIFY2(layout.contains("model"), qPrintable(layout));
+      } else if (edge.from == node) {
+        ++out;
+        QVERIFY2(layout.contains("batch") && !layout.contains("model"), qPrintable(layout));
+      }
+    }
+    QVERIFY(into > 0 && out > 0);
+    QStringList moved;
+    for (const FlowNode& other : graph.nodes)
+      if (is_communication(other.kind)) moved << words.node(other).title + ": " + words.node(other).detail;
+    for (const char* expected : {"all-gather over model: 0/gelu \u2192 0/gelu",
+                                 "all-gather over model: linear1/bias and 2 more \u2192 bias/adam",
+                                 "all-reduce over batch: loss/cross_entropy:1 and 1 more \u2192 loss/cross_entropy"})
+      QVERIFY2(moved.contains(expected), qPrintable(moved.join('\n')));
+    const FlowNodeText text = words.node(*gather);
+    const double once = plan().step_seconds[gather->steps.front()];
+    QCOMPARE(gather->steps.size(), size_t{3});
+    QCOMPARE(text.cost, QString::fromStdString(seconds_text(3 * once)));
   }
 
   void a_lane_says_what_sets_its_layers_apart_where_they_are_not_alike() {

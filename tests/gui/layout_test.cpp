@@ -454,7 +454,12 @@ class LayoutTest : public QObject {
     QTRY_COMPARE(curves_of(curve)[0]->points().size(), 3);
     const std::vector<double> seconds{0.5, 0.4, 0.2};
     for (int i = 0; i < 3; ++i) QCOMPARE(curves_of(curve)[0]->points()[i].y(), work.items / seconds[size_t(i)]);
-    QVERIFY2(curve->chart()->title().contains("of peak"), qPrintable(curve->chart()->title()));
+    const Plan& plan = *planner().plan();
+    const double peak = plan.profile.cores * plan.profile.matrix_flops_per_core;
+    const double share = plan.totals.flops_per_device * plan.mesh.device_count() / 0.2 / peak;
+    QVERIFY(share > 0 && std::abs(work.share_of_peak(0.2) - share) < 1e-9 * share);
+    const QString said = QString::fromStdString(share_text(share)) + " of peak";
+    QVERIFY2(curve->chart()->title().contains(said), qPrintable(curve->chart()->title() + " / " + said));
   }
 
   void the_log_can_be_that_of_one_rank() {

@@ -1,3 +1,4 @@
+#include <QAbstractItemModelTester>
 #include <QAction>
 #include <QClipboard>
 #include <QSlider>
@@ -160,6 +161,26 @@ class ReplayTest : public WindowCase {
     auto* slider = replay()->findChild<QSlider*>("replaySlider");
     slider->setValue(slider->maximum() / 2);
     QVERIFY(std::abs(replay()->tick() - replay()->replay()->ticks / 2.0) < 0.02);
+  }
+
+  void the_film_runs_by_itself_and_stops_where_it_is_paused() {
+    open(*step_of(StepKind::all_gather, 4));
+    const QAbstractItemModelTester tester(replay()->list());
+    key(Qt::Key_Home);
+    key(Qt::Key_Space);
+    QVERIFY(replay()->is_playing());
+    QTRY_VERIFY_WITH_TIMEOUT(replay()->tick() > 0.05, patience);
+    const double first = replay()->tick();
+    QTRY_VERIFY_WITH_TIMEOUT(replay()->tick() > first, patience);
+    key(Qt::Key_Space);
+    const double paused = replay()->tick();
+    QTest::qWait(100);
+    QCOMPARE(replay()->tick(), paused);
+    for (int i = 0; i < 5; ++i) key(Qt::Key_BracketRight);
+    key(Qt::Key_Space);
+    QTRY_COMPARE_WITH_TIMEOUT(replay()->tick(), double(replay()->replay()->ticks), patience);
+    QVERIFY(!replay()->is_playing());
+    selection().select_device(1);
   }
 
   void a_faster_film_goes_farther_in_the_same_time() {

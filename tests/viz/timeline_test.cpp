@@ -175,6 +175,14 @@ class TimelineTest : public QObject {
     QCOMPARE(measured->ranks.size(), size_t{4});
     const double all = 3 + 0.1 + 3 + 0.1;
     QVERIFY(std::abs(measured->seconds - all) < 1e-9);
+    double waited = 0;
+    for (int rank = 0; rank < 4; ++rank)
+      waited += measured->ranks[size_t(rank)].track.end() - (rank < 2 ? 2 : 2.0 * rank) - 0.2;
+    QVERIFY(waited > 1);
+    QVERIFY(std::abs(measured->exposed().waiting - waited / (4 * all)) < 1e-9);
+    QVERIFY(std::abs(measured->exposed().transfer - 4 * 0.2 / (4 * all)) < 1e-9);
+    QCOMPARE(measured->exposed().all(), measured->exposed().waiting + measured->exposed().transfer);
+    QCOMPARE(MeasuredStep().exposed().all(), 0.0);
     for (int rank = 0; rank < 4; ++rank) {
       const TimelineTrack& track = measured->ranks[size_t(rank)].track;
       const PartSeconds sum = track.seconds(0, all);

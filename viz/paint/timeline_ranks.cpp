@@ -117,6 +117,14 @@ std::optional<MeasuredStep> measured_step(const Plan& plan, RankTimes times) {
   return measured;
 }
 
+MeasuredStep::Exposed MeasuredStep::exposed() const {
+  const double all = seconds * double(ranks.size());
+  if (all <= 0) return {};
+  double transfer = 0;
+  for (const RankTimeline& rank : ranks) transfer += rank.track.seconds(0, seconds)[size_t(TimePart::transfer)];
+  return {waited / all, transfer / all};
+}
+
 int MeasuredStep::late_rank() const {
   const auto most = std::ranges::max_element(ranks, {}, &RankTimeline::delayed_others);
   return most == ranks.end() || most->delayed_others <= 0 ? -1 : most->rank;

@@ -42,6 +42,12 @@ struct MeasuredStep {
   double seconds = 0;  // until the last is done
   double waited = 0;   // all ranks, all steps that communicate
 
+  // Communication during which a rank did nothing else, as shares of the time of all ranks.
+  struct Exposed {
+    double waiting = 0, transfer = 0;
+    double all() const { return waiting + transfer; }
+  };
+  Exposed exposed() const;
   // The rank that others waited for most; -1 where nobody waited.
   int late_rank() const;
   // Of each stage the rank that waited least (of those the one that was done last), which the others waited for, and

@@ -1,0 +1,41 @@
+#include <QPainter>
+#include <QPicture>
+#include <QTest>
+
+#include "viz/paint/layout_painter.h"
+
+using namespace shardscope;
+
+// What stands on the shards of an array.
+class CellWordsTest : public QObject {
+  Q_OBJECT
+
+  // Whether a text was drawn: a recorded picture keeps it in UTF-16, the high byte first.
+  static bool says(const QPicture& picture, const QString& text) {
+    QByteArray bytes;
+    for (const QChar c : text) bytes.append(char(c.unicode() >> 8)).append(char(c.unicode() & 0xff));
+    return QByteArray(picture.data(), picture.size()).contains(bytes);
+  }
+
+ private slots:
+  void a_cell_names_its_devices_and_counts_them_where_they_are_many() {
+    for (const auto& [devices, text] : std::vector<std::pair<int64_t, QString>>{{1, "0"},
+                                                                                {8, QString("0\u20137")},
+                                                                                {64, QString("0\u201363")},
+                                                                                {65, "65 devices"},
+                                                                                {4096, "4096 devices"}}) {
+      const Mesh mesh({{"data", devices}});
+      const LayoutPicture picture = lay_out({8, 8}, Sharding::replicated(2), mesh);
+      QPicture drawn;
+      QPainter painter(&drawn);
+      painter.setClipRect(0, 0, 400, 400);
+      paint_cell(painter, {0, 0, 400, 400}, picture, 0, Sharding::replicated(2), mesh, light_theme());
+      painter.end();
+      QVERIFY2(says(drawn, text), qPrintable(text));
+      QCOMPARE(says(drawn, "devices"), devices > 64);
+    }
+  }
+};
+
+QTEST_MAIN(CellWordsTest)
+#include "cell_words_test.moc"
