@@ -38,12 +38,14 @@ std::vector<T> gather(Communicator& bootstrap, const T& own) {
   throw Failure(Error{"comm_memory", std::move(message), on_rank(bootstrap.rank()), std::move(hint)});
 }
 
-// Throws on every rank when one of them brings a failure.
+// Throws on every rank when one of them brings a failure: what it brings there, and on the others that a peer failed.
 void agree(Communicator& bootstrap, const std::optional<Failure>& failure, const std::string& purpose) {
   std::vector<int32_t> failed = gather(bootstrap, int32_t{failure.has_value()});
   if (failure) throw Failure(*failure);
   for (size_t rank = 0; rank < failed.size(); ++rank) {
-    if (failed[rank]) fail(bootstrap, fmt::format("rank {} could not share its {}", rank, purpose));
+    if (!failed[rank]) continue;
+    throw Failure(Error{
+        "comm_aborted", fmt::format("rank {} could not share its {}", rank, purpose), on_rank(bootstrap.rank()), {}});
   }
 }
 
