@@ -27,6 +27,13 @@ void kill_all(const std::string& folder) {
   ::close(file);
 }
 
+// Processes that have ended keep their group until the kernel has buried them.
+void remove_group(const std::string& folder) {
+  for (int waited_ms = 0; ::rmdir(folder.c_str()) != 0 && errno == EBUSY && waited_ms < patience_ms; ++waited_ms) {
+    ::poll(nullptr, 0, 1);
+  }
+}
+
 // Named after its owner: prefix, number, start time, count.
 void remove_abandoned(const std::string& parent) {
   std::error_code error;
@@ -38,7 +45,7 @@ void remove_abandoned(const std::string& parent) {
                          std::sscanf(name.c_str() + std::string(prefix).size(), "%9d-%19llu", &pid, &start_time) == 2;
     if (!is_ours || is_alive({pid, start_time})) continue;
     kill_all(entry.path());
-    ::rmdir(entry.path().c_str());
+    remove_group(entry.path());
   }
 }
 
@@ -61,11 +68,7 @@ RunCgroup::RunCgroup() {
 }
 
 RunCgroup::~RunCgroup() {
-  if (folder_.empty()) return;
-  // Processes that have ended keep their group until the kernel has buried them.
-  for (int waited_ms = 0; ::rmdir(folder_.c_str()) != 0 && errno == EBUSY && waited_ms < patience_ms; ++waited_ms) {
-    ::poll(nullptr, 0, 1);
-  }
+  if (!folder_.empty()) remove_group(folder_);
 }
 
 void RunCgroup::kill() const {
