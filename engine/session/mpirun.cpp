@@ -18,10 +18,12 @@ void append(Words& words, const Words& more) { words.insert(words.end(), more.be
 Words common_options() {
   Words options = {"mpirun", "--oversubscribe", "--bind-to", "none", "--tag-output"};
   append(options, {"--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp"});
+  // Others are tried out with objects in /dev/shm, or of System V, that a crash amid such leaves there.
+  append(options, {"--mca", "shmem", "mmap"});
   // A rank's threads meet after each op: they spin for some 20 us, where OpenMP's default is milliseconds, then sleep.
   if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
     append(options, {"-x", "GOMP_SPINCOUNT=20000"});
-  if (::geteuid() == 0) options.push_back("--allow-run-as-root");
+  if (::geteuid() == 0) append(options, {"--allow-run-as-root"});
   return options;
 }
 
