@@ -21,6 +21,8 @@ constexpr rlim_t open_files = 64, open_files_per_rank = 8;
 // In files, two of 4 MiB by which PMIx shares what the ranks tell each other.
 constexpr int64_t mpi_bytes = 9 << 20, mpi_bytes_per_rank = 64 << 10;
 constexpr int64_t full_disk_bytes = 64 << 10;
+// Of a process besides its arena: libraries, and stacks and heaps of its threads.
+constexpr rlim_t process_bytes = rlim_t{1} << 30;
 
 std::optional<Error> lacks_open_files(int ranks) {
   const rlim_t wanted = open_files + open_files_per_rank * static_cast<rlim_t>(ranks);
@@ -79,6 +81,15 @@ void check_host_limits(const HostNeeds& needs) {
 std::string full_disk_note(const std::string& directory) {
   if (free_bytes(directory) >= full_disk_bytes) return "";
   return fmt::format("; no space is left on the disk of its files, {}", directory);
+}
+
+std::string address_space_note(int64_t rank_bytes) {
+  rlimit limit{};
+  const bool is_ample = ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+                        limit.rlim_cur >= process_bytes + static_cast<rlim_t>(rank_bytes);
+  return is_ample
+             ? ""
+             : fmt::format("; the address space of a process is limited to {} MiB (ulimit -v)", limit.rlim_cur >> 20);
 }
 
 }  // namespace shardscope

@@ -21,4 +21,8 @@ void check_host_limits(const HostNeeds& needs);
 // else empty.
 std::string full_disk_note(const std::string& directory);
 
+// "; the address space of a process is limited to 100 MiB (ulimit -v)", for the same, where ranks of `rank_bytes` and
+// mpirun may lack it: what then fails says so or not, as it comes; else empty.
+std::string address_space_note(int64_t rank_bytes);
+
 }  // namespace shardscope

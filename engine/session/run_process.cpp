@@ -263,7 +263,7 @@ void RunProcess::watch(std::optional<int> wait_status) {
 void RunProcess::take_failure(FailureMessage failure) {
   tell_restart();
   over_ = true;
-  failure.message += full_disk_note(directory_.path());
+  failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes);
   const bool is_wanted = !stopping_ && !stop_asked_;
   if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) {
     const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;
