@@ -27,15 +27,24 @@ inline std::string environment(const char* variable) {
   return text ? text : "";
 }
 
-// A control group that a test makes for processes of its own: for a controller of version 1, or of version 2 where
-// `controller` is empty. No folder where the system does not let us.
+// A control group that a test makes for processes of its own: for a controller of version 1 or, where the system has it
+// there, of version 2; of version 2 without any where `controller` is empty. No folder where the system does not let
+// us.
 class TestGroup {
  public:
   explicit TestGroup(const std::string& controller) {
     const ControlGroup own = controller.empty() ? unified_control_group("self") : control_group("self", controller);
-    if (own.folders.empty() || own.unified != controller.empty()) return;
+    if (own.folders.empty()) return;
     const std::string folder = own.folders[0] + "/shardscope-test-" + std::to_string(::getpid());
-    if (::mkdir(folder.c_str(), 0755) == 0 && ::access((folder + "/cgroup.procs").c_str(), W_OK) == 0) folder_ = folder;
+    if (::mkdir(folder.c_str(), 0755) != 0) return;
+    const std::string file = controller == "memory"    ? memory_limit(own.unified)
+                             : controller == "freezer" ? "/freezer.state"
+                                                       : "";
+    const bool is_of_use =
+        ::access((folder + "/cgroup.procs").c_str(), W_OK) == 0 && ::access((folder + file).c_str(), W_OK) == 0;
+    if (is_of_use) folder_ = folder;
+    else ::rmdir(folder.c_str());
+    unified_ = own.unified;
   }
   ~TestGroup() {
     if (!folder_.empty()) ::rmdir(folder_.c_str());
@@ -44,9 +53,16 @@ class TestGroup {
   TestGroup& operator=(const TestGroup&) = delete;
 
   const std::string& folder() const { return folder_; }
+  void limit_memory(int64_t bytes) const {
+    if (unified_) std::ofstream(folder_ + "/memory.swap.max") << 0;
+    std::ofstream(folder_ + memory_limit(unified_)) << bytes;
+  }
 
  private:
+  static std::string memory_limit(bool unified) { return unified ? "/memory.max" : "/memory.limit_in_bytes"; }
+
   std::string folder_;
+  bool unified_ = false;
 };
 
 // Goes through all phases of a rank, three steps of training with three plan steps each. In phase FAULT_PHASE (when
@@ -115,7 +131,8 @@ class FaultyRank {
     if (fault == "memory") use_memory();
     if (fault == "frozen 1") freeze("/freezer.state", "FROZEN");
     if (fault == "frozen 2") freeze("/cgroup.freeze", "1");
-    if (fault == "leave a child") leave_a_child();
+    if (fault == "leave a child") leave_a_child(false);
+    if (fault == "leave a child without environment") leave_a_child(true);
   }
 
   std::string two_steps_of(int rank) const { return session_ + "/two_steps_of_" + std::to_string(rank); }
@@ -170,10 +187,11 @@ class FaultyRank {
     ::pause();
   }
 
-  void leave_a_child() const {
+  void leave_a_child(bool without_environment) const {
     if (::fork() != 0) return;
     ::setsid();
     if (::fork() != 0) ::_exit(0);
+    if (without_environment) ::clearenv();
     ::execlp("sh", "sh", "-c", ("sleep 1000; : " + session_).c_str(), nullptr);
   }
 
