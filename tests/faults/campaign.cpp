@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -28,24 +29,20 @@ std::vector<TrialRequest> round_of(const std::vector<Fault>& faults, const std::
   return round;
 }
 
+}  // namespace
+
 std::vector<TrialRequest> requests_of(const Campaign& campaign) {
   const std::vector<Fault> faults = all_faults();
-  const auto trials = static_cast<size_t>(campaign.trials);
   Random random(campaign.seed);
-  std::vector<TrialRequest> chosen;
-  for (size_t before = 1; chosen.size() < trials && chosen.size() != before;) {
-    before = chosen.size();
-    const std::vector<TrialRequest> round = round_of(faults, campaign.only, random);
-    chosen.insert(chosen.end(), round.begin(), round.end());
-  }
-  chosen.resize(std::min(chosen.size(), trials));
+  std::vector<TrialRequest> chosen = round_of(faults, campaign.only, random);
+  if (campaign.trials == 0 || chosen.empty()) return chosen;
+  const auto trials = static_cast<size_t>(campaign.trials);
+  while (chosen.size() < trials) std::ranges::copy(round_of(faults, campaign.only, random), std::back_inserter(chosen));
+  chosen.resize(trials);
   return chosen;
 }
 
-}  // namespace
-
-std::vector<Trial> run_campaign(const Campaign& campaign) {
-  const std::vector<TrialRequest> requests = requests_of(campaign);
+std::vector<Trial> run_campaign(const Campaign& campaign, const std::vector<TrialRequest>& requests) {
   std::vector<std::pair<size_t, Trial>> done;
   std::mutex mutex;
   std::atomic<size_t> next = 0;
@@ -65,6 +62,12 @@ std::vector<Trial> run_campaign(const Campaign& campaign) {
   for (auto& [fault, trial] : done) trials.push_back(std::move(trial));
   return trials;
 }
+
+bool went_well(const std::vector<Trial>& trials) {
+  return std::ranges::all_of(trials, [](const Trial& trial) { return !trial.missed && trial.right(); });
+}
+
+bool were_in_time(const std::vector<Trial>& trials) { return std::ranges::none_of(trials, &Trial::late); }
 
 std::vector<std::string> left_out() {
   std::vector<std::string> lines;

@@ -16,6 +16,11 @@ namespace shardscope::faults {
 
 using Random = std::mt19937_64;
 
+inline int rank_from(int first, const Start& start, Random& random) {
+  return first + static_cast<int>(random() % static_cast<uint64_t>(start.ranks - first));
+}
+inline int any_rank(const Start& start, Random& random) { return rank_from(0, start, random); }
+
 // What a run must do after the fault.
 struct Expected {
   std::string said;     // regular expression for standard error, %r being the victim's number; empty: nothing asked
@@ -31,6 +36,8 @@ struct Fault {
   std::vector<Phase> phases;  // into which it is injected, each a trial of its own
   Expected expected;
   std::function<void(Start&, Random&)> prepare = [](Start&, Random&) {};
+  // The rank that it is for, of those that it can befall.
+  std::function<int(const Start&, Random&)> victim = any_rank;
   // Does it, in the phase asked for. May watch the run for a while, and throws Complaint for what it sees go wrong.
   std::function<void(Run&, Random&)> inject = [](Run&, Random&) {};
   // After the end: throws Complaint.
@@ -43,7 +50,7 @@ struct Complaint : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The fault came too late: what it was for had gone.
+// The fault came too late: what it was for had gone. The trial begins again.
 struct Missed {};
 
 inline const std::vector<Phase> from_joining = {Phase::joining,      Phase::planning,  Phase::allocating,

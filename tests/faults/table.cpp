@@ -24,7 +24,7 @@ std::string row(const std::string& name, const std::vector<const Trial*>& trials
   const std::string median = seconds.empty() ? "-" : fmt::format("{:.2f}", seconds[seconds.size() / 2]);
   const std::string worst = seconds.empty() ? "-" : fmt::format("{:.2f}", seconds.back());
   return fmt::format("{:<52}{:>7}{:>7}{:>8}{:>8}{:>6}{:>6}{}\n", name, trials.size() - missed, right, median, worst,
-                     late, left, missed ? fmt::format("   {} too late to harm", missed) : "");
+                     late, left, missed ? fmt::format("   {} not harmed: always too late", missed) : "");
 }
 
 std::string rows(const std::vector<Trial>& trials, const std::string& title,

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t hang_ms = 30'000;  // after that a run hangs
-constexpr int attempts = 5;
+constexpr int attempts = 20;
 
 struct Folder {
   std::string path = "/var/tmp/sf-XXXXXX";
@@ -115,7 +115,7 @@ Trial try_once(const TrialRequest& request, const std::string& program) {
   if (request.phase == Phase::finishing) start.steps = 100;
   fault.prepare(start, random);
   const std::vector<bool> exchanges = exchanges_of(start);
-  const int victim = static_cast<int>(random() % static_cast<uint64_t>(start.ranks));
+  const int victim = fault.victim(start, random);
   int64_t fault_ns = monotonic_ns();
   Run run(start, victim, exchanges);
   try {

@@ -12,7 +12,7 @@ struct Trial {
   std::string fault;
   Phase aimed = Phase::launching;
   Phase hit = Phase::ended;           // the phase it was in when the fault came
-  bool missed = false;                // there was nothing left to harm
+  bool missed = false;                // there was nothing left to harm, however often it was tried
   std::optional<double> named_after;  // seconds from the fault to the right word (or end)
   double ended_after = 0;
   int code = -1;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -60,18 +61,18 @@ bool can_make_hosts() {
   return can;
 }
 
-// Two or four hosts of four ranks.
+// Four ranks on two or four hosts.
 class FaultOnHosts {
  public:
-  FaultOnHosts(const std::string& name, std::vector<Phase> phases, Expected expected) {
-    fault_.name = name;
+  FaultOnHosts(const std::string& name, int count, std::vector<Phase> phases, Expected expected) {
+    fault_.name = fmt::format("{}, on {} hosts", name, count);
     fault_.phases = std::move(phases);
     fault_.expected = std::move(expected);
     fault_.expected.settled = 10;
     if (!can_make_hosts()) fault_.lacks = "the right to make network namespaces (or ip)";
-    fault_.prepare = [hosts = hosts_](Start& start, Random& random) {
+    fault_.prepare = [hosts = hosts_, count](Start& start, Random&) {
       start.ranks = 4;
-      hosts->emplace(random() % 2 ? 2 : 4).take(start);
+      hosts->emplace(count).take(start);
     };
   }
 
@@ -87,62 +88,78 @@ class FaultOnHosts {
   std::shared_ptr<std::optional<Hosts>> hosts_ = std::make_shared<std::optional<Hosts>>();
 };
 
-Fault signal_to_a_rank(int signal) {
+Fault signal_to_a_rank(int signal, int count) {
   const bool stops = signal == SIGSTOP;
-  const std::string said = stops ? "rank %r.* stopped" : "rank %r was killed by " + signal_name(signal);
-  return FaultOnHosts(signal_name(signal) + " to a rank, on hosts", from_joining, {said, {1}, 15})
+  const std::string said = stops ? "rank %r has been stopped" : "rank %r was killed by " + signal_name(signal);
+  return FaultOnHosts(signal_name(signal) + " to a rank", count, from_joining, {said, {1}, 15})
       .injected_by([signal](Run& run, const Hosts&) { send(there(run.rank()), signal); });
 }
 
-Fault signal_to_the_starter(int signal) {
+Fault signal_to_the_starter(int signal, int count) {
   Expected expected = {"", {128 + signal}, 15};
   expected.leaves_files = signal == SIGKILL;
-  return FaultOnHosts(signal_name(signal) + " to the starter, on hosts",
+  return FaultOnHosts(signal_name(signal) + " to the starter", count,
                       {Phase::joining, Phase::initialising, Phase::computing}, expected)
       .injected_by([signal](Run& run, const Hosts&) { send(run.starter(), signal); });
 }
 
-Fault vanished_host() {
-  FaultOnHosts vanishes("a host that vanishes",
+// Not the starter's own, the first.
+Fault vanished_host(int count) {
+  FaultOnHosts vanishes("a host that vanishes", count,
                         {Phase::joining, Phase::initialising, Phase::computing, Phase::exchanging},
                         {"host .*h\\d.*does not answer", {1}, 15});
   vanishes.fault().expected.settled = 30;
+  vanishes.fault().victim = [count](const Start& start, Random& random) {
+    return rank_from(start.ranks / count, start, random);
+  };
   vanishes.fault().check = [hosts = vanishes.hosts()](const Run&) {
     for (int host = 0; host < 4; ++host) (*hosts)->set_link(host, true);
   };
-  return vanishes.injected_by([](Run& run, const Hosts& hosts) {
-    const int host = hosts.host_of(run);
-    if (host == 0) throw Missed{};  // the starter's own
-    hosts.set_link(host, false);
-  });
+  return vanishes.injected_by([](Run& run, const Hosts& hosts) { hosts.set_link(hosts.host_of(run), false); });
 }
 
-Fault killed_agent() {
-  return FaultOnHosts("SIGKILL to the agent of a host", {Phase::joining, Phase::computing, Phase::exchanging},
-                      {"host .*h\\d.*agent", {1}, 15})
+// To the first that `is_meant`, by its command line, on the host of the victim.
+void send_on_its_host(Run& run, int signal, const std::function<bool(const std::vector<std::string>&)>& is_meant) {
+  const std::string folder = run.start().temporary_of_rank(run.victim());
+  for (const ProcessId& process : run.alive()) {
+    const std::vector<std::string> command = command_line(process.pid);
+    const bool is_there = (environment_variable(process.pid, "TMPDIR") + "/").starts_with(folder + "/");
+    if (is_there && command.size() > 1 && is_meant(command)) return send(process.pid, signal);
+  }
+  throw Missed{};
+}
+
+Fault signal_to_an_agent(int signal, int count) {
+  const std::string said = signal == SIGSTOP ? "does not answer" : "its agent";
+  return FaultOnHosts(signal_name(signal) + " to the agent of a host", count,
+                      {Phase::joining, Phase::computing, Phase::exchanging}, {"host .*h\\d.*" + said, {1}, 15})
+      .injected_by([signal](Run& run, const Hosts&) {
+        send_on_its_host(run, signal, [](const auto& command) { return command[1] == "host-agent"; });
+      });
+}
+
+Fault killed_daemon(int count) {
+  return FaultOnHosts("SIGKILL to Open MPI's daemon of a host", count,
+                      {Phase::joining, Phase::computing, Phase::exchanging},
+                      {"host .*h\\d.*Open MPI's daemon was killed by SIGKILL", {1}, 15})
       .injected_by([](Run& run, const Hosts&) {
-        const std::string folder = run.start().temporary_of_rank(run.victim());
-        for (const ProcessId& process : run.alive()) {
-          const std::vector<std::string> command = command_line(process.pid);
-          if (command.size() < 2 || command[1] != "host-agent") continue;
-          if (environment_variable(process.pid, "TMPDIR") != folder) continue;
-          return send(process.pid, SIGKILL);
-        }
-        throw Missed{};
+        send_on_its_host(run, SIGKILL,
+                         [](const auto& command) { return std::filesystem::path(command[0]).filename() == "orted"; });
       });
 }
 
 }  // namespace
 
 std::vector<Fault> lost_hosts() {
-  return {signal_to_a_rank(SIGKILL),
-          signal_to_a_rank(SIGSEGV),
-          signal_to_a_rank(SIGSTOP),
-          signal_to_the_starter(SIGINT),
-          signal_to_the_starter(SIGTERM),
-          signal_to_the_starter(SIGKILL),
-          vanished_host(),
-          killed_agent()};
+  std::vector<Fault> faults;
+  for (int count : {2, 4}) {
+    for (int signal : {SIGKILL, SIGSEGV, SIGSTOP}) faults.push_back(signal_to_a_rank(signal, count));
+    for (int signal : {SIGINT, SIGTERM, SIGKILL}) faults.push_back(signal_to_the_starter(signal, count));
+    for (int signal : {SIGKILL, SIGSTOP}) faults.push_back(signal_to_an_agent(signal, count));
+    faults.push_back(killed_daemon(count));
+    faults.push_back(vanished_host(count));
+  }
+  return faults;
 }
 
 }  // namespace shardscope::faults
