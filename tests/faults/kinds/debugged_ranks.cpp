@@ -11,7 +11,7 @@ std::vector<Fault> debugged_ranks() {
   Fault fault;
   fault.name = "a debugger holds a rank for 6 s";
   fault.phases = training;
-  fault.expected = {"rank %r.*debugger", {0}};
+  fault.expected = {"rank %r .process \\d+. is held by a debugger", {0}};
   fault.prepare = [](Start& start, Random&) { ask_for_all_steps(start, 3000); };
   fault.inject = [](Run& run, Random&) {
     const int rank = there(run.rank());

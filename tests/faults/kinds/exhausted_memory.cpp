@@ -49,7 +49,9 @@ std::vector<Fault> exhausted_memory() {
   Fault fault;
   fault.name = "out of memory in a control group";
   fault.phases = training;
-  fault.expected = {"rank %r.*(out of memory|lack of memory)", {1}};
+  fault.expected = {
+      "rank %r was killed by the kernel for lack of memory.*the plan wants \\d+ MiB a rank.* and 1024 MiB can be used",
+      {1}};
   if (!Cgroup::can_make(Cgroup::Kind::memory)) fault.lacks = "the right to make a memory control group";
   const auto group = std::make_shared<std::optional<Cgroup>>();
   fault.prepare = [group](Start& start, Random&) {

@@ -27,17 +27,19 @@ Fault in_its_place(const std::string& name, const std::string& script, const std
 }  // namespace
 
 std::vector<Fault> fake_mpirun() {
-  const std::string mute = "has not been started by mpirun|mpirun has started no rank within";
+  const std::string mute = "mpirun has started no rank within 3 s";
   Fault missing = in_its_place("that is missing", "", "cannot start 'mpirun'");
   missing.prepare = [](Start& start, Random&) { start.environment["PATH"] = start.folder; };
-  return {in_its_place("that sleeps", "exec sleep 1000", mute),
-          in_its_place("that sleeps and heeds no signal", "trap '' TERM INT HUP; while :; do sleep 1000; done", mute),
-          in_its_place("that exits at once", "exit 0", "mpirun ended with exit code 0"),
-          in_its_place("that exits with an error", "echo no such thing >&2; exit 213", "mpirun.*213"),
-          in_its_place("that writes nonsense and ends", "head -c 3000000 /dev/urandom; exit 3", "mpirun.*3"),
-          in_its_place("that writes nonsense for ever", "exec cat /dev/urandom", mute),
-          in_its_place("that is no program", "\1\2\3", "mpirun"),
-          missing};
+  return {
+      in_its_place("that sleeps", "exec sleep 1000", mute),
+      in_its_place("that sleeps and heeds no signal", "trap '' TERM INT HUP; while :; do sleep 1000; done", mute),
+      in_its_place("that exits at once", "exit 0", "mpirun ended with exit code 0 "),
+      in_its_place("that exits with an error", "echo no such thing >&2; exit 213", "mpirun ended with exit code 213 "),
+      in_its_place("that writes nonsense and ends", "head -c 3000000 /dev/urandom; exit 3",
+                   "mpirun ended with exit code 3 "),
+      in_its_place("that writes nonsense for ever", "exec cat /dev/urandom", mute),
+      in_its_place("that is no program", "\1\2\3", "mpirun ended with exit code 127 "),
+      missing};
 }
 
 }  // namespace shardscope::faults

@@ -9,7 +9,7 @@ std::vector<Fault> signals_to_a_rank() {
     Fault fault;
     fault.name = signal_name(signal) + " to a rank";
     fault.phases = from_joining;
-    fault.expected = {"rank %r (was killed|has been ended|was ended|died).*" + signal_name(signal), {1}};
+    fault.expected = {"rank %r was killed by " + signal_name(signal), {1}};
     fault.inject = [signal](Run& run, Random&) { send(there(run.rank()), signal); };
     faults.push_back(fault);
   }

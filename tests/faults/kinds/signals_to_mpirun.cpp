@@ -2,7 +2,7 @@
 
 namespace shardscope::faults {
 
-// mpirun ends its ranks at some of these, hands others to them, and dies of the rest.
+// mpirun ends its ranks at some of these and exits, hands others to them, and dies of the rest.
 std::vector<Fault> signals_to_mpirun() {
   std::vector<Fault> faults;
   std::vector<Phase> phases = from_joining;
@@ -11,8 +11,9 @@ std::vector<Fault> signals_to_mpirun() {
     Fault fault;
     fault.name = signal_name(signal) + " to mpirun";
     fault.phases = phases;
-    fault.expected = {"mpirun (was|has been|has|died|ended|exited)", {1}};
-    if (signal == SIGKILL) fault.expected.said += ".*SIGKILL";
+    const bool is_heeded = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    fault.expected = {"mpirun was killed by " + signal_name(signal), {1}};
+    if (is_heeded) fault.expected.said += "|mpirun ended with exit code 1 before every rank had finished";
     fault.inject = [signal](Run& run, Random&) { send(there(run.mpirun()), signal); };
     faults.push_back(fault);
   }
@@ -21,7 +22,7 @@ std::vector<Fault> signals_to_mpirun() {
     Fault fault;
     fault.name = signal_name(signal) + " to mpirun";
     fault.phases = from_joining;
-    fault.expected = {"(mpirun|rank \\d+) (was|has been|has|died|ended|exited).*" + signal_name(signal), {1}};
+    fault.expected = {"(mpirun|rank \\d+) was killed by " + signal_name(signal), {1}};
     fault.inject = [signal](Run& run, Random&) { send(there(run.mpirun()), signal); };
     faults.push_back(fault);
   }

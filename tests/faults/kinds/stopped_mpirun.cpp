@@ -7,7 +7,7 @@ std::vector<Fault> stopped_mpirun() {
   fault.name = "SIGSTOP to mpirun";
   fault.phases = from_joining;
   fault.phases.insert(fault.phases.begin(), Phase::starting);
-  fault.expected = {"mpirun.* stopped", {1}};
+  fault.expected = {"mpirun has been stopped", {1}};
   fault.inject = [](Run& run, Random&) { send(there(run.mpirun()), SIGSTOP); };
   return {fault};
 }

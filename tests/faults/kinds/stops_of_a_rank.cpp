@@ -8,7 +8,7 @@ std::vector<Fault> stops_of_a_rank() {
     Fault fault;
     fault.name = signal_name(signal) + " to a rank";
     fault.phases = from_joining;
-    fault.expected = {"rank %r.* stopped", {1}};
+    fault.expected = {"rank %r has been stopped", {1}};
     fault.inject = [signal](Run& run, Random&) { send(there(run.rank()), signal); };
     faults.push_back(fault);
   }
