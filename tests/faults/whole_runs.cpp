@@ -10,8 +10,8 @@ namespace shardscope::faults {
 
 namespace {
 
-int64_t whole_lines(const Run& run) {
-  QFile file(QString::fromStdString(run.start().jsonl()));
+int64_t whole_lines(const std::string& path) {
+  QFile file(QString::fromStdString(path));
   if (!file.open(QIODevice::ReadOnly)) return 0;
   int64_t count = 0;
   for (QByteArray line = file.readLine(); !line.isEmpty(); line = file.readLine(), ++count) {
@@ -32,9 +32,11 @@ void ask_for_all_steps(Start& start, int64_t steps) {
   start.arguments.insert(start.arguments.end(), {"--jsonl", start.jsonl()});
 }
 
-void check_all_steps(const Run& run) {
-  const int64_t lines = whole_lines(run);
-  if (lines != run.start().steps) throw Complaint(fmt::format("{} of {} steps written", lines, run.start().steps));
+void check_all_steps(const Run& run) { check_all_steps_in(run.start().jsonl(), run.start().steps); }
+
+void check_all_steps_in(const std::string& file, int64_t steps) {
+  const int64_t lines = whole_lines(file);
+  if (lines != steps) throw Complaint(fmt::format("{} of {} steps written", lines, steps));
 }
 
 void check_all_steps_or(const Run& run, const std::string& said) {
@@ -42,6 +44,6 @@ void check_all_steps_or(const Run& run, const std::string& said) {
   else if (!run.first_said(said)) throw Complaint("did not say /" + said + "/");
 }
 
-void check_whole_lines(const Run& run) { whole_lines(run); }
+void check_whole_lines(const Run& run) { whole_lines(run.start().jsonl()); }
 
 }  // namespace shardscope::faults
