@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t million = 1'000'000;
+constexpr uid_t nobody = 65534;
 
 std::vector<std::string> names_in(int folder) {
   std::vector<std::string> names;
@@ -47,6 +49,8 @@ std::vector<std::string> groups_of(int starter) {
   return groups;
 }
 
+bool becomes_nobody(const Start& start) { return start.as_nobody && ::geteuid() == 0; }
+
 // Between fork and exec: only calls that are safe there.
 void become(const Start& start) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -68,6 +72,10 @@ void become(const Start& start) {
   if (start.close_output) ::close(STDOUT_FILENO);
   if (start.close_errors) ::close(STDERR_FILENO);
   if (start.umask) ::umask(*start.umask);
+  if (becomes_nobody(start)) {
+    if (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(99);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // forgotten by a process that becomes another user's
+  }
 }
 
 }  // namespace
@@ -105,6 +113,11 @@ void Run::prepare_folders() {
                      !std::string(SHARDSCOPE_SOURCE_DIR).starts_with("/tmp/");
     if (own_slash_tmp_) own.push_back({start_.folder + "/slash_tmp", "/tmp", "none", MS_BIND, ""});
     start_.mounts.insert(start_.mounts.begin(), own.begin(), own.end());
+  }
+  if (!becomes_nobody(start_)) return;
+  start_.environment["HOME"] = start_.folder;
+  for (const std::string& folder : {start_.folder, start_.temporary(), shared_memory_, start_.folder + "/slash_tmp"}) {
+    [[maybe_unused]] const int left_alone = ::chown(folder.c_str(), nobody, nobody);
   }
 }
 
@@ -231,13 +244,22 @@ void Run::open_board() {
   }
 }
 
-Phase Run::phase_of_step() {
+int Run::plan_step() {
   try {
     if (!telemetry_) telemetry_ = TelemetryReader::open(session_directory(), victim_);
   } catch (const Failure&) {
-    return Phase::computing;
+    return -1;
   }
-  const int position = telemetry_ ? telemetry_->status().plan_step : -1;
+  return telemetry_ ? telemetry_->status().plan_step : -1;
+}
+
+bool Run::is_before_its_last_plan_step() {
+  const int position = plan_step();
+  return position >= 0 && static_cast<size_t>(position) + 1 < exchanges_.size();
+}
+
+Phase Run::phase_of_step() {
+  const int position = plan_step();
   const auto step = static_cast<size_t>(position);
   return position >= 0 && step < exchanges_.size() && exchanges_[step] ? Phase::exchanging : Phase::computing;
 }

@@ -33,6 +33,8 @@ class Run {
   std::optional<int> rank() { return rank(victim_); }
 
   Phase phase();
+  // While it trains: another plan step follows in this training step.
+  bool is_before_its_last_plan_step();
   // Waits for the phase (of these, any later one counts as reached; while training computing and exchanging are told
   // apart). False where the run ends before.
   bool reach(Phase phase);
@@ -74,6 +76,7 @@ class Run {
   void hear();
   void find_processes();
   void open_board();
+  int plan_step();  // -1: none yet
   Phase phase_of_step();
 
   Start start_;

@@ -34,6 +34,7 @@ struct Start {
   bool close_output = false, close_errors = false;
   bool own_terminal = false;  // `output` is a terminal, which shall be the program's
   std::optional<unsigned> umask;
+  bool as_nobody = false;  // where the test is root, whom no permission binds
 
   // TMPDIR, of the starter and of each host.
   std::vector<std::string> temporaries() const;

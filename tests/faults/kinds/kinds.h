@@ -9,6 +9,7 @@ std::vector<Fault> signals_to_a_rank();
 std::vector<Fault> stops_of_a_rank();
 std::vector<Fault> frozen_ranks();
 std::vector<Fault> debugged_ranks();
+std::vector<Fault> stuck_ranks();
 std::vector<Fault> signals_to_mpirun();
 std::vector<Fault> stopped_mpirun();
 std::vector<Fault> fake_mpirun();

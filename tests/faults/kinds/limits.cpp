@@ -24,15 +24,16 @@ Fault limit(const std::string& name, const std::string& option, const std::strin
 }  // namespace
 
 std::vector<Fault> limits() {
-  const std::string descriptors = "too many open files|descriptor|open files",
-                    size = "file too large|SIGXFSZ|file size",
-                    memory = "cannot allocate|out of memory|bad_alloc|address space|memory";
+  const std::string descriptors = "\\d+ open files are allowed, [24] ranks need \\d+",
+                    size = "cannot reserve space for: file too large|the file size limit is \\d+ KiB",
+                    memory = "the address space of a process is limited to \\d+ MiB .ulimit -v.";
   Fault mask;
-  mask.name = "umask 777";
+  mask.name = "umask 777, not as root";
   mask.phases = at_start;
   mask.expected = {"", {0}, 30};
   mask.prepare = [](Start& start, Random&) {
     start.umask = 0777;
+    start.as_nobody = true;
     start.steps = 20;
   };
   std::vector<Fault> faults = {mask};
@@ -42,7 +43,7 @@ std::vector<Fault> limits() {
   for (int kib : {0, 1, 100, 1000}) {
     faults.push_back(limit(fmt::format("ulimit -f {}", kib), fmt::format("--fsize={}", kib << 10), size));
   }
-  for (int mib : {400, 800}) {
+  for (int mib : {100, 130, 200, 400, 800}) {
     faults.push_back(limit(fmt::format("ulimit -v {} MiB", mib), fmt::format("--as={}", int64_t{mib} << 20), memory));
   }
   return faults;
