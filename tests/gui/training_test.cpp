@@ -262,8 +262,8 @@ class TrainingTest : public QObject {
     ::kill(first, SIGKILL);
     QTRY_VERIFY_WITH_TIMEOUT(run().record().ranks.at(1).pid != first || !run().is_active(), patience);
     QTRY_VERIFY_WITH_TIMEOUT(run().record().state_of(1) == "running" || !run().is_active(), patience);
-    const QString state = window_->findChild<QLabel*>("runState")->text();
-    QVERIFY2(state.contains("restart 1: rank 1 was killed by SIGKILL"), qPrintable(state));
+    const auto* state = window_->findChild<QLabel*>("runState");
+    QTRY_VERIFY2(state->text().contains("restart 1: rank 1 was killed by SIGKILL"), qPrintable(state->text()));
     const auto& log = run().record().log;
     QCOMPARE(
         std::ranges::count_if(
