@@ -43,4 +43,14 @@ SignalsToRun::~SignalsToRun() {
 
 int SignalsToRun::first() const { return first_signal; }
 
+HeldSignals::HeldSignals() {
+  ::sigemptyset(&held_);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP}) ::sigaddset(&held_, signal);
+  ::pthread_sigmask(SIG_BLOCK, &held_, &before_);
+}
+
+void HeldSignals::hold() { ::pthread_sigmask(SIG_BLOCK, &held_, nullptr); }
+
+void HeldSignals::release() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 }  // namespace shardscope

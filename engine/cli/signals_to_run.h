@@ -23,4 +23,20 @@ class SignalsToRun {
   std::array<struct sigaction, signals.size()> before_;
 };
 
+// Holds those of them that a person sends back, from when there is something that they would leave behind until they
+// end it in order: held until it goes, but for the time between release() and hold().
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals() { release(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  void hold();
+  void release();
+
+ private:
+  sigset_t held_, before_;
+};
+
 }  // namespace shardscope

@@ -129,9 +129,12 @@ int exit_code(RunEnd end, int signal) {
   return end == RunEnd::interrupted ? exit_by_signal + signal : exit_ok;
 }
 
-int supervise(const Plan& plan, RunProcess& run, TrainedOutput& trained, RunLogs& logs, RunOutput& output) {
+int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainedOutput& trained, RunLogs& logs,
+              RunOutput& output) {
+  const SignalsToRun signals(run);
+  held.release();
+  const std::unique_ptr<HeldSignals, void (*)(HeldSignals*)> end(&held, [](HeldSignals* again) { again->hold(); });
   try {
-    const SignalsToRun signals(run);
     if (!output.begin(plan)) run.stop();
     const RunOutcome outcome = run.run([&](const ToldMessage& message) {
       const bool is_kept = logs.take(message), is_told = output.take(message);
@@ -166,12 +169,14 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   arguments.checkpoints.check(plan);
   arguments.check_outputs(plan.config);
   TrainedOutput trained = arguments.open_trained_output(plan);
+  HeldSignals held;
   std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments));
   if (!run) return exit_failed_run;
   RunLogs logs = arguments.open_logs(plan);
   RunOutput output(arguments.jsonl, arguments.open_steps(plan.config));
-  const int code = supervise(plan, *run, trained, logs, output);
+  const int code = supervise(plan, *run, held, trained, logs, output);
   run.reset();  // the end may be by a signal
+  held.release();
   return output.finish(code);
 }
 

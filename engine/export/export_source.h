@@ -27,7 +27,7 @@ struct ExportSource {
   std::optional<MeasuredRun> run;
   std::vector<std::string> inputs;  // the files that it comes from: no export is written over them
   std::optional<RunConfig> config;  // without a plan
-  std::string record;               // the folder of the recorded run that it is; else empty
+  std::string record = {};          // the folder of the recorded run that it is; else empty
 };
 
 // All that a record has.

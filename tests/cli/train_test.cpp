@@ -86,6 +86,7 @@ class TrainTest : public QObject {
   void a_plan_that_does_not_fit_the_memory_is_refused_under_any_starter_unless_forced();
   void a_signal_ends_it_with_its_code_and_leaves_nothing_data();
   void a_signal_ends_it_with_its_code_and_leaves_nothing();
+  void a_signal_that_comes_with_the_runs_first_file_leaves_nothing();
   void a_signal_that_is_ignored_ends_nothing();
   void a_killed_rank_is_a_failed_run_that_leaves_nothing();
   void what_ends_a_run_is_said_once();
@@ -302,6 +303,21 @@ void TrainTest::a_signal_that_is_ignored_ends_nothing() {
   QVERIFY(eventually([&] { return process.readAllStandardOutput().count("Epoch") > 3; }));
   ::kill(pid, SIGTERM);
   QCOMPARE(finish(process).code, 143);
+}
+
+void TrainTest::a_signal_that_comes_with_the_runs_first_file_leaves_nothing() {
+  for (int trial = 0; trial < 8; ++trial) {
+    Scratch scratch;
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small + QStringList{"--steps", "100000000"});
+    QVERIFY(process.waitForStarted());
+    while (scratch.left().isEmpty() && process.state() == QProcess::Running) {
+    }
+    ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+    QCOMPARE(finish(process).code, 143);
+    QCOMPARE(scratch.left(), QStringList());
+  }
 }
 
 void TrainTest::a_killed_rank_is_a_failed_run_that_leaves_nothing() {

@@ -93,9 +93,9 @@ class FakeRank {
     std::fflush(stdout);
   }
 
-  // For half a second.
+  // For three seconds.
   void save() {
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 200; ++i) {
       telemetry_.beat();
       ::usleep(15000);
     }

@@ -265,7 +265,7 @@ void RunProcessTest::the_first_interrupt_ends_the_run_between_steps() {
 void RunProcessTest::an_interrupted_run_may_take_as_long_as_it_gets_on_with_what_it_saves() {
   set_fake("saving", 1'000'000);
   RunOptions options = direct_options(1'000'000);
-  options.limits.stopping_ns = 1'000'000'000;
+  options.limits.stopping_ns = 2'000'000'000;
   bool asked = false;
   const Recorded run = run_and_record(std::move(options), [&](RunProcess& process, const Message& message) {
     if (is<StepMessage>(message) && !std::exchange(asked, true)) process.interrupt();
