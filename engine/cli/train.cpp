@@ -236,7 +236,10 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   for (const TextSink* sink : output ? std::vector{&output->lines(), &output->steps()} : std::vector<TextSink*>{}) {
     if (!sink->problem().empty()) say(sink->problem());
   }
-  return code == exit_ok && unwritable.stop_requested() ? exit_failed_run : code;
+  const std::string removed = removal(steps.get(), arguments.jsonl);
+  if (!removed.empty()) say(removed);
+  const bool is_lost = unwritable.stop_requested() || !removed.empty();
+  return code == exit_ok && is_lost ? exit_failed_run : code;
 }
 
 int train_command(const CommandLine& line, const TrainArguments& arguments) {

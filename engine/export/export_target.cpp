@@ -22,8 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::milliseconds tell_every{100};
-
 [[noreturn]] void fail(const char* code, const std::string& path, const std::string& what,
                        const std::string& hint = "") {
   throw Failure(Error{code, what, in_file(path), hint});
@@ -119,7 +117,7 @@ std::string ExportTarget::new_file(const std::string& name) {
 void ExportTarget::progress(double share) {
   throw_if_cancelled();
   const auto now = std::chrono::steady_clock::now();
-  if (!options_.on_progress || now - told_ < tell_every) return;
+  if (!options_.on_progress || now - told_ < options_.tell_every) return;
   told_ = now;
   options_.on_progress(std::clamp(share, 0.0, 1.0));
 }

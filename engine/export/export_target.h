@@ -31,7 +31,8 @@ class ExportTarget {
     Existing existing = Existing::refuse;
     std::vector<std::string> inputs;
     std::stop_token stop;
-    std::function<void(double share)> on_progress;  // of the work done, 0 to 1; a few times a second at most
+    std::function<void(double share)> on_progress;  // of the work done, 0 to 1
+    std::chrono::milliseconds tell_every{100};      // of that, at most
   };
 
   ExportTarget(std::string path, Form form, Options options);

@@ -103,6 +103,7 @@ class StreamsTest : public QObject {
   void a_name_from_a_file_gives_the_terminal_no_orders();
   void a_reader_that_has_stopped_stops_no_training();
   void steps_whose_reader_has_gone_are_said_and_no_success();
+  void steps_whose_file_was_removed_are_said_and_no_success();
   void a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1();
   void what_a_rank_says_gives_the_terminal_no_orders();
 };
@@ -216,6 +217,23 @@ void StreamsTest::steps_whose_reader_has_gone_are_said_and_no_success() {
   const ProgramResult result = finish(process);
   QVERIFY2(result.errors.contains(pipe + ": cannot write: Broken pipe"), qPrintable(result.errors));
   QCOMPARE(result.code, 1);
+}
+
+void StreamsTest::steps_whose_file_was_removed_are_said_and_no_success() {
+  const QTemporaryDir folder;
+  const QString steps = folder.filePath("steps");
+  const QStringList arguments = tiny_training + QStringList{"--steps", "3000", "--jsonl", steps};
+  QStringList own_launcher = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath()};
+  if (::geteuid() == 0) own_launcher.prepend("--allow-run-as-root");
+  for (const QStringList& before : {QStringList{}, own_launcher}) {
+    QProcess process;
+    process.start(before.isEmpty() ? QCoreApplication::applicationFilePath() : "mpirun", before + arguments);
+    QVERIFY(QTest::qWaitFor([&] { return QFile::remove(steps); }, 120'000));
+    const ProgramResult result = finish(process);
+    QVERIFY2(result.errors.contains(steps + ": somebody has removed this file since the run began"),
+             qPrintable(result.errors));
+    QCOMPARE(result.code, 1);
+  }
 }
 
 void StreamsTest::a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1() {

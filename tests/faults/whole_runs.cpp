@@ -12,7 +12,7 @@ namespace {
 
 int64_t whole_lines(const std::string& path) {
   QFile file(QString::fromStdString(path));
-  if (!file.open(QIODevice::ReadOnly)) return 0;
+  if (!file.open(QIODevice::ReadOnly)) throw Complaint(path + ": " + file.errorString().toStdString());
   int64_t count = 0;
   for (QByteArray line = file.readLine(); !line.isEmpty(); line = file.readLine(), ++count) {
     const QJsonObject step = QJsonDocument::fromJson(line).object();
