@@ -21,6 +21,7 @@
 #include "engine/cli/trained_output.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
+#include "engine/compile/data_paths.h"
 #include "engine/config/write.h"
 #include "engine/plan/host_memory.h"
 #include "engine/session/deadlines.h"
@@ -91,7 +92,7 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
   options.ranks = plan.mesh.device_count();
   options.steps = plan.config.steps;
   options.rank_bytes = rank_memory_bytes(plan);
-  options.limits = deadlines_of(plan);
+  options.limits = deadlines_of(plan, !data_paths(plan.config).empty());
   for (const std::string& deadline : arguments.deadlines) set_deadline(options.limits, deadline);
   options.max_restarts = arguments.max_restarts;
   options.socket_path = arguments.socket;

@@ -18,6 +18,8 @@ constexpr double most_seconds = 1e8;
 // What the slowest disks and memories in use do, in bytes a second.
 constexpr double reserve_rate = 50e6, initialise_rate = 20e6, write_rate = 5e6;
 constexpr double planning_factor = 10;
+constexpr double launch_seconds = 0.25;  // of each rank, by a slow remote shell
+constexpr double file_seconds = 48;
 
 int64_t nanoseconds(double seconds) { return static_cast<int64_t>(std::min(seconds, most_seconds) * 1e9); }
 
@@ -39,25 +41,22 @@ int64_t* find_limit(WatchdogLimits& limits, const std::string& name) {
 
 }  // namespace
 
-WatchdogLimits::WatchdogLimits() {
-  phase_ns.fill(60 * second);
-  phase_limit(*this, RankPhase::launching) = 20 * second;
-  phase_limit(*this, RankPhase::starting) = 30 * second;
-  phase_limit(*this, RankPhase::training) = 12 * second;
-}
+WatchdogLimits::WatchdogLimits() { phase_ns.fill(11 * second); }
 
-WatchdogLimits deadlines_of(const Plan& plan) {
+WatchdogLimits deadlines_of(const Plan& plan, bool reads_files) {
   WatchdogLimits limits;
   const int ranks = plan.mesh.device_count();
-  const double crowding = std::max(1.0, ranks / std::max(1.0, plan.profile.cores));
+  const double crowding = std::max(0.0, ranks / std::max(1.0, plan.profile.cores) - 1);
+  const double launching = std::max(crowding, launch_seconds * ranks);
   const auto bytes = static_cast<double>(plan.totals.memory_total) * ranks;
   const auto add = [&](RankPhase phase, double seconds) { phase_limit(limits, phase) += nanoseconds(seconds); };
-  add(RankPhase::launching, ranks);
+  add(RankPhase::launching, launching);
   add(RankPhase::starting, crowding);
-  add(RankPhase::connecting, ranks);
-  add(RankPhase::planning, planning_factor * crowding * plan.planning_milliseconds * 1e-3);
+  add(RankPhase::connecting, launching);
+  add(RankPhase::planning, planning_factor * (1 + crowding) * plan.planning_milliseconds * 1e-3);
+  add(RankPhase::agreeing, crowding);
   add(RankPhase::allocating, bytes / reserve_rate);
-  add(RankPhase::initialising, bytes / initialise_rate);
+  add(RankPhase::initialising, bytes / initialise_rate + (reads_files ? file_seconds : 0));
   add(RankPhase::finishing, bytes / write_rate);
   for (const std::vector<StageTimeline::Span>& stage : plan.pipeline.timeline.stages) {
     double before = 0;

@@ -18,7 +18,7 @@ struct WatchdogLimits {
   int64_t stopped_ns = 2'000'000'000;   // a rank, or mpirun, is stopped or frozen
   int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone
   int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
-  int64_t agent_ns = 30'000'000'000;    // until the agents of all hosts have come
+  int64_t agent_ns = 12'000'000'000;    // until the agents of all hosts have come
   int64_t host_ns = 10'000'000'000;     // a host does not answer
   int64_t stopping_ns = 5'000'000'000;  // after the first interrupt, without a sign of life, until the end by force
 
@@ -28,8 +28,9 @@ struct WatchdogLimits {
   WatchdogLimits();
 };
 
-// Scaled with the plan's size, its time to plan, and the ranks that share this host.
-WatchdogLimits deadlines_of(const Plan& plan);
+// Eleven seconds for each phase, and what the plan asks for beyond: for its size, its time to plan, its ranks, how many
+// of them share a core, and where its data are read from files, of which a rank may read much before it trains.
+WatchdogLimits deadlines_of(const Plan& plan, bool reads_files);
 
 // The names that set_deadline() knows: the phases, "stopped", "ending", "stopping", "agent" and "host".
 std::vector<std::string> deadline_names();

@@ -107,6 +107,8 @@ class WatchdogTest : public QObject {
   void while_training_the_rank_furthest_behind_is_named();
   void waiting_for_others_is_never_too_long();
   void a_heartbeat_may_take_as_long_as_the_steps_do();
+  void a_stuck_rank_of_a_small_plan_is_named_within_15_s_in_every_phase();
+  void a_phase_has_as_long_as_the_plan_asks_for();
   void a_deadline_that_is_asked_for_counts();
   void exit_reports_are_read_from_mpiruns_output();
   void tags_are_taken_off_lines();
@@ -334,13 +336,13 @@ void WatchdogTest::the_rank_that_others_wait_for_is_named_in_every_phase_data() 
   QTest::addColumn<int>("phase");
   QTest::addColumn<QString>("text");
   const std::pair<RankPhase, const char*> cases[] = {
-      {RankPhase::launching, "rank 2 has not been started by mpirun for 20 s"},
-      {RankPhase::starting, "rank 2 has been starting for 30 s"},
-      {RankPhase::connecting, "rank 2 has been connecting to the other ranks (MPI_Init) for 60 s"},
-      {RankPhase::planning, "rank 2 has been planning for 60 s"},
-      {RankPhase::agreeing, "rank 2 has been comparing its plan with the other ranks' for 60 s"},
-      {RankPhase::allocating, "rank 2 has been allocating its memory for 60 s"},
-      {RankPhase::initialising, "rank 2 has been making its parameters for 60 s"}};
+      {RankPhase::launching, "rank 2 has not been started by mpirun for 11 s"},
+      {RankPhase::starting, "rank 2 has been starting for 11 s"},
+      {RankPhase::connecting, "rank 2 has been connecting to the other ranks (MPI_Init) for 11 s"},
+      {RankPhase::planning, "rank 2 has been planning for 11 s"},
+      {RankPhase::agreeing, "rank 2 has been comparing its plan with the other ranks' for 11 s"},
+      {RankPhase::allocating, "rank 2 has been allocating its memory for 11 s"},
+      {RankPhase::initialising, "rank 2 has been making its parameters for 11 s"}};
   for (const auto& [phase, text] : cases) QTest::newRow(name(phase).data()) << static_cast<int>(phase) << text;
 }
 
@@ -367,7 +369,7 @@ void WatchdogTest::while_training_the_rank_furthest_behind_is_named() {
   scene.ranks[1].process_state = 'D';
   const auto [seconds, failure] = scene.wait(200);
   QCOMPARE(failure.message,
-           std::string("rank 1 has made no progress for 12 s in training step 5, at 'embed'; its process waits in the "
+           std::string("rank 1 has made no progress for 11 s in training step 5, at 'embed'; its process waits in the "
                        "kernel and cannot be interrupted (state D); ranks 0, 2 and 3 wait for it (--deadline "
                        "training=SECONDS)"));
   Scene same_place;
@@ -400,6 +402,39 @@ void WatchdogTest::a_heartbeat_may_take_as_long_as_the_steps_do() {
   QVERIFY(!measured.look(16 * second));
   QVERIFY(!measured.look(89 * second));
   QVERIFY(measured.look(91 * second));
+}
+
+// Eight ranks on two cores.
+Plan small_plan() {
+  Plan plan;
+  plan.mesh = Mesh({{"data", 4}, {"model", 2}});
+  plan.profile.cores = 2;
+  plan.totals.memory_total = 1 << 20;
+  plan.planning_milliseconds = 5;
+  return plan;
+}
+
+void WatchdogTest::a_stuck_rank_of_a_small_plan_is_named_within_15_s_in_every_phase() {
+  const WatchdogLimits limits = deadlines_of(small_plan(), false);
+  for (int64_t limit : limits.phase_ns) QVERIFY(limit >= 11 * second && limit < 15 * second);
+  QVERIFY(limits.agent_ns <= 15 * second && limits.host_ns <= 15 * second && limits.shutdown_ns <= 15 * second);
+}
+
+void WatchdogTest::a_phase_has_as_long_as_the_plan_asks_for() {
+  const auto limit = [](const Plan& plan, RankPhase phase, bool reads_files = false) {
+    return deadlines_of(plan, reads_files).phase_ns[static_cast<size_t>(phase)] / second;
+  };
+  Plan plan = small_plan();
+  QCOMPARE(limit(plan, RankPhase::initialising, true) - limit(plan, RankPhase::initialising), 48);
+  plan.totals.memory_total = int64_t{1} << 30;
+  QVERIFY(limit(plan, RankPhase::allocating) > 100);
+  QVERIFY(limit(plan, RankPhase::initialising) > limit(plan, RankPhase::allocating));
+  QVERIFY(limit(plan, RankPhase::finishing) > limit(plan, RankPhase::initialising));
+  plan.planning_milliseconds = 1000;
+  QCOMPARE(limit(plan, RankPhase::planning), 11 + 4 * 10);
+  plan.mesh = Mesh({{"data", 512}});
+  plan.profile.cores = 64;
+  QCOMPARE(limit(plan, RankPhase::connecting), 11 + 128);
 }
 
 void WatchdogTest::a_deadline_that_is_asked_for_counts() {
