@@ -48,7 +48,7 @@ struct ExportArguments {
     inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
     return {std::move(plan), {}, std::move(inputs), {}};
   }
-  ExportChoice choice() const { return {page, trace_choice(trace).value_or(TraceChoice::median)}; }
+  ExportChoice choice() const { return {page, trace_choice(trace)}; }
 };
 
 int export_file(const ExportArguments& arguments) {

@@ -39,6 +39,11 @@ Exported export_source(const ExportKind& kind, const ExportSource& source, Expor
                         at_argument("--page " + choice.page),
                         kind.pages.empty() ? "" : name_hint(choice.page, kind.pages)});
   }
+  if (choice.trace && std::ranges::find(kind.step_pages, choice.page) == kind.step_pages.end()) {
+    const std::string what = choice.page.empty() ? kind.name : fmt::format("{} of {}", kind.name, choice.page);
+    throw Failure(Error{"no_step", fmt::format("{} shows no measured step", what),
+                        at_argument(fmt::format("--trace {}", name(*choice.trace))), "leave it out"});
+  }
   std::error_code fault;
   if (kind.name_in_folder && std::filesystem::is_directory(path, fault)) {
     path = (std::filesystem::path(path) / kind.name_in_folder()).string();

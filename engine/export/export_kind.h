@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@ namespace shardscope {
 
 // What a person chooses besides the kind.
 struct ExportChoice {
-  std::string page;                         // one of the kind's pages; empty: the first
-  TraceChoice trace = TraceChoice::median;  // which recorded step, see trace_of()
+  std::string page;                       // one of the kind's pages; empty: the first
+  std::optional<TraceChoice> trace = {};  // which recorded step, see trace_of(); nothing: the median one
 };
 
 // Something that a plan or a run can be handed out as: `shardrun export FILE --to NAME OUT`, and File > Export.
@@ -31,6 +32,8 @@ struct ExportKind {
   // Whether a folder that exists may be named instead of the file: the file's name in it then. Else nullptr.
   std::string (*name_in_folder)() = nullptr;
   bool needs_plan = true;  // else a source without one will do
+  // Pages that show one measured step (ExportChoice::trace); "" where a kind without pages does.
+  std::vector<std::string> step_pages = {};
 
   ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }
 };
@@ -47,8 +50,9 @@ struct Exported {
   std::vector<std::string> notes;  // what else there is to be said, a phrase each
 };
 
-// Exports a source: all there or nothing. Throws Failure: unknown_page, no_run (code for a plan alone where the kind
-// needs a run), what the target and the kind throw; and Cancelled. The source's inputs are added to those of `options`.
+// Exports a source: all there or nothing. Throws Failure: unknown_page, no_step (a step is chosen that is not shown),
+// no_run (code for a plan alone where the kind needs a run), what the target and the kind throw; and Cancelled. The
+// source's inputs are added to those of `options`.
 Exported export_source(const ExportKind& kind, const ExportSource& source, ExportChoice choice, std::string path,
                        ExportTarget::Options options);
 

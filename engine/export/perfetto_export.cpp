@@ -145,7 +145,7 @@ std::vector<PlanStepTime> in_order(std::vector<PlanStepTime> times) {
 
 void write_trace(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
   const Plan& plan = *source.plan;
-  const TraceMessage* trace = trace_of(source, choice.trace);
+  const TraceMessage* trace = trace_of(source, choice.trace.value_or(TraceChoice::median));
   const int stages = plan.program.stages, ranks = trace ? static_cast<int>(trace->ranks.size()) : 0;
   TraceWriter writer(plan, target, stages + ranks);
   writer.begin();
@@ -176,7 +176,10 @@ void write_trace(const ExportSource& source, const ExportChoice& choice, ExportT
 }  // namespace
 
 ExportKind perfetto_export() {
-  return {"perfetto", "the time line, predicted and measured, for ui.perfetto.dev", "json", {}, false, write_trace};
+  ExportKind kind{"perfetto", "the time line, predicted and measured, for ui.perfetto.dev", "json", {}, false,
+                  write_trace};
+  kind.step_pages = {""};
+  return kind;
 }
 
 }  // namespace shardscope

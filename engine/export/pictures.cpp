@@ -98,8 +98,8 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
       picture;
   std::vector<std::string> words = {program.string(), "--export",     form,        "--page",      choice.page,
                                     "--out",          picture.path(), "--profile", profile.path()};
-  if (!source.record.empty())
-    words.insert(words.end(), {"--record", source.record, "--trace", std::string(name(choice.trace))});
+  if (!source.record.empty()) words.insert(words.end(), {"--record", source.record});
+  if (choice.trace) words.insert(words.end(), {"--trace", std::string(name(*choice.trace))});
   words.push_back(run_file.path());
   auto [said, status] = run(words, target);
   while (said.ends_with('\n')) said.pop_back();
@@ -113,8 +113,11 @@ ExportKind picture(const char* form, const char* what) {
   const auto write = [form](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
     draw(source, choice, target, form);
   };
-  return {form,  what, form, {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "run"},
-          false, write};
+  ExportKind kind{form,  what,
+                  form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "run"},
+                  false, write};
+  kind.step_pages = {"collectives", "timeline"};
+  return kind;
 }
 
 }  // namespace

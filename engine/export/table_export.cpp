@@ -22,7 +22,9 @@ ExportKind table(const char* name, const char* what, TableWriter::Format format)
     std::ranges::find(table_pages(), choice.page, &TablePage::name)->write(source, choice, table);
     target.note(fmt::format("{} row{}", table.rows(), table.rows() == 1 ? "" : "s"));
   };
-  return {name, what, name, page_names(), false, write};
+  ExportKind kind{name, what, name, page_names(), false, write};
+  kind.step_pages = {"collectives", "timeline"};
+  return kind;
 }
 
 }  // namespace

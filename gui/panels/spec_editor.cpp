@@ -2,11 +2,13 @@
 
 #include <QAbstractItemView>
 #include <QGridLayout>
+#include <QKeyEvent>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
 #include <algorithm>
 
 #include "gui/document/faults.h"
+#include "gui/document/spec_text.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
@@ -53,13 +55,6 @@ std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& 
   return choices;
 }
 
-QString choice_text(const std::vector<std::string>& axes) {
-  if (axes.empty()) return "None";
-  QStringList names;
-  for (const std::string& axis : axes) names << qt(axis);
-  return names.join(", ");
-}
-
 SpecEditor::SpecEditor(Form form, QWidget* parent) : QWidget(parent), form_(form) {
   auto* layout = new QGridLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -83,6 +78,7 @@ void SpecEditor::make_fields(int rank) {
     field.box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     field.box->setMinimumContentsLength(form_ == Form::compact ? 6 : 8);
     guard_field(field.box);
+    field.box->installEventFilter(this);
     field.box->setMinimumWidth(form_ == Form::compact ? 76 : 62);
     if (form_ == Form::labelled) {
       field.label = new QLabel(this);
@@ -101,6 +97,30 @@ void SpecEditor::make_fields(int rank) {
   if (rank > 0) setFocusProxy(fields_.front().box);
 }
 
+bool SpecEditor::eventFilter(QObject* watched, QEvent* event) {
+  const auto field = std::ranges::find(fields_, watched, &Field::box);
+  if (event->type() != QEvent::KeyPress || field == fields_.end()) return QWidget::eventFilter(watched, event);
+  const auto* key = static_cast<QKeyEvent*>(event);
+  const bool is_letter = key->text().size() == 1 && key->text().front().isLetter();
+  if (!is_letter || (key->modifiers() & ~Qt::ShiftModifier)) return QWidget::eventFilter(watched, event);
+  choose_next(*field, key->text().front());
+  return true;
+}
+
+void SpecEditor::choose_next(const Field& field, QChar letter) {
+  const int count = field.box->count();
+  for (int step = 1; step <= count; ++step) {
+    const int row = (field.box->currentIndex() + step) % count;
+    const std::vector<std::string>& choice = field.choices.at(row);
+    const QString name = choice.empty() ? "None" : qt(choice.front());
+    const bool is_legal = field.box->model()->index(row, 0).flags() & Qt::ItemIsEnabled;
+    if (!is_legal || !name.startsWith(letter, Qt::CaseInsensitive)) continue;
+    field.box->setCurrentIndex(row);
+    emit field.box->activated(row);
+    return;
+  }
+}
+
 void SpecEditor::show_spec(const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
                            const std::vector<Error>& errors, const QString& place) {
   make_fields(static_cast<int>(shape.size()));
@@ -115,7 +135,7 @@ void SpecEditor::fill(Field& field, int dim, const std::vector<MeshAxis>& axes, 
   const QSignalBlocker block(field.box);
   if (choices != field.choices) {
     field.box->clear();
-    for (const auto& choice : choices) field.box->addItem(choice_text(choice));
+    for (const auto& choice : choices) field.box->addItem(dim_text(choice));
     field.choices = std::move(choices);
   }
   for (size_t i = 0; i < field.choices.size(); ++i) {

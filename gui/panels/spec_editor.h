@@ -16,11 +16,10 @@ namespace shardscope {
 // has some entries an axis.
 std::vector<std::vector<std::string>> spec_choices(const std::vector<MeshAxis>& axes,
                                                    const std::vector<std::string>& now);
-// "None", "data", "data, model"
-QString choice_text(const std::vector<std::string>& axes);
 
-// One drop-down per dimension of an array. Choices that would be illegal (axis used by another dimension, size that
-// does not divide) are grey and say why. A field with an error has a red frame and the error as its tool tip.
+// One drop-down per dimension of an array, with entries of a spec as JAX writes them; the first letter of an axis, or
+// of None, chooses the next one that begins with it. Choices that would be illegal (axis used by another dimension,
+// size that does not divide) are grey and say why. A field with an error has a red frame and the error as its tool tip.
 class SpecEditor : public QWidget {
   Q_OBJECT
  public:
@@ -36,12 +35,16 @@ class SpecEditor : public QWidget {
  signals:
   void dimChosen(int dim, const std::vector<std::string>& axes);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   struct Field {
     QLabel* label = nullptr;
     QComboBox* box = nullptr;
     std::vector<std::vector<std::string>> choices;
   };
+  static void choose_next(const Field& field, QChar letter);
   void make_fields(int rank);
   void fill(Field& field, int dim, const std::vector<MeshAxis>& axes, const Shape& shape, const PartitionSpec& spec,
             const std::vector<Error>& errors, const QString& place);

@@ -6,6 +6,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
+#include <algorithm>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
@@ -14,6 +15,7 @@
 #include "engine/plan/value_stages.h"
 #include "gui/document/text.h"
 #include "gui/export/picture_file.h"
+#include "gui/pages/trace_box.h"
 #include "gui/workspace/array_facts.h"
 #include "viz/paint/units.h"
 #include "viz/text/visualize.h"
@@ -42,7 +44,9 @@ ExportSource with_record(ExportSource source, const std::string& folder) {
   return source;
 }
 
-QString page_name(const QTabWidget& pages) { return pages.tabText(pages.currentIndex()).remove('&').toLower(); }
+QString name_of_page(const QTabWidget& pages, int index) { return pages.tabText(index).remove('&').toLower(); }
+
+QString page_name(const QTabWidget& pages) { return name_of_page(pages, pages.currentIndex()); }
 
 }  // namespace
 
@@ -68,9 +72,12 @@ void Exports::choose() {
   if (dialog.exec() == QDialog::Accepted) start(dialog.wish());
 }
 
-void Exports::start(const ExportWish& wish) {
+void Exports::start(ExportWish wish) {
   if (is_busy()) return emit told(tr("The export before this one is not done yet."));
   last_ = wish;
+  const std::string& page = wish.choice.page;
+  const bool shows_step = std::ranges::find(wish.kind->step_pages, page) != wish.kind->step_pages.end();
+  if (shows_step) wish.choice.trace = shown_trace(page.empty() ? "timeline" : qt(page));
   if (!is_picture(*wish.kind)) {
     const std::string record = workspace_.run.stored().record.toStdString();
     return write(wish, [wish, record, from = source()](ExportTarget::Options options) {
@@ -82,14 +89,24 @@ void Exports::start(const ExportWish& wish) {
     return fail(tr("Nothing was written"),
                 {Error{"no_run", "there is no run to draw the curves of", "", "train first"}});
   show_bar(tr("Drawing %1").arg(wish.path));
-  recorder_ = std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size, wish.choice.trace,
-                                             &centre_.compare()->pins());
+  recorder_ =
+      std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size,
+                                     wish.choice.trace.value_or(TraceChoice::median), &centre_.compare()->pins());
   connect(recorder_.get(), &PageRecorder::recorded, this, [this, wish](const QPicture& picture, QSize size) {
     recorder_.release()->deleteLater();
     write(wish, [wish, picture, size](ExportTarget::Options options) {
       return save(wish, picture, size, std::move(options));
     });
   });
+}
+
+std::optional<TraceChoice> Exports::shown_trace(const QString& page) const {
+  const QTabWidget& pages = *centre_.pages();
+  for (int i = 0; i < pages.count(); ++i) {
+    const auto* box = pages.widget(i)->findChild<TraceBox*>();
+    if (box && name_of_page(pages, i) == page) return box->choice();
+  }
+  return std::nullopt;
 }
 
 void Exports::write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how) {

@@ -21,7 +21,7 @@ class Exports : public QObject {
   Exports(Workspace& workspace, Centre& centre, QWidget& window);
 
   void choose();
-  void start(const ExportWish& wish);
+  void start(ExportWish wish);
   bool is_busy() const { return recorder_ || job_.is_busy(); }
 
   void copy_picture();  // of the page that is seen
@@ -44,7 +44,8 @@ class Exports : public QObject {
 
   void write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how);
   void work(const QString& label, std::function<Outcome(const std::stop_token&)> how);
-  void show_bar(const QString& label);  // with what was begun cancelled by it
+  std::optional<TraceChoice> shown_trace(const QString& page) const;  // the measured step that a page shows
+  void show_bar(const QString& label);                                // with what was begun cancelled by it
   void cancel();
   void take(Outcome outcome);
   std::vector<std::string> inputs() const;  // files that nothing is written over

@@ -239,6 +239,12 @@ class ExportTest : public QObject {
     const ProgramResult plan = shardrun(QStringList{"export"} + small + to.mid(2) + QStringList{"--trace", "slowest"});
     QCOMPARE(plan.code, exit_bad_input);
     QVERIFY2(plan.errors.startsWith("--trace slowest: "), qPrintable(plan.errors));
+    for (const char* page : {"memory", "layout"}) {
+      const ProgramResult none =
+          shardrun({"export", record_, "--to", "csv", "--page", page, path("none.csv"), "--trace", "slowest"});
+      QCOMPARE(none.code, exit_bad_input);
+      QVERIFY2(none.errors.startsWith("--trace slowest: csv of "), qPrintable(none.errors));
+    }
   }
 
   void what_lasts_says_on_a_terminal_how_far_it_is_and_a_signal_leaves_nothing_data() {

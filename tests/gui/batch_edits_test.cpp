@@ -149,7 +149,7 @@ class BatchEditsTest : public WindowCase {
     auto* editor = tree()->findChild<SpecEditor*>();
     QVERIFY(editor);
     QComboBox* dim = editor->field(0);
-    dim->setCurrentIndex(dim->findText("model"));
+    dim->setCurrentIndex(dim->findText("'model'"));
     emit dim->activated(dim->currentIndex());
     QVERIFY((spec(kernel(0)) == PartitionSpec{{{"model"}, {}}}));
     QVERIFY((spec(kernel(1, 1)) == PartitionSpec{{{"model"}, {}}}));

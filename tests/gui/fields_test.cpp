@@ -169,7 +169,7 @@ class FieldsTest : public WindowCase {
 
   void choices_that_are_illegal_cannot_be_reached_with_the_keyboard() {
     QComboBox* rows = window_->inspector()->spec_editor()->field(0);
-    QCOMPARE(rows->currentText(), QString("data"));
+    QCOMPARE(rows->currentText(), QString("'data'"));
     rows->setFocus();
     QSet<QString> reached;
     for (const Qt::Key key : {Qt::Key_Down, Qt::Key_Down, Qt::Key_End, Qt::Key_Home, Qt::Key_Up, Qt::Key_Down}) {
@@ -178,8 +178,12 @@ class FieldsTest : public WindowCase {
     }
     QTest::keyClicks(rows, "model");
     reached << rows->currentText();
-    QCOMPARE(reached, QSet<QString>({"None", "data"}));  // the other dimension has "model"
-    QVERIFY(!rows->itemData(rows->findText("model"), Qt::ToolTipRole).toString().isEmpty());
+    QCOMPARE(reached, QSet<QString>({"None", "'data'"}));  // the other dimension has "model"
+    QVERIFY(!rows->itemData(rows->findText("'model'"), Qt::ToolTipRole).toString().isEmpty());
+    for (const auto& [letter, text] : {std::pair('n', "None"), std::pair('d', "'data'"), std::pair('N', "None")}) {
+      QTest::keyClick(rows, letter);
+      QCOMPARE(rows->currentText(), QString(text));
+    }
   }
 
   void an_editor_closes_when_another_row_is_chosen_or_the_keyboard_goes_elsewhere() {

@@ -303,7 +303,7 @@ class MeshTest : public WindowCase {
     QCOMPARE(row_of(embedding).siblingAtColumn(ParameterModel::spec_column).data().toString(),
              QString("P('data', 'model')"));
     QComboBox* rows = window_->inspector()->spec_editor()->field(0);
-    QCOMPARE(rows->currentText(), QString("data"));
+    QCOMPARE(rows->currentText(), QString("'data'"));
     rows->setFocus();
     QTest::keyClick(rows, Qt::Key_Up);
     QCOMPARE(rows->currentText(), QString("None"));

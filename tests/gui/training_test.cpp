@@ -22,6 +22,7 @@
 #include "engine/plan/host_memory.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
+#include "gui/pages/trace_box.h"
 #include "gui/run/chart_picture.h"
 #include "gui/run/checkpoint_tab.h"
 #include "gui/run/run_comparison.h"
@@ -196,6 +197,16 @@ class TrainingTest : public QObject {
     QCOMPARE(lines.size(), qsizetype{8});
     for (const QByteArray& line : lines)
       QCOMPARE(QJsonDocument::fromJson(line)["ranks"].toArray().size(), qsizetype{2});
+    for (const char* shown : {"slowest", "latest"}) {
+      for (TraceBox* box : window_->findChildren<TraceBox*>())
+        box->setCurrentIndex(box->findData(int(*trace_choice(shown))));
+      ExportWish drawn{&find_export_kind("svg"), {"timeline", {}}, folder.filePath(shown), {1000, 600}, 1, false};
+      window_->exports().start(drawn);
+      QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), patience);
+      QFile picture(drawn.path);
+      QVERIFY(picture.open(QIODevice::ReadOnly));
+      QVERIFY(picture.readAll().contains(QByteArray(shown) + " step</text>"));
+    }
     QDir(run().store().folder()).removeRecursively();
   }
 
