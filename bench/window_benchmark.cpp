@@ -206,8 +206,10 @@ double measure_trace(const RunConfig& config, int64_t ranks, int steps) {
   hello.plan_hash = plan->hash;
   hello.ranks = static_cast<int>(ranks);
   hello.plan_steps = plan_step_names(*plan);
-  run.begin_replay(plan);
-  run.receive(hello);
+  session.act("a run", [&] {
+    run.begin_replay(plan);
+    run.receive(std::move(hello));
+  });
   TraceMessage trace = long_trace(*plan);
   session.act("a trace", [&] { run.receive(std::move(trace)); });
   auto* canvas = session.window().findChild<TimelineCanvas*>();

@@ -1,5 +1,7 @@
 #include "gui/pages/timeline_builder.h"
 
+#include "gui/planning/disposal.h"
+
 namespace shardscope {
 
 TimelineBuilder::TimelineBuilder(QObject* parent)
@@ -25,7 +27,7 @@ void TimelineBuilder::begin(Work work) {
   if (!running_.plan) return;
   background_.make([work = running_](const std::stop_token&) -> std::shared_ptr<const MeasuredStep> {
     std::optional<MeasuredStep> made = measured_step(*work.plan, work.trace->ranks);
-    return made ? std::make_shared<const MeasuredStep>(std::move(*made)) : nullptr;
+    return made ? share(std::move(*made)) : nullptr;
   });
 }
 

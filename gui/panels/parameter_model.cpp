@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <tuple>
 
+#include "engine/base/path.h"
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
 #include "gui/document/spec_text.h"
@@ -47,6 +49,7 @@ void ParameterModel::refresh() {
   if (has_same_arrays()) return announce_changes();
   if (root_->children.empty() || workspace_.planner.parameters().empty()) return rebuild();
   forget_shown();
+  const std::shared_ptr<const ModelIndex> before = arrays_;  // until no row is of it any more
   const std::unique_ptr<Node> fresh = build();
   merge(*root_, *fresh);
 }
@@ -76,7 +79,7 @@ void ParameterModel::announce_changes() {
   for (Node* node : shown_) {
     Row now = look_up(*node);
     if (now == *node->shown) continue;
-    node->shown = std::move(now);
+    *node->shown = std::move(now);
     changed.push_back(node);
   }
   for (const Node* node : changed) emit dataChanged(index_of(*node), index_of(*node, columns - 1));
@@ -85,9 +88,11 @@ void ParameterModel::announce_changes() {
 // Children that both have stay, with the rows that views point to; what lies between those at the front and those at
 // the back goes and comes.
 void ParameterModel::merge(Node& mine, Node& fresh) {
+  mine.parameter = fresh.parameter;
+  mine.part = fresh.part;
   auto& old = mine.children;
   auto& now = fresh.children;
-  const auto same = [](const auto& a, const auto& b) { return a->segment == b->segment && a->array == b->array; };
+  const auto same = [](const auto& a, const auto& b) { return is_same(*a, *b); };
   const size_t most = std::min(old.size(), now.size());
   size_t front = 0, back = 0;
   while (front < most && same(old[front], now[front])) ++front;
@@ -115,15 +120,56 @@ void ParameterModel::merge(Node& mine, Node& fresh) {
   }
 }
 
-ParameterModel::Node* ParameterModel::add(Node& parent, const QString& segment, const ArrayRef& array) {
+bool ParameterModel::is_same(const Node& a, const Node& b) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Node::Kind::group: return a.parameter->path[size_t(a.part)] == b.parameter->path[size_t(b.part)];
+    case Node::Kind::parameter: return a.parameter->path == b.parameter->path;
+    case Node::Kind::state: return a.part == b.part;
+    case Node::Kind::input:
+    case Node::Kind::output: return true;
+  }
+  return false;
+}
+
+ArrayRef ParameterModel::array_of(const Node& node) const {
+  switch (node.kind) {
+    case Node::Kind::group: return {};
+    case Node::Kind::input: return InputRef{};
+    case Node::Kind::output: return OutputRef{};
+    case Node::Kind::parameter: return ParameterRef{node.parameter->path};
+    case Node::Kind::state: return StateRef{state_names_[size_t(node.part)], node.parameter->path};
+  }
+  return {};
+}
+
+QString ParameterModel::segment_of(const Node& node) const {
+  switch (node.kind) {
+    case Node::Kind::group:
+    case Node::Kind::parameter: return qt(node.parameter->path[size_t(node.part)]);
+    case Node::Kind::state: return qt(state_names_[size_t(node.part)]);
+    case Node::Kind::input:
+    case Node::Kind::output: return title_of(array_of(node));
+  }
+  return {};
+}
+
+ParameterModel::Node* ParameterModel::add(Node& parent, Node::Kind kind, const ParameterInfo* parameter, int part) {
   auto node = std::make_unique<Node>();
-  node->segment = segment;
-  node->array = array;
+  node->kind = kind;
+  node->parameter = parameter;
+  node->part = part;
   node->parent = &parent;
   node->row = static_cast<int>(parent.children.size());
   parent.children.push_back(std::move(node));
   ++count_;
   return parent.children.back().get();
+}
+
+int ParameterModel::state_number(const std::string& name) {
+  const auto number = static_cast<size_t>(std::ranges::find(state_names_, name) - state_names_.begin());
+  if (number == state_names_.size()) state_names_.push_back(name);
+  return static_cast<int>(number);
 }
 
 std::unique_ptr<ParameterModel::Node> ParameterModel::build() {
@@ -133,26 +179,27 @@ std::unique_ptr<ParameterModel::Node> ParameterModel::build() {
   has_state_ = shows_state_ && planner.plan();
   arrays_ = planner.model();
   if (arrays_->parameters.empty()) return root;
-  const auto is_wanted = [this](const ArrayRef& array) {
-    return filter_.isEmpty() || name_of(array).contains(filter_, Qt::CaseInsensitive);
+  const auto is_wanted = [this](const QString& name) {
+    return filter_.isEmpty() || name.contains(filter_, Qt::CaseInsensitive);
   };
-  std::map<std::pair<const Node*, std::string>, Node*> groups;
-  for (const ArrayRef& end : {ArrayRef(InputRef{}), ArrayRef(OutputRef{})})
-    if (is_wanted(end)) add(*root, title_of(end), end);
-  for (const auto& [path, type] : arrays_->parameters) {
-    const ArrayRef array = ParameterRef{path};
-    if (!is_wanted(array)) continue;
+  std::map<std::pair<const Node*, std::string_view>, Node*> groups;
+  if (is_wanted(name_of(InputRef{}))) add(*root, Node::Kind::input, nullptr, 0);
+  if (is_wanted(name_of(OutputRef{}))) add(*root, Node::Kind::output, nullptr, 0);
+  for (const ParameterInfo& parameter : arrays_->parameters) {
+    const std::vector<std::string>& path = parameter.path;
+    if (!filter_.isEmpty() && !is_wanted(qt(join_path(path)))) continue;
     Node* at = root.get();
-    const size_t first = path.size() > 1 && path.front() == "params" ? 1 : 0;
-    for (size_t i = first; i + 1 < path.size(); ++i) {
+    const size_t last = path.size() - 1;
+    for (size_t i = path.size() > 1 && path.front() == "params" ? 1 : 0; i < last; ++i) {
       Node*& group = groups[{at, path[i]}];
-      if (!group) group = add(*at, qt(path[i]), {});
+      if (!group) group = add(*at, Node::Kind::group, &parameter, static_cast<int>(i));
       at = group;
     }
-    Node* leaf = add(*at, qt(path.back()), array);
+    Node* leaf = add(*at, Node::Kind::parameter, &parameter, static_cast<int>(last));
     const ParameterPlan* planned = has_state_ ? planner.find_planned(path) : nullptr;
     if (!planned) continue;
-    for (const std::string& state : planned->state_names) add(*leaf, qt(state), StateRef{state, path});
+    for (const std::string& state : planned->state_names)
+      add(*leaf, Node::Kind::state, &parameter, state_number(state));
   }
   return root;
 }
@@ -161,12 +208,11 @@ std::pair<int64_t, int64_t> ParameterModel::bytes_of(const Node& group) const {
   std::pair<int64_t, int64_t> sum;
   for (const auto& child : group.children) {
     std::pair<int64_t, int64_t> part;
-    if (const auto* parameter = std::get_if<ParameterRef>(&child->array)) {
-      if (const ParameterInfo* info = workspace_.planner.find_parameter(parameter->path))
-        part.first = info->type.bytes();
-      if (const ParameterPlan* planned = workspace_.planner.find_planned(parameter->path))
+    if (child->kind == Node::Kind::parameter) {
+      part.first = child->parameter->type.bytes();
+      if (const ParameterPlan* planned = workspace_.planner.find_planned(child->parameter->path))
         part.second = workspace_.planner.plan()->program.values[planned->value].bytes();
-    } else if (!is_array(child->array)) {
+    } else if (!child->is_array()) {
       part = bytes_of(*child);
     }
     sum.first += part.first;
@@ -177,25 +223,25 @@ std::pair<int64_t, int64_t> ParameterModel::bytes_of(const Node& group) const {
 
 ParameterModel::Row ParameterModel::look_up(const Node& node) const {
   Row row;
-  if (!is_array(node.array)) {
+  if (!node.is_array()) {
     std::tie(row.total_bytes, row.device_bytes) = bytes_of(node);
     return row;
   }
-  if (std::optional<ArrayFacts> facts = array_facts(workspace_, *specs_, node.array)) row.facts = std::move(*facts);
+  if (std::optional<ArrayFacts> facts = array_facts(workspace_, *specs_, array_of(node))) row.facts = std::move(*facts);
   const ArrayFacts& facts = row.facts;
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   row.total_bytes = TensorType{facts.shape, facts.dtype}.bytes();
   if (plan && facts.sharding)
     row.device_bytes = element_count(local_shape(*facts.sharding, plan->mesh, facts.shape)) * byte_size(facts.dtype);
   if (!workspace_.planner.errors().empty())
-    row.errors = errors_text(errors_at(workspace_.planner.errors(), place_of(node.array)));
+    row.errors = errors_text(errors_at(workspace_.planner.errors(), place_of(array_of(node))));
   return row;
 }
 
 const ParameterModel::Row& ParameterModel::shown(const QModelIndex& index) const {
   Node& node = node_of(index);
   if (!node.shown) {
-    node.shown = look_up(node);
+    node.shown = std::make_unique<Row>(look_up(node));
     shown_.push_back(&node);
     if (shown_.size() > most_shown) {
       shown_.front()->shown.reset();
@@ -213,8 +259,25 @@ QModelIndex ParameterModel::index_of(const Node& node, int column) const {
   return createIndex(node.row, column, &node);
 }
 
+bool ParameterModel::is_of(const Node& node, const ArrayRef& array) const {
+  switch (node.kind) {
+    case Node::Kind::group: return false;
+    case Node::Kind::input: return std::holds_alternative<InputRef>(array);
+    case Node::Kind::output: return std::holds_alternative<OutputRef>(array);
+    case Node::Kind::parameter: {
+      const auto* parameter = std::get_if<ParameterRef>(&array);
+      return parameter && parameter->path == node.parameter->path;
+    }
+    case Node::Kind::state: {
+      const auto* state = std::get_if<StateRef>(&array);
+      return state && state->state == state_names_[size_t(node.part)] && state->path == node.parameter->path;
+    }
+  }
+  return false;
+}
+
 const ParameterModel::Node* ParameterModel::find(const Node& node, const ArrayRef& array) const {
-  if (is_array(array) && node.array == array) return &node;
+  if (node.is_array() && is_of(node, array)) return &node;
   for (const auto& child : node.children)
     if (const Node* found = find(*child, array)) return found;
   return nullptr;
@@ -228,8 +291,8 @@ QModelIndex ParameterModel::index_of(const ArrayRef& array) const {
 std::vector<ArrayRef> ParameterModel::arrays_of(const QModelIndex& index) const {
   std::vector<ArrayRef> arrays;
   const auto add = [&](const auto& self, const Node& node) -> void {
-    if (is_array(node.array)) {
-      if (has_spec(node.array)) arrays.push_back(node.array);
+    if (node.is_array()) {
+      if (node.has_spec()) arrays.push_back(array_of(node));
       return;
     }
     for (const auto& child : node.children) self(self, *child);
@@ -260,7 +323,7 @@ QVariant ParameterModel::text(const Node& node, const Row& row, int column) cons
   const bool has_plan = workspace_.planner.plan() != nullptr;
   if (column == device_bytes_column) return has_plan ? qt(bytes_text(double(row.device_bytes))) : QString();
   if (column == total_bytes_column) return qt(bytes_text(double(row.total_bytes)));
-  if (!is_array(node.array)) return {};
+  if (!node.is_array()) return {};
   const bool is_known = element_count(row.facts.shape) > 0;
   if (column == shape_column) return is_known ? qt(to_string(row.facts.shape)) : QString();
   if (column == dtype_column) return qt(shardscope::name(row.facts.dtype));
@@ -271,9 +334,9 @@ QVariant ParameterModel::text(const Node& node, const Row& row, int column) cons
 QVariant ParameterModel::tip(const Node& node, const Row& row, int column) const {
   if (column == device_bytes_column) return qt(exact_bytes(double(row.device_bytes))) + tr(" on each device");
   if (column == total_bytes_column) return qt(exact_bytes(double(row.total_bytes))) + tr(" in all");
-  if (!is_array(node.array) && column == spec_column) return tr("F2: one spec for all arrays below.");
-  if (!is_array(node.array)) return {};
-  if (column != spec_column) return name_of(node.array);
+  if (!node.is_array() && column == spec_column) return tr("F2: one spec for all arrays below.");
+  if (!node.is_array()) return {};
+  if (column != spec_column) return name_of(array_of(node));
   if (!row.errors.isEmpty()) return row.errors;
   if (!row.facts.editable) return row.facts.why;
   return spec_text(row.facts.spec, row.facts.shape.size()) + "\n" + row.facts.why;
@@ -285,12 +348,12 @@ QVariant ParameterModel::data(const QModelIndex& index, int role) const {
   const int column = index.column();
   const bool is_bytes = column == device_bytes_column || column == total_bytes_column;
   switch (role) {
-    case Qt::DisplayRole: return column == name_column ? QVariant(node.segment) : text(node, shown(index), column);
+    case Qt::DisplayRole: return column == name_column ? QVariant(segment_of(node)) : text(node, shown(index), column);
     case Qt::ToolTipRole: return tip(node, shown(index), column);
-    case array_role: return QVariant::fromValue(node.array);
+    case array_role: return QVariant::fromValue(array_of(node));
     case Qt::AccessibleTextRole:
-      return is_array(node.array) ? QVariant(title_of(node.array) + ", " + text(node, shown(index), column).toString())
-                                  : QVariant();
+      return node.is_array() ? QVariant(title_of(array_of(node)) + ", " + text(node, shown(index), column).toString())
+                             : QVariant();
     case Qt::TextAlignmentRole: return is_bytes ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
     case Qt::ForegroundRole:
       if (column == name_column) return {};
@@ -320,8 +383,8 @@ Qt::ItemFlags ParameterModel::flags(const QModelIndex& index) const {
   if (!index.isValid()) return {};
   Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
   if (index.column() != spec_column) return flags;
-  if (!is_array(node_of(index).array)) return flags | Qt::ItemIsEditable;
-  if (!has_spec(node_of(index).array)) return flags;
+  if (!node_of(index).is_array()) return flags | Qt::ItemIsEditable;
+  if (!node_of(index).has_spec()) return flags;
   return shown(index).facts.shape.empty() ? flags : flags | Qt::ItemIsEditable;
 }
 

@@ -54,13 +54,18 @@ class ParameterModel : public QAbstractItemModel {
     QString errors;
     bool operator==(const Row&) const = default;
   };
+  // Small, since a deep model has ten thousand: its words are made when they are shown.
   struct Node {
-    QString segment;
-    ArrayRef array;  // none: a group
+    enum class Kind : uint8_t { group, input, output, parameter, state };
+    Kind kind = Kind::group;
+    const ParameterInfo* parameter = nullptr;  // in arrays_; of a group one below it
+    int part = 0;                              // of the parameter's path; of a state in state_names_
     Node* parent = nullptr;
     int row = 0;
     std::vector<std::unique_ptr<Node>> children;
-    std::optional<Row> shown;
+    std::unique_ptr<Row> shown;
+    bool is_array() const { return kind != Kind::group; }
+    bool has_spec() const { return is_array() && kind != Kind::state; }
   };
 
   void refresh();
@@ -68,8 +73,12 @@ class ParameterModel : public QAbstractItemModel {
   void rebuild();
   bool has_same_arrays() const;
   std::unique_ptr<Node> build();
-  Node* add(Node& parent, const QString& segment, const ArrayRef& array);
+  Node* add(Node& parent, Node::Kind kind, const ParameterInfo* parameter, int part);
+  int state_number(const std::string& name);
+  static bool is_same(const Node& a, const Node& b);
   void merge(Node& mine, Node& fresh);
+  ArrayRef array_of(const Node& node) const;  // none: a group
+  QString segment_of(const Node& node) const;
   void forget_shown();
   void announce_changes();
   Row look_up(const Node& node) const;
@@ -79,12 +88,14 @@ class ParameterModel : public QAbstractItemModel {
   QModelIndex index_of(const Node& node, int column = 0) const;
   QVariant text(const Node& node, const Row& row, int column) const;
   QVariant tip(const Node& node, const Row& row, int column) const;
+  bool is_of(const Node& node, const ArrayRef& array) const;
   const Node* find(const Node& node, const ArrayRef& array) const;
 
   Workspace& workspace_;
   bool shows_state_ = false, has_state_ = false;
   QString filter_;
   std::shared_ptr<const ModelIndex> arrays_;  // that the tree was made of
+  std::vector<std::string> state_names_;      // that the tree has had
   std::unique_ptr<Node> root_;
   int count_ = 0;
   std::shared_ptr<const RunConfig> config_;  // that specs_ reads

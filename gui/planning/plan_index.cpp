@@ -16,7 +16,8 @@ int64_t exchanges(const Plan& plan) {
   return count;
 }
 
-PlanIndex::PlanIndex(const Plan& plan) : exchanges(shardscope::exchanges(plan)), advice(shardscope::advice(plan)) {
+PlanIndex::PlanIndex(const Plan& plan)
+    : exchanges(shardscope::exchanges(plan)), advice(shardscope::advice(plan)), quantities(stage_quantities(plan)) {
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];

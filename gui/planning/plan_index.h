@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/compile/compile.h"
+#include "gui/planning/stage_quantities.h"
 
 namespace shardscope {
 
@@ -26,6 +27,7 @@ struct PlanIndex {
   std::unordered_map<std::string, int> layout_named;
   std::unordered_map<std::string, int> parameter_at;  // by joined path
   std::vector<Error> advice;                          // shardscope::advice of the plan
+  std::vector<StageQuantities> quantities;            // of each stage
 
   int runs(StepId step) const { return task_runs[static_cast<size_t>(step.task)]; }
 };

@@ -27,33 +27,9 @@ void measure(Comparison& row, const Plan& plan, const RunRecord& run, Field fiel
   }
 }
 
-double stored_bytes(const Plan& plan, bool of_state, int stage) {
-  double bytes = 0;
-  const auto add = [&](int value) {
-    if (value >= 0 && plan.program.values[value].stage == stage) bytes += double(plan.program.values[value].bytes());
-  };
-  for (const ParameterPlan& parameter : plan.parameters) {
-    if (!of_state) add(parameter.value);
-    else std::ranges::for_each(parameter.state_values, add);
-  }
-  return bytes;
-}
-
-// What a stage waits before a step belongs to the step's phase.
-std::array<double, step_phases> phase_seconds(const Plan& plan, int stage) {
-  std::array<double, step_phases> seconds{};
-  double before = 0;
-  auto span = plan.pipeline.timeline.stages[static_cast<size_t>(stage)].begin();
-  for (const Step& step : plan.steps(stage)) {
-    seconds[static_cast<size_t>(step.phase)] += span->end - before;
-    before = span++->end;
-  }
-  return seconds;
-}
-
 }  // namespace
 
-std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
+std::vector<Comparison> compare(const Plan& plan, const std::vector<StageQuantities>& stages, const RunRecord& run) {
   using QtText = QObject;
   Comparison arena{QtText::tr("Arena of a rank"),
                    QtText::tr("Memory of all arrays: planned, and the highest byte that was overwritten."), 0, 0,
@@ -74,20 +50,18 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
   measure(arena, plan, run, &RankMeasurement::arena_bytes, [&](int s) { return double(totals(s).memory_total); });
   measure(sent, plan, run, &RankMeasurement::wire_bytes, [&](int s) { return totals(s).wire_bytes_per_device; });
   measure(parameters, plan, run, &RankMeasurement::parameter_bytes,
-          [&](int stage) { return stored_bytes(plan, false, stage); });
+          [&](int stage) { return stages.at(stage).parameter_bytes; });
   measure(optimizer, plan, run, &RankMeasurement::optimizer_bytes,
-          [&](int stage) { return stored_bytes(plan, true, stage); });
+          [&](int stage) { return stages.at(stage).state_bytes; });
   if (const std::optional<double> ms = run.median_step_ms()) {
     time.measured = *ms / 1000;
     time.is_measured = true;
   }
   std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
-  std::vector<std::array<double, step_phases>> predicted;  // per stage
-  for (int stage = 0; stage < plan.program.stages; ++stage) predicted.push_back(phase_seconds(plan, stage));
   for (Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
     const auto i = static_cast<size_t>(phase);
-    const auto of_phase = [i](const auto& stage) { return stage[i]; };
-    const double longest = std::ranges::max(predicted | std::views::transform(of_phase));
+    const auto of_phase = [i](const StageQuantities& stage) { return stage.phase_seconds[i]; };
+    const double longest = std::ranges::max(stages | std::views::transform(of_phase));
     if (phase == Phase::recompute && longest == 0) continue;
     Comparison row{QtText::tr("Time in the %1 phase").arg(qt(name(phase))),
                    QtText::tr("Work and waiting of the slowest rank in this phase of the newest step."), longest, 0,
@@ -96,7 +70,7 @@ std::vector<Comparison> compare(const Plan& plan, const RunRecord& run) {
       const double seconds = (rank.busy_ms[i] + rank.wait_ms[i]) / 1000;
       if (rank.rank >= plan.mesh.device_count() || (row.is_measured && seconds <= row.measured)) continue;
       row.measured = seconds;
-      row.predicted = predicted[plan.stage_of(rank.rank)][i];
+      row.predicted = of_phase(stages.at(plan.stage_of(rank.rank)));
       row.is_measured = true;
     }
     rows.push_back(row);
@@ -131,11 +105,18 @@ void RunComparison::showEvent(QShowEvent* event) {
   refresh();
 }
 
+const std::vector<StageQuantities>& RunComparison::quantities_of(const std::shared_ptr<const Plan>& plan) {
+  if (plan == planner_.plan()) return planner_.index().quantities;
+  if (plan != other_plan_) quantities_ = stage_quantities(*plan);
+  other_plan_ = plan;
+  return quantities_;
+}
+
 void RunComparison::refresh() {
   if (!isVisible()) return;
   const std::shared_ptr<const Plan> plan = run_.plan() ? run_.plan() : planner_.plan();
   if (!plan) return;
-  const std::vector<Comparison> rows = compare(*plan, run_.record());
+  const std::vector<Comparison> rows = compare(*plan, quantities_of(plan), run_.record());
   setRowCount(static_cast<int>(rows.size()));
   for (int i = 0; i < rowCount(); ++i) {
     const Comparison& row = rows[static_cast<size_t>(i)];

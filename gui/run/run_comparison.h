@@ -15,7 +15,8 @@ struct Comparison {
   std::string (*format)(double) = nullptr;
   bool is_measured = false;
 };
-std::vector<Comparison> compare(const Plan& plan, const RunRecord& run);
+// `stages`: stage_quantities() of the plan.
+std::vector<Comparison> compare(const Plan& plan, const std::vector<StageQuantities>& stages, const RunRecord& run);
 
 // The plan's predictions beside what the ranks measured themselves, with the difference.
 class RunComparison : public QTableWidget {
@@ -28,8 +29,12 @@ class RunComparison : public QTableWidget {
 
  private:
   void refresh();  // while it is seen
+  const std::vector<StageQuantities>& quantities_of(const std::shared_ptr<const Plan>& plan);
+
   RunControl& run_;
   Planner& planner_;
+  std::shared_ptr<const Plan> other_plan_;  // that a run is of, while another one is shown
+  std::vector<StageQuantities> quantities_;
 };
 
 }  // namespace shardscope

@@ -17,10 +17,7 @@ constexpr int64_t most_missing = 10000;  // steps that are asked for
 }  // namespace
 
 void RunRecord::add(Message message) {
-  std::visit(Visitor{[this](HelloMessage& m) {
-                       hello = std::move(m);
-                       answer_ = {};
-                     },
+  std::visit(Visitor{[this](HelloMessage& m) { hello = std::move(m); },
                      [this](SnapshotMessage& m) { add_snapshot(std::move(m)); },
                      [this](const StepMessage& m) {
                        add_step(m);
@@ -204,10 +201,11 @@ const RankMeasurement* RunRecord::measurement(int rank) const {
 
 bool RunRecord::is_of(const Plan& plan) const {
   if (!hello || hello->plan_hash != plan.hash) return false;
-  const bool is_known =
-      answer_.plan == &plan && !answer_.graph.owner_before(plan.graph) && !plan.graph.owner_before(answer_.graph);
-  if (!is_known) answer_ = {&plan, plan.graph, hello->plan_steps == plan_step_names(plan)};
-  return answer_.is_of;
+  const auto& told = hello->plan_steps.stages;
+  bool same = std::ssize(told) == plan.program.stages;
+  for (int stage = 0; same && stage < plan.program.stages; ++stage)
+    same = std::ssize(told[static_cast<size_t>(stage)]) == plan.steps(stage).size();
+  return same;
 }
 
 }  // namespace shardscope

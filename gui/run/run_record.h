@@ -66,8 +66,7 @@ struct RunRecord {
   // The newest step's measurement of every rank; empty before the first step.
   const std::vector<RankMeasurement>& measurements() const;
   const RankMeasurement* measurement(int rank) const;  // that rank's; null without
-  // True where the record's plan steps are those of `plan`, so that ids mean the same. Asked again of the same plan it
-  // knows the answer: every view asks at every step.
+  // True where the record's plan steps are those of `plan`, so that ids mean the same: every view asks at every step.
   bool is_of(const Plan& plan) const;
 
  private:
@@ -90,12 +89,6 @@ struct RunRecord {
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;
-  struct Answer {
-    const Plan* plan = nullptr;
-    std::weak_ptr<const Graph> graph;  // of that plan: another one at the same address has another graph
-    bool is_of = false;
-  };
-  mutable Answer answer_;
 };
 
 }  // namespace shardscope

@@ -333,7 +333,7 @@ class PipelineTest : public QObject {
       QCOMPARE(row.device, row.stage);
     }
     QVERIFY(measured.bubble() >= 0 && measured.bubble() < 1);
-    for (const Comparison& row : compare(plan(), run.record())) {
+    for (const Comparison& row : compare(plan(), stage_quantities(plan()), run.record())) {
       QVERIFY2(row.is_measured, qPrintable(row.name));
       if (row.format == bytes_text) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
     }

@@ -221,7 +221,7 @@ class TrainingTest : public QObject {
     QVERIFY(record.hello);
     QCOMPARE(record.hello->plan_hash, planner().plan()->hash);
     QVERIFY(record.is_of(*planner().plan()));
-    for (const Comparison& row : compare(*planner().plan(), record)) {
+    for (const Comparison& row : compare(*planner().plan(), planner().index().quantities, record)) {
       QVERIFY2(row.is_measured, qPrintable(row.name));
       if (row.format == bytes_text) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
     }

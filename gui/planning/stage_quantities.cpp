@@ -1,0 +1,27 @@
+#include "gui/planning/stage_quantities.h"
+
+namespace shardscope {
+
+std::vector<StageQuantities> stage_quantities(const Plan& plan) {
+  std::vector<StageQuantities> stages(static_cast<size_t>(plan.program.stages));
+  const auto add = [&](int value, double StageQuantities::*bytes) {
+    if (value < 0) return;
+    const ProgramValue& stored = plan.program.values[value];
+    stages[static_cast<size_t>(stored.stage)].*bytes += static_cast<double>(stored.bytes());
+  };
+  for (const ParameterPlan& parameter : plan.parameters) {
+    add(parameter.value, &StageQuantities::parameter_bytes);
+    for (const int state : parameter.state_values) add(state, &StageQuantities::state_bytes);
+  }
+  for (int stage = 0; stage < plan.program.stages; ++stage) {
+    double before = 0;
+    auto span = plan.pipeline.timeline.stages[static_cast<size_t>(stage)].begin();
+    for (const Step& step : plan.steps(stage)) {
+      stages[static_cast<size_t>(stage)].phase_seconds[static_cast<size_t>(step.phase)] += span->end - before;
+      before = span++->end;
+    }
+  }
+  return stages;
+}
+
+}  // namespace shardscope
