@@ -133,14 +133,15 @@ bool ParameterModel::is_same(const Node& a, const Node& b) {
 }
 
 ArrayRef ParameterModel::array_of(const Node& node) const {
+  ArrayRef array;
   switch (node.kind) {
-    case Node::Kind::group: return {};
-    case Node::Kind::input: return InputRef{};
-    case Node::Kind::output: return OutputRef{};
-    case Node::Kind::parameter: return ParameterRef{node.parameter->path};
-    case Node::Kind::state: return StateRef{state_names_[size_t(node.part)], node.parameter->path};
+    case Node::Kind::group: break;
+    case Node::Kind::input: array.emplace<InputRef>(); break;
+    case Node::Kind::output: array.emplace<OutputRef>(); break;
+    case Node::Kind::parameter: array = ParameterRef{node.parameter->path}; break;
+    case Node::Kind::state: array = StateRef{state_names_[size_t(node.part)], node.parameter->path}; break;
   }
-  return {};
+  return array;
 }
 
 QString ParameterModel::segment_of(const Node& node) const {
