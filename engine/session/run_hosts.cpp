@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -263,7 +264,9 @@ std::string RunHosts::said(const Host& host) const { return host.last_words.empt
 
 // One question at a time, so that a host is never told to say more than is heard.
 void RunHosts::ask(Host& host) {
-  if (!host.link || host.asked_ns || (!host.ask_at_once && now_ns_ - host.last_asked_ns < ask_interval_ns)) return;
+  if (!host.link || !host.ready || host.asked_ns ||
+      (!host.ask_at_once && now_ns_ - host.last_asked_ns < ask_interval_ns))
+    return;
   host.asked_ns = host.last_asked_ns = now_ns_;
   host.ask_at_once = false;
   try {
@@ -284,18 +287,31 @@ void RunHosts::take_exit(Host& host, int wait_status, News& news) {
 
 void RunHosts::take_in(Host& host, const json& machine, News& news) {
   host.agent = {machine.at("pid"), machine.at("start_time")};
-  if (const auto reason = unfit(host, machine)) return lose(host, *reason, news);
-  host.ready = true;
+  host.unfit = why_unfit(host, machine);
+  host.ready = !host.unfit;
+  if (host.unfit) return refuse_unfit(news);
   const int last = host.place.first_rank + host.place.ranks - 1;
   news.lines.push_back(
       {LogMessage::supervisor,
        fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name, host.place.first_rank, last,
                    machine.at("cores").get<int>(), machine.at("memory_bytes").get<double>() / (1 << 30),
                    machine.at("instruction_set").get<std::string>())});
+  refuse_unfit(news);
+}
+
+// All of them at once, when every host has said what it is.
+void RunHosts::refuse_unfit(News& news) {
+  const bool all_known = std::ranges::all_of(hosts_, [](const Host& host) { return host.ready || host.unfit; });
+  if (!all_known || is_ready() || std::exchange(failed_, true)) return;
+  std::vector<std::string> reasons;
+  for (const Host& host : hosts_) {
+    if (host.unfit) reasons.push_back(fmt::format("{}: {}", title_of(host), *host.unfit));
+  }
+  news.failure = fmt::format("{}", fmt::join(reasons, "; "));
 }
 
 // Why it cannot have its ranks.
-std::optional<std::string> RunHosts::unfit(const Host& host, const json& machine) const {
+std::optional<std::string> RunHosts::why_unfit(const Host& host, const json& machine) const {
   const std::string there = machine.value("code", "not known"), here = loaded_code();
   if (there != here) {
     const auto differing = [](const std::string& code) { return code.empty() ? "nothing else" : code; };
@@ -341,7 +357,7 @@ void RunHosts::check_deadlines(News& news) {
       host.silent = true;
       lose(host, fmt::format("does not answer for {:g} s (--deadline host=SECONDS)", seconds(options_.silence_ns)),
            news);
-    } else if (!host.ready && now_ns_ - started_ns_ > options_.start_ns) {
+    } else if (!host.ready && !host.unfit && now_ns_ - started_ns_ > options_.start_ns) {
       lose(host,
            fmt::format("its agent has not come within {:g} s (--deadline agent=SECONDS){}", seconds(options_.start_ns),
                        said(host)),
@@ -352,8 +368,12 @@ void RunHosts::check_deadlines(News& news) {
 
 void RunHosts::lose(Host& host, const std::string& how, News& news) {
   if (std::exchange(failed_, true)) return;
-  news.failure = fmt::format("host {} (ranks {} to {}): {}", host.place.name, host.place.first_rank,
-                             host.place.first_rank + host.place.ranks - 1, how);
+  news.failure = fmt::format("{}: {}", title_of(host), how);
+}
+
+std::string RunHosts::title_of(const Host& host) {
+  const int first = host.place.first_rank;
+  return fmt::format("host {} (ranks {} to {})", host.place.name, first, first + host.place.ranks - 1);
 }
 
 int RunHosts::world_size() const {

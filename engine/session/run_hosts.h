@@ -86,6 +86,7 @@ class RunHosts {
     std::optional<HostLink> link;
     ProcessId agent;  // there
     bool ready = false;
+    std::optional<std::string> unfit;  // why it cannot have its ranks
     bool ended = false;
     bool silent = false;
     int64_t offset_ns = std::numeric_limits<int64_t>::max();  // from its clock to ours: the least seen
@@ -115,7 +116,8 @@ class RunHosts {
   void heed(Host& host, const HostFrame& frame, News& news);
   void read_launcher(Host& host, News& news);
   void take_in(Host& host, const nlohmann::json& machine, News& news);
-  std::optional<std::string> unfit(const Host& host, const nlohmann::json& machine) const;
+  std::optional<std::string> why_unfit(const Host& host, const nlohmann::json& machine) const;
+  void refuse_unfit(News& news);
   void take_exit(Host& host, int wait_status, News& news);
   void ask(Host& host);
   void launch_ranks(Host& host, const std::string& command);
@@ -124,6 +126,7 @@ class RunHosts {
   void take_shell_requests();
   void check_deadlines(News& news);
   void lose(Host& host, const std::string& how, News& news);
+  static std::string title_of(const Host& host);
   void tell(HostFrameKind kind);
   std::string said(const Host& host) const;
 
