@@ -11,8 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/base/error.h"
-
 namespace shardscope {
 namespace {
 
@@ -144,10 +142,12 @@ OutputFile open_output(const std::string& path, Existing existing, const std::ve
   return open_as(path, path, existing, inputs);
 }
 
-std::string removal(std::FILE* file, const std::string& path) {
+std::optional<Error> removal(std::FILE* file, const std::string& path) {
   struct stat there {};
   const bool is_removed = file && ::fstat(::fileno(file), &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink == 0;
-  return is_removed ? path + ": somebody has removed this file since the run began; what was in it is lost" : "";
+  if (!is_removed) return std::nullopt;
+  return Error{"unwritable_file", "somebody has removed this file since the run began; what was in it is lost",
+               in_file(path), ""};
 }
 
 bool end_cut_line(std::FILE* file, const std::string& path) {

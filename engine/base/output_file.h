@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "engine/base/error.h"
 
 namespace shardscope {
 
@@ -57,9 +60,9 @@ class WholeFile {
 // Failure: unwritable_file, file_exists, output_is_input.
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 
-// What to say of a regular file that somebody has removed since it was opened: what was written to it is lost. Empty
-// where it still has a name, and of null.
-std::string removal(std::FILE* file, const std::string& path);
+// What is wrong with a regular file that somebody has removed since it was opened: what was written to it is lost.
+// Nothing where it still has a name, and of null.
+std::optional<Error> removal(std::FILE* file, const std::string& path);
 
 // Ends the last line of a regular file that is added to where that was cut off: by a full disk, or the end of who wrote
 // it. True where it was. Throws as fail_to_write().

@@ -91,9 +91,9 @@ int RunOutput::finish(int code) {
   const OutputLoss of_lines = lines_.finish(waits);
   const OutputLoss of_steps = piped_steps_ ? piped_steps_->finish(waits) : OutputLoss{};
   const bool lines_lost = tell_problem(training_.lines(), of_lines, standard_output);
-  const std::string removed = removal(steps_.get(), steps_path_);
-  if (!removed.empty()) say(removed);
-  const bool steps_lost = tell_problem(training_.steps(), of_steps, steps_path_) || !removed.empty();
+  const std::optional<Error> removed = removal(steps_.get(), steps_path_);
+  if (removed) say(to_string(*removed));
+  const bool steps_lost = tell_problem(training_.steps(), of_steps, steps_path_) || removed;
   errors_.finish(waits);
   if (code != exit_ok || !(lines_lost || steps_lost)) return code;
   if (of_lines.error == EPIPE && !steps_lost && broken_pipe_ends_) ::raise(SIGPIPE);

@@ -24,7 +24,7 @@ class SignalsToRun {
 };
 
 // Holds those of them that a person sends back, from when there is something that they would leave behind until they
-// end it in order: held until it goes, but for the time between release() and hold().
+// end it in order: until release(), but for the life of a Released.
 class HeldSignals {
  public:
   HeldSignals();
@@ -32,10 +32,22 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  void hold();
   void release();
 
+  class Released {
+   public:
+    explicit Released(HeldSignals& held) : held_(held) { held_.release(); }
+    ~Released() { held_.hold(); }
+    Released(const Released&) = delete;
+    Released& operator=(const Released&) = delete;
+
+   private:
+    HeldSignals& held_;
+  };
+
  private:
+  void hold();
+
   sigset_t held_, before_;
 };
 

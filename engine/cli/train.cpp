@@ -133,8 +133,7 @@ int exit_code(RunEnd end, int signal) {
 int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainedOutput& trained, RunLogs& logs,
               RunOutput& output) {
   const SignalsToRun signals(run);
-  held.release();
-  const std::unique_ptr<HeldSignals, void (*)(HeldSignals*)> end(&held, [](HeldSignals* again) { again->hold(); });
+  const HeldSignals::Released released(held);
   try {
     if (!output.begin(plan)) run.stop();
     const RunOutcome outcome = run.run([&](const ToldMessage& message) {
@@ -237,10 +236,9 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   for (const TextSink* sink : output ? std::vector{&output->lines(), &output->steps()} : std::vector<TextSink*>{}) {
     if (!sink->problem().empty()) say(sink->problem());
   }
-  const std::string removed = removal(steps.get(), arguments.jsonl);
-  if (!removed.empty()) say(removed);
-  const bool is_lost = unwritable.stop_requested() || !removed.empty();
-  return code == exit_ok && is_lost ? exit_failed_run : code;
+  const std::optional<Error> removed = removal(steps.get(), arguments.jsonl);
+  if (removed) say(to_string(*removed));
+  return code == exit_ok && (unwritable.stop_requested() || removed) ? exit_failed_run : code;
 }
 
 int train_command(const CommandLine& line, const TrainArguments& arguments) {

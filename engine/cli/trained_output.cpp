@@ -42,10 +42,7 @@ void TrainedOutput::finish() {
         std::fflush(predictions_.get()) != 0) {
       throw Failure(Error{"unwritable_file", "cannot write all of it", in_file(paths_.predictions), ""});
     }
-    const std::string removed = removal(predictions_.get(), paths_.predictions);
-    if (!removed.empty())
-      throw Failure(
-          Error{"unwritable_file", "somebody has removed it since the run began", in_file(paths_.predictions), ""});
+    if (const auto removed = removal(predictions_.get(), paths_.predictions)) throw Failure(*removed);
   }
   if (!paths_.parameters.empty()) parameters_->keep();
 }

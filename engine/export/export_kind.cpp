@@ -10,6 +10,10 @@
 
 namespace shardscope {
 
+bool ExportKind::shows_step(const std::string& page) const {
+  return std::ranges::find(step_pages, page) != step_pages.end();
+}
+
 const std::vector<ExportKind>& export_kinds() {
   static const std::vector<ExportKind> kinds = {
       svg_export(),   png_export(),      pdf_export(),   jax_export(),      csv_export(),
@@ -39,7 +43,7 @@ Exported export_source(const ExportKind& kind, const ExportSource& source, Expor
                         at_argument("--page " + choice.page),
                         kind.pages.empty() ? "" : name_hint(choice.page, kind.pages)});
   }
-  if (choice.trace && std::ranges::find(kind.step_pages, choice.page) == kind.step_pages.end()) {
+  if (choice.trace && !kind.shows_step(choice.page)) {
     const std::string what = choice.page.empty() ? kind.name : fmt::format("{} of {}", kind.name, choice.page);
     throw Failure(Error{"no_step", fmt::format("{} shows no measured step", what),
                         at_argument(fmt::format("--trace {}", name(*choice.trace))), "leave it out"});

@@ -14,7 +14,7 @@ namespace shardscope {
 // What a person chooses besides the kind.
 struct ExportChoice {
   std::string page;                       // one of the kind's pages; empty: the first
-  std::optional<TraceChoice> trace = {};  // which recorded step, see trace_of(); nothing: the median one
+  std::optional<TraceChoice> trace = {};  // which recorded step, see trace_of()
 };
 
 // Something that a plan or a run can be handed out as: `shardrun export FILE --to NAME OUT`, and File > Export.
@@ -35,6 +35,7 @@ struct ExportKind {
   // Pages that show one measured step (ExportChoice::trace); "" where a kind without pages does.
   std::vector<std::string> step_pages = {};
 
+  bool shows_step(const std::string& page) const;
   ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }
 };
 

@@ -51,9 +51,9 @@ void replay_steps(const ExportSource& source, ExportTarget& target,
   target.note(fmt::format("{} step{}", steps, steps == 1 ? "" : "s"));
 }
 
-const TraceMessage* trace_of(const ExportSource& source, TraceChoice choice) {
+const TraceMessage* trace_of(const ExportSource& source, std::optional<TraceChoice> choice) {
   if (!source.run) return nullptr;
-  for (TraceChoice wanted : {choice, TraceChoice::slowest, TraceChoice::latest}) {
+  for (TraceChoice wanted : {choice.value_or(TraceChoice::median), TraceChoice::slowest, TraceChoice::latest}) {
     const auto found = std::ranges::find(source.run->traces, wanted, &TraceMessage::choice);
     if (found != source.run->traces.end()) return &*found;
   }

@@ -46,7 +46,8 @@ void replay_steps(const ExportSource& source, ExportTarget& target,
                   const std::function<void(const StepMessage&)>& on_step,
                   const std::function<void(const RestartMessage&)>& on_restart);
 
-// The trace of that choice, or else the one there is: of the slowest step, of the latest; null without any.
-const TraceMessage* trace_of(const ExportSource& source, TraceChoice choice);
+// The trace of that choice (of the median step where there is none), or else the one there is: of the slowest step, of
+// the latest; null without any.
+const TraceMessage* trace_of(const ExportSource& source, std::optional<TraceChoice> choice);
 
 }  // namespace shardscope

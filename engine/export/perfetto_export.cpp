@@ -145,7 +145,7 @@ std::vector<PlanStepTime> in_order(std::vector<PlanStepTime> times) {
 
 void write_trace(const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
   const Plan& plan = *source.plan;
-  const TraceMessage* trace = trace_of(source, choice.trace.value_or(TraceChoice::median));
+  const TraceMessage* trace = trace_of(source, choice.trace);
   const int stages = plan.program.stages, ranks = trace ? static_cast<int>(trace->ranks.size()) : 0;
   TraceWriter writer(plan, target, stages + ranks);
   writer.begin();

@@ -9,7 +9,7 @@ namespace shardscope {
 
 void write_collectives_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
-  const MeasuredSteps measured(plan, trace_of(source, choice.trace.value_or(TraceChoice::median)));
+  const MeasuredSteps measured(plan, trace_of(source, choice.trace));
   std::vector<std::string> headings = {"stage",      "position", "kind",  "axes",   "group_size",
                                        "hosts",      "phase",    "op",    "arrays", "payload_bytes",
                                        "wire_bytes", "count",    "cause", "task",   "predicted_seconds"};

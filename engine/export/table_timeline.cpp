@@ -46,7 +46,7 @@ void write_timeline_table(const ExportSource& source, const ExportChoice& choice
   const Plan& plan = *source.plan;
   table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "step",
                   "arrive_seconds", "start_seconds", "end_seconds"});
-  const TraceMessage* trace = trace_of(source, choice.trace.value_or(TraceChoice::median));
+  const TraceMessage* trace = trace_of(source, choice.trace);
   Rows rows(plan, table, plan.program.stages + static_cast<double>(trace ? trace->ranks.size() : 0));
   for (int stage = 0; stage < plan.program.stages; ++stage) rows.add("", stage, predicted_times(plan, stage));
   for (int rank = 0; trace && rank < static_cast<int>(trace->ranks.size()); ++rank)

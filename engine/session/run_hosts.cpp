@@ -289,25 +289,26 @@ void RunHosts::take_in(Host& host, const json& machine, News& news) {
   host.agent = {machine.at("pid"), machine.at("start_time")};
   host.unfit = why_unfit(host, machine);
   host.ready = !host.unfit;
-  if (host.unfit) return refuse_unfit(news);
-  const int last = host.place.first_rank + host.place.ranks - 1;
-  news.lines.push_back(
-      {LogMessage::supervisor,
-       fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name, host.place.first_rank, last,
-                   machine.at("cores").get<int>(), machine.at("memory_bytes").get<double>() / (1 << 30),
-                   machine.at("instruction_set").get<std::string>())});
+  if (host.ready) {
+    const int first = host.place.first_rank;
+    news.lines.push_back(
+        {LogMessage::supervisor, fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name,
+                                             first, first + host.place.ranks - 1, machine.at("cores").get<int>(),
+                                             machine.at("memory_bytes").get<double>() / (1 << 30),
+                                             machine.at("instruction_set").get<std::string>())});
+  }
   refuse_unfit(news);
 }
 
 // All of them at once, when every host has said what it is.
 void RunHosts::refuse_unfit(News& news) {
   const bool all_known = std::ranges::all_of(hosts_, [](const Host& host) { return host.ready || host.unfit; });
-  if (!all_known || is_ready() || std::exchange(failed_, true)) return;
+  if (!all_known || is_ready()) return;
   std::vector<std::string> reasons;
   for (const Host& host : hosts_) {
     if (host.unfit) reasons.push_back(fmt::format("{}: {}", title_of(host), *host.unfit));
   }
-  news.failure = fmt::format("{}", fmt::join(reasons, "; "));
+  fail(fmt::format("{}", fmt::join(reasons, "; ")), news);
 }
 
 // Why it cannot have its ranks.
@@ -367,8 +368,12 @@ void RunHosts::check_deadlines(News& news) {
 }
 
 void RunHosts::lose(Host& host, const std::string& how, News& news) {
-  if (std::exchange(failed_, true)) return;
-  news.failure = fmt::format("{}: {}", title_of(host), how);
+  fail(fmt::format("{}: {}", title_of(host), how), news);
+}
+
+// What comes first is the cause.
+void RunHosts::fail(std::string why, News& news) {
+  if (!std::exchange(failed_, true)) news.failure = std::move(why);
 }
 
 std::string RunHosts::title_of(const Host& host) {

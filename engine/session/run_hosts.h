@@ -126,6 +126,7 @@ class RunHosts {
   void take_shell_requests();
   void check_deadlines(News& news);
   void lose(Host& host, const std::string& how, News& news);
+  void fail(std::string why, News& news);
   static std::string title_of(const Host& host);
   void tell(HostFrameKind kind);
   std::string said(const Host& host) const;

@@ -180,9 +180,7 @@ std::unique_ptr<ParameterModel::Node> ParameterModel::build() {
   has_state_ = shows_state_ && planner.plan();
   arrays_ = planner.model();
   if (arrays_->parameters.empty()) return root;
-  const auto is_wanted = [this](const QString& name) {
-    return filter_.isEmpty() || name.contains(filter_, Qt::CaseInsensitive);
-  };
+  const auto is_wanted = [this](const QString& name) { return name.contains(filter_, Qt::CaseInsensitive); };
   std::map<std::pair<const Node*, std::string_view>, Node*> groups;
   if (is_wanted(name_of(InputRef{}))) add(*root, Node::Kind::input, nullptr, 0);
   if (is_wanted(name_of(OutputRef{}))) add(*root, Node::Kind::output, nullptr, 0);
@@ -278,7 +276,7 @@ bool ParameterModel::is_of(const Node& node, const ArrayRef& array) const {
 }
 
 const ParameterModel::Node* ParameterModel::find(const Node& node, const ArrayRef& array) const {
-  if (node.is_array() && is_of(node, array)) return &node;
+  if (is_of(node, array)) return &node;
   for (const auto& child : node.children)
     if (const Node* found = find(*child, array)) return found;
   return nullptr;

@@ -6,7 +6,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
-#include <algorithm>
 
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
@@ -76,8 +75,7 @@ void Exports::start(ExportWish wish) {
   if (is_busy()) return emit told(tr("The export before this one is not done yet."));
   last_ = wish;
   const std::string& page = wish.choice.page;
-  const bool shows_step = std::ranges::find(wish.kind->step_pages, page) != wish.kind->step_pages.end();
-  if (shows_step) wish.choice.trace = shown_trace(page.empty() ? "timeline" : qt(page));
+  if (wish.kind->shows_step(page)) wish.choice.trace = shown_trace(page.empty() ? "timeline" : qt(page));
   if (!is_picture(*wish.kind)) {
     const std::string record = workspace_.run.stored().record.toStdString();
     return write(wish, [wish, record, from = source()](ExportTarget::Options options) {

@@ -1,7 +1,6 @@
 #include <signal.h>
 
 #include <QDir>
-#include <QElapsedTimer>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QtTest>
@@ -143,11 +142,12 @@ class HeadlessTest : public QObject {
     const auto steps = [&] {
       return std::ranges::count_if(told, [](const Message& one) { return std::holds_alternative<StepMessage>(one); });
     };
-    QElapsedTimer since;
-    for (since.start(); steps() < 3 && since.elapsed() < patience_ms; QTest::qWait(20)) {
+    const auto watch = [&] {
       if (!watcher || !watcher->connected()) watcher = std::make_unique<Watcher>(path("watched/socket").toStdString());
       else std::ranges::move(watcher->messages(), std::back_inserter(told));
-    }
+      return steps() >= 3;
+    };
+    [[maybe_unused]] const bool in_time = QTest::qWaitFor(watch, patience_ms);  // told below, with the run's errors
     training.terminate();
     const ProgramResult result = finish(training);
     QVERIFY2(steps() >= 3, qPrintable(result.errors));
