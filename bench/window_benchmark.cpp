@@ -1,11 +1,14 @@
-// window_benchmark [FILE] [SIZE]: the CPU time that the window's thread spends in each turn of its event loop, at
-// 1600x1000, while a person opens a file, edits and changes pages: networks of 2 to 200 layers, meshes of 8 to 16,384
-// devices. A turn is one call of processEvents(): from an event that arrives to the next wait, painting included,
-// without what the planner's thread does. One row a size and kind of act: how many turns there were and the longest
-// three. SIZE: only those whose title has this text, such as "200 layers". Last a million events of a recorded step, as
-// 64 ranks and as one: the page Timeline over them, zoomed and panned from all of it to a single event.
+// window_benchmark [FILE] [SIZE] [ROUNDS]: the CPU time that the window's thread spends in each turn of its event loop,
+// at 1600x1000, while a person opens a file, edits and changes pages: networks of 2 to 200 layers, meshes of 8 to
+// 16,384 devices. A turn is one call of processEvents(): from an event that arrives to the next wait, painting
+// included, without what the planner's thread does. One row a size and kind of act: how many turns there were and the
+// longest three, the medians of so many rounds (5), each in a window of its own: on a shared machine a turn takes now
+// and then half as long again. The last line counts those of all rounds. SIZE: only those whose title has this text,
+// such as "200 layers". Last a million events of a recorded step, as 64 ranks and as one: the page Timeline over them,
+// zoomed and panned from all of it to a single event.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <time.h>
 
 #include <QApplication>
@@ -17,9 +20,11 @@
 #include <QTimer>
 #include <QToolButton>
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <tuple>
 
+#include "bench/median.h"
 #include "engine/config/parse.h"
 #include "gui/document/edits.h"
 #include "gui/look/appearance.h"
@@ -39,9 +44,56 @@ double thread_ms() {
   return double(now.tv_sec) * 1e3 + double(now.tv_nsec) * 1e-6;
 }
 
+struct Act {
+  std::string name;
+  std::vector<double> turns;  // milliseconds, the longest first
+};
+
+// What all rounds together say.
+class Report {
+ public:
+  Report() { fmt::print("{:<34} {:<18} {:>5}  milliseconds of the longest turns\n", "size", "act", "turns"); }
+
+  void add(const std::string& title, const std::vector<std::vector<Act>>& rounds) {
+    for (size_t act = 0; act < rounds.front().size(); ++act) {
+      const auto middle = [&](const auto& of) {
+        std::vector<double> samples;
+        for (const std::vector<Act>& round : rounds) samples.push_back(of(round.at(act).turns));
+        return median(std::move(samples));
+      };
+      fmt::print("{:<34} {:<18} {:>5}", title, rounds.front()[act].name,
+                 middle([](const std::vector<double>& turns) { return double(turns.size()); }));
+      for (size_t i = 0; i < 3; ++i)
+        fmt::print(" {:>8.2f}",
+                   middle([i](const std::vector<double>& turns) { return i < turns.size() ? turns[i] : 0; }));
+      const double longest = middle([](const std::vector<double>& turns) { return turns.front(); });
+      fmt::print("{}\n", longest > limit_ms ? "  over" : "");
+      longest_ = std::max(longest_, longest);
+      for (const std::vector<Act>& round : rounds) count(round[act].turns);
+    }
+    std::fflush(stdout);
+  }
+
+  void finish() const {
+    fmt::print("the longest: {:.2f} ms; of all {} turns {} took more than {} ms, the longest {:.2f}\n", longest_,
+               turns_, over_, limit_ms, longest_of_all_);
+  }
+
+ private:
+  void count(const std::vector<double>& turns) {
+    turns_ += turns.size();
+    over_ += std::ranges::count_if(turns, [](double turn) { return turn > limit_ms; });
+    longest_of_all_ = std::max(longest_of_all_, turns.front());
+  }
+
+  size_t turns_ = 0;
+  std::ptrdiff_t over_ = 0;
+  double longest_ = 0, longest_of_all_ = 0;
+};
+
 class Session {
  public:
-  Session(std::string title, const RunConfig& config, PlanSource source = compiled_plans()) : title_(std::move(title)) {
+  explicit Session(const RunConfig& config, PlanSource source = compiled_plans()) {
     window_ = std::make_unique<MainWindow>(std::move(source), QString());
     window_->resize(1600, 1000);
     window_->show();
@@ -50,20 +102,16 @@ class Session {
   }
 
   // Acts, then lets the event loop turn until nothing is left to do; the act itself is a turn.
-  void act(const char* name, const std::function<void()>& doing) {
+  void act(const std::string& name, const std::function<void()>& doing) {
     turns_.clear();
     QTimer::singleShot(0, window_.get(), doing);
     settle();
     std::ranges::sort(turns_, std::greater());
-    longest_ = std::max(longest_, turns_.front());
-    fmt::print("{:<30} {:<22} {:>5}", title_, name, turns_.size());
-    for (size_t i = 0; i < std::min<size_t>(3, turns_.size()); ++i) fmt::print(" {:>8.2f}", turns_[i]);
-    fmt::print("{}\n", turns_.front() > limit_ms ? "  over" : "");
-    std::fflush(stdout);
+    acts_.push_back({name, turns_});
   }
 
   // Acts so often, each in a turn of its own, as one row.
-  void act_often(const char* name, int times, const std::function<void()>& doing) {
+  void act_often(const std::string& name, int times, const std::function<void()>& doing) {
     QTimer repeat;
     QObject::connect(&repeat, &QTimer::timeout, &repeat, [&] {
       if (--times < 0) return repeat.stop();
@@ -72,15 +120,14 @@ class Session {
     act(name, [&] { repeat.start(0); });
   }
 
-  void finish() {
+  std::vector<Act> finish() {
     act("close", [&] { document().reset({}, {}); });
-    turns_.clear();
     window_.reset();
+    return std::move(acts_);
   }
 
   Document& document() { return window_->workspace().document; }
   MainWindow& window() { return *window_; }
-  double longest() const { return longest_; }
 
  private:
   void turn() {
@@ -100,10 +147,9 @@ class Session {
     }
   }
 
-  std::string title_;
   std::unique_ptr<MainWindow> window_;
   std::vector<double> turns_;
-  double longest_ = 0;
+  std::vector<Act> acts_;
 };
 
 RunConfig sized(RunConfig config, int64_t layers, const std::vector<int64_t>& mesh) {
@@ -115,13 +161,13 @@ RunConfig sized(RunConfig config, int64_t layers, const std::vector<int64_t>& me
   return config;
 }
 
-double measure(const std::string& title, const RunConfig& config) {
-  Session session(title, config);
+std::vector<Act> measure(const RunConfig& config) {
+  Session session(config);
   Document& document = session.document();
   const ParameterRef embedding{{"params", "Embed_0", "embedding"}};
   const int64_t data = config.mesh_axes[0].size, layers = std::get<int64_t>(*config.model.find("num_layers"));
   for (const char* page : {"flow", "memory", "collectives", "timeline", "layout"}) {
-    session.act(fmt::format("page {}", page).c_str(), [&] { session.window().show_page(page); });
+    session.act(fmt::format("page {}", page), [&] { session.window().show_page(page); });
     session.act("  mesh size", [&] { set_axis_size(document, 0, data / 2); });
     session.act("  undo", [&] { document.undo_stack().undo(); });
     session.act("  spec", [&] { set_spec_dim(document, embedding, 2, 1, {}); });
@@ -141,8 +187,7 @@ double measure(const std::string& title, const RunConfig& config) {
     session.act("filter", [&] { filter->setText("kernel"); });
     session.act("no filter", [&] { filter->clear(); });
   }
-  session.finish();
-  return session.longest();
+  return session.finish();
 }
 
 // A plan without a model: local work and all-gathers by turns.
@@ -193,12 +238,12 @@ TraceMessage long_trace(const Plan& plan) {
   return trace;
 }
 
-double measure_trace(const RunConfig& config, int64_t ranks, int steps) {
+std::vector<Act> measure_trace(const RunConfig& config, int64_t ranks, int steps) {
   RunConfig own = config;
   own.mesh_axes = {{"data", ranks}};
   PlanSource source{[&](const RunConfig& wanted, std::stop_token) { return long_plan(wanted, steps); },
                     [](const RunConfig&) { return std::vector<ParameterInfo>(); }};
-  Session session(fmt::format("{} ranks, {} events", ranks, ranks * steps), own, source);
+  Session session(own, source);
   session.act("page timeline", [&] { session.window().show_page("timeline"); });
   RunControl& run = session.window().workspace().run;
   const std::shared_ptr<const Plan> plan = session.window().workspace().planner.plan();
@@ -228,8 +273,7 @@ double measure_trace(const RunConfig& config, int64_t ranks, int steps) {
   });
   session.act("folded", [&] { session.window().findChild<QToolButton*>("timelineFold")->click(); });
   session.act("layers", [&] { session.window().findChild<QComboBox*>("timelineColoring")->setCurrentIndex(1); });
-  session.finish();
-  return session.longest();
+  return session.finish();
 }
 
 }  // namespace
@@ -240,21 +284,26 @@ int main(int argc, char** argv) {
   try {
     apply_theme(application, ThemeChoice::light);
     const RunConfig config = load_run_config(argc > 1 ? argv[1] : "presets/parallax_decoder.json");
-    fmt::print("{:<30} {:<22} {:>5}  milliseconds of the longest turns\n", "size", "act", "turns");
-    double longest = 0;
     const std::string wanted = argc > 2 ? argv[2] : "";
-    const auto run = [&](const RunConfig& one) {
-      const std::string title = fmt::format("{} layers, {} devices", std::get<int64_t>(*one.model.find("num_layers")),
-                                            Mesh(one.mesh_axes).device_count());
-      if (title.find(wanted) != std::string::npos) longest = std::max(longest, measure(title, one));
+    const int rounds = argc > 3 ? std::max(1, std::atoi(argv[3])) : 5;
+    Report report;
+    const auto run = [&](const std::string& title, const std::function<std::vector<Act>()>& measure_once) {
+      if (title.find(wanted) == std::string::npos) return;
+      std::vector<std::vector<Act>> all;
+      for (int round = 0; round < rounds; ++round) all.push_back(measure_once());
+      report.add(title, all);
     };
-    for (int64_t layers : {2, 12, 50, 200}) run(sized(config, layers, {4, 2}));
+    const auto run_edits = [&](int64_t layers, const std::vector<int64_t>& mesh) {
+      const RunConfig one = sized(config, layers, mesh);
+      run(fmt::format("{} layers, {} devices", layers, fmt::join(mesh, "x")), [&] { return measure(one); });
+    };
+    for (int64_t layers : {2, 12, 50, 200}) run_edits(layers, {4, 2});
     const std::vector<std::vector<int64_t>> meshes{{8, 8}, {32, 16}, {4, 2, 8, 64}, {64, 256}, {4, 4, 4, 4, 4, 4, 4}};
-    for (const std::vector<int64_t>& mesh : meshes) run(sized(config, 12, mesh));
+    for (const std::vector<int64_t>& mesh : meshes) run_edits(12, mesh);
     for (const auto& [ranks, steps] : {std::pair(64, 15625), {1, 1000000}})
-      if (fmt::format("{} ranks", ranks).find(wanted) != std::string::npos)
-        longest = std::max(longest, measure_trace(config, ranks, steps));
-    fmt::print("the longest turn of all: {:.2f} ms\n", longest);
+      run(fmt::format("{} ranks, {} events", ranks, int64_t{ranks} * steps),
+          [&, ranks = ranks, steps = steps] { return measure_trace(config, ranks, steps); });
+    report.finish();
     return 0;
   } catch (const Failure& failure) {
     fmt::print(stderr, "{}\n", failure.what());

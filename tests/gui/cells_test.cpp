@@ -16,7 +16,7 @@ class CellsTest : public QObject {
   QTreeView view_;
 
   // A cell on the ground of its row.
-  QImage painted(const QStyledItemDelegate& delegate, QStyle::State state, int width) const {
+  QImage painted(const QStyledItemDelegate& delegate, QStyle::State state, int width, bool is_row) const {
     QImage image(width, 24, QImage::Format_RGB32);
     image.fill(theme().base);
     QStyleOptionViewItem option;
@@ -28,6 +28,8 @@ class CellsTest : public QObject {
     option.fontMetrics = view_.fontMetrics();
     option.displayAlignment = Qt::AlignLeft | Qt::AlignVCenter;
     option.decorationSize = {16, 16};
+    option.decorationAlignment = Qt::AlignCenter;
+    option.showDecorationSelected = is_row;
     option.textElideMode = Qt::ElideRight;
     QPainter painter(&image);
     delegate.paint(&painter, option, model_.index(0, 0));
@@ -35,7 +37,10 @@ class CellsTest : public QObject {
   }
 
  private slots:
-  void initTestCase() { apply_theme(*qApp, ThemeChoice::light); }
+  void initTestCase() {
+    apply_theme(*qApp, ThemeChoice::light);
+    view_.setFont(qApp->font());
+  }
 
   void a_cell_looks_as_the_style_paints_it_data() {
     QTest::addColumn<QString>("text");
@@ -74,7 +79,8 @@ class CellsTest : public QObject {
          {QStyle::State(QStyle::State_Enabled), QStyle::State(QStyle::State_None),
           QStyle::State_Enabled | QStyle::State_Selected, QStyle::State_Enabled | QStyle::State_MouseOver})
       for (const int width : {90, 200, 90, 3})
-        QCOMPARE(painted(by_hand, state, width), painted(by_style, state, width));
+        for (const bool is_row : {true, false})
+          QCOMPARE(painted(by_hand, state, width, is_row), painted(by_style, state, width, is_row));
   }
 };
 

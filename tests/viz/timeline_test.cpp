@@ -81,7 +81,7 @@ class TimelineTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void the_share_of_each_pixel_is_exact() {
+  void the_share_of_each_pixel_is_exact_and_its_longest_slice_has_most_of_it() {
     std::mt19937 random(1);
     for (int round = 0; round < 60; ++round) {
       const TimelineTrack track(random_slices(random, 1 + int(random() % 3000)));
@@ -91,16 +91,25 @@ class TimelineTest : public QObject {
       const std::vector<TrackColumn> columns = track.columns(begin, end, pixels);
       QCOMPARE(int(columns.size()), pixels);
       std::vector<PartSeconds> expected(columns.size());
+      std::vector<double> most(columns.size());
       const double width = (end - begin) / pixels;
       for (const TrackSlice& slice : track.slices()) {
         const int from = std::max(0, int((slice.start - begin) / width) - 1);
         const int to = std::min(pixels - 1, int((slice.end - begin) / width) + 1);
-        for (int i = from; i <= to; ++i)
-          expected[size_t(i)][size_t(slice.part)] += inside(slice, begin + i * width, begin + (i + 1) * width);
+        for (int i = from; i <= to; ++i) {
+          const double own = inside(slice, begin + i * width, begin + (i + 1) * width);
+          expected[size_t(i)][size_t(slice.part)] += own;
+          most[size_t(i)] = std::max(most[size_t(i)], own);
+        }
       }
-      for (size_t i = 0; i < columns.size(); ++i)
+      for (size_t i = 0; i < columns.size(); ++i) {
         for (size_t part = 0; part < time_parts; ++part)
           QVERIFY(std::abs(double(columns[i].share[part]) - expected[i][part] / width) < 1e-5);
+        const double left = begin + double(i) * width;
+        const double longest =
+            columns[i].longest < 0 ? 0 : inside(track.slices()[size_t(columns[i].longest)], left, left + width);
+        QVERIFY(longest >= most[i] - 1e-9 * width);
+      }
     }
   }
 

@@ -88,21 +88,28 @@ PartSeconds TimelineTrack::seconds(double begin, double end, int first, int last
 TrackColumn TimelineTrack::column(double begin, double end, int first, int last) const {
   TrackColumn column;
   if (first >= last) return column;
-  const PartSeconds sum = seconds(begin, end, first, last);
-  for (size_t part = 0; part < time_parts; ++part)
-    column.share[part] = static_cast<float>(std::clamp(sum[part] / (end - begin), 0.0, 1.0));
+  PartSeconds sum{};
   double most = 0;
   const auto consider = [&](int slice) {
-    if (slice < 0) return;
     const TrackSlice& own = slices_[size_t(slice)];
     const double inside = std::min(own.end, end) - std::max(own.start, begin);
-    if (inside <= most) return;
-    most = inside;
-    column.longest = slice;
+    if (inside > most) {
+      most = inside;
+      column.longest = slice;
+    }
+    return inside;
   };
-  consider(first);
-  if (last - first > 2) consider(longest(first + 1, last - 1));
-  consider(last - 1);
+  if (last - first <= few) {
+    for (int slice = first; slice < last; ++slice)
+      sum[static_cast<size_t>(slices_[size_t(slice)].part)] += std::max(0.0, consider(slice));
+  } else {
+    sum = seconds(begin, end, first, last);
+    consider(first);
+    consider(longest(first + 1, last - 1));
+    consider(last - 1);
+  }
+  for (size_t part = 0; part < time_parts; ++part)
+    column.share[part] = static_cast<float>(std::clamp(sum[part] / (end - begin), 0.0, 1.0));
   return column;
 }
 
@@ -110,11 +117,14 @@ std::vector<TrackColumn> TimelineTrack::columns(double begin, double end, int pi
   std::vector<TrackColumn> columns(static_cast<size_t>(std::max(0, pixels)));
   if (!(end > begin) || slices_.empty()) return columns;
   const double width = (end - begin) / pixels;
-  int first = 0;
-  for (int i = 0; i < pixels; ++i) {
+  const int size = static_cast<int>(slices_.size());
+  for (int i = 0, last = 0; i < pixels; ++i) {
     const double left = begin + i * width, right = begin + (i + 1) * width;
-    first = behind(left, first);
-    columns[size_t(i)] = column(left, right, first, not_before(right, first));
+    const int first = behind(left, std::max(0, last - 1));
+    last = first;
+    while (last < size && last - first <= few && slices_[size_t(last)].start < right) ++last;
+    if (last - first > few) last = not_before(right, last);
+    columns[size_t(i)] = column(left, right, first, last);
   }
   return columns;
 }

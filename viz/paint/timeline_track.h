@@ -55,6 +55,7 @@ class TimelineTrack {
 
  private:
   static constexpr int fan = 16;
+  static constexpr int few = 32;  // slices of a pixel that are summed up one by one, which is faster then
 
   double length(int slice) const { return slices_[size_t(slice)].end - slices_[size_t(slice)].start; }
   int behind(double time, int from) const;      // the first slice from `from` on that ends behind `time`

@@ -13,9 +13,15 @@ QColor neutral(const Theme& theme) { return mix(theme.window, theme.line, 0.6); 
 template <class ColorOf>
 QColor mixture(const std::vector<AxisTone>& tones, const Theme& theme, const ColorOf& color_of) {
   if (tones.empty()) return neutral(theme);
-  QColor color = color_of(tones.front());
-  for (size_t i = 1; i < tones.size(); ++i) color = mix(color, color_of(tones[i]), 1.0 / double(i + 1));
-  return color;
+  const int count = static_cast<int>(tones.size());
+  int red = count / 2, green = red, blue = red;  // rounds
+  for (const AxisTone& tone : tones) {
+    const QRgb color = color_of(tone);
+    red += qRed(color);
+    green += qGreen(color);
+    blue += qBlue(color);
+  }
+  return {red / count, green / count, blue / count};
 }
 
 QRectF stripe(const QRectF& place, size_t number, size_t count) {
@@ -31,7 +37,7 @@ void paint_tones(QPainter& painter, const QRectF& place, const std::vector<AxisT
   const double longer = std::max(place.width(), place.height());
   if (tones.size() < 2 || longer < narrowest_stripe * double(tones.size()))
     return painter.fillRect(place,
-                            mixture(tones, theme, [&](const AxisTone& tone) { return tone_color(tone, theme); }));
+                            mixture(tones, theme, [&](const AxisTone& tone) { return tone_color(tone, theme).rgb(); }));
   for (size_t i = 0; i < tones.size(); ++i)
     painter.fillRect(stripe(place, i, tones.size()), tone_color(tones[i], theme));
 }
@@ -89,10 +95,10 @@ void paint_ring(QPainter& painter, const QRectF& place, const QColor& color, dou
 
 QColor Fills::operator()(const std::vector<AxisTone>& tones) {
   return mixture(tones, theme_, [this](const AxisTone& tone) {
-    std::vector<QColor>& colors = known_[tone.axis];
+    std::vector<QRgb>& colors = known_[tone.axis];
     colors.resize(size_t(tone.size));
-    QColor& color = colors[size_t(tone.coordinate)];
-    if (!color.isValid()) color = tone_color(tone, theme_);
+    QRgb& color = colors[size_t(tone.coordinate)];
+    if (color == 0) color = tone_color(tone, theme_).rgb();
     return color;
   });
 }

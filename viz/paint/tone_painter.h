@@ -32,7 +32,7 @@ class Fills {
 
  private:
   const Theme& theme_;
-  std::array<std::vector<QColor>, Mesh::max_axes> known_;  // by axis and coordinate
+  std::array<std::vector<QRgb>, Mesh::max_axes> known_;  // by axis and coordinate; 0: not yet
 };
 
 }  // namespace shardscope
