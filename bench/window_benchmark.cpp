@@ -166,7 +166,7 @@ std::vector<Act> measure(const RunConfig& config) {
   Document& document = session.document();
   const ParameterRef embedding{{"params", "Embed_0", "embedding"}};
   const int64_t data = config.mesh_axes[0].size, layers = std::get<int64_t>(*config.model.find("num_layers"));
-  for (const char* page : {"flow", "memory", "collectives", "timeline", "layout"}) {
+  for (const char* page : {"flow", "memory", "collectives", "timeline", "pipeline", "compare", "layout"}) {
     session.act(fmt::format("page {}", page), [&] { session.window().show_page(page); });
     session.act("  mesh size", [&] { set_axis_size(document, 0, data / 2); });
     session.act("  undo", [&] { document.undo_stack().undo(); });

@@ -161,7 +161,7 @@ std::vector<Error> check_names(const PartitionSpec& spec, const Mesh& mesh, cons
   std::vector<Error> errors = name_errors(spec, mesh, where, logical);
   if (errors.empty()) return errors;
   const std::string words = words_of_jax(spec, mesh, errors.front().code == "duplicate_axis");
-  for (Error& error : errors) error.hint += "; JAX says: " + words;
+  for (Error& error : errors) error.hint += (error.hint.ends_with('?') ? " JAX says: " : "; JAX says: ") + words;
   return errors;
 }
 

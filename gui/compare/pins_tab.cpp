@@ -3,15 +3,31 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QMenu>
+#include <QPainter>
 #include <QVBoxLayout>
 
 #include "gui/compare/factorisations.h"
+#include "gui/look/appearance.h"
 #include "gui/look/name_delegate.h"
 
 namespace shardscope {
 namespace {
 
 constexpr int row_height = 24;
+
+// Titles on the line of their values: a style sheet sets those of a vertical header some pixels higher.
+class RowTitles : public QHeaderView {
+ public:
+  explicit RowTitles(QWidget* parent) : QHeaderView(Qt::Vertical, parent) {}
+
+ protected:
+  void paintSection(QPainter* painter, const QRect& place, int row) const override {
+    painter->fillRect(place, theme().base);
+    painter->setPen(theme().muted);
+    painter->drawText(place.adjusted(6, 0, -6, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                      model()->headerData(row, Qt::Vertical).toString());
+  }
+};
 
 QTableView* table(QAbstractItemModel* model, const QString& name, const QString& accessible, QWidget* parent) {
   auto* made = new QTableView(parent);
@@ -22,8 +38,8 @@ QTableView* table(QAbstractItemModel* model, const QString& name, const QString&
   made->setShowGrid(false);
   made->setWordWrap(false);
   made->setAlternatingRowColors(true);
+  made->setVerticalHeader(new RowTitles(made));
   made->verticalHeader()->setDefaultSectionSize(row_height);
-  made->verticalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   made->horizontalHeader()->setHighlightSections(false);
   made->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
   made->horizontalHeader()->setMinimumSectionSize(60);

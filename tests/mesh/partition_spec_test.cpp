@@ -105,13 +105,13 @@ class PartitionSpecTest : public QObject {
   void an_unknown_axis_is_named_with_near_names_or_all() {
     const std::vector<Error> errors = check_on_4x2({{"dat"}, {"tensor"}}, {8, 8});
     const std::string jax =
-        "; JAX says: Resource axis: dat of P('dat', 'tensor') is not found in mesh: ('data', 'model').";
+        "JAX says: Resource axis: dat of P('dat', 'tensor') is not found in mesh: ('data', 'model').";
     QCOMPARE(errors.size(), size_t{2});
     QVERIFY(errors[0] == (Error{"unknown_axis", "the mesh has no axis 'dat'", "at[0]",
-                                "the mesh has 'data' and 'model'; did you mean 'data'?" + jax}));
+                                "the mesh has 'data' and 'model'; did you mean 'data'? " + jax}));
     QVERIFY(errors[1] == (Error{"unknown_axis", "the mesh has no axis 'tensor'", "at[1]",
                                 "the mesh has 'data' and 'model'; 'tensor' is another name for what is split over "
-                                "'model' here" +
+                                "'model' here; " +
                                     jax}));
   }
 

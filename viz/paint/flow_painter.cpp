@@ -44,16 +44,20 @@ class Drawing {
  private:
   const FlowNode& node(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
 
+  QColor ground_of(const FlowLane& lane) const {
+    return mix(theme_.base, phase_color(lane.phase, theme_), theme_.dark ? 0.07 : 0.05);
+  }
+
   void paint_lane(const FlowLane& lane) {
     const QRectF place = rect_of(lane.place);
     const QColor color = phase_color(lane.phase, theme_);
     painter_.setPen(QPen(mix(theme_.line, color, 0.35), 1));
-    painter_.setBrush(mix(theme_.base, color, theme_.dark ? 0.07 : 0.05));
+    painter_.setBrush(ground_of(lane));
     painter_.drawRoundedRect(place, 6, 6);
     painter_.fillRect(QRectF(place.x(), place.y() + 5, 4, place.height() - 10), color);
   }
 
-  // As large as on the unzoomed picture, at the left of what is seen of the lane.
+  // As large as on the unzoomed picture, at the left of what is seen of the lane, in front of the edges there.
   void paint_lane_words(const FlowLane& lane) {
     const QRectF place = rect_of(lane.place);
     const double pixels = place.height() * scale_;
@@ -62,17 +66,19 @@ class Drawing {
     painter_.save();
     painter_.translate(seen.left(), place.top());
     painter_.scale(1 / scale_, 1 / scale_);
-    painter_.setFont(bold_);
-    painter_.setPen(theme_.text);
     const double room = seen.width() * scale_ - 20, height = std::min(26.0, pixels);
-    const QFontMetricsF metrics(bold_);
-    const QString title = metrics.elidedText(words_.lane(lane), Qt::ElideRight, room);
-    painter_.drawText(QRectF(12, 0, room, height), Qt::AlignLeft | Qt::AlignVCenter, title);
-    const double left = 12 + metrics.horizontalAdvance(title) + 16;
-    painter_.setFont(small_);
-    painter_.setPen(theme_.muted);
-    painter_.drawText(QRectF(left, 0, std::max(0.0, room - left), height), Qt::AlignLeft | Qt::AlignVCenter,
-                      words_.lane_cost(lane));
+    const auto write = [&](double left, const QFont& font, const QColor& color, const QString& text) {
+      const QFontMetricsF metrics(font);
+      const QString shown = metrics.elidedText(text, Qt::ElideRight, std::max(0.0, room - left));
+      const QRectF at(left, 0, metrics.horizontalAdvance(shown), height);
+      painter_.fillRect(at.adjusted(-2, 3, 2, -3), ground_of(lane));
+      painter_.setFont(font);
+      painter_.setPen(color);
+      painter_.drawText(at, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, shown);
+      return at.right();
+    };
+    const double right = write(12, bold_, theme_.text, words_.lane(lane));
+    write(right + 16, small_, theme_.muted, words_.lane_cost(lane));
     painter_.restore();
   }
 
