@@ -117,13 +117,10 @@ std::vector<TrackColumn> TimelineTrack::columns(double begin, double end, int pi
   std::vector<TrackColumn> columns(static_cast<size_t>(std::max(0, pixels)));
   if (!(end > begin) || slices_.empty()) return columns;
   const double width = (end - begin) / pixels;
-  const int size = static_cast<int>(slices_.size());
   for (int i = 0, last = 0; i < pixels; ++i) {
     const double left = begin + i * width, right = begin + (i + 1) * width;
     const int first = behind(left, std::max(0, last - 1));
-    last = first;
-    while (last < size && last - first <= few && slices_[size_t(last)].start < right) ++last;
-    if (last - first > few) last = not_before(right, last);
+    last = not_before(right, first);
     columns[size_t(i)] = column(left, right, first, last);
   }
   return columns;
