@@ -1,0 +1,134 @@
+#include "engine/base/input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr const char* regular_hint = "name a regular file";
+
+[[noreturn]] void fail(const std::string& path, const std::string& code, const std::string& what,
+                       const std::string& hint = "") {
+  throw Failure(Error{code, what, in_file(path), hint});
+}
+
+[[noreturn]] void fail_to_read(const std::string& path, const std::string& code, int error) {
+  if (error == ENOENT || error == ENOTDIR) fail(path, code, "there is no such file");
+  fail(path, code, fmt::format("cannot read: {}", std::strerror(error)),
+       error == EACCES || error == EPERM ? "check its permissions" : "");
+}
+
+void require_regular(mode_t mode, const std::string& path, const std::string& code) {
+  if (S_ISREG(mode)) return;
+  const char* kind = S_ISDIR(mode)    ? "a folder"
+                     : S_ISFIFO(mode) ? "a FIFO (a pipe)"
+                     : S_ISSOCK(mode) ? "a socket"
+                                      : "a device";
+  fail(path, code, fmt::format("this is {}, not a regular file", kind), regular_hint);
+}
+
+// Negative where there is no such file.
+int open_found(const std::string& path, const std::string& code) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return -1;
+    fail_to_read(path, code, errno);
+  }
+  require_regular(status.st_mode, path, code);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return -1;
+    fail_to_read(path, code, errno);
+  }
+  try {
+    if (::fstat(descriptor, &status) != 0) fail_to_read(path, code, errno);
+    require_regular(status.st_mode, path, code);  // it may have been replaced meanwhile
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  return descriptor;
+}
+
+}  // namespace
+
+int open_regular(const std::string& path, const std::string& code) {
+  const int descriptor = open_found(path, code);
+  if (descriptor < 0) fail_to_read(path, code, ENOENT);
+  return descriptor;
+}
+
+std::optional<InputFile> InputFile::find(const std::string& path, const std::string& code) {
+  InputFile file;
+  file.path_ = path;
+  file.code_ = code;
+  file.descriptor_ = open_found(path, code);
+  if (file.descriptor_ < 0) return std::nullopt;
+  struct stat status {};
+  if (::fstat(file.descriptor_, &status) != 0) fail_to_read(path, code, errno);
+  file.bytes_ = status.st_size;
+  return file;
+}
+
+InputFile::InputFile(const std::string& path, const std::string& code)
+    : InputFile([&] {
+        std::optional<InputFile> file = find(path, code);
+        if (!file) fail_to_read(path, code, ENOENT);
+        return std::move(*file);
+      }()) {}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      code_(std::move(other.code_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      bytes_(other.bytes_) {}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void InputFile::read(int64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t more = ::pread(descriptor_, out.data(), out.size(), offset);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) fail_to_read(path_, code_, errno);
+    if (more == 0) fail(path_, code_, "the file is shorter than it was");
+    out = out.subspan(static_cast<size_t>(more));
+    offset += more;
+  }
+}
+
+std::string InputFile::text(int64_t limit) const {
+  constexpr int64_t least = 1 << 14, most = 1 << 20;
+  std::string text;
+  for (;;) {
+    const size_t begin = text.size();
+    const auto length = static_cast<size_t>(std::clamp(bytes_ - std::ssize(text) + 1, least, most));
+    text.resize(begin + length);
+    const ssize_t more = ::pread(descriptor_, text.data() + begin, length, static_cast<off_t>(begin));
+    if (more < 0 && errno != EINTR) fail_to_read(path_, code_, errno);
+    text.resize(begin + static_cast<size_t>(std::max<ssize_t>(more, 0)));
+    if (more == 0) return text;
+    if (std::ssize(text) > limit) {
+      fail(path_, code_, fmt::format("the file is too large: {} bytes", std::max<int64_t>(bytes_, std::ssize(text))),
+           fmt::format("at most {} bytes", limit));
+    }
+  }
+}
+
+std::string read_text(const std::string& path, int64_t limit, const std::string& code) {
+  return InputFile(path, code).text(limit);
+}
+
+}  // namespace shardscope
