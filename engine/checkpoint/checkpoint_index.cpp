@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/checkpoint/box_cover.h"
 #include "engine/checkpoint/told_array.h"
 
 namespace shardscope {
@@ -21,7 +22,7 @@ constexpr int format_version = 1;
 constexpr int64_t most_file_bytes = int64_t{1} << 50;
 
 std::string head(std::string_view body) {
-  return fmt::format("{{\"xxh3\": \"{:016x}\", \"checkpoint\":\n", hash_bytes(body));
+  return fmt::format("{}{:016x}\", \"checkpoint\":\n", checkpoint_index_begin, hash_bytes(body));
 }
 constexpr std::string_view tail = "}\n";
 
@@ -105,14 +106,15 @@ bool is_sound(const CheckpointIndex& index) {
     return is_name && file.bytes >= 0 && file.bytes <= most_file_bytes &&
            blocks == (file.bytes + checkpoint_block_bytes - 1) / checkpoint_block_bytes;
   });
-  return files && std::ranges::all_of(index.states, [&](const CheckpointState& state) {
+  return files && index.by_name().size() == index.states.size() &&
+         std::ranges::all_of(index.states, [&](const CheckpointState& state) {
            if (!told_bytes(state.type)) return false;
-           int64_t missing = element_count(state.type.shape);
+           std::vector<const Box*> boxes;
            for (const CheckpointPiece& piece : state.pieces) {
-             if (!lies_inside(piece, state, index) || missing < element_count(piece.box.size)) return false;
-             missing -= element_count(piece.box.size);
+             if (!lies_inside(piece, state, index)) return false;
+             boxes.push_back(&piece.box);
            }
-           return missing == 0;
+           return covers_once(boxes, state.type.shape);
          });
 }
 

@@ -59,6 +59,7 @@ struct CheckpointIndex {
 // {"xxh3": "0f3c...", "checkpoint":\n ... }: the hash is that of all between "checkpoint": and the last brace, so that
 // every bit of the text counts.
 std::string write_checkpoint_index(const CheckpointIndex& index);
+inline constexpr std::string_view checkpoint_index_begin = "{\"xxh3\": \"";
 // Throws Failure (damaged_checkpoint at `path`) where the text is not one that was written so.
 CheckpointIndex parse_checkpoint_index(std::string_view text, const std::string& path);
 

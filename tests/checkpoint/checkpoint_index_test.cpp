@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <QtTest>
+#include <algorithm>
 #include <functional>
 #include <limits>
+#include <random>
 
 #include "engine/base/hash.h"
+#include "engine/checkpoint/box_cover.h"
 #include "tests/checkpoint/made_checkpoint.h"
 
 using namespace shardscope;
@@ -79,6 +82,99 @@ class CheckpointIndexTest : public QObject {
     QCOMPARE(code([](CheckpointIndex& index) { index.states[0].pieces.pop_back(); }), damaged);
     QCOMPARE(code([](CheckpointIndex& index) { index.files[1].blocks.clear(); }), damaged);
     QCOMPARE(code([](CheckpointIndex& index) { index.files[1].name = "../rank_00001.safetensors"; }), damaged);
+  }
+
+  void pieces_hold_each_element_exactly_once_data() {
+    QTest::addColumn<QList<QList<int>>>("pieces");  // start and size of each, of (4, 2)
+    QTest::addColumn<bool>("is_cover");
+    using Pieces = QList<QList<int>>;
+    QTest::newRow("halves") << Pieces{{0, 0, 2, 2}, {2, 0, 2, 2}} << true;
+    QTest::newRow("halves, the last first") << Pieces{{2, 0, 2, 2}, {0, 0, 2, 2}} << true;
+    QTest::newRow("no grid") << Pieces{{0, 0, 1, 2}, {1, 0, 3, 1}, {1, 1, 2, 1}, {3, 1, 1, 1}} << true;
+    QTest::newRow("with an empty one") << Pieces{{0, 0, 4, 2}, {2, 1, 0, 1}} << true;
+    QTest::newRow("the first half twice") << Pieces{{0, 0, 2, 2}, {0, 0, 2, 2}} << false;
+    QTest::newRow("by a row") << Pieces{{0, 0, 2, 2}, {1, 0, 2, 2}} << false;
+    QTest::newRow("in one element") << Pieces{{0, 0, 3, 1}, {2, 0, 1, 2}, {0, 1, 2, 1}, {3, 1, 1, 1}} << false;
+    QTest::newRow("none") << Pieces{} << false;
+  }
+  void pieces_hold_each_element_exactly_once() {
+    QFETCH(QList<QList<int>>, pieces);
+    QFETCH(bool, is_cover);
+    CheckpointIndex index = small_index();
+    index.states[0].pieces.clear();
+    for (const QList<int>& piece : pieces) {
+      index.states[0].pieces.push_back({0, 64, {{piece[0], piece[1]}, {piece[2], piece[3]}}});
+    }
+    const Error error = error_of([&] { parse_checkpoint_index(write_checkpoint_index(index), ""); });
+    QCOMPARE(error.code, is_cover ? std::string() : std::string("damaged_checkpoint"));
+  }
+
+  void a_scalar_has_one_piece_and_an_array_without_elements_any_empty_ones() {
+    const auto code = [](const Shape& shape, size_t pieces) {
+      CheckpointIndex index = small_index();
+      index.states[0] = {"x", {shape, DType::f32}, true, {}};
+      index.states[0].pieces.resize(pieces, {0, 0, {Shape(shape.size()), shape}});
+      return error_of([&] { parse_checkpoint_index(write_checkpoint_index(index), ""); }).code;
+    };
+    QCOMPARE(code({}, 0), std::string("damaged_checkpoint"));
+    QCOMPARE(code({}, 1), std::string());
+    QCOMPARE(code({}, 2), std::string("damaged_checkpoint"));
+    for (size_t pieces : {0, 1, 2}) QCOMPARE(code({3, 0}, pieces), std::string());
+  }
+
+  void a_name_is_of_one_state() {
+    CheckpointIndex index = small_index();
+    index.states.push_back(index.states[1]);
+    QCOMPARE(error_of([&] { parse_checkpoint_index(write_checkpoint_index(index), ""); }).code,
+             std::string("damaged_checkpoint"));
+  }
+
+  void any_cut_of_an_array_is_a_cover_and_with_one_piece_changed_is_none() {
+    std::mt19937 random(5);
+    const auto draw = [&](int64_t from, int64_t to) {
+      return from + static_cast<int64_t>(random() % static_cast<uint64_t>(to - from + 1));
+    };
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      Shape shape(static_cast<size_t>(draw(1, 4)));
+      for (int64_t& size : shape) size = draw(1, 9);
+      std::vector<Box> boxes{{Shape(shape.size()), shape}};
+      for (int cut = 0; cut < 20; ++cut) {
+        Box& box = boxes[static_cast<size_t>(draw(0, std::ssize(boxes) - 1))];
+        const auto dim = static_cast<size_t>(draw(0, std::ssize(shape) - 1));
+        const int64_t first = draw(0, box.size[dim]);
+        Box rest = box;
+        box.size[dim] = first;
+        rest.start[dim] += first;
+        rest.size[dim] -= first;
+        boxes.push_back(rest);
+      }
+      std::erase_if(boxes, [](const Box& box) { return element_count(box.size) == 0; });
+      std::ranges::shuffle(boxes, random);
+      std::vector<const Box*> all;
+      for (const Box& box : boxes) all.push_back(&box);
+      QVERIFY(covers_once(all, shape));
+      if (boxes.size() == 1) continue;
+      const Box last = boxes.back();
+      boxes.back() = boxes.front();  // one twice, one not at all
+      QVERIFY(!covers_once(all, shape));
+      boxes.back() = last;
+      all.pop_back();
+      QVERIFY(!covers_once(all, shape));
+    }
+  }
+
+  // Compared pair by pair these take 10^11 comparisons.
+  void many_pieces_are_compared_at_once() {
+    constexpr int64_t side = 700;
+    std::vector<Box> boxes;
+    for (int64_t row = 0; row < side; ++row) {
+      for (int64_t column = 0; column < side; ++column) boxes.push_back({{row, column}, {1, 1}});
+    }
+    std::vector<const Box*> all;
+    for (const Box& box : boxes) all.push_back(&box);
+    QVERIFY(covers_once(all, {side, side}));
+    boxes[77].start[0] = 1;
+    QVERIFY(!covers_once(all, {side, side}));
   }
 
   void numbers_of_any_size_are_not_followed() {
