@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <span>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/mesh/box_runs.h"
 
 namespace shardscope {
@@ -19,14 +21,20 @@ namespace {
   throw Failure(Error{"unwritable_file", fmt::format("cannot write: {}", std::strerror(errno)), in_file(path), ""});
 }
 
+// Never waits for the reader of a FIFO that stands in the file's place.
+int open_to_write(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status {};
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) fail(path);
+  if (S_ISREG(status.st_mode)) return descriptor;
+  ::close(descriptor);
+  throw Failure(Error{"unwritable_file", "this is no regular file", in_file(path), "the name of a new file"});
+}
+
 }  // namespace
 
 ArrayFile::ArrayFile(std::string path, SafetensorsLayout layout)
-    : path_(std::move(path)),
-      layout_(std::move(layout)),
-      descriptor_(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW)) {
-  if (descriptor_ < 0) fail(path_);
-}
+    : path_(std::move(path)), layout_(std::move(layout)), descriptor_(open_to_write(path_)) {}
 
 ArrayFile::~ArrayFile() { ::close(descriptor_); }
 
@@ -53,9 +61,13 @@ void ArrayFile::put(int64_t offset, std::span<const std::byte> bytes) const {
 }
 
 bool is_whole_array_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  uint64_t length = 0;
-  return file.read(reinterpret_cast<char*>(&length), sizeof length) && length != 0;
+  try {
+    uint64_t length = 0;
+    InputFile(path).read(0, std::as_writable_bytes(std::span(&length, 1)));
+    return length != 0;
+  } catch (const Failure&) {
+    return false;
+  }
 }
 
 }  // namespace shardscope

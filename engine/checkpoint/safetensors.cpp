@@ -29,16 +29,17 @@ std::optional<DType> dtype_of_safetensors(std::string_view name) {
 }
 
 SafetensorsLayout::SafetensorsLayout(std::vector<NamedArray> arrays) : arrays_(std::move(arrays)) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  std::string text = "{";
   int64_t end = 0;
   for (const auto& [name, type] : arrays_) {
     offsets_.push_back(end);
     end += type.bytes();
-    json[name] = {{"dtype", safetensors_name(type.dtype)},
-                  {"shape", std::vector<int64_t>(type.shape.begin(), type.shape.end())},
-                  {"data_offsets", {offsets_.back(), end}}};
+    const nlohmann::ordered_json array = {{"dtype", safetensors_name(type.dtype)},
+                                          {"shape", std::vector<int64_t>(type.shape.begin(), type.shape.end())},
+                                          {"data_offsets", {offsets_.back(), end}}};
+    text += (text.size() > 1 ? "," : "") + nlohmann::json(name).dump() + ":" + array.dump();
   }
-  std::string text = json.dump();
+  text += "}";
   text.resize(static_cast<size_t>(round_up(static_cast<int64_t>(text.size()), header_alignment)), ' ');
   for (size_t byte = 0; byte < sizeof(uint64_t); ++byte) header_ += static_cast<char>(text.size() >> (8 * byte) & 255);
   header_ += text;

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
@@ -22,8 +20,7 @@ constexpr uint64_t longest_header = 100'000'000;  // as the format says
   throw Failure(Error{"unreadable_file", what, in_file(path), "a safetensors file of f32, bf16 or i32 arrays"});
 }
 
-SafetensorsReader::Array array_of(const nlohmann::ordered_json& json, const std::string& name, int64_t begin,
-                                  int64_t bytes) {
+SafetensorsReader::Array array_of(const nlohmann::json& json, const std::string& name, int64_t begin, int64_t bytes) {
   const auto dtype = json.at("dtype").get<std::string>();
   const int64_t from = told_number(json.at("data_offsets").at(0)), to = told_number(json.at("data_offsets").at(1));
   const std::optional<DType> known = dtype_of_safetensors(dtype);
@@ -36,33 +33,27 @@ SafetensorsReader::Array array_of(const nlohmann::ordered_json& json, const std:
 
 }  // namespace
 
-SafetensorsReader::SafetensorsReader(std::string path) : path_(std::move(path)), file_(path_, std::ios::binary) {
-  if (!file_) fail(path_, fmt::format("cannot read: {}", std::strerror(errno)));
-  std::error_code error;
-  const uint64_t bytes = std::filesystem::file_size(path_, error);
+SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
+  const auto bytes = static_cast<uint64_t>(file_.bytes());
   uint64_t length = 0;
-  if (error || !file_.read(reinterpret_cast<char*>(&length), sizeof length)) fail(path_, "this is no safetensors file");
-  if (length > longest_header || length + sizeof length > bytes) fail(path_, "this is no safetensors file");
+  if (bytes < sizeof length) fail(path, "this is no safetensors file");
+  file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
+  if (length > longest_header || length + sizeof length > bytes) fail(path, "this is no safetensors file");
   std::string text(length, ' ');
-  if (!file_.read(text.data(), static_cast<std::streamsize>(length))) fail(path_, "the file is cut short");
-  if (is_nested_deeply(text)) fail(path_, "its header is nested too deeply");
+  file_.read(sizeof length, std::as_writable_bytes(std::span(text)));
+  if (is_nested_deeply(text)) fail(path, "its header is nested too deeply");
   try {
-    const auto header = nlohmann::ordered_json::parse(text).get<std::map<std::string, nlohmann::ordered_json>>();
+    const auto header = nlohmann::json::parse(text);
+    if (!header.is_object()) throw std::invalid_argument("it is no object");
     const auto begin = static_cast<int64_t>(sizeof length + length);
-    for (const auto& [name, json] : header) {
+    for (const auto& [name, json] : header.items()) {
       if (name != "__metadata__") arrays_.emplace(name, array_of(json, name, begin, static_cast<int64_t>(bytes)));
     }
   } catch (const std::exception& wrong) {
-    fail(path_, fmt::format("its header is wrong: {}", wrong.what()));
+    fail(path, fmt::format("its header is wrong: {}", wrong.what()));
   }
 }
 
-void SafetensorsReader::read(const Array& array, std::span<std::byte> out) {
-  file_.clear();
-  file_.seekg(array.offset);
-  if (!file_.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()))) {
-    fail(path_, fmt::format("cannot read: {}", std::strerror(errno)));
-  }
-}
+void SafetensorsReader::read(const Array& array, std::span<std::byte> out) const { file_.read(array.offset, out); }
 
 }  // namespace shardscope

@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <span>
 #include <string>
 
+#include "engine/base/input_file.h"
 #include "engine/base/shape.h"
 
 namespace shardscope {
@@ -20,15 +20,14 @@ class SafetensorsReader {
     int64_t offset = 0;  // of its elements in the file
   };
 
-  explicit SafetensorsReader(std::string path);
+  explicit SafetensorsReader(const std::string& path);
 
   const std::map<std::string, Array>& arrays() const { return arrays_; }
   // All its elements, row-major.
-  void read(const Array& array, std::span<std::byte> out);
+  void read(const Array& array, std::span<std::byte> out) const;
 
  private:
-  std::string path_;
-  std::ifstream file_;
+  InputFile file_;
   std::map<std::string, Array> arrays_;
 };
 

@@ -12,14 +12,16 @@ constexpr uint64_t largest = INT64_MAX;
 
 }  // namespace
 
-int64_t told_number(const nlohmann::ordered_json& json) {
-  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<uint64_t>() > largest)) {
+template <class Json>
+int64_t told_number(const Json& json) {
+  if (!json.is_number_integer() || (json.is_number_unsigned() && json.template get<uint64_t>() > largest)) {
     throw std::invalid_argument("a number is none, or too large");
   }
-  return json.get<int64_t>();
+  return json.template get<int64_t>();
 }
 
-Shape told_shape(const nlohmann::ordered_json& json) {
+template <class Json>
+Shape told_shape(const Json& json) {
   if (!json.is_array() || json.size() > Shape::max_rank) throw std::invalid_argument("a shape is none");
   Shape shape;
   for (const auto& size : json) shape.push_back(told_number(size));
@@ -28,6 +30,11 @@ Shape told_shape(const nlohmann::ordered_json& json) {
   }
   return shape;
 }
+
+template int64_t told_number(const nlohmann::json&);
+template int64_t told_number(const nlohmann::ordered_json&);
+template Shape told_shape(const nlohmann::json&);
+template Shape told_shape(const nlohmann::ordered_json&);
 
 std::optional<int64_t> told_bytes(const TensorType& type) {
   int64_t bytes = byte_size(type.dtype);

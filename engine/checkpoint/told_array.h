@@ -10,10 +10,12 @@ namespace shardscope {
 
 // What files of others say of arrays, which may be anything.
 
-// An integer that fits. Throws std::invalid_argument.
-int64_t told_number(const nlohmann::ordered_json& json);
+// An integer that fits. Throws std::invalid_argument. `Json`: nlohmann::json or ordered_json.
+template <class Json>
+int64_t told_number(const Json& json);
 // Sizes from 0 on. Throws std::invalid_argument, also for more dimensions than an array may have.
-Shape told_shape(const nlohmann::ordered_json& json);
+template <class Json>
+Shape told_shape(const Json& json);
 // Nothing where a size is negative, or the product of all sizes but zeros does not fit.
 std::optional<int64_t> told_bytes(const TensorType& type);
 

@@ -1,5 +1,9 @@
 #include "engine/checkpoint/safetensors.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <fstream>
@@ -7,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/checkpoint/array_file.h"
 #include "engine/checkpoint/safetensors_reader.h"
+#include "tests/base/errors_of.h"
 
 using namespace shardscope;
 
@@ -90,6 +95,32 @@ class SafetensorsTest : public QObject {
       QCOMPARE(failure.errors().front().code, std::string("unreadable_file"));
       QCOMPARE(failure.errors().front().place.file, path);
     }
+  }
+
+  void a_fifo_is_refused_without_waiting() {
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("fifo").toStdString();
+    QVERIFY(::mkfifo(path.c_str(), 0600) == 0);
+    QCOMPARE(error_of([&] { SafetensorsReader reader(path); }).code, std::string("unreadable_file"));
+    QCOMPARE(error_of([&] { ArrayFile file(path, two_arrays()); }).code, std::string("unwritable_file"));
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);  // then it could be opened
+    QCOMPARE(error_of([&] { ArrayFile file(path, two_arrays()); }).code, std::string("unwritable_file"));
+    ::close(reader);
+    QVERIFY(!is_whole_array_file(path));
+  }
+
+  // Where each entry costs a look at all before it this takes many minutes.
+  void a_header_of_many_arrays_is_read_and_written_entry_by_entry() {
+    constexpr size_t count = 400'000;
+    std::vector<NamedArray> arrays;
+    for (size_t i = 0; i < count; ++i) arrays.push_back({"params/" + std::to_string(i), {{0}, DType::f32}});
+    const SafetensorsLayout layout(std::move(arrays));
+    QTemporaryDir folder;
+    const std::string path = folder.filePath("many").toStdString();
+    std::ofstream(path) << layout.header();
+    const SafetensorsReader reader(path);
+    QCOMPARE(reader.arrays().size(), count);
+    QCOMPARE(reader.arrays().at("params/399999").type.shape, Shape{0});
   }
 
   void a_file_that_cannot_be_written_is_named() {
