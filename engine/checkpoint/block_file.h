@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/input_file.h"
 #include "engine/checkpoint/checkpoint_index.h"
 
 namespace shardscope {
@@ -18,9 +19,9 @@ class BlockFile {
   // What lies in bytes [begin, end) of the file, in words.
   using Contents = std::function<std::string(int64_t begin, int64_t end)>;
 
-  // Throws Failure damaged_checkpoint where the file is missing or not as long as it was; unreadable_checkpoint.
+  // Throws Failure damaged_checkpoint where the file is missing or not as long as it was; unreadable_checkpoint, also
+  // of what is no regular file.
   BlockFile(const std::string& folder, const CheckpointFile& file, Contents contents);
-  ~BlockFile();
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
 
@@ -33,10 +34,9 @@ class BlockFile {
  private:
   std::span<const std::byte> block(int64_t number);
 
-  std::string path_;
   const CheckpointFile& file_;
   Contents contents_;
-  int descriptor_ = -1;
+  InputFile input_;
   std::vector<std::byte> bytes_;
   int64_t held_ = -1;  // the block in bytes_
 };

@@ -2,19 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <thread>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/checkpoint/checkpoint_reader.h"
+#include "engine/checkpoint/checkpoint_removal.h"
 
 namespace shardscope {
 
@@ -25,178 +26,191 @@ namespace {
 // A file gets to the disk in such pieces: each is written in a time for which one may wait.
 constexpr int64_t synced_bytes = int64_t{64} << 20;
 
-constexpr std::string_view prefix = "step_", part_suffix = ".part", gone_suffix = ".gone";
-
-std::optional<int64_t> step_of(const std::string& name) {
-  int64_t step = 0;
-  if (std::sscanf(name.c_str(), "step_%18" SCNd64, &step) != 1 || name != step_folder_name(step)) return std::nullopt;
-  return step;
-}
-
-std::string hidden(const std::string& folder, int64_t step, std::string_view suffix) {
-  return fmt::format("{}/.{}{}", folder, step_folder_name(step), suffix);
-}
-
-bool is_leftover(const std::string& name) {
-  return name.starts_with(fmt::format(".{}", prefix)) && (name.ends_with(part_suffix) || name.ends_with(gone_suffix));
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) names.push_back(entry.path().filename().string());
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw Failure(Error{"unreadable_checkpoint", "cannot read: " + error.message(), in_file(folder), ""});
-  }
-  return names;
-}
-
 // The folder and those above it, synced into what holds them.
 void make_folders(const FileCalls& calls, const fs::path& path) {
-  if (fs::is_directory(path)) return;
+  std::error_code error;
+  if (fs::is_directory(path, error)) return;
   const fs::path parent = fs::absolute(path).parent_path();
   make_folders(calls, parent);
-  calls.make_folder(path.string());
-  calls.sync_folder(parent.string());
+  const HeldFolder above(parent.string());
+  calls.make_folder(above, path.filename().string());
+  calls.sync_folder(above);
 }
 
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
+bool is_name_of_checkpoint(const std::string& name) { return step_of_checkpoint(name) || step_of_leftover(name); }
+
+// A folder of checkpoints in a checkpoint would be removed with that.
+void require_no_checkpoint(const std::string& path) {
+  std::error_code error;
+  for (const fs::path& whole : {fs::absolute(path).lexically_normal(), fs::weakly_canonical(path, error)}) {
+    for (fs::path at = whole; at.has_relative_path(); at = at.parent_path()) {
+      const bool is_one = is_name_of_checkpoint(at.filename().string()) || has_checkpoint_index(at.string());
+      if (!is_one) continue;
+      throw Failure(Error{"bad_checkpoint_folder",
+                          at == whole ? "this names a checkpoint, not a folder for checkpoints"
+                                      : fmt::format("this is inside a checkpoint, {}", at.string()),
+                          in_file(path),
+                          fmt::format("the folder of checkpoints itself is {}; --resume names one of them",
+                                      at.parent_path().string())});
+    }
+  }
 }
 
 }  // namespace
 
-std::string step_folder_name(int64_t step) { return fmt::format("{}{:06}", prefix, step); }
-
-bool is_checkpoint(const std::string& path) {
-  return step_of(fs::path(without_slash(path)).filename().string()) || fs::exists(path + "/" + index_file_name);
-}
-
-std::string folder_of(const std::string& checkpoint) {
-  return fs::absolute(without_slash(checkpoint)).lexically_normal().parent_path().string();
-}
-
-std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {
-  std::vector<FoundCheckpoint> found;
-  for (const std::string& name : names_in(folder)) {
-    if (const std::optional<int64_t> step = step_of(name)) found.push_back({*step, folder + "/" + name});
-  }
-  std::ranges::sort(found, {}, &FoundCheckpoint::step);
-  return found;
-}
-
-std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder) {
-  std::vector<FoundCheckpoint> found = list_checkpoints(folder);
-  for (; !found.empty(); found.pop_back()) {
-    try {
-      CheckpointReader(found.back().path).verify();
-      return found.back();
-    } catch (const Failure&) {
-      continue;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string hint_for_damaged(const std::string& checkpoint) {
-  const std::optional<FoundCheckpoint> good = newest_good_checkpoint(folder_of(checkpoint));
-  return good ? fmt::format("resume from {}, the newest whole one", good->path)
-              : "there is no whole checkpoint beside it";
-}
-
-CheckpointFolder::CheckpointFolder(std::string path, const FileCalls& calls)
-    : path_(without_slash(std::move(path))), calls_(calls) {
-  make_folders(calls_, path_);
-  if (::access(path_.c_str(), W_OK) != 0) {
-    throw Failure(Error{"unwritable_checkpoint", fmt::format("cannot write: {}", std::strerror(errno)), in_file(path_),
+CheckpointFolder::CheckpointFolder(std::string path, const FileCalls& calls, Report report,
+                                   std::chrono::milliseconds patience)
+    : calls_(calls), report_(std::move(report)) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  require_no_checkpoint(path);
+  make_folders(calls_, path);
+  if (::access(path.c_str(), W_OK) != 0) {
+    throw Failure(Error{"unwritable_checkpoint", fmt::format("cannot write: {}", std::strerror(errno)), in_file(path),
                         "name a folder that can be written to"});
   }
-  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(lock_);
-    throw Failure(Error{"checkpoint_in_use", "another run writes its checkpoints here", in_file(path_),
-                        "another folder, or wait for its end"});
-  }
-  try {
-    sweep();
-  } catch (...) {
-    ::close(lock_);
-    throw;
-  }
+  held_.emplace(path);
+  lock(patience);
 }
 
-CheckpointFolder::~CheckpointFolder() {
-  if (lock_ >= 0) ::close(lock_);
+// A file system without such locks has none to wait for.
+void CheckpointFolder::lock(std::chrono::milliseconds patience) const {
+  constexpr std::chrono::milliseconds pause{50};
+  const auto end = std::chrono::steady_clock::now() + patience;
+  bool is_reported = false;
+  while (::flock(held_->descriptor(), LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+    if (std::chrono::steady_clock::now() >= end) {
+      throw Failure(Error{"checkpoint_in_use",
+                          fmt::format("another run writes its checkpoints here, and has not ended within {:.3g} s",
+                                      std::chrono::duration<double>(patience).count()),
+                          in_file(held_->path()), "another folder, or wait for its end"});
+    }
+    if (report_ && !std::exchange(is_reported, true)) {
+      report_(fmt::format("{}: another run writes its checkpoints here; waiting up to {:.3g} s for its end",
+                          held_->path(), std::chrono::duration<double>(patience).count()));
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  held_->require_in_place();
 }
 
-void CheckpointFolder::sweep() {
-  for (const std::string& name : names_in(path_)) {
-    if (is_leftover(name)) calls_.remove_folder(path_ + "/" + name);
+std::vector<int64_t> CheckpointFolder::newer_than(std::optional<int64_t> step) const {
+  std::vector<int64_t> steps;
+  for (const std::string& name : held_->names()) {
+    const std::optional<int64_t> found = step_of_checkpoint(name);
+    if (found && (!step || *found > *step)) steps.push_back(*found);
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
+void CheckpointFolder::require_free_after(std::optional<int64_t> step, const std::vector<int64_t>& damaged) const {
+  for (int64_t found : newer_than(step)) {
+    if (!step) {
+      throw Failure(Error{"checkpoint_exists", "there are checkpoints of another run here", in_file(held_->path()),
+                          fmt::format("--resume {} goes on from them; else name another folder", held_->path())});
+    }
+    if (std::ranges::find(damaged, found) != damaged.end()) continue;
+    throw Failure(Error{"checkpoint_exists",
+                        fmt::format("it is newer than step {}, from which this run would go on", *step),
+                        in_file(held_->path_of(step_folder_name(found))),
+                        "resume from it, or write to another folder with --checkpoint"});
   }
 }
 
 void CheckpointFolder::go_on_from(std::optional<int64_t> step, const std::vector<int64_t>& damaged) {
-  std::vector<FoundCheckpoint> aside;
-  for (const FoundCheckpoint& found : list_checkpoints(path_)) {
-    if (step && found.step <= *step) continue;
-    if (step && std::ranges::find(damaged, found.step) != damaged.end()) {
-      aside.push_back(found);
-    } else if (step) {
-      throw Failure(Error{"checkpoint_exists",
-                          fmt::format("it is newer than step {}, from which this run would go on", *step),
-                          in_file(found.path), "resume from it, or write to another folder with --checkpoint"});
-    } else {
-      throw Failure(Error{"checkpoint_exists", "there are checkpoints of another run here", in_file(path_),
-                          fmt::format("--resume {} goes on from them; else name another folder", path_)});
-    }
+  require_free_after(step, damaged);
+  sweep();
+  for (int64_t found : newer_than(step)) {
+    calls_.rename(*held_, step_folder_name(found), free_name(damaged_name(found)));
   }
-  for (const FoundCheckpoint& found : aside) {
-    std::string name = found.path + ".damaged";
-    for (int number = 2; fs::exists(name); ++number) name = fmt::format("{}.damaged_{}", found.path, number);
-    calls_.rename(found.path, name);
+}
+
+std::string CheckpointFolder::free_name(const std::string& name) const {
+  std::string free = name;
+  for (int number = 2; held_->status(free); ++number) free = fmt::format("{}_{}", name, number);
+  return free;
+}
+
+void CheckpointFolder::require_files(const CheckpointIndex& index, const HeldFolder& part) const {
+  for (const CheckpointFile& file : index.files) {
+    const std::optional<struct stat> status = part.status(file.name);
+    if (status && S_ISREG(status->st_mode) && status->st_size == file.bytes) continue;
+    throw Failure(Error{"unwritable_checkpoint", fmt::format("what rank {} has written is not here", file.rank),
+                        in_file(part.path_of(file.name)), "name a folder that all hosts share"});
   }
 }
 
 void CheckpointFolder::complete(const CheckpointIndex& index, int keep) {
-  const std::string part = part_folder(path_, index.step), whole = path_ + "/" + step_folder_name(index.step);
-  for (const CheckpointFile& file : index.files) {
-    std::error_code error;
-    const auto bytes = fs::file_size(part + "/" + file.name, error);
-    if (!error && static_cast<int64_t>(bytes) == file.bytes) continue;
-    throw Failure(Error{"unwritable_checkpoint", fmt::format("what rank {} has written is not here", file.rank),
-                        in_file(part + "/" + file.name), "name a folder that all hosts share"});
+  {
+    const HeldFolder part = calls_.open_folder(*held_, part_name(index.step));
+    require_files(index, part);
+    const std::string text = write_checkpoint_index(index);
+    NewFile file(calls_, part, index_file_name);
+    file.write(0, std::as_bytes(std::span(text)));
+    file.finish();
+    calls_.sync_folder(part);
   }
-  const std::string text = write_checkpoint_index(index);
-  NewFile file(calls_, part + "/" + index_file_name);
-  file.write(0, std::as_bytes(std::span(text)));
-  file.finish();
-  calls_.sync_folder(part);
-  calls_.rename(part, whole);
-  calls_.sync_folder(path_);
+  held_->require_in_place();
+  calls_.rename(*held_, part_name(index.step), step_folder_name(index.step));
+  calls_.sync_folder(*held_);
+  rotate(keep);
+}
 
-  std::vector<FoundCheckpoint> found = list_checkpoints(path_);
-  while (static_cast<int>(found.size()) > keep) {
-    const std::string gone = hidden(path_, found.front().step, gone_suffix);
-    calls_.rename(found.front().path, gone);
-    calls_.remove_folder(gone);
-    found.erase(found.begin());
+bool CheckpointFolder::holds(int64_t step) const { return held_->status(step_folder_name(step)).has_value(); }
+
+void CheckpointFolder::abandon(int64_t step) { remove(part_name(step), step); }
+
+// Links to checkpoints elsewhere are the user's, and count for nothing.
+void CheckpointFolder::rotate(int keep) {
+  std::vector<int64_t> steps = newer_than(std::nullopt);
+  std::erase_if(steps, [this](int64_t step) {
+    const std::optional<struct stat> status = held_->status(step_folder_name(step));
+    return !status || !S_ISDIR(status->st_mode);
+  });
+  for (size_t i = 0; i + static_cast<size_t>(keep) < steps.size(); ++i) {
+    const std::string name = step_folder_name(steps[i]);
+    try {
+      calls_.rename(*held_, name, free_name(gone_name(steps[i])));
+    } catch (const Failure& failure) {
+      report_once(name, failure.what());
+    }
+  }
+  sweep();
+}
+
+void CheckpointFolder::sweep() {
+  for (const std::string& name : held_->names()) {
+    if (const std::optional<int64_t> step = step_of_leftover(name)) remove(name, *step);
   }
 }
 
-bool CheckpointFolder::holds(int64_t step) const { return fs::exists(path_ + "/" + step_folder_name(step)); }
-
-void CheckpointFolder::abandon(int64_t step) {
-  const std::string part = part_folder(path_, step);
-  if (fs::exists(part)) calls_.remove_folder(part);
+void CheckpointFolder::remove(const std::string& name, int64_t step) {
+  try {
+    const Remains remains = remove_checkpoint(calls_, *held_, name);
+    if (remains.is_gone) return;
+    if (remains.others.empty()) return report_once(name, held_->path_of(name) + ": a process has a file in it open");
+    const std::string left = free_name(left_name(step));
+    calls_.rename(*held_, name, left);
+    if (!report_) return;
+    report_(fmt::format("warning: {}: kept, since this program did not write it: {}", held_->path_of(left),
+                        fmt::join(remains.others, ", ")));
+  } catch (const Failure& failure) {
+    report_once(name, failure.what());
+  }
 }
 
-std::string part_folder(const std::string& folder, int64_t step) { return hidden(folder, step, part_suffix); }
+void CheckpointFolder::report_once(const std::string& name, const std::string& what) {
+  if (!report_ || !reported_.insert(name).second) return;
+  report_(fmt::format("warning: {}; not removed yet: it is tried again with the next checkpoint", what));
+}
 
-std::vector<uint64_t> write_checkpoint_file(const FileCalls& calls, const std::string& part, const std::string& name,
-                                            std::span<const std::byte> image, const std::stop_token& stop) {
-  calls.make_folder(part);
-  NewFile file(calls, part + "/" + name);
+std::vector<uint64_t> write_checkpoint_file(const FileCalls& calls, const HeldFolder& folder, int64_t step,
+                                            const std::string& name, std::span<const std::byte> image,
+                                            const std::stop_token& stop) {
+  folder.require_in_place();
+  calls.make_folder(folder, part_name(step));
+  const HeldFolder part = calls.open_folder(folder, part_name(step));
+  NewFile file(calls, part, name);
   std::vector<uint64_t> hashes;
   for (int64_t offset = 0; !image.empty(); offset += checkpoint_block_bytes) {
     if (stop.stop_requested()) return {};

@@ -1,34 +1,26 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "engine/checkpoint/checkpoint_index.h"
+#include "engine/checkpoint/checkpoint_list.h"
+#include "engine/checkpoint/checkpoint_names.h"
 #include "engine/checkpoint/file_calls.h"
+#include "engine/checkpoint/held_folder.h"
 
 namespace shardscope {
 
-struct FoundCheckpoint {
-  int64_t step = 0;
-  std::string path;  // DIR/step_000120
-  bool operator==(const FoundCheckpoint&) const = default;
-};
-
-std::string step_folder_name(int64_t step);  // "step_000120"
-// The checkpoints of a folder by step, whole or damaged; none where there is no such folder.
-std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder);
-// Whether a path is that of a checkpoint, by its name or its index, rather than of a folder of them.
-bool is_checkpoint(const std::string& path);
-std::string folder_of(const std::string& checkpoint);
-// The newest checkpoint of a folder of which every bit is as it was written: reads them, newest first.
-std::optional<FoundCheckpoint> newest_good_checkpoint(const std::string& folder);
-// What a person does about a damaged checkpoint: "resume from DIR/step_000100, the newest whole one".
-std::string hint_for_damaged(const std::string& checkpoint);
+// How long a run waits for the end of another that holds its folder: one that was just killed is being torn down.
+inline constexpr std::chrono::milliseconds dying_writer_patience{10'000};
 
 // The folder into which one run writes its checkpoints; it is the run's own while this lives. Checkpoints come to be
 // beside the old ones, under a hidden name, and get their own when all of them is on the disk:
@@ -39,18 +31,33 @@ std::string hint_for_damaged(const std::string& checkpoint);
 //   DIR/.step_000090.gone   an old one that is no longer to be kept: renamed, then removed
 //
 // So a process that dies at any moment leaves every checkpoint as it was, and at most hidden folders, which the next
-// run removes. One rank (0) has this object; the others write their files. All throw Failure unwritable_checkpoint.
+// run removes. One rank (0) has this object; the others write their files into the same folder, which each holds open
+// itself. A folder that is moved meanwhile is written to no more (checkpoint_folder_moved), and whatever takes its path
+// is never touched.
+//
+// Removed is only what the program has made: links are never followed, and what else is in a folder of a checkpoint
+// stays, as DIR/step_000090.left. What cannot be removed is reported, and removed later. All calls throw Failure
+// unwritable_checkpoint.
 class CheckpointFolder {
  public:
-  // Makes the folder where there is none, and removes what a run that died has left. Throws Failure checkpoint_in_use
-  // where another run writes there.
-  CheckpointFolder(std::string path, const FileCalls& calls);
-  ~CheckpointFolder();
+  // What a user should know, but what ends nothing.
+  using Report = std::function<void(const std::string&)>;
+
+  // Makes the folder where there is none. Throws Failure checkpoint_in_use where another run writes there, after
+  // waiting for its end for as long as `patience`; bad_checkpoint_folder where the path is that of a checkpoint, or in
+  // one.
+  CheckpointFolder(std::string path, const FileCalls& calls, Report report = {},
+                   std::chrono::milliseconds patience = dying_writer_patience);
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  // For a run that goes on from the checkpoint of `step` (nothing: that begins). Those that are newer than it and
-  // damaged are put aside, as step_000140.damaged. Throws Failure checkpoint_exists where others are newer.
+  const HeldFolder& held() const { return *held_; }
+
+  // Throws Failure checkpoint_exists where there are checkpoints that a run from the one of `step` (nothing: that
+  // begins) would write over: any that are newer, but those of the steps in `damaged`.
+  void require_free_after(std::optional<int64_t> step, const std::vector<int64_t>& damaged) const;
+  // For that run: puts the damaged ones that are newer aside, as step_000140.damaged, and removes what a run that died
+  // has left. Throws likewise.
   void go_on_from(std::optional<int64_t> step, const std::vector<int64_t>& damaged);
   // When every rank has written its file; all hashes are there. Afterwards the newest `keep` remain.
   void complete(const CheckpointIndex& index, int keep);
@@ -59,18 +66,26 @@ class CheckpointFolder {
   void abandon(int64_t step);
 
  private:
+  void lock(std::chrono::milliseconds patience) const;
+  void require_files(const CheckpointIndex& index, const HeldFolder& part) const;
+  std::vector<int64_t> newer_than(std::optional<int64_t> step) const;
+  std::string free_name(const std::string& name) const;
+  void rotate(int keep);
   void sweep();
+  void remove(const std::string& name, int64_t step);
+  void report_once(const std::string& name, const std::string& what);
 
-  std::string path_;
   const FileCalls& calls_;
-  int lock_ = -1;
+  const Report report_;
+  std::optional<HeldFolder> held_;
+  std::set<std::string> reported_;  // names
 };
 
-// Where the files of a checkpoint in the making are: DIR/.step_000120.part.
-std::string part_folder(const std::string& folder, int64_t step);
-// Writes a rank's file, whose bytes are `image`, into the part folder, which it makes where there is none yet, and
-// returns the hashes of its blocks. Throws Failure unwritable_checkpoint; `stop` ends it early, without hashes.
-std::vector<uint64_t> write_checkpoint_file(const FileCalls& calls, const std::string& part, const std::string& name,
-                                            std::span<const std::byte> image, const std::stop_token& stop);
+// Writes a rank's file, whose bytes are `image`, into DIR/.step_000120.part, which it makes where there is none yet,
+// and returns the hashes of its blocks. Throws Failure unwritable_checkpoint, checkpoint_folder_moved; `stop` ends it
+// early, without hashes.
+std::vector<uint64_t> write_checkpoint_file(const FileCalls& calls, const HeldFolder& folder, int64_t step,
+                                            const std::string& name, std::span<const std::byte> image,
+                                            const std::stop_token& stop);
 
 }  // namespace shardscope

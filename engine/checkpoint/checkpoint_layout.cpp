@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/checkpoint/checkpoint_names.h"
 
 namespace shardscope {
 
@@ -24,7 +25,7 @@ CheckpointIndex lay_out_checkpoint(const std::vector<StoredState>& states, const
       int& file = file_of[rank];
       if (file < 0) {
         file = static_cast<int>(index.files.size());
-        index.files.push_back({fmt::format("rank_{:05}.safetensors", rank), rank, 0, {}});
+        index.files.push_back({rank_file_name(rank), rank, 0, {}});
       }
       state.pieces.push_back({file, 0, std::move(box)});
     }

@@ -4,27 +4,24 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/checkpoint/checkpoint_layout.h"
+#include "engine/checkpoint/checkpoint_list.h"
 #include "engine/mesh/box_runs.h"
 
 namespace shardscope {
 
 namespace {
 
-std::string text_of(const std::string& folder) {
+constexpr int64_t most_index_bytes = int64_t{1} << 30;
+
+std::string index_text(const std::string& folder) {
   const std::string path = folder + "/" + index_file_name;
-  std::ifstream file(path, std::ios::binary);
-  if (file) return {std::istreambuf_iterator<char>(file), {}};
-  if (errno != ENOENT && errno != ENOTDIR) {
-    throw Failure(
-        Error{"unreadable_checkpoint", std::string("cannot read: ") + std::strerror(errno), in_file(path), ""});
+  if (const std::optional<InputFile> file = InputFile::find(path, "unreadable_checkpoint")) {
+    return file->text(most_index_bytes);
   }
   if (std::filesystem::is_directory(folder)) {
     throw Failure(Error{"damaged_checkpoint", "the index is missing", in_file(path), ""});
@@ -32,11 +29,27 @@ std::string text_of(const std::string& folder) {
   throw Failure(Error{"no_checkpoint", "there is no such folder", in_file(folder), "shardrun checkpoint list DIR"});
 }
 
+// Of a checkpoint that is removed while it is read, files are missing; it is not damaged.
+template <class Read>
+auto unless_removed(const std::string& folder, Read&& read) {
+  try {
+    return read();
+  } catch (const Failure& failure) {
+    if (!is_removed(folder) || failure.errors().front().code == "no_checkpoint") throw;
+    throw Failure(Error{"no_checkpoint", "this checkpoint was removed while it was read", in_file(folder),
+                        "shardrun checkpoint list DIR"});
+  }
+}
+
 }  // namespace
 
 CheckpointReader::CheckpointReader(std::string path)
-    : path_(std::move(path)), index_(parse_checkpoint_index(text_of(path_), path_ + "/" + index_file_name)) {
-  for (const CheckpointFile& file : index_.files) BlockFile(path_, file, {});
+    : path_(std::move(path)), index_(unless_removed(path_, [this] {
+        return parse_checkpoint_index(index_text(path_), path_ + "/" + index_file_name);
+      })) {
+  unless_removed(path_, [this] {
+    for (const CheckpointFile& file : index_.files) BlockFile(path_, file, {});
+  });
 }
 
 void CheckpointReader::open(int file) {
@@ -65,6 +78,10 @@ std::string CheckpointReader::contents(int file, int64_t begin, int64_t end) con
 }
 
 void CheckpointReader::read(std::span<const Request> requests) {
+  unless_removed(path_, [&] { read_pieces(requests); });
+}
+
+void CheckpointReader::read_pieces(std::span<const Request> requests) {
   for (int file = 0; file < static_cast<int>(index_.files.size()); ++file) {
     for (const Request& request : requests) {
       const int64_t element = byte_size(request.state->type.dtype);
@@ -83,6 +100,10 @@ void CheckpointReader::read(std::span<const Request> requests) {
 }
 
 void CheckpointReader::verify() {
+  unless_removed(path_, [this] { check_pieces(); });
+}
+
+void CheckpointReader::check_pieces() {
   for (int file = 0; file < static_cast<int>(index_.files.size()); ++file) {
     open(file);
     for (const FilePiece& at : pieces_of(index_, file)) {

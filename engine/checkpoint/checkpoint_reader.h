@@ -16,7 +16,8 @@ namespace shardscope {
 class CheckpointReader {
  public:
   // Reads the index; every file must be there and as long as it was. `path` is DIR/step_000120. Throws Failure:
-  // no_checkpoint, damaged_checkpoint, unreadable_checkpoint.
+  // no_checkpoint, also from the calls below where it has been removed meanwhile; damaged_checkpoint;
+  // unreadable_checkpoint.
   explicit CheckpointReader(std::string path);
 
   const std::string& path() const { return path_; }
@@ -34,6 +35,8 @@ class CheckpointReader {
 
  private:
   void open(int file);
+  void read_pieces(std::span<const Request> requests);
+  void check_pieces();
   std::string contents(int file, int64_t begin, int64_t end) const;
 
   std::string path_;

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -25,6 +24,7 @@ constexpr std::string_view purpose(std::string_view call) {
 std::string_view hint(int error) {
   if (error == ENOSPC || error == EDQUOT) return "free some space on that disk, or keep fewer with --keep";
   if (error == EROFS || error == EACCES || error == EPERM) return "name a folder that can be written to";
+  if (error == ELOOP || error == ENOTDIR) return "something else is in its place; links are not followed";
   return "";
 }
 
@@ -45,15 +45,31 @@ void FileCalls::ask(std::string_view call, const std::string& path) const {
   if (const int error = before_(call, path); error != 0) fail(call, path, error);
 }
 
-void FileCalls::make_folder(const std::string& path) const {
-  ask("mkdir", path);
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) fail("mkdir", path, errno);
+void FileCalls::make_folder(const HeldFolder& in, const std::string& name) const {
+  ask("mkdir", in.path_of(name));
+  if (::mkdirat(in.descriptor(), name.c_str(), 0777) != 0 && errno != EEXIST) fail("mkdir", in.path_of(name), errno);
 }
 
-int FileCalls::create(const std::string& path) const {
-  ask("open", path);
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor < 0) fail("open", path, errno);
+HeldFolder FileCalls::open_folder(const HeldFolder& in, const std::string& name) const {
+  ask("open", in.path_of(name));
+  const int descriptor = ::openat(in.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) fail("open", in.path_of(name), errno);
+  return {descriptor, in.path_of(name)};
+}
+
+// A file that is there may have other names, and what it is under these is not ours.
+int FileCalls::create(const HeldFolder& in, const std::string& name) const {
+  const auto open_new = [&] {
+    ask("open", in.path_of(name));
+    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    return ::openat(in.descriptor(), name.c_str(), flags, 0666);
+  };
+  int descriptor = open_new();
+  if (descriptor < 0 && errno == EEXIST) {
+    unlink(in, name);
+    descriptor = open_new();
+  }
+  if (descriptor < 0) fail("open", in.path_of(name), errno);
   ::fcntl(descriptor, F_SETFL, O_DIRECT);  // not every file system can
   return descriptor;
 }
@@ -80,29 +96,27 @@ void FileCalls::close(int descriptor, const std::string& path) const {
 }
 
 // Some file systems cannot sync a folder, and say so.
-void FileCalls::sync_folder(const std::string& path) const {
-  ask("fsync", path);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) fail("fsync", path, errno);
-  const int error = ::fsync(descriptor) == 0 ? 0 : errno;
-  ::close(descriptor);
-  if (error != 0 && error != EINVAL) fail("fsync", path, error);
+void FileCalls::sync_folder(const HeldFolder& folder) const {
+  ask("fsync", folder.path());
+  if (::fsync(folder.descriptor()) != 0 && errno != EINVAL) fail("fsync", folder.path(), errno);
 }
 
-void FileCalls::rename(const std::string& from, const std::string& to) const {
-  ask("rename", from);
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail("rename", from, errno);
+void FileCalls::rename(const HeldFolder& in, const std::string& from, const std::string& to) const {
+  ask("rename", in.path_of(from));
+  const int folder = in.descriptor();
+  if (::renameat(folder, from.c_str(), folder, to.c_str()) != 0) fail("rename", in.path_of(from), errno);
 }
 
-void FileCalls::remove_folder(const std::string& path) const {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    const std::string file = entry.path().string();
-    ask("unlink", file);
-    if (::unlink(file.c_str()) != 0 && errno != ENOENT) fail("unlink", file, errno);
-  }
-  ask("rmdir", path);
-  if (::rmdir(path.c_str()) != 0 && errno != ENOENT) fail("rmdir", path, errno);
+void FileCalls::unlink(const HeldFolder& in, const std::string& name) const {
+  ask("unlink", in.path_of(name));
+  if (::unlinkat(in.descriptor(), name.c_str(), 0) != 0 && errno != ENOENT) fail("unlink", in.path_of(name), errno);
+}
+
+bool FileCalls::remove_empty_folder(const HeldFolder& in, const std::string& name) const {
+  ask("rmdir", in.path_of(name));
+  if (::unlinkat(in.descriptor(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return true;
+  if (errno == ENOTEMPTY || errno == EEXIST) return false;
+  fail("rmdir", in.path_of(name), errno);
 }
 
 NewFile::~NewFile() {

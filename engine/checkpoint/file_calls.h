@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "engine/checkpoint/held_folder.h"
+
 namespace shardscope {
 
-// The system calls by which checkpoints are written and removed. Each throws Failure (unwritable_checkpoint, with the
-// path and the system's reason).
+// The system calls by which checkpoints are written and removed: on names in folders that are held open. None follows a
+// symbolic link. Each throws Failure (unwritable_checkpoint, with the path and the system's reason).
 class FileCalls {
  public:
   // Asked before each call, by any thread, with the call's name ("write", "rename") and the path it works on: 0 lets it
@@ -19,16 +21,20 @@ class FileCalls {
 
   explicit FileCalls(Before before = {}) : before_(std::move(before)) {}
 
-  void make_folder(const std::string& path) const;  // one that is there stays
-  int create(const std::string& path) const;        // a descriptor; what was in the file is lost
+  void make_folder(const HeldFolder& in, const std::string& name) const;  // one that is there stays
+  HeldFolder open_folder(const HeldFolder& in, const std::string& name) const;
+  int create(const HeldFolder& in, const std::string& name) const;  // a descriptor; a file that is there is replaced
   // Past the page cache where the file system can and the bytes begin and end at its blocks: copying them into it would
   // take the cores from training.
   void write(int descriptor, const std::string& path, int64_t offset, std::span<const std::byte> bytes) const;
   void sync(int descriptor, const std::string& path) const;
   void close(int descriptor, const std::string& path) const;
-  void sync_folder(const std::string& path) const;
-  void rename(const std::string& from, const std::string& to) const;
-  void remove_folder(const std::string& path) const;  // and the files in it
+  void sync_folder(const HeldFolder& folder) const;
+  void rename(const HeldFolder& in, const std::string& from, const std::string& to) const;
+  // Of what is gone already, nothing.
+  void unlink(const HeldFolder& in, const std::string& name) const;
+  // False where something is in it.
+  bool remove_empty_folder(const HeldFolder& in, const std::string& name) const;
 
  private:
   void ask(std::string_view call, const std::string& path) const;
@@ -39,8 +45,8 @@ class FileCalls {
 // A new file, of which nothing remains open.
 class NewFile {
  public:
-  NewFile(const FileCalls& calls, std::string path)
-      : calls_(calls), path_(std::move(path)), descriptor_(calls.create(path_)) {}
+  NewFile(const FileCalls& calls, const HeldFolder& in, const std::string& name)
+      : calls_(calls), path_(in.path_of(name)), descriptor_(calls.create(in, name)) {}
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;

@@ -8,6 +8,7 @@
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/checkpoint/export_parameters.h"
+#include "engine/cli/checkpoint_table.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/run_file_arguments.h"
 #include "engine/cli/text_table.h"
@@ -41,32 +42,12 @@ void print_states(const CheckpointIndex& index) {
                           index.files.size() == 1 ? "" : "s", table.text()));
 }
 
-// One line a checkpoint. Returns whether all are whole.
-bool print_folder(const std::vector<FoundCheckpoint>& found, bool verify) {
-  TextTable table({{"checkpoint"}, {"step", Align::right}, {"model"}, {"mesh"}, {"size", Align::right}, {"is"}});
-  bool all = true;
-  for (const FoundCheckpoint& checkpoint : found) {
-    const std::string name = step_folder_name(checkpoint.step);
-    try {
-      CheckpointReader reader(checkpoint.path);
-      if (verify) reader.verify();
-      const CheckpointIndex& index = reader.index();
-      table.add_row({name, std::to_string(index.step), printable(index.model), printable(index.mesh),
-                     bytes_text(static_cast<double>(index.bytes())), verify ? "whole" : "there"});
-    } catch (const Failure& failure) {
-      all = false;
-      table.add_row(
-          {name, std::to_string(checkpoint.step), "", "", "", printable(std::string("damaged: ") + failure.what())});
-    }
-  }
-  print_lines(table.text());
-  return all;
-}
-
 int list(const std::string& path, bool verify) {
   if (!is_checkpoint(path)) {
     checkpoint_at(path);
-    return print_folder(list_checkpoints(path), verify) ? exit_ok : exit_failed_run;
+    const CheckpointTable table = checkpoint_table(list_checkpoints(path), verify);
+    print_lines(table.text);
+    return table.all_whole ? exit_ok : exit_failed_run;
   }
   CheckpointReader reader(path);
   if (verify) reader.verify();
@@ -125,7 +106,7 @@ void add_import(CLI::App& command, CommandLine& line) {
   import_command->callback([&line, arguments] {
     line.action = [arguments] {
       const Plan plan = compile(arguments->run_file.load(), host_profile());
-      import_parameters(plan, arguments->parameters, arguments->path);
+      import_parameters(plan, arguments->parameters, arguments->path, [](const std::string& text) { say(text); });
       print_lines(fmt::format("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size()));
       return exit_ok;
     };

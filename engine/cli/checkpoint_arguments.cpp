@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 
 namespace shardscope {
@@ -44,6 +45,7 @@ CheckpointOptions CheckpointArguments::options() const {
 }
 
 std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
+  if (again && held_) held_->require_in_place();
   std::vector<std::string> list;
   if (!folder.empty()) {
     list = {"--checkpoint", absolute(folder), "--keep", std::to_string(keep), "--on-checkpoint-error", on_error};
@@ -66,6 +68,11 @@ int64_t CheckpointArguments::restart_step() const {
   return found.empty() ? 0 : found.back().step;
 }
 
-void CheckpointArguments::check(const Plan& plan) const { check_checkpoints(plan, options()); }
+void CheckpointArguments::check(const Plan& plan) const {
+  CheckpointOptions checked = options();
+  checked.say = [](const std::string& text) { say(text); };
+  check_checkpoints(plan, checked);
+  if (!folder.empty()) held_ = std::make_shared<HeldFolder>(absolute(folder));
+}
 
 }  // namespace shardscope

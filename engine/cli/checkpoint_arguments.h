@@ -1,9 +1,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/checkpoint/held_folder.h"
 #include "engine/plan/plan.h"
 #include "engine/worker/checkpointing.h"
 
@@ -18,7 +20,8 @@ struct CheckpointArguments {
   void add_to(CLI::App& command);
   CheckpointOptions options() const;
   // As the command line of a rank. `again`: of ranks that are started once more after the first have died; they go on
-  // from the newest checkpoint that those have written, if there is any.
+  // from the newest checkpoint that those have written, if there is any. Throws Failure checkpoint_folder_moved then,
+  // where the folder of check() is no longer at its path: what is there is another run's.
   std::vector<std::string> rank_arguments(bool again) const;
   // The step with which these begin.
   int64_t restart_step() const;
@@ -27,6 +30,8 @@ struct CheckpointArguments {
 
  private:
   std::string resumed_path(bool again) const;
+
+  mutable std::shared_ptr<const HeldFolder> held_;  // from check() on
 };
 
 }  // namespace shardscope

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
+#include "engine/base/hash.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/config/write.h"
 #include "engine/worker/stored_states.h"
@@ -17,6 +19,13 @@ namespace shardscope {
 namespace fs = std::filesystem;
 
 namespace {
+
+// Equal for processes on one kernel.
+uint64_t kernel_identity() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return hash_bytes(boot);
+}
 
 // Of a rank that waits for its own writing, until it looks after the others.
 constexpr std::chrono::milliseconds patience{200};
@@ -74,8 +83,8 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
   if (options.folder.empty()) return;
   require_training(plan);
   const FileCalls calls;
-  CheckpointFolder folder(options.folder, calls);
-  if (options.resume.empty()) folder.go_on_from(std::nullopt, {});
+  const CheckpointFolder folder(options.folder, calls, options.say);
+  if (options.resume.empty()) folder.require_free_after(std::nullopt, {});
 }
 
 Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communicator& world,
@@ -118,7 +127,7 @@ int64_t Checkpointing::load(const std::string& path) const {
   return reader.index().step;
 }
 
-std::optional<int64_t> Checkpointing::restore() {
+std::optional<int64_t> Checkpointing::restore(int64_t steps) {
   if (options_.resume.empty()) return std::nullopt;
   const bool one = is_checkpoint(options_.resume);
   std::vector<FoundCheckpoint> found;  // by rank 0, which chooses
@@ -146,7 +155,7 @@ std::optional<int64_t> Checkpointing::restore() {
     const auto lowest = std::ranges::find(failed, 1) - failed.begin();
     if (lowest == world_.size()) {
       if (same_folder(folder_of(path), options_.folder)) resumed_ = step;
-      if (world_.rank() == 0) options_.say(fmt::format("going on from {}", path));
+      if (world_.rank() == 0) say_what_is_left(path, step, steps);
       return plan_.trains() ? step : 0;
     }
     const bool tells = lowest == world_.rank();
@@ -159,13 +168,20 @@ std::optional<int64_t> Checkpointing::restore() {
   }
 }
 
+void Checkpointing::say_what_is_left(const std::string& path, int64_t done, int64_t steps) const {
+  if (!plan_.trains() || done < steps) return options_.say(fmt::format("going on from {}", path));
+  options_.say(fmt::format(
+      "{}: there is nothing to do: {} steps are done, and the run asks for {} (--steps counts from its beginning)",
+      path, done, steps));
+}
+
 void Checkpointing::begin(int64_t done) {
   if (options_.folder.empty()) return;
   std::optional<Failure> error;
   try {
     require_training(plan_);
     if (world_.rank() == 0) {
-      folder_ = std::make_unique<CheckpointFolder>(options_.folder, calls_);
+      folder_ = std::make_unique<CheckpointFolder>(options_.folder, calls_, options_.say);
       folder_->go_on_from(resumed_, damaged_);
     }
   } catch (const Failure& failure) {
@@ -178,11 +194,36 @@ void Checkpointing::begin(int64_t done) {
   index_.mesh = mesh_text(plan_.mesh);
   index_.run_file = write_run_config(plan_.config);
   const auto own = std::ranges::find(index_.files, world_.rank(), &CheckpointFile::rank);
-  if (own == index_.files.end()) return;
-  own_file_ = &*own;
+  if (own != index_.files.end()) own_file_ = &*own;
+  hold_folder();
+  if (!own_file_) return;
   image_ = Mapping::anonymous(own->bytes);
   const std::string header = file_layout(index_, static_cast<int>(own - index_.files.begin())).header();
   std::memcpy(image_.data(), header.data(), header.size());
+}
+
+// Between rank 0's opening and that of the others the folder may have been moved.
+void Checkpointing::hold_folder() {
+  struct Line {
+    int64_t is_held = 0;
+    uint64_t kernel = 0;  // within which the identities of folders mean something
+    FolderIdentity folder;
+  } own{0, kernel_identity(), {}};
+  std::optional<Failure> error;
+  try {
+    if (own_file_ && !folder_) held_ = std::make_unique<HeldFolder>(options_.folder);
+    own.is_held = folder_ || held_;
+    if (own.is_held) own.folder = (folder_ ? folder_->held() : *held_).identity();
+  } catch (const Failure& failure) {
+    error = failure;
+  }
+  const Line first = exchange_.gather(own).front();
+  if (own.is_held && own.kernel == first.kernel && own.folder != first.folder) {
+    error =
+        Failure(Error{"checkpoint_folder_moved", "this is not the folder that rank 0 has opened by this path",
+                      in_file(options_.folder), "a folder that all ranks share, and that stays while the run begins"});
+  }
+  throw_together(error);
 }
 
 void Checkpointing::after_step(int64_t done) {
@@ -210,9 +251,9 @@ void Checkpointing::start(int64_t done) {
       std::memcpy(image_.data() + piece.offset, value.data(), value.size());
     }
   }
-  task_ = std::async(std::launch::async, [this, part = part_folder(options_.folder, done)] {
+  task_ = std::async(std::launch::async, [this, done] {
     own_file_->blocks =
-        write_checkpoint_file(calls_, part, own_file_->name,
+        write_checkpoint_file(calls_, folder_ ? folder_->held() : *held_, done, own_file_->name,
                               std::span(image_.data(), static_cast<size_t>(image_.bytes())), stop_.get_token());
   });
 }
@@ -291,12 +332,7 @@ void Checkpointing::collect_hashes() {
 
 void Checkpointing::give_up() {
   stage_ = Stage::idle;
-  if (folder_) {
-    try {
-      folder_->abandon(index_.step);
-    } catch (const Failure&) {  // the next run removes it
-    }
-  }
+  if (folder_) folder_->abandon(index_.step);
   const std::optional<Failure> error = std::exchange(error_, std::nullopt);
   if (!options_.go_on_after_error) return throw_together(error);
   if (error) options_.say(fmt::format("{}: {}; training goes on", step_folder_name(index_.step), error->what()));

@@ -30,7 +30,7 @@ struct CheckpointOptions {
   bool go_on_after_error = false;
   // A checkpoint (DIR/step_000120), or a folder of them: the newest whole one. Empty: training begins at step 0.
   std::string resume;
-  // To a person, on any rank: what was damaged, what could not be written.
+  // To a person, on any rank: what was damaged, what could not be written or removed.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // On every rank that waits for a checkpoint, when any rank has got on with it.
   std::function<void()> on_progress = [] {};
@@ -55,11 +55,13 @@ class Checkpointing {
   Checkpointing& operator=(const Checkpointing&) = delete;
 
   // Fills all states from the checkpoint that the options name and returns the step with which training goes on;
-  // nothing where they name none. Throws no_checkpoint, damaged_checkpoint, unreadable_checkpoint, other_model.
-  std::optional<int64_t> restore();
+  // nothing where they name none. `steps`: those of the whole run; says so where nothing is left to do. Throws
+  // no_checkpoint, damaged_checkpoint, unreadable_checkpoint, other_model.
+  std::optional<int64_t> restore(int64_t steps);
   // Before the first step, `done` being done: what cannot be written is known then. Throws unwritable_checkpoint,
-  // checkpoint_in_use, checkpoint_exists.
+  // bad_checkpoint_folder, checkpoint_in_use, checkpoint_exists.
   void begin(int64_t done);
+  // These, as end() below, throw checkpoint_folder_moved where the folder is no longer where the options name it.
   void after_step(int64_t done);
   // After the last step: the state in which the run ends is kept, and what was begun is complete or given up.
   void end(int64_t done);
@@ -68,6 +70,8 @@ class Checkpointing {
   enum class Stage : uint8_t { idle, writing, completing };
 
   int64_t load(const std::string& path) const;  // the step
+  void say_what_is_left(const std::string& path, int64_t done, int64_t steps) const;
+  void hold_folder();
   void start(int64_t done);
   void advance(bool wait);
   void finish();
@@ -91,6 +95,7 @@ class Checkpointing {
 
   CheckpointIndex index_;
   std::unique_ptr<CheckpointFolder> folder_;  // on rank 0
+  std::unique_ptr<HeldFolder> held_;          // the same, on the other ranks that write
   CheckpointFile* own_file_ = nullptr;        // in the index; null where this rank has nothing to write
   Mapping image_;                             // of that file
   int64_t kept_ = 0;                          // the step of the last complete checkpoint, or with which the run began

@@ -6,7 +6,6 @@
 #include <limits>
 #include <set>
 
-#include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "engine/config/write.h"
@@ -19,9 +18,14 @@ namespace shardscope {
 namespace {
 
 void check_arrays(const SafetensorsReader& file, const std::string& path, const std::vector<StoredState>& states) {
+  constexpr size_t most_listed = 20;
   std::vector<Error> errors;
-  const auto add = [&](std::string what) {
+  size_t count = 0;
+  const auto list = [&](std::string what) {
     errors.push_back({"other_model", std::move(what), in_file(path), "the run file of the model that it is of"});
+  };
+  const auto add = [&](std::string what) {
+    if (++count <= most_listed) list(std::move(what));
   };
   std::set<std::string> wanted;
   for (const StoredState& state : states) {
@@ -38,6 +42,7 @@ void check_arrays(const SafetensorsReader& file, const std::string& path, const 
   for (const auto& [name, array] : file.arrays()) {
     if (!wanted.contains(name)) add(fmt::format("it holds '{}', which is no parameter of the run", name));
   }
+  if (count > most_listed) list(fmt::format("{} arrays differ, of which the first {} are listed", count, most_listed));
   if (!errors.empty()) throw Failure(errors);
 }
 
@@ -55,8 +60,9 @@ void fill_first_value(const Plan& plan, const std::string& state_name, const Ten
 
 }  // namespace
 
-void import_parameters(const Plan& plan, const std::string& path, const std::string& folder) {
-  SafetensorsReader file(path);
+void import_parameters(const Plan& plan, const std::string& path, const std::string& folder,
+                       const CheckpointFolder::Report& report) {
+  const SafetensorsReader file(path);
   std::vector<StoredState> states = stored_states(plan);
   check_arrays(file, path, states);
   for (StoredState& state : states) {
@@ -69,7 +75,7 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
   index.run_file = write_run_config(plan.config);
 
   const FileCalls calls;
-  CheckpointFolder checkpoints(folder, calls);
+  CheckpointFolder checkpoints(folder, calls, report);
   checkpoints.go_on_from(std::nullopt, {});
   CheckpointFile& only = index.files.at(0);
   std::vector<std::byte> image(static_cast<size_t>(only.bytes)), value;
@@ -81,7 +87,7 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
     else fill_first_value(plan, state.name, state.type, value);
     std::memcpy(image.data() + state.pieces.at(0).offset, value.data(), value.size());
   }
-  only.blocks = write_checkpoint_file(calls, part_folder(folder, index.step), only.name, image, {});
+  only.blocks = write_checkpoint_file(calls, checkpoints.held(), index.step, only.name, image, {});
   checkpoints.complete(index, std::numeric_limits<int>::max());
 }
 

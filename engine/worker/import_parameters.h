@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/plan/plan.h"
 
 namespace shardscope {
@@ -9,7 +10,9 @@ namespace shardscope {
 // Makes a checkpoint of step 0 in `folder`, which holds none yet, of the parameters in a safetensors file and of first
 // values for everything else that the plan keeps. The file holds the plan's parameters by name, as
 // --parameters and `shardrun checkpoint export` write them. Throws Failure: unreadable_file; other_model, an error for
-// each array that is missing, too many or of another type; those of CheckpointFolder.
-void import_parameters(const Plan& plan, const std::string& file, const std::string& folder);
+// each of the first twenty arrays that are missing, too many or of another type, and one that counts all where there
+// are more; those of CheckpointFolder.
+void import_parameters(const Plan& plan, const std::string& file, const std::string& folder,
+                       const CheckpointFolder::Report& report = {});
 
 }  // namespace shardscope

@@ -69,7 +69,7 @@ class Training {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
-    const std::optional<int64_t> restored = checkpoints_.restore();
+    const std::optional<int64_t> restored = checkpoints_.restore(steps);
     if (!restored) executor_.run(Purpose::initialise, {});
     first_step_ = restored.value_or(0);
     checkpoints_.begin(first_step_);

@@ -151,7 +151,8 @@ void CheckpointTab::show_row(int row, const FoundCheckpoint& checkpoint) {
     const CheckpointIndex index = CheckpointReader(checkpoint.path).index();
     cells << qt(index.mesh) << qt(bytes_text(static_cast<double>(index.bytes()))) << qt(index.model);
   } catch (const Failure& failure) {
-    cells << QString() << QString() << tr("damaged: %1").arg(qt(failure.what()));
+    const bool is_gone = is_removed(checkpoint.path);
+    cells << QString() << QString() << (is_gone ? tr("removed meanwhile") : tr("damaged: %1").arg(qt(failure.what())));
   }
   for (int column = 0; column < columns; ++column) {
     auto* item = new QTableWidgetItem(cells[column]);

@@ -1,5 +1,7 @@
 #include "engine/checkpoint/checkpoint_reader.h"
 
+#include <sys/stat.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <filesystem>
@@ -148,6 +150,40 @@ class CheckpointReaderTest : public QObject {
     }
     CheckpointReader(path).verify();
     QCOMPARE(error_of([&] { CheckpointReader(path + "_none"); }).code, std::string("no_checkpoint"));
+  }
+
+  void a_checkpoint_that_is_removed_while_it_is_read_is_not_damaged() {
+    QTemporaryDir folder;
+    const std::string path = make_checkpoint(folder.path().toStdString(), large_states(), two);
+    CheckpointReader reader(path);
+    const CheckpointState& small = *reader.index().by_name().at("params/small");
+    Bytes out(12);
+    const CheckpointReader::Request request{&small, {{0}, {3}}, out};
+    std::filesystem::rename(path, path + ".gone");
+    for (const Error& error : {error_of([&] { reader.verify(); }), error_of([&] {
+                                 reader.read({&request, 1});
+                               }),
+                               error_of([&] { CheckpointReader again(path); })}) {
+      QCOMPARE(error.code, std::string("no_checkpoint"));
+      QCOMPARE(error.place.file, path);
+    }
+    std::filesystem::rename(path + ".gone", path);
+    reader.verify();
+  }
+
+  // Opening a FIFO waits for a writer.
+  void what_is_no_regular_file_is_refused_without_waiting() {
+    QTemporaryDir folder;
+    const std::string path = make_checkpoint(folder.path().toStdString(), large_states(), two);
+    for (const std::string& name : {path + "/rank_00000.safetensors", path + "/index.json"}) {
+      std::filesystem::remove(name);
+      QVERIFY(::mkfifo(name.c_str(), 0600) == 0);
+      const Error error = error_of([&] { CheckpointReader(path).verify(); });
+      QCOMPARE(error.code, std::string("unreadable_checkpoint"));
+      QCOMPARE(error.place.file, name);
+      QVERIFY2(error.message.find("FIFO") != std::string::npos, error.message.c_str());
+    }
+    QVERIFY(!has_checkpoint_index(path));
   }
 
   void an_index_that_speaks_of_more_than_a_file_holds_is_not_followed() {

@@ -16,6 +16,7 @@
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/mesh/box_runs.h"
+#include "tests/base/errors_of.h"
 
 namespace shardscope::test {
 
@@ -76,7 +77,7 @@ inline std::string make_checkpoint(CheckpointFolder& folder, const std::string& 
   index.model = "made";
   index.step = step;
   for (size_t file = 0; file < index.files.size(); ++file) {
-    index.files[file].blocks = write_checkpoint_file(calls, part_folder(path, step), index.files[file].name,
+    index.files[file].blocks = write_checkpoint_file(calls, folder.held(), step, index.files[file].name,
                                                      image_of(index, static_cast<int>(file), values), {});
   }
   folder.complete(index, keep);
@@ -111,17 +112,6 @@ inline std::string text_of(const std::string& path) {
 
 inline void put_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-}
-
-// The first error that `call` throws; an empty one where it does not.
-template <class Call>
-Error error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Failure& failure) {
-    return failure.errors().front();
-  }
-  return {};
 }
 
 }  // namespace shardscope::test

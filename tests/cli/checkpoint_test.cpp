@@ -1,10 +1,12 @@
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/cli/checkpoint_table.h"
 #include "engine/session/processes.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/cli/small_run.h"
@@ -112,6 +114,25 @@ class CheckpointTest : public QObject {
     QCOMPARE(shardrun({"checkpoint", "list", saved, "--verify"}).code, 0);
   }
 
+  void a_run_that_has_lost_a_rank_takes_no_checkpoints_of_another_that_has_its_path_by_then() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved"), moved = folder.filePath("moved");
+    const QStringList options{"--checkpoint", saved, "--save-every", "100000000", "--max-restarts", "1"};
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train"} + small + QStringList{"--steps", "100000000"} + options);
+    QByteArray output;
+    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    QVERIFY(QDir().rename(saved, moved));
+    QCOMPARE(train({"--steps", "2", "--checkpoint", saved}).code, 0);
+    ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
+    const ProgramResult result = finish(process);
+    QCOMPARE(result.code, exit_failed_run);
+    QVERIFY2(result.errors.contains("moved to " + moved), qPrintable(result.errors));
+    QCOMPARE(names_in(saved), QStringList{"step_000002"});
+    QVERIFY(names_in(moved).isEmpty());
+  }
+
   void what_is_inside_is_listed_whole_and_damaged() {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
@@ -136,6 +157,51 @@ class CheckpointTest : public QObject {
     QVERIFY(losses(refused.output).isEmpty());
   }
 
+  void a_checkpoint_that_its_run_has_removed_meanwhile_is_not_damaged() {
+    QTemporaryDir folder;
+    const std::string path = folder.path().toStdString();
+    const std::vector<StoredState> states{{"params/w", {{2}, DType::f32}, Sharding::replicated(1), true}};
+    for (int64_t step : {1, 2, 3}) test::make_checkpoint(path, states, Mesh({{"data", 1}}), step);
+    const std::vector<FoundCheckpoint> found = list_checkpoints(path);
+    QVERIFY(QFile::rename(folder.filePath("step_000001"), folder.filePath(".step_000001.gone")));
+    const CheckpointTable table = checkpoint_table(found, true);
+    QVERIFY2(QRegularExpression("step_000001 +1 +removed meanwhile").match(table.text.c_str()).hasMatch(),
+             table.text.c_str());
+    QVERIFY(table.all_whole);
+    QVERIFY(QFile::remove(folder.filePath("step_000002/rank_00000.safetensors")));
+    const CheckpointTable damaged = checkpoint_table(found, true);
+    QVERIFY(!damaged.all_whole && damaged.text.find("damaged: ") != std::string::npos);
+  }
+
+  void a_run_with_nothing_to_do_says_so_with_both_numbers() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QCOMPARE(train({"--steps", "3", "--checkpoint", saved}).code, 0);
+    for (const char* steps : {"3", "2"}) {
+      const ProgramResult result = train({"--steps", steps, "--resume", saved, "--checkpoint", saved});
+      QVERIFY2(result.code == 0, qPrintable(result.errors));
+      QVERIFY2(result.errors.contains("nothing to do: 3 steps are done, and the run asks for " + QString(steps)),
+               qPrintable(result.errors));
+      QVERIFY(losses(result.output).isEmpty() && !result.errors.contains("going on"));
+    }
+    QCOMPARE(names_in(saved), QStringList{"step_000003"});
+  }
+
+  // Opening a FIFO waits for a writer.
+  void a_fifo_is_no_checkpoint_and_no_parameters() {
+    QTemporaryDir folder;
+    const QString fifo = folder.filePath("fifo"), saved = folder.filePath("step_000001");
+    QVERIFY(::mkfifo(fifo.toLocal8Bit(), 0600) == 0);
+    QVERIFY(QDir().mkdir(saved) && ::mkfifo((saved + "/index.json").toLocal8Bit(), 0600) == 0);
+    for (const ProgramResult& result :
+         {shardrun(QStringList{"checkpoint", "import", folder.filePath("imported"), fifo} + small),
+          shardrun({"checkpoint", "list", saved}), shardrun({"checkpoint", "export", saved, folder.filePath("out")}),
+          train({"--resume", saved})}) {
+      QCOMPARE(result.code, exit_bad_input);
+      QVERIFY2(result.errors.contains("FIFO"), qPrintable(result.errors));
+    }
+  }
+
   void what_cannot_be_is_said_before_ranks_are_started() {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
@@ -149,6 +215,9 @@ class CheckpointTest : public QObject {
     QVERIFY(refusal({"--save-every", "0", "--checkpoint", saved}).contains("--save-every"));
     QCOMPARE(train({"--steps", "1", "--checkpoint", saved}).code, 0);
     QVERIFY(refusal({"--checkpoint", saved}).contains("--resume " + saved + " goes on from them"));
+    const QString inside = refusal({"--checkpoint", saved + "/step_000020"});
+    QVERIFY2(inside.contains("this names a checkpoint, not a folder for checkpoints") && inside.contains(saved + ";"),
+             qPrintable(inside));
     QVERIFY(refusal({"--resume", saved, "--set", "model.embed_dim=64"})
                 .contains("embedding' is (64, 32) here, and (64, 64)"));
   }

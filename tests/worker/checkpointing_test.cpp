@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "engine/worker/import_parameters.h"
+#include "engine/worker/parameter_file.h"
 #include "engine/worker/thread_training.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/compile/system_preset.h"
@@ -100,13 +101,20 @@ class CheckpointingTest : public QObject {
     QCOMPARE(run.names(), QStringList{QString::fromStdString(step_folder_name(done))});
   }
 
-  void a_run_at_its_last_step_has_nothing_left_to_do() {
+  void a_run_at_its_last_step_or_behind_it_has_nothing_left_to_do_and_says_so() {
     Run run;
     run.train(small_plan(), 2);
     run.options.resume = run.path();
-    QVERIFY(run.train(small_plan(), 2).steps.empty());
-    QCOMPARE(run.names(), (QStringList{"step_000001", "step_000002"}));
-    QVERIFY(run.was_said("going on from"));
+    for (int64_t steps : {2, 1}) {
+      run.said.clear();
+      QVERIFY(run.train(small_plan(), steps).steps.empty());
+      QCOMPARE(run.names(), (QStringList{"step_000001", "step_000002"}));
+      QVERIFY(run.was_said(run.step(2) + ": there is nothing to do"));
+      QVERIFY(run.was_said("2 steps are done") && run.was_said("the run asks for " + std::to_string(steps)));
+      QVERIFY(!run.was_said("going on from"));
+    }
+    run.train(small_plan(), 3);
+    QVERIFY(run.was_said("going on from " + run.step(2)));
   }
 
   void every_call_that_fails_ends_the_run_with_its_place_or_lets_it_go_on() {
@@ -126,7 +134,13 @@ class CheckpointingTest : public QObject {
         const Error error = run.train_error(plan, 2);
         if (at.empty()) break;
         for (const FoundCheckpoint& found : list_checkpoints(run.path())) CheckpointReader(found.path).verify();
-        if (go_on) {
+        // An old one, when the new one is on the disk.
+        const bool removes = at == run.step(1) || at.find(".gone") != std::string::npos;
+        if (removes) {
+          QCOMPARE(error.code, std::string());
+          QVERIFY(run.was_said(at) && run.was_said("not removed yet"));
+          QCOMPARE(list_checkpoints(run.path()).back().step, int64_t{2});
+        } else if (go_on) {
           QCOMPARE(error.code, std::string());
           QVERIFY(run.was_said(at) && run.was_said("No space left on device"));
           QCOMPARE(list_checkpoints(run.path()).back().step, int64_t{2});
@@ -142,6 +156,81 @@ class CheckpointingTest : public QObject {
         QCOMPARE(run.names(), QStringList{"step_000003"});
       }
     }
+  }
+
+  void a_folder_that_is_moved_ends_the_run_and_the_one_in_its_place_is_not_touched() {
+    Run run;
+    const std::string path = run.path() + "/ck", moved = run.path() + "/ck_old";
+    run.options.folder = path;
+    run.options.keep = 1;
+    const Error error = error_of([&] {
+      train_in_threads(
+          small_plan(), 1000, {},
+          [&](const StepMessage& step) {
+            if (step.step != 2) return;
+            std::filesystem::rename(path, moved);
+            CheckpointOptions others = run.options;
+            others.keep = 2;
+            train_in_threads(small_plan(), 2, {}, {}, {}, others);
+          },
+          {}, run.options);
+    });
+    QCOMPARE(error.code, std::string("checkpoint_folder_moved"));
+    QCOMPARE(error.place.file, path);
+    QVERIFY2(error.message.find("moved to " + moved) != std::string::npos, error.message.c_str());
+    for (const char* name : {"step_000001", "step_000002"}) CheckpointReader(path + "/" + name).verify();
+    QCOMPARE(QDir(QString::fromStdString(path)).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot),
+             (QStringList{"step_000001", "step_000002"}));
+    const std::vector<FoundCheckpoint> left = list_checkpoints(moved);
+    QVERIFY(!left.empty());
+    for (const FoundCheckpoint& found : left) CheckpointReader(found.path).verify();
+  }
+
+  void all_ranks_write_into_the_folder_that_rank_0_holds() {
+    Run run;
+    const std::string path = run.path() + "/ck", moved = run.path() + "/ck_old";
+    run.options.folder = path;
+    std::filesystem::create_directories(path + "/.step_000001.gone");
+    run.options.before_call = [&](std::string_view call, const std::string& at) {
+      if (call == "rmdir" && at == path + "/.step_000001.gone") {  // rank 0 has opened it, no other rank has
+        std::filesystem::rename(path, moved);
+        std::filesystem::create_directory(path);
+      }
+      return 0;
+    };
+    bool stepped = false;
+    const Error error = error_of([&] {
+      train_in_threads(
+          small_plan(), 2, {}, [&](const StepMessage&) { stepped = true; }, {}, run.options);
+    });
+    QCOMPARE(error.code, std::string("checkpoint_folder_moved"));
+    QVERIFY2(error.message.find("rank 0") != std::string::npos, error.message.c_str());
+    QVERIFY(!stepped && std::filesystem::is_empty(path) && std::filesystem::is_empty(moved));
+  }
+
+  void a_folder_in_a_checkpoint_of_another_run_is_refused_before_the_first_step() {
+    Run run;
+    run.train(small_plan(), 1);
+    for (const std::string& path : {run.step(1), run.step(1) + "/inside", run.step(20)}) {
+      CheckpointOptions options = run.options;
+      options.folder = path;
+      const Error error = error_of([&] { check_checkpoints(small_plan(), options); });
+      QCOMPARE(error.code, std::string("bad_checkpoint_folder"));
+      QCOMPARE(error_of([&] { train_in_threads(small_plan(), 1, {}, {}, {}, options); }), error);
+    }
+    QCOMPARE(run.names(), QStringList{"step_000001"});
+  }
+
+  void what_a_user_put_into_an_old_checkpoint_neither_ends_the_run_nor_is_lost() {
+    Run run;
+    run.train(small_plan(), 2);
+    std::filesystem::create_directories(run.step(1) + "/stray");
+    put_text(run.step(1) + "/stray/notes", "kept");
+    run.options.resume = run.path();
+    QCOMPARE(run.train(small_plan(), 4).steps.size(), size_t{2});
+    QCOMPARE(run.names(), (QStringList{"step_000001.left", "step_000003", "step_000004"}));
+    QCOMPARE(text_of(run.step(1) + ".left/stray/notes"), std::string("kept"));
+    QVERIFY(run.was_said("step_000001.left: kept") && run.was_said("stray"));
   }
 
   void a_full_disk_is_said_and_costs_no_checkpoint_that_was_whole() {
@@ -284,6 +373,24 @@ class CheckpointingTest : public QObject {
     QCOMPARE(error_of([&] { import_parameters(small_plan(1, {"model.d_ff=64"}), file, folder + "2"); }).code,
              std::string("other_model"));
     QVERIFY(!std::filesystem::exists(folder + "2"));
+  }
+
+  void of_many_arrays_that_differ_the_first_twenty_are_named_and_all_counted() {
+    Run run;
+    const Plan plan = small_plan();
+    const size_t own = parameter_layout(plan).arrays().size();
+    const std::string file = run.path() + "/parameters";
+    for (size_t more : {20 - own, 21 - own, size_t{100'000}}) {
+      std::vector<NamedArray> arrays;
+      for (size_t i = 0; i < more; ++i) arrays.push_back({"x/" + std::to_string(i), {{0}, DType::f32}});
+      put_text(file, SafetensorsLayout(std::move(arrays)).header());
+      const std::vector<Error> errors = errors_of([&] { import_parameters(plan, file, run.path() + "/imported"); });
+      const size_t all = own + more;
+      QCOMPARE(errors.size(), all > 20 ? size_t{21} : all);
+      QVERIFY(errors.front().message.starts_with("it holds no 'params/"));
+      if (all > 20) QVERIFY2(errors.back().message.starts_with(std::to_string(all)), errors.back().message.c_str());
+    }
+    QVERIFY(!std::filesystem::exists(run.path() + "/imported"));
   }
 };
 
