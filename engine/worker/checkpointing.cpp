@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// For the end of another run's writer: the launcher has waited already, and gives the ranks so long to begin.
+constexpr std::chrono::seconds dying_writer_patience_of_ranks{5};
+
 // Equal for processes on one kernel.
 uint64_t kernel_identity() {
   std::string boot;
@@ -67,6 +70,12 @@ void require_same_model(const Plan& plan, const std::vector<StoredState>& states
 }  // namespace
 
 void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
+  const FileCalls calls;
+  std::optional<CheckpointFolder> folder;
+  std::error_code none;
+  // Held before its checkpoints are read, which a run that is just ending may still remove.
+  if (!options.folder.empty() && fs::is_directory(options.folder, none))
+    folder.emplace(options.folder, calls, options.say);
   if (!options.resume.empty()) {
     std::vector<FoundCheckpoint> found = candidates(options.resume);
     for (; !found.empty(); found.pop_back()) {
@@ -82,9 +91,8 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
   }
   if (options.folder.empty()) return;
   require_training(plan);
-  const FileCalls calls;
-  const CheckpointFolder folder(options.folder, calls, options.say);
-  if (options.resume.empty()) folder.require_free_after(std::nullopt, {});
+  if (!folder) folder.emplace(options.folder, calls, options.say);
+  if (options.resume.empty()) folder->require_free_after(std::nullopt, {});
 }
 
 Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communicator& world,
@@ -181,7 +189,8 @@ void Checkpointing::begin(int64_t done) {
   try {
     require_training(plan_);
     if (world_.rank() == 0) {
-      folder_ = std::make_unique<CheckpointFolder>(options_.folder, calls_, options_.say);
+      folder_ =
+          std::make_unique<CheckpointFolder>(options_.folder, calls_, options_.say, dying_writer_patience_of_ranks);
       folder_->go_on_from(resumed_, damaged_);
     }
   } catch (const Failure& failure) {

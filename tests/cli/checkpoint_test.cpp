@@ -89,6 +89,22 @@ class CheckpointTest : public QObject {
     QCOMPARE(shardrun({"checkpoint", "list", saved, "--verify"}).code, 0);
   }
 
+  void a_killed_run_can_be_resumed_at_once() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved");
+    QProcess process;
+    process.start(
+        QCoreApplication::applicationFilePath(),
+        QStringList{"train"} + small + QStringList{"--steps", "100000000", "--checkpoint", saved, "--save-every", "1"});
+    QByteArray output;
+    while (!output.contains("Epoch 9") && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    process.kill();
+    QVERIFY(process.waitForFinished(300'000));
+    const ProgramResult resumed = train({"--steps", "1", "--resume", saved, "--checkpoint", saved});
+    QVERIFY2(resumed.code == 0, qPrintable(resumed.errors));
+    QVERIFY2(resumed.errors.contains("there is nothing to do"), qPrintable(resumed.errors));
+  }
+
   void a_run_that_has_lost_a_rank_goes_on_from_its_last_checkpoint() {
     QTemporaryDir folder;
     const QString saved = folder.filePath("saved");
