@@ -81,6 +81,15 @@ std::vector<Error> check_data_files(const DataKind& kind, const OptionList& opti
   return kind.check_files ? kind.check_files(options, request) : std::vector<Error>{};
 }
 
+DataIdentity identify_data(const NamedOptions& data) {
+  DataIdentity identity{data.name, {}};
+  const DataKind* kind = find_data_kind(data.name);
+  if (!kind || !kind->identify_files) return identity;
+  std::vector<Error> errors;
+  identity.parts = kind->identify_files(resolve_options(kind->options, data.options, "data", errors));
+  return identity;
+}
+
 Evaluation evaluation(const NamedOptions& data) {
   const DataKind* kind = find_data_kind(data.name);
   if (!kind || !kind->make_validation) return {};

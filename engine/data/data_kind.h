@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/data_identity.h"
 #include "engine/base/error.h"
 #include "engine/base/options.h"
 #include "engine/config/run_config.h"
@@ -30,6 +31,8 @@ struct DataKind {
   // its files. Such a kind has "evaluate_every" and "evaluate_batches". Else nullptr.
   std::unique_ptr<DataSource> (*make_validation)(const OptionList& options, const DataRequest& request) = nullptr;
   std::vector<Error> (*check_files)(const OptionList& options, const DataRequest& request) = nullptr;
+  // Of a kind that reads files: what those that a run reads are at this moment. Else nullptr.
+  std::vector<DataPart> (*identify_files)(const OptionList& options) = nullptr;
 };
 
 // When a run evaluates its model on data that it does not train on.
@@ -48,6 +51,8 @@ bool serves(const DataKind& kind, const DataRequest& request);
 std::vector<Error> check_data(const DataKind& kind, const DataRequest& request);
 // What the files of a legal data section lack; none where it has no files.
 std::vector<Error> check_data_files(const DataKind& kind, const OptionList& options, const DataRequest& request);
+// What a legal data section gives at this moment. Throws Failure (missing_file, unreadable_file, file_size).
+DataIdentity identify_data(const NamedOptions& data);
 // Of a legal data section.
 Evaluation evaluation(const NamedOptions& data);
 

@@ -21,6 +21,7 @@ DataKind text_data() {
   kind.check_files = [](const OptionList& options, const DataRequest& request) {
     return check_token_files(options, request, width);
   };
+  kind.identify_files = [](const OptionList& options) { return identify_token_files(options, width); };
   return kind;
 }
 

@@ -93,4 +93,14 @@ std::vector<Error> check_token_files(const OptionList& options, const DataReques
   return errors;
 }
 
+std::vector<DataPart> identify_token_files(const OptionList& options, int width) {
+  std::vector<DataPart> parts;
+  for (const char* option : {"path", "validation_path"}) {
+    const std::string& path = string_option(options, option);
+    if (path.empty() || (option != std::string("path") && !evaluates(options))) continue;
+    parts.push_back({option, identify(find_token_files(path, width, std::string("data.") + option))});
+  }
+  return parts;
+}
+
 }  // namespace shardscope

@@ -18,5 +18,7 @@ std::unique_ptr<DataSource> make_token_data(const OptionList& options, const Dat
 std::vector<Error> check_token_options(const OptionList& options);
 // missing_file, unreadable_file, file_size; too_short where a part has fewer tokens than it needs.
 std::vector<Error> check_token_files(const OptionList& options, const DataRequest& request, int width);
+// The files that are trained on, and those of their own that are evaluated with. Throws Failure as those.
+std::vector<DataPart> identify_token_files(const OptionList& options, int width);
 
 }  // namespace shardscope

@@ -1,8 +1,6 @@
 #include "engine/data/token_files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,36 +8,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "engine/data/data_files.h"
+
 namespace shardscope {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-class Mapped {
- public:
-  Mapped(const std::string& path, int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
-    if (bytes == 0) return;
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file >= 0) data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file, 0);
-    const int fault = errno;
-    if (file >= 0) ::close(file);
-    if (file < 0 || data_ == MAP_FAILED) {
-      throw Failure(Error{"unreadable_file", fmt::format("cannot read '{}': {}", path, std::strerror(fault)),
-                          "data.path", "check its permissions"});
-    }
-  }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  ~Mapped() {
-    if (bytes_ > 0) ::munmap(data_, bytes_);
-  }
-  const std::byte* data() const { return static_cast<const std::byte*>(data_); }
-
- private:
-  size_t bytes_;
-  void* data_ = nullptr;
-};
 
 template <class Number>
 void widen(const std::byte* from, std::span<int64_t> out) {
@@ -50,27 +25,30 @@ void widen(const std::byte* from, std::span<int64_t> out) {
   }
 }
 
-class MappedTokens : public TokenStore {
+class StoredTokens : public TokenStore {
  public:
-  explicit MappedTokens(const TokenFiles& files) : width_(files.width), size_(files.tokens) {
+  explicit StoredTokens(const TokenFiles& files) : width_(files.width), size_(files.tokens) {
     int64_t first = 0;
     for (const TokenFiles::File& file : files.files) {
-      parts_.push_back({file, first, std::make_unique<Mapped>(file.path, file.tokens * width_)});
+      const int64_t bytes = file.tokens * width_;
+      if (bytes > 0) parts_.push_back({file, first, files_.add(file.path, bytes)});
       first += file.tokens;
     }
   }
 
   int64_t size() const override { return size_; }
+  void begin_step() const override { files_.begin_step(); }
 
   void read(int64_t first, std::span<int64_t> out) const override {
     for (const Part* part = &part_of(first); !out.empty(); ++part) {
       const int64_t inside = first - part->first;
       const auto count = static_cast<size_t>(std::min(part->file.tokens - inside, std::ssize(out)));
-      const std::byte* from = part->map->data() + inside * width_;
+      bytes_.resize(count * static_cast<size_t>(width_));
+      files_.read(part->number, inside * width_, bytes_);
       const std::span<int64_t> to = out.first(count);
-      if (width_ == 1) widen<uint8_t>(from, to);
-      if (width_ == 2) widen<uint16_t>(from, to);
-      if (width_ == 4) widen<uint32_t>(from, to);
+      if (width_ == 1) widen<uint8_t>(bytes_.data(), to);
+      if (width_ == 2) widen<uint16_t>(bytes_.data(), to);
+      if (width_ == 4) widen<uint32_t>(bytes_.data(), to);
       first += static_cast<int64_t>(count);
       out = out.subspan(count);
     }
@@ -86,7 +64,7 @@ class MappedTokens : public TokenStore {
   struct Part {
     TokenFiles::File file;
     int64_t first;  // token
-    std::unique_ptr<Mapped> map;
+    size_t number;  // of the file
   };
 
   const Part& part_of(int64_t token) const {
@@ -95,7 +73,9 @@ class MappedTokens : public TokenStore {
 
   int width_;
   int64_t size_;
-  std::vector<Part> parts_;
+  std::vector<Part> parts_;  // that hold tokens
+  DataFiles files_;
+  mutable std::vector<std::byte> bytes_;  // that were read last
 };
 
 std::string folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path().string() : "."; }
@@ -146,6 +126,11 @@ TokenFiles find_token_files(const std::string& path, int width, const std::strin
   }
   for (const fs::path& file : paths) {
     if (!found.errors.empty()) break;
+    if (!fs::is_regular_file(file, fault) && !fault) {
+      fail("unreadable_file", fmt::format("'{}' is neither a regular file nor a folder", file.string()),
+           "name a file, or a folder of files");
+      break;
+    }
     const auto bytes = static_cast<int64_t>(fs::file_size(file, fault));
     if (fault || ::access(file.c_str(), R_OK) != 0) {
       const std::string cause = fault ? fault.message() : std::strerror(errno);
@@ -156,12 +141,20 @@ TokenFiles find_token_files(const std::string& path, int width, const std::strin
           fmt::format("'{}' has {} bytes, which is no whole number of tokens of {} bytes", file.string(), bytes, width),
           "another dtype, or the file is cut short");
     }
-    found.files.push_back({file.string(), bytes / width});
+    const fs::path name = folder ? file.lexically_relative(path) : file.filename();
+    found.files.push_back({file.string(), name.string(), bytes / width});
     found.tokens += bytes / width;
   }
   return found;
 }
 
-std::unique_ptr<TokenStore> open_token_files(const TokenFiles& files) { return std::make_unique<MappedTokens>(files); }
+std::unique_ptr<TokenStore> open_token_files(const TokenFiles& files) { return std::make_unique<StoredTokens>(files); }
+
+std::vector<FileIdentity> identify(const TokenFiles& files) {
+  if (!files.errors.empty()) throw Failure(files.errors);
+  std::vector<FileIdentity> identities;
+  for (const TokenFiles::File& file : files.files) identities.push_back(identify(InputFile(file.path), file.name));
+  return identities;
+}
 
 }  // namespace shardscope

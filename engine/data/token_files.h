@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/data_identity.h"
 #include "engine/base/error.h"
 
 namespace shardscope {
@@ -16,6 +17,8 @@ class TokenStore {
  public:
   virtual ~TokenStore() = default;
   virtual int64_t size() const = 0;
+  // Before the reads of a step.
+  virtual void begin_step() const {}
   // Tokens first, first + 1, ..., all of which are there.
   virtual void read(int64_t first, std::span<int64_t> out) const = 0;
   // For a person: "token 17 (byte 34) of '/data/train.bin'".
@@ -27,6 +30,7 @@ class TokenStore {
 struct TokenFiles {
   struct File {
     std::string path;
+    std::string name;  // below the folder, or its own
     int64_t tokens = 0;
   };
   std::vector<File> files;
@@ -38,7 +42,11 @@ struct TokenFiles {
 };
 TokenFiles find_token_files(const std::string& path, int width, const std::string& where);
 
-// Maps them into memory: what is never read is never loaded. Throws Failure (unreadable_file).
+// What they hold at this moment. Throws Failure: their errors, unreadable_file.
+std::vector<FileIdentity> identify(const TokenFiles& files);
+
+// What is never read is never loaded. Throws Failure, as do its reads: unreadable_file, changed_data (see
+// engine/data/data_files.h).
 std::unique_ptr<TokenStore> open_token_files(const TokenFiles& files);
 
 }  // namespace shardscope

@@ -23,6 +23,7 @@ class TokenWindows : public DataSource {
 
   void fill(const std::string& name, const Box& box, int64_t step, std::span<std::byte> bytes) const override {
     require_token_input(name);
+    store_->begin_step();
     auto* out = reinterpret_cast<int32_t*>(bytes.data());
     std::vector<int64_t> read(static_cast<size_t>(box.size[1]));
     for (int64_t row = box.start[0]; row < box.start[0] + box.size[0]; ++row) {

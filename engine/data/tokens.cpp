@@ -27,6 +27,7 @@ DataKind tokens_data() {
   kind.check_files = [](const OptionList& options, const DataRequest& request) {
     return check_token_files(options, request, width(options));
   };
+  kind.identify_files = [](const OptionList& options) { return identify_token_files(options, width(options)); };
   return kind;
 }
 

@@ -1,3 +1,8 @@
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
@@ -7,6 +12,7 @@
 #include <set>
 
 #include "engine/base/random.h"
+#include "engine/data/data_files.h"
 #include "engine/data/data_kind.h"
 #include "engine/data/token_windows.h"
 #include "engine/mesh/mesh.h"
@@ -264,6 +270,102 @@ class TokenDataTest : public QObject {
              std::string("missing_file at data.validation_path"));
     QCOMPARE(place(fault(data("tokens", "x", {{"dtype", std::string("int8")}}))),
              std::string("unknown_choice at data.dtype"));
+  }
+
+  void only_a_file_or_a_folder_is_read_and_nothing_is_waited_for() {
+    const std::string fifo = folder_.filePath("fifo").toStdString(), socket = folder_.filePath("socket").toStdString();
+    QCOMPARE(::mkfifo(fifo.c_str(), 0600), 0);
+    sockaddr_un address{AF_UNIX, {}};
+    socket.copy(address.sun_path, sizeof address.sun_path - 1);
+    const int bound = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    QCOMPARE(::bind(bound, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    for (const std::string& path : {fifo, socket, std::string("/dev/zero")}) {
+      for (const char* kind : {"text", "tokens"}) {
+        const Error error = fault(data(kind, path));
+        QCOMPARE(place(error), std::string("unreadable_file at data.path"));
+        QVERIFY2(error.message.find("neither a regular file nor a folder") != std::string::npos, error.message.c_str());
+      }
+    }
+    ::close(bound);
+  }
+
+  void a_file_that_is_cut_short_while_it_is_read_is_named_with_its_sizes() {
+    for (const bool in_a_folder : {false, true}) {
+      QDir(folder_.path()).mkpath("cut");
+      const std::string path = write("cut/b.txt", letters(100'000));
+      write("cut/a.txt", letters(100));
+      const auto source =
+          make_data_source(data("text", in_a_folder ? folder_.filePath("cut").toStdString() : path), request());
+      rows(*source, "tokens", 0);
+      QCOMPARE(::truncate(path.c_str(), 3000), 0);
+      const Error error = errors_of([&] {
+                            for (int64_t step = 1; step < 100; ++step) rows(*source, "tokens", step);
+                          }).at(0);
+      QCOMPARE(error.code, std::string("changed_data"));
+      QCOMPARE(error.place.file, path);
+      QCOMPARE(error.message, std::string("it had 100000 bytes when the run began and has 3000"));
+      QCOMPARE(::truncate(path.c_str(), 0), 0);
+      QCOMPARE(errors_of([&] { rows(*source, "labels", 7); }).at(0).code, std::string("changed_data"));
+    }
+  }
+
+  void a_file_that_grows_gives_the_same_until_the_run_ends() {
+    const std::string path = write("growing.txt", letters(1000));
+    const auto source = make_data_source(data("text", path), request());
+    const Rows before = rows(*source, "tokens", 5);
+    std::ofstream(path, std::ios::app) << letters(5000);
+    QVERIFY(rows(*source, "tokens", 5) == before);
+  }
+
+  void of_many_files_few_are_open_and_one_that_was_replaced_is_noticed() {
+    QDir(folder_.path()).mkpath("many");
+    const int count = 3 * static_cast<int>(DataFiles::most_open);
+    std::string all;
+    for (int i = 0; i < count; ++i) {
+      const std::string part = letters(7 + i % 3);
+      write("many/" + std::to_string(1000 + i), part);
+      all += part;
+    }
+    const std::string many = folder_.filePath("many").toStdString();
+    const auto open_files = [] { return QDir("/proc/self/fd").entryList(QDir::Files | QDir::System).size(); };
+    const auto before = open_files();
+    const auto folder = make_data_source(data("text", many), request());
+    QVERIFY(open_files() <= before + static_cast<qsizetype>(DataFiles::most_open));
+    const auto one = make_data_source(data("text", write("one_of_many.txt", all)), request());
+    for (int64_t step = 0; step < 100; ++step) QVERIFY(rows(*folder, "tokens", step) == rows(*one, "tokens", step));
+    QVERIFY(open_files() <= before + static_cast<qsizetype>(DataFiles::most_open) + 1);
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "many/" + std::to_string(1000 + i), kept = write("kept", letters(7 + i % 3));
+      QCOMPARE(::rename(kept.c_str(), folder_.filePath(QString::fromStdString(name)).toUtf8().constData()), 0);
+    }
+    const Error error = errors_of([&] {
+                          for (int64_t step = 0; step < 100; ++step) rows(*folder, "tokens", step);
+                        }).at(0);
+    QCOMPARE(error.code, std::string("changed_data"));
+    QVERIFY(error.place.file.starts_with(many + "/1") && error.message.find("another file") != std::string::npos);
+  }
+
+  void the_identity_of_data_is_that_of_the_files_that_a_run_reads() {
+    QDir(folder_.path()).mkpath("known/deep");
+    write("known/b.txt", letters(100));
+    write("known/deep/c.txt", letters(50));
+    const std::string known = folder_.filePath("known").toStdString(), other = write("kept.txt", letters(60));
+    DataIdentity identity = identify_data(data("text", known, {{"validation_path", other}}));
+    QCOMPARE(identity.kind, std::string("text"));
+    QCOMPARE(identity.parts.size(), size_t{1});  // it does not evaluate
+    QCOMPARE(identity.parts[0].files.size(), size_t{2});
+    QCOMPARE(identity.parts[0].files[1].name, std::string("deep/c.txt"));
+    QCOMPARE(identity.parts[0].files[1].bytes, int64_t{50});
+    const OptionList evaluates{{"validation_path", other}, {"evaluate_every", int64_t{1}}};
+    identity = identify_data(data("text", known, evaluates));
+    QCOMPARE(identity.parts.size(), size_t{2});
+    QCOMPARE(identity.parts[1].option, std::string("validation_path"));
+    QCOMPARE(identity.parts[1].files[0].name, std::string("kept.txt"));
+    write("kept.txt", letters(59) + "#");
+    QCOMPARE(differences(identity, identify_data(data("text", known, evaluates))),
+             std::vector<std::string>{"data.validation_path: 'kept.txt' has other content, of 60 bytes as before"});
+    QVERIFY(!identify_data({"zeros", {{"batch_size", batch}}}).has_files());
+    QCOMPARE(errors_of([&] { identify_data(data("text", known + "/gone")); }).at(0).code, std::string("missing_file"));
   }
 
   void a_token_beyond_the_vocabulary_is_told_with_its_place_in_the_file() {
