@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/checkpoint/box_cover.h"
+#include "engine/checkpoint/stored_identity.h"
 #include "engine/checkpoint/told_array.h"
 
 namespace shardscope {
@@ -28,14 +28,6 @@ constexpr std::string_view tail = "}\n";
 
 Json numbers(const Shape& shape) { return std::vector<int64_t>(shape.begin(), shape.end()); }
 
-uint64_t hash_of(const std::string& text) {
-  uint64_t hash = 0;
-  const char* end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data(), end, hash, 16);
-  if (error != std::errc{} || read != end || text.size() != 16) throw std::invalid_argument("a hash is none");
-  return hash;
-}
-
 DType dtype_of(const std::string& text) {
   for (DType dtype : {DType::f32, DType::bf16, DType::i32}) {
     if (name(dtype) == text) return dtype;
@@ -45,7 +37,7 @@ DType dtype_of(const std::string& text) {
 
 Json to_json(const CheckpointFile& file) {
   Json blocks = Json::array();
-  for (uint64_t hash : file.blocks) blocks.push_back(fmt::format("{:016x}", hash));
+  for (uint64_t hash : file.blocks) blocks.push_back(hash_text(hash));
   return {{"name", file.name}, {"rank", file.rank}, {"bytes", file.bytes}, {"blocks", std::move(blocks)}};
 }
 
@@ -67,7 +59,7 @@ Json to_json(const CheckpointState& state) {
 CheckpointFile file_of(const Json& json) {
   CheckpointFile file{
       json.at("name"), static_cast<int>(told_number(json.at("rank"))), told_number(json.at("bytes")), {}};
-  for (const std::string hash : json.at("blocks")) file.blocks.push_back(hash_of(hash));
+  for (const std::string hash : json.at("blocks")) file.blocks.push_back(told_hash(hash));
   return file;
 }
 
@@ -135,6 +127,7 @@ int64_t CheckpointIndex::bytes() const {
 std::string write_checkpoint_index(const CheckpointIndex& index) {
   Json json{{"format", format_version}, {"model", index.model},       {"step", index.step},
             {"mesh", index.mesh},       {"run_file", index.run_file}, {"block_bytes", checkpoint_block_bytes}};
+  if (index.data) json["data"] = to_json(*index.data);
   for (const CheckpointFile& file : index.files) json["files"].push_back(to_json(file));
   for (const CheckpointState& state : index.states) json["states"].push_back(to_json(state));
   const std::string body = json.dump();
@@ -156,7 +149,9 @@ CheckpointIndex parse_checkpoint_index(std::string_view text, const std::string&
     if (json.at("format") != format_version || json.at("block_bytes") != checkpoint_block_bytes) {
       throw damaged("the index is of another version of this program");
     }
-    CheckpointIndex index{json.at("model"), told_number(json.at("step")), json.at("mesh"), json.at("run_file"), {}, {}};
+    CheckpointIndex index{
+        json.at("model"), told_number(json.at("step")), json.at("mesh"), json.at("run_file"), {}, {}, {}};
+    if (json.contains("data")) index.data = data_identity_of(json["data"]);
     for (const Json& file : json.at("files")) index.files.push_back(file_of(file));
     for (const Json& state : json.at("states")) index.states.push_back(state_of(state));
     if (!is_sound(index)) throw damaged("the index contradicts itself");

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/data_identity.h"
 #include "engine/base/shape.h"
 #include "engine/mesh/sharding.h"
 
@@ -47,9 +49,10 @@ struct CheckpointIndex {
   // Training steps done. The place in the data, the optimizer's count and the masks of dropout follow from it.
   int64_t step = 0;
   std::string mesh;      // "data 4 x model 2", for people
-  std::string run_file;  // the text of the run that wrote it, for people
+  std::string run_file;  // the text of the run that wrote it
   std::vector<CheckpointFile> files;
   std::vector<CheckpointState> states;
+  std::optional<DataIdentity> data;  // with which it was trained; nothing: written by a version that did not know it
 
   std::unordered_map<std::string_view, const CheckpointState*> by_name() const;
   int64_t bytes() const;  // of all files

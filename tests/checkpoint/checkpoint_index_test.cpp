@@ -48,6 +48,20 @@ class CheckpointIndexTest : public QObject {
     QCOMPARE(index.by_name().at("optimizer/count")->type.dtype, DType::i32);
   }
 
+  void the_identity_of_the_data_is_kept_and_may_be_missing() {
+    CheckpointIndex index = small_index();
+    index.data = DataIdentity{
+        "text", {{"path", {{"deep/\"a\".txt", 1200, 0x0123456789abcdef}}}, {"validation_path", {{"v", 0, 1}}}}};
+    QVERIFY(parse_checkpoint_index(write_checkpoint_index(index), "x") == index);
+    index.data = DataIdentity{"zeros", {}};
+    QVERIFY(parse_checkpoint_index(write_checkpoint_index(index), "x") == index);
+    // As versions wrote it that did not know the data.
+    index.data.reset();
+    const std::string old = write_checkpoint_index(index);
+    QVERIFY(old.find("\"data\"") == std::string::npos && old.find("\"format\":1,") != std::string::npos);
+    QVERIFY(!parse_checkpoint_index(old, "x").data);
+  }
+
   void every_flipped_bit_of_an_index_is_noticed() {
     const std::string text = write_checkpoint_index(small_index());
     for (size_t bit = 0; bit < 8 * text.size(); ++bit) {
