@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "engine/compile/changed_settings.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/compile/data_request.h"
@@ -45,6 +46,29 @@ class SettingsTest : public QObject {
   Q_OBJECT
 
  private slots:
+  void what_changes_the_numbers_of_a_run_is_listed_by_path() {
+    const RunConfig before = load_run_file(std::filesystem::path(SHARDSCOPE_SOURCE_DIR) / "presets/tiny_text.json");
+    const auto changes = [&](const std::vector<std::string>& assignments, bool with_paths = true) {
+      return changed_settings(before, with_settings(before, assignments), with_paths);
+    };
+    using Lines = std::vector<std::string>;
+    QCOMPARE(changes({}), Lines());
+    QCOMPARE(changes({"seed=7", "data.seed=3", "data.batch_size=32", "optimizer.learning_rate=0.5"}),
+             (Lines{"data.batch_size: 16 -> 32", "data.seed: 0 -> 3", "optimizer.learning_rate: 0.003 -> 0.5",
+                    "seed: 0 -> 7"}));
+    // A default that is written out is no change, one that is not is compared.
+    QVERIFY(before.data.find("validation_path") == nullptr);
+    QCOMPARE(changes({"data.validation_path=\"\""}), Lines());
+    QCOMPARE(changes({"schedule.microbatches=2", "deterministic=true"}),
+             (Lines{"schedule.microbatches: 1 -> 2", "deterministic: false -> true"}));
+    // By rounding alone, or not at all.
+    QCOMPARE(changes({"mesh.data=1", "steps=100000", "sharding.mode=as_written"}), Lines());
+    QCOMPARE(changes({"data.path=/elsewhere/tiny_text.txt"}).size(), size_t{1});
+    QCOMPARE(changes({"data.path=/elsewhere/tiny_text.txt"}, false), Lines());
+    const Lines other = changes({"optimizer.name=sgd"});
+    QVERIFY(std::ranges::find(other, "optimizer.name: \"adamw\" -> \"sgd\"") != other.end());
+  }
+
   void every_option_of_a_model_may_be_set_whether_or_not_the_file_names_it() {
     for (RunConfig preset : all_presets()) {
       preset.pipeline = {};  // which has a word in how many layers there are

@@ -1,0 +1,77 @@
+#include "engine/compile/changed_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/compile/data_paths.h"
+#include "engine/compile/settings.h"
+#include "engine/config/run_document.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr const char* none = "none";
+
+NamedOptions with_defaults(NamedOptions section, const std::vector<OptionDefinition>& definitions) {
+  for (const OptionDefinition& definition : definitions) {
+    if (!section.find(definition.name)) section.options.emplace_back(definition.name, definition.default_value);
+  }
+  return section;
+}
+
+// All that is compared.
+JsonNode deciding_settings(RunConfig config, bool with_paths) {
+  if (!with_paths)
+    config = with_data_paths(std::move(config), [](const std::string&) { return std::string("a path"); });
+  config.model = with_defaults(config.model, option_definitions(config, "model"));
+  config.data = with_defaults(config.data, option_definitions(config, "data"));
+  config.optimizer = with_defaults(config.optimizer, option_definitions(config, "optimizer"));
+  const JsonNode whole = to_run_document(config);
+  JsonNode settings = JsonNode::object();
+  for (const char* key : {"model", "data", "optimizer"}) {
+    if (const JsonNode* section = whole.find(key)) settings.add(key, *section);
+  }
+  settings.add("schedule", JsonNode::object()).add("microbatches", JsonNode::of(config.schedule.microbatches));
+  settings.add("seed", JsonNode::of(config.seed));
+  settings.add("deterministic", JsonNode::of(config.deterministic));
+  return settings;
+}
+
+void list_values(const JsonNode& node, const std::string& path,
+                 std::vector<std::pair<std::string, std::string>>& values) {
+  if (!node.is(JsonNode::Kind::object)) return values.emplace_back(path, print_json_line(node)), void();
+  for (size_t i = 0; i < node.keys.size(); ++i) {
+    list_values(node.items[i], path.empty() ? node.keys[i] : path + "." + node.keys[i], values);
+  }
+}
+
+// A whole number in place of a real one says the same.
+std::string normal(const std::string& value) {
+  return value.ends_with(".0") ? value.substr(0, value.size() - 2) : value;
+}
+
+}  // namespace
+
+std::vector<std::string> changed_settings(const RunConfig& before, const RunConfig& now, bool with_data_paths) {
+  std::vector<std::pair<std::string, std::string>> old, current;
+  list_values(deciding_settings(before, with_data_paths), "", old);
+  list_values(deciding_settings(now, with_data_paths), "", current);
+  const auto value_in = [](const auto& values, const std::string& path) {
+    const auto found = std::ranges::find_if(values, [&](const auto& value) { return value.first == path; });
+    return found == values.end() ? std::string(none) : normal(found->second);
+  };
+  std::vector<std::string> changes;
+  const auto compare = [&](const std::string& path) {
+    const std::string from = value_in(old, path), to = value_in(current, path);
+    if (from != to) changes.push_back(fmt::format("{}: {} -> {}", path, from, to));
+  };
+  for (const auto& [path, value] : old) compare(path);
+  for (const auto& [path, value] : current) {
+    if (value_in(old, path) == none) compare(path);
+  }
+  return changes;
+}
+
+}  // namespace shardscope

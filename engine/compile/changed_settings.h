@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/config/run_config.h"
+
+namespace shardscope {
+
+// What of a run file decides the numbers that training computes, and is not what it was: the seed, the options of
+// model, data and optimizer (with the defaults of those that are not given), the number of microbatches and
+// `deterministic`. One line each, by path:
+//   optimizer.learning_rate: 0.001 -> 0.002
+//   optimizer.name: "adam" -> "sgd"
+//   optimizer.momentum: none -> 0.9
+// Mesh, sharding and pipeline change these by rounding alone and are not compared, nor is the number of steps; files of
+// data are, by their paths, where `with_data_paths`.
+std::vector<std::string> changed_settings(const RunConfig& before, const RunConfig& now, bool with_data_paths);
+
+}  // namespace shardscope
