@@ -32,6 +32,8 @@ void CheckpointArguments::add_to(CLI::App& command) {
       ->needs(into);
   command.add_option("--resume", resume, "go on from the newest whole checkpoint of a folder, or from DIR/step_...")
       ->type_name("DIR");
+  command.add_flag("--allow-changed-data", allow_changed_data,
+                   "train on where the data are not what they were at the checkpoint, or before a restart");
 }
 
 CheckpointOptions CheckpointArguments::options() const {
@@ -41,6 +43,7 @@ CheckpointOptions CheckpointArguments::options() const {
   options.keep = keep;
   options.go_on_after_error = on_error == "continue";
   options.resume = absolute(resume);
+  options.allow_changed_data = allow_changed_data;
   return options;
 }
 
@@ -52,6 +55,7 @@ std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
     if (save_every > 0) list.insert(list.end(), {"--save-every", std::to_string(save_every)});
   }
   if (const std::string path = resumed_path(again); !path.empty()) list.insert(list.end(), {"--resume", path});
+  if (allow_changed_data) list.push_back("--allow-changed-data");
   return list;
 }
 
@@ -68,10 +72,10 @@ int64_t CheckpointArguments::restart_step() const {
   return found.empty() ? 0 : found.back().step;
 }
 
-void CheckpointArguments::check(const Plan& plan) const {
+void CheckpointArguments::check(const Plan& plan, const DataIdentity& data) const {
   CheckpointOptions checked = options();
   checked.say = [](const std::string& text) { say(text); };
-  check_checkpoints(plan, checked);
+  check_checkpoints(plan, checked, data);
   if (!folder.empty()) held_ = std::make_shared<HeldFolder>(absolute(folder));
 }
 

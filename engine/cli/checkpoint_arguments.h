@@ -11,11 +11,13 @@
 
 namespace shardscope {
 
-// --checkpoint, --save-every, --keep, --on-checkpoint-error and --resume: of a training, and of its ranks.
+// --checkpoint, --save-every, --keep, --on-checkpoint-error, --resume and --allow-changed-data: of a training, and of
+// its ranks.
 struct CheckpointArguments {
   std::string folder, resume, on_error = "stop";
   int64_t save_every = 0;
   int keep = 3;
+  bool allow_changed_data = false;
 
   void add_to(CLI::App& command);
   CheckpointOptions options() const;
@@ -25,8 +27,9 @@ struct CheckpointArguments {
   std::vector<std::string> rank_arguments(bool again) const;
   // The step with which these begin.
   int64_t restart_step() const;
-  // What can be known before ranks are started. Throws Failure as Checkpointing::restore() and begin().
-  void check(const Plan& plan) const;
+  // What can be known before ranks are started, which will read `data`. Throws Failure as Checkpointing::restore() and
+  // begin().
+  void check(const Plan& plan, const DataIdentity& data) const;
 
  private:
   std::string resumed_path(bool again) const;

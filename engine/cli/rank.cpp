@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "engine/checkpoint/stored_identity.h"
 #include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/config/parse.h"
@@ -24,6 +25,7 @@ void add_rank(CLI::App& app, CommandLine& line) {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
       options.profile = [session] { return load_profile(*session + "/profile.json"); };
+      options.data_at_start = [session] { return read_data_identity(*session + "/data.json"); };
       options.session_directory = *session;
       options.parameter_file = *parameters;
       options.keep_going = *keep_going;

@@ -11,6 +11,7 @@
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
+#include "engine/checkpoint/stored_identity.h"
 #include "engine/cli/checkpoint_arguments.h"
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
@@ -23,6 +24,7 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/config/write.h"
+#include "engine/data/data_kind.h"
 #include "engine/plan/host_memory.h"
 #include "engine/session/deadlines.h"
 #include "engine/session/run_process.h"
@@ -84,15 +86,16 @@ struct TrainArguments {
   }
 };
 
-RunOptions run_options(const Plan& plan, const TrainArguments& arguments) {
+RunOptions run_options(const Plan& plan, const TrainArguments& arguments, const DataIdentity& data) {
   RunOptions options;
+  options.data_json = write_data_identity(data);
   options.config_json = write_run_config(plan.config);
   options.profile = plan.profile;
   options.plan_hash = plan.hash;
   options.ranks = plan.mesh.device_count();
   options.steps = plan.config.steps;
   options.rank_bytes = rank_memory_bytes(plan);
-  options.limits = deadlines_of(plan, !data_paths(plan.config).empty());
+  options.limits = deadlines_of(plan, !data_paths(plan.config).empty(), data.sampled_bytes());
   for (const std::string& deadline : arguments.deadlines) set_deadline(options.limits, deadline);
   options.max_restarts = arguments.max_restarts;
   options.socket_path = arguments.socket;
@@ -166,11 +169,12 @@ std::unique_ptr<RunProcess> make_run(const RunOptions& options) {
 
 int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   if (plan.profile.ranks_per_host.empty()) require_host_memory(plan, arguments.force);  // else each host tells
-  arguments.checkpoints.check(plan);
+  const DataIdentity data = identify_data(plan.config.data);
+  arguments.checkpoints.check(plan, data);
   arguments.check_outputs(plan.config);
   TrainedOutput trained = arguments.open_trained_output(plan);
   HeldSignals held;
-  std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments));
+  std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments, data));
   if (!run) return exit_failed_run;
   RunLogs logs = arguments.open_logs(plan);
   RunOutput output(arguments.jsonl, arguments.open_steps(plan.config));

@@ -43,7 +43,7 @@ int64_t* find_limit(WatchdogLimits& limits, const std::string& name) {
 
 WatchdogLimits::WatchdogLimits() { phase_ns.fill(11 * second); }
 
-WatchdogLimits deadlines_of(const Plan& plan, bool reads_files) {
+WatchdogLimits deadlines_of(const Plan& plan, bool reads_files, int64_t compared_bytes) {
   WatchdogLimits limits;
   const int ranks = plan.mesh.device_count();
   const double crowding = std::max(0.0, ranks / std::max(1.0, plan.profile.cores) - 1);
@@ -57,6 +57,7 @@ WatchdogLimits deadlines_of(const Plan& plan, bool reads_files) {
   add(RankPhase::agreeing, crowding);
   add(RankPhase::allocating, bytes / reserve_rate);
   add(RankPhase::initialising, bytes / initialise_rate + (reads_files ? file_seconds : 0));
+  add(RankPhase::initialising, static_cast<double>(compared_bytes) / initialise_rate);
   add(RankPhase::finishing, bytes / write_rate);
   for (const std::vector<StageTimeline::Span>& stage : plan.pipeline.timeline.stages) {
     double before = 0;

@@ -29,8 +29,9 @@ struct WatchdogLimits {
 };
 
 // Eleven seconds for each phase, and what the plan asks for beyond: for its size, its time to plan, its ranks, how many
-// of them share a core, and where its data are read from files, of which a rank may read much before it trains.
-WatchdogLimits deadlines_of(const Plan& plan, bool reads_files);
+// of them share a core, and where its data are read from files, of which a rank may read much before it trains:
+// `compared_bytes` at least, to tell whether they are still the same.
+WatchdogLimits deadlines_of(const Plan& plan, bool reads_files, int64_t compared_bytes = 0);
 
 // The names that set_deadline() knows: the phases, "stopped", "ending", "stopping", "agent" and "host".
 std::vector<std::string> deadline_names();

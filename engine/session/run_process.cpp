@@ -57,6 +57,7 @@ RunProcess::RunProcess(RunOptions options)
   const bool all_here = !options_.hosts;
   check_host_limits({directory_.path(), options_.ranks, all_here && options_.ranks > 1 ? options_.rank_bytes : 0});
   write_text(directory_.path() + "/config.json", options_.config_json);
+  if (!options_.data_json.empty()) write_text(directory_.path() + "/data.json", options_.data_json);
   save_profile(options_.profile, directory_.path() + "/profile.json");
   std::filesystem::create_directory(directory_.path() + "/tmp");
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -125,9 +126,9 @@ void RunProcess::start_ranks() {
 
 bool RunProcess::reach_hosts() {
   const std::string& folder = directory_.path();
-  hosts_ = std::make_unique<RunHosts>(
-      *options_.hosts, folder,
-      RunHosts::Files{{"config.json", options_.config_json}, {"profile.json", profile_text(options_.profile)}});
+  RunHosts::Files files{{"config.json", options_.config_json}, {"profile.json", profile_text(options_.profile)}};
+  if (!options_.data_json.empty()) files.emplace_back("data.json", options_.data_json);
+  hosts_ = std::make_unique<RunHosts>(*options_.hosts, folder, files);
   while (!hosts_->is_ready() && !over_ && !stopping_) {
     wait_for_news();
     follow_hosts();

@@ -27,6 +27,7 @@ namespace shardscope {
 
 struct RunOptions {
   std::string config_json;  // text of the run file, overrides applied; the ranks read it as DIR/config.json
+  std::string data_json;    // what its data are now; the ranks read it as DIR/data.json; empty: they are not told
   DeviceProfile profile;    // with which the plan was made; the ranks read it as DIR/profile.json
   uint64_t plan_hash = 0;
   int ranks = 1;

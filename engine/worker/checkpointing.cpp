@@ -12,6 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/config/write.h"
+#include "engine/worker/data_check.h"
 #include "engine/worker/stored_states.h"
 
 namespace shardscope {
@@ -44,7 +45,11 @@ Failure with_hint(const Failure& failure, const std::string& hint) {
   return Failure(std::move(errors));
 }
 
-bool is_of_another_model(const Failure& failure) { return failure.errors().front().code == "other_model"; }
+// Older checkpoints of the folder would not do either.
+bool is_of_another_run(const Failure& failure) {
+  const std::string& code = failure.errors().front().code;
+  return code == "other_model" || code == "changed_data";
+}
 
 // What `resume` may mean, by step. Throws no_checkpoint.
 std::vector<FoundCheckpoint> candidates(const std::string& resume) {
@@ -67,9 +72,14 @@ void require_same_model(const Plan& plan, const std::vector<StoredState>& states
   if (!errors.empty()) throw Failure(errors);
 }
 
+// What was trained may be evaluated on any data.
+bool asks_for_same_data(const Plan& plan, const CheckpointOptions& options) {
+  return plan.trains() && !options.allow_changed_data;
+}
+
 }  // namespace
 
-void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
+void check_checkpoints(const Plan& plan, const CheckpointOptions& options, const DataIdentity& data) {
   const FileCalls calls;
   std::optional<CheckpointFolder> folder;
   std::error_code none;
@@ -80,10 +90,12 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
     std::vector<FoundCheckpoint> found = candidates(options.resume);
     for (; !found.empty(); found.pop_back()) {
       try {
-        require_same_model(plan, stored_states(plan), CheckpointReader(found.back().path));
+        const CheckpointReader reader(found.back().path);
+        require_same_model(plan, stored_states(plan), reader);
+        if (asks_for_same_data(plan, options)) require_same_data(reader.index(), reader.path(), data);
         break;
       } catch (const Failure& failure) {
-        if (is_of_another_model(failure)) throw;
+        if (is_of_another_run(failure)) throw;
         if (found.size() > 1) continue;
         throw with_hint(failure, hint_for_damaged(found.back().path));
       }
@@ -96,11 +108,12 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options) {
 }
 
 Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communicator& world,
-                             const CheckpointOptions& options)
+                             const CheckpointOptions& options, DataIdentity data)
     : plan_(plan),
       executor_(executor),
       world_(world),
       options_(options),
+      data_(std::move(data)),
       calls_([this](std::string_view call, const std::string& path) {
         ++calls_made_;
         return options_.before_call ? options_.before_call(call, path) : 0;
@@ -111,18 +124,10 @@ Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communi
 
 Checkpointing::~Checkpointing() { stop_.request_stop(); }
 
-// The lowest rank that has an error throws it; the others wait for that.
-void Checkpointing::throw_together(const std::optional<Failure>& error) {
-  const std::vector<int64_t> failed = exchange_.gather(int64_t{error.has_value()});
-  const auto lowest = std::ranges::find(failed, 1) - failed.begin();
-  if (lowest == world_.size()) return;
-  if (lowest == world_.rank()) throw *error;
-  world_.barrier();
-}
-
-int64_t Checkpointing::load(const std::string& path) const {
+CheckpointIndex Checkpointing::load(const std::string& path) const {
   CheckpointReader reader(path);
   require_same_model(plan_, states_, reader);
+  if (asks_for_same_data(plan_, options_)) require_same_data(reader.index(), path, data_);
   const auto by_name = reader.index().by_name();
   std::vector<CheckpointReader::Request> requests;
   for (size_t i = 0; i < states_.size(); ++i) {
@@ -132,7 +137,7 @@ int64_t Checkpointing::load(const std::string& path) const {
                         executor_.value(values_[i])});
   }
   reader.read(requests);
-  return reader.index().step;
+  return reader.index();
 }
 
 std::optional<int64_t> Checkpointing::restore(int64_t steps) {
@@ -147,40 +152,44 @@ std::optional<int64_t> Checkpointing::restore(int64_t steps) {
       error = failure;
     }
   }
-  throw_together(error);
+  exchange_.throw_together(error);
   for (;;) {
     const int64_t next = exchange_.gather(found.empty() ? int64_t{-1} : found.back().step).front();
-    if (next < 0) throw_together(error);  // of the oldest of them
+    if (next < 0) exchange_.throw_together(error);  // of the oldest of them
     const std::string path = one ? options_.resume : options_.resume + "/" + step_folder_name(next);
-    int64_t step = 0;
+    CheckpointIndex index;
     error.reset();
     try {
-      step = load(path);
+      index = load(path);
     } catch (const Failure& failure) {
       error = failure;
     }
     const std::vector<int64_t> failed = exchange_.gather(int64_t{error.has_value()});
     const auto lowest = std::ranges::find(failed, 1) - failed.begin();
     if (lowest == world_.size()) {
-      if (same_folder(folder_of(path), options_.folder)) resumed_ = step;
-      if (world_.rank() == 0) say_what_is_left(path, step, steps);
-      return plan_.trains() ? step : 0;
+      if (same_folder(folder_of(path), options_.folder)) resumed_ = index.step;
+      if (world_.rank() == 0) say_resumed(path, index, steps);
+      return plan_.trains() ? index.step : 0;
     }
     const bool tells = lowest == world_.rank();
-    const bool final = one || (error && is_of_another_model(*error));
-    if (tells && one && !is_of_another_model(*error)) error = with_hint(*error, hint_for_damaged(path));
-    if (exchange_.gather(int64_t{final})[static_cast<size_t>(lowest)]) throw_together(error);
+    const bool final = one || (error && is_of_another_run(*error));
+    if (tells && one && !is_of_another_run(*error)) error = with_hint(*error, hint_for_damaged(path));
+    if (exchange_.gather(int64_t{final})[static_cast<size_t>(lowest)]) exchange_.throw_together(error);
     if (tells) options_.say(fmt::format("{} is left out: {}", step_folder_name(next), error->what()));
     damaged_.push_back(next);
     if (!found.empty()) found.pop_back();
   }
 }
 
-void Checkpointing::say_what_is_left(const std::string& path, int64_t done, int64_t steps) const {
-  if (!plan_.trains() || done < steps) return options_.say(fmt::format("going on from {}", path));
-  options_.say(fmt::format(
-      "{}: there is nothing to do: {} steps are done, and the run asks for {} (--steps counts from its beginning)",
-      path, done, steps));
+void Checkpointing::say_resumed(const std::string& path, const CheckpointIndex& index, int64_t steps) const {
+  if (plan_.trains() && index.step >= steps) {
+    return options_.say(fmt::format(
+        "{}: there is nothing to do: {} steps are done, and the run asks for {} (--steps counts from its beginning)",
+        path, index.step, steps));
+  }
+  options_.say(fmt::format("going on from {}", path));
+  if (!plan_.trains()) return;
+  for (const std::string& line : changes_since(index, plan_.config, data_)) options_.say(line);
 }
 
 void Checkpointing::begin(int64_t done) {
@@ -196,12 +205,13 @@ void Checkpointing::begin(int64_t done) {
   } catch (const Failure& failure) {
     error = failure;
   }
-  throw_together(error);
+  exchange_.throw_together(error);
   kept_ = done;
   index_ = lay_out_checkpoint(states_, plan_.mesh);
   index_.model = plan_.config.model.name;
   index_.mesh = mesh_text(plan_.mesh);
   index_.run_file = write_run_config(plan_.config);
+  index_.data = data_;
   const auto own = std::ranges::find(index_.files, world_.rank(), &CheckpointFile::rank);
   if (own != index_.files.end()) own_file_ = &*own;
   hold_folder();
@@ -232,7 +242,7 @@ void Checkpointing::hold_folder() {
         Failure(Error{"checkpoint_folder_moved", "this is not the folder that rank 0 has opened by this path",
                       in_file(options_.folder), "a folder that all ranks share, and that stays while the run begins"});
   }
-  throw_together(error);
+  exchange_.throw_together(error);
 }
 
 void Checkpointing::after_step(int64_t done) {
@@ -343,7 +353,7 @@ void Checkpointing::give_up() {
   stage_ = Stage::idle;
   if (folder_) folder_->abandon(index_.step);
   const std::optional<Failure> error = std::exchange(error_, std::nullopt);
-  if (!options_.go_on_after_error) return throw_together(error);
+  if (!options_.go_on_after_error) return exchange_.throw_together(error);
   if (error) options_.say(fmt::format("{}: {}; training goes on", step_folder_name(index_.step), error->what()));
   world_.barrier();  // what was removed can be begun again
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/data_identity.h"
 #include "engine/checkpoint/checkpoint_folder.h"
 #include "engine/checkpoint/checkpoint_layout.h"
 #include "engine/comm/communicator.h"
@@ -30,6 +31,7 @@ struct CheckpointOptions {
   bool go_on_after_error = false;
   // A checkpoint (DIR/step_000120), or a folder of them: the newest whole one. Empty: training begins at step 0.
   std::string resume;
+  bool allow_changed_data = false;  // a checkpoint of other data is no error, nor data that change before a restart
   // To a person, on any rank: what was damaged, what could not be written or removed.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   // On every rank that waits for a checkpoint, when any rank has got on with it.
@@ -38,8 +40,8 @@ struct CheckpointOptions {
 };
 
 // What can be known of the options before any rank is started: throws Failure as restore() and begin() below, but of
-// damage that shows in an index or in the length of a file alone.
-void check_checkpoints(const Plan& plan, const CheckpointOptions& options);
+// damage that shows in an index or in the length of a file alone. `data`: what the run will read.
+void check_checkpoints(const Plan& plan, const CheckpointOptions& options, const DataIdentity& data);
 
 // Writes a run's checkpoints while it trains, and restores it from one: the part of one rank. The step waits until the
 // rank's own part is copied; a thread writes it, and when all ranks have written rank 0's completes the checkpoint. One
@@ -49,14 +51,17 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options);
 // rank that has the error; the others learn of it when that one aborts.
 class Checkpointing {
  public:
-  Checkpointing(const Plan& plan, const Executor& executor, Communicator& world, const CheckpointOptions& options);
+  // `data`: what this rank reads; checkpoints carry rank 0's.
+  Checkpointing(const Plan& plan, const Executor& executor, Communicator& world, const CheckpointOptions& options,
+                DataIdentity data);
   ~Checkpointing();
   Checkpointing(const Checkpointing&) = delete;
   Checkpointing& operator=(const Checkpointing&) = delete;
 
   // Fills all states from the checkpoint that the options name and returns the step with which training goes on;
-  // nothing where they name none. `steps`: those of the whole run; says so where nothing is left to do. Throws
-  // no_checkpoint, damaged_checkpoint, unreadable_checkpoint, other_model.
+  // nothing where they name none. `steps`: those of the whole run; says so where nothing is left to do, else what has
+  // changed since the checkpoint was written. Throws no_checkpoint, damaged_checkpoint, unreadable_checkpoint,
+  // other_model, changed_data.
   std::optional<int64_t> restore(int64_t steps);
   // Before the first step, `done` being done: what cannot be written is known then. Throws unwritable_checkpoint,
   // bad_checkpoint_folder, checkpoint_in_use, checkpoint_exists.
@@ -69,8 +74,8 @@ class Checkpointing {
  private:
   enum class Stage : uint8_t { idle, writing, completing };
 
-  int64_t load(const std::string& path) const;  // the step
-  void say_what_is_left(const std::string& path, int64_t done, int64_t steps) const;
+  CheckpointIndex load(const std::string& path) const;
+  void say_resumed(const std::string& path, const CheckpointIndex& index, int64_t steps) const;
   void hold_folder();
   void start(int64_t done);
   void advance(bool wait);
@@ -78,12 +83,12 @@ class Checkpointing {
   void collect_hashes();
   void give_up();
   void take_error();
-  void throw_together(const std::optional<Failure>& error);
 
   const Plan& plan_;
   const Executor& executor_;
   Communicator& world_;
   const CheckpointOptions& options_;
+  const DataIdentity data_;
   std::atomic<int64_t> calls_made_ = 0;
   int64_t all_calls_made_ = 0;  // by all ranks, as far as known
   const FileCalls calls_;

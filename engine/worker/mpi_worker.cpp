@@ -82,6 +82,7 @@ class RankProcess {
     hooks.control = control ? &*control : nullptr;
     hooks.parameter_file = options_.parameter_file;
     hooks.keep_going = options_.keep_going;
+    if (options_.data_at_start) hooks.data_at_start = options_.data_at_start();
     hooks.checkpoints = options_.checkpoints;
     hooks.checkpoints.say = [rank = mpi_.rank()](const std::string& text) { say(rank, text.c_str()); };
     if (telemetry_) hooks.checkpoints.on_progress = [this] { telemetry_->beat(); };

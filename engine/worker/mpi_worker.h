@@ -23,7 +23,9 @@ struct RankOptions {
   std::string session_directory;  // of the process that started the ranks; empty under a person's own mpirun
   std::string parameter_file;     // as TrainHooks
   bool keep_going = false;        // likewise
-  CheckpointOptions checkpoints;  // likewise; what they say goes to standard error
+  // Likewise; called on every rank, where there is a session. Throws Failure.
+  std::function<std::optional<DataIdentity>()> data_at_start;
+  CheckpointOptions checkpoints;                    // likewise; what they say goes to standard error
   std::function<void(const Plan&)> check_plan;      // on every rank, before it has memory; throws Failure
   std::function<void(const Plan&)> on_plan;         // on rank 0, before the first step
   std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step

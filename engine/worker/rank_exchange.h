@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/comm/communicator.h"
 
 namespace shardscope {
@@ -29,6 +31,9 @@ class RankExchange {
     }
     return records;
   }
+
+  // Collective: the lowest rank that has an error throws it, and the others wait for that one to abort.
+  void throw_together(const std::optional<Failure>& error);
 
  private:
   void all_gather();

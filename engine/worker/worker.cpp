@@ -17,6 +17,7 @@
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
 #include "engine/session/rank_words.h"
+#include "engine/worker/data_check.h"
 #include "engine/worker/input_filler.h"
 #include "engine/worker/lost_loss.h"
 #include "engine/worker/outside_memory.h"
@@ -62,10 +63,12 @@ class Training {
         traces_(int64_t{plan.steps(plan.stage_of(world.rank())).size()} * world.size()),
         executor_(plan, world.rank(), arena_.base(), world, &meter_),
         purpose_(plan.program.main().purpose),
+        data_(check_run_data(plan, world, hooks.data_at_start, hooks.checkpoints.allow_changed_data,
+                             hooks.checkpoints.say)),
         inputs_(plan, world.rank(), executor_),
         validation_(plan, world.rank(), executor_, hooks.telemetry),
         learning_rate_(scheduled_rate(plan.config)),
-        checkpoints_(plan, executor_, world, hooks.checkpoints) {
+        checkpoints_(plan, executor_, world, hooks.checkpoints, data_) {
     if (!hooks.parameter_file.empty()) {
       parameter_file_ = std::make_unique<ParameterFile>(plan, world.rank(), hooks.parameter_file);
     }
@@ -197,6 +200,7 @@ class Training {
   Executor executor_;
   Purpose purpose_;
   StoredBytes stored_;
+  DataIdentity data_;
   InputFiller inputs_;
   Validation validation_;
   Schedule learning_rate_;

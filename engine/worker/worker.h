@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -26,6 +27,8 @@ struct TrainHooks {
   bool keep_going = false;                  // also after a loss that is not finite
   std::function<void(RankPhase)> on_phase;  // when it begins: initialising, training, finishing
   std::string parameter_file;               // into which the parameters are written at the end; empty: none
+  // What the data were when the run began, as its launcher found them; nothing: what rank 0 finds now.
+  std::optional<DataIdentity> data_at_start;
   CheckpointOptions checkpoints;
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };

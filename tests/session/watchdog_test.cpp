@@ -426,6 +426,8 @@ void WatchdogTest::a_phase_has_as_long_as_the_plan_asks_for() {
   };
   Plan plan = small_plan();
   QCOMPARE(limit(plan, RankPhase::initialising, true) - limit(plan, RankPhase::initialising), 48);
+  const int64_t compared = deadlines_of(plan, true, 2'000'000'000).phase_ns[size_t(RankPhase::initialising)] / second;
+  QCOMPARE(compared - limit(plan, RankPhase::initialising, true), 100);
   plan.totals.memory_total = int64_t{1} << 30;
   QVERIFY(limit(plan, RankPhase::allocating) > 100);
   QVERIFY(limit(plan, RankPhase::initialising) > limit(plan, RankPhase::allocating));

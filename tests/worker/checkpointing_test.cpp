@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <mutex>
 
+#include "engine/comm/rank_world.h"
+#include "engine/data/data_kind.h"
+#include "engine/worker/data_check.h"
 #include "engine/worker/import_parameters.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/thread_training.h"
@@ -59,6 +62,32 @@ struct Run {
     return std::ranges::any_of(said, [&](const std::string& line) { return line.find(text) != std::string::npos; });
   }
 };
+
+// A run on a text of its own, which is also what it evaluates with.
+struct TextRun : Run {
+  std::string text = path() + "/text.txt";
+
+  TextRun() {
+    options.folder = path() + "/saved";
+    put_text(text, std::string(3000, 'a') + std::string(3000, 'b'));
+  }
+  Plan plan(const std::vector<std::string>& settings = {}) const {
+    const SystemPreset& preset = system_preset("tiny_text");
+    std::vector<std::string> all = preset.small;
+    all.push_back("data.path=" + text);
+    all.insert(all.end(), settings.begin(), settings.end());
+    return compile(system_run(preset.name, all, {2, 1}), DeviceProfile{});
+  }
+  std::string step_at(int64_t number) const { return options.folder + "/" + step_folder_name(number); }
+};
+
+// As versions wrote it that did not know the data.
+void forget_data(const std::string& checkpoint) {
+  const std::string file = checkpoint + "/index.json";
+  CheckpointIndex index = parse_checkpoint_index(text_of(file), file);
+  index.data.reset();
+  put_text(file, write_checkpoint_index(index));
+}
 
 void flip_last_bit(const std::string& path) {
   std::string text = text_of(path);
@@ -214,7 +243,7 @@ class CheckpointingTest : public QObject {
     for (const std::string& path : {run.step(1), run.step(1) + "/inside", run.step(20)}) {
       CheckpointOptions options = run.options;
       options.folder = path;
-      const Error error = error_of([&] { check_checkpoints(small_plan(), options); });
+      const Error error = error_of([&] { check_checkpoints(small_plan(), options, {}); });
       QCOMPARE(error.code, std::string("bad_checkpoint_folder"));
       QCOMPARE(error_of([&] { train_in_threads(small_plan(), 1, {}, {}, {}, options); }), error);
     }
@@ -267,7 +296,7 @@ class CheckpointingTest : public QObject {
     QCOMPARE(error.code, std::string("unwritable_checkpoint"));
     QCOMPARE(error.place.file, std::string("/proc/nowhere"));
     QVERIFY(!stepped);
-    QCOMPARE(error_of([&] { check_checkpoints(small_plan(), run.options); }), error);
+    QCOMPARE(error_of([&] { check_checkpoints(small_plan(), run.options, {}); }), error);
   }
 
   void a_second_run_does_not_write_over_the_first() {
@@ -275,7 +304,7 @@ class CheckpointingTest : public QObject {
     run.train(small_plan(), 2);
     const Error error = run.train_error(small_plan(), 2);
     QCOMPARE(error.code, std::string("checkpoint_exists"));
-    QCOMPARE(error_of([&] { check_checkpoints(small_plan(), run.options); }), error);
+    QCOMPARE(error_of([&] { check_checkpoints(small_plan(), run.options, {}); }), error);
     run.options.resume = run.step(1);
     QCOMPARE(run.train_error(small_plan(), 2).place.file, run.step(2));
     QCOMPARE(run.names(), (QStringList{"step_000001", "step_000002"}));
@@ -294,7 +323,7 @@ class CheckpointingTest : public QObject {
     QVERIFY(error.hint.find(run.step(1)) != std::string::npos);
     // What shows without reading everything is known before ranks are started.
     put_text(file, whole.substr(1));
-    const Error early = error_of([&] { check_checkpoints(small_plan(), run.options); });
+    const Error early = error_of([&] { check_checkpoints(small_plan(), run.options, {}); });
     QCOMPARE(early.place.file, file);
     QVERIFY(early.hint.find(run.step(1)) != std::string::npos);
   }
@@ -330,7 +359,7 @@ class CheckpointingTest : public QObject {
       const Error error = error_of([&] { train_in_threads(other, 2, {}, {}, {}, options); });
       QCOMPARE(error.code, std::string("other_model"));
       QCOMPARE(error.place.file, run.step(1));
-      QCOMPARE(error_of([&] { check_checkpoints(other, options); }), error);
+      QCOMPARE(error_of([&] { check_checkpoints(other, options, {}); }), error);
     }
     options.resume = run.path() + "/nothing";
     QCOMPARE(error_of([&] { train_in_threads(small_plan(), 2, {}, {}, {}, options); }).code,
@@ -354,6 +383,118 @@ class CheckpointingTest : public QObject {
     run.train(small_plan(), 1);
     QVERIFY2(signs >= 2 && signs % 2 == 0, qPrintable(QString::number(signs)));
     QVERIFY2(of_waiting >= 0 && of_waiting <= 4, qPrintable(QString::number(of_waiting)));
+  }
+
+  void changed_data_end_a_resume_unless_they_are_allowed() {
+    TextRun run;
+    run.train(run.plan(), 3);
+    run.options.resume = run.options.folder;
+    QCOMPARE(run.train(run.plan(), 4).steps.size(), size_t{1});
+    QVERIFY(!run.was_said("changed") && !run.was_said("warning"));
+
+    const std::string text = text_of(run.text);
+    put_text(run.text, text + "x");
+    const Plan plan = run.plan();
+    const Error error = run.train_error(plan, 5);
+    QCOMPARE(error.code, std::string("changed_data"));
+    QCOMPARE(error.place.file, run.step_at(4));
+    QVERIFY(error.message.ends_with("data.path: 'text.txt' had 6000 bytes and has 6001"));
+    QVERIFY(error.hint.find("--allow-changed-data") != std::string::npos);
+    QCOMPARE(error_of([&] { check_checkpoints(plan, run.options, identify_data(plan.config.data)); }), error);
+
+    run.options.allow_changed_data = true;
+    check_checkpoints(plan, run.options, identify_data(plan.config.data));
+    QCOMPARE(run.train(plan, 5).steps.size(), size_t{1});
+    QVERIFY(run.was_said("warning: the data changed since it was written: data.path: 'text.txt' had 6000 bytes"));
+
+    // What was trained may be evaluated on any data.
+    run.options.allow_changed_data = false;
+    CheckpointOptions evaluation;
+    evaluation.resume = run.step_at(4);
+    const Plan evaluates = run.plan({"optimizer=null"});
+    check_checkpoints(evaluates, evaluation, identify_data(evaluates.config.data));
+    QCOMPARE(train_in_threads(evaluates, 1, {}, {}, {}, evaluation).steps.size(), size_t{1});
+
+    // From there on its checkpoints are of the data as they are now.
+    run.said.clear();
+    QCOMPARE(run.train(plan, 6).steps.size(), size_t{1});
+    QVERIFY(!run.was_said("warning"));
+    put_text(run.text, "x" + text);
+    QVERIFY(run.train_error(plan, 7).message.ends_with("'text.txt' has other content, of 6001 bytes as before"));
+  }
+
+  void changed_data_of_evaluation_end_a_resume_too() {
+    TextRun run;
+    const std::string kept = run.path() + "/kept.txt";
+    put_text(kept, std::string(500, 'c'));
+    const Plan plan = run.plan({"data.validation_path=" + kept});
+    run.train(plan, 2);
+    run.options.resume = run.options.folder;
+    put_text(kept, std::string(400, 'c'));
+    const Error error = run.train_error(plan, 3);
+    QCOMPARE(error.code, std::string("changed_data"));
+    QVERIFY(error.message.ends_with("data.validation_path: 'kept.txt' had 500 bytes and has 400"));
+  }
+
+  void a_checkpoint_of_an_older_version_goes_on_with_a_warning() {
+    TextRun run;
+    run.train(run.plan(), 2);
+    const ThreadTraining uninterrupted = train_in_threads(run.plan(), 3);
+    forget_data(run.step_at(2));
+    run.options.resume = run.options.folder;
+    const ThreadTraining rest = run.train(run.plan(), 3);
+    QVERIFY(rest.parameters == uninterrupted.parameters);
+    QVERIFY(run.was_said("warning: it does not say with which data it was trained"));
+    QVERIFY(CheckpointReader(run.step_at(3)).index().data == identify_data(run.plan().config.data));
+    // Made-up data follow from the run file, which it has.
+    Run made_up;
+    made_up.train(small_plan(), 2);
+    forget_data(made_up.step(2));
+    made_up.options.resume = made_up.path();
+    made_up.train(small_plan(), 3);
+    QVERIFY(!made_up.was_said("warning"));
+  }
+
+  void changed_settings_are_said_before_the_first_step() {
+    Run run;
+    run.train(small_plan(), 2);
+    run.options.resume = run.path();
+    std::optional<std::vector<std::string>> before_first;
+    const auto on_step = [&](const StepMessage&) {
+      const std::lock_guard lock(run.mutex);
+      if (!before_first) before_first = run.said;
+    };
+    const Plan changed = small_plan(1, {"data.batch_size=32", "optimizer.learning_rate=0.125", "seed=77"});
+    train_in_threads(changed, 3, {}, on_step, {}, run.options);
+    QVERIFY(before_first.has_value());
+    QCOMPARE(*before_first,
+             (std::vector<std::string>{"going on from " + run.step(2),
+                                       "changed since it was written: data.batch_size: 16 -> 32",
+                                       "changed since it was written: optimizer.learning_rate: 0.001 -> 0.125",
+                                       "changed since it was written: seed: 0 -> 77"}));
+  }
+
+  void a_rank_with_other_data_than_the_run_began_with_says_so() {
+    const TextRun run;
+    const Plan plan = run.plan();
+    const DataIdentity at_start = identify_data(plan.config.data);
+    RankWorld world = make_self_world(0);
+    std::vector<std::string> said;
+    const auto check = [&](bool allow) {
+      return check_run_data(plan, *world.communicator, at_start, allow,
+                            [&](const std::string& text) { said.push_back(text); });
+    };
+    QVERIFY(check(false) == at_start);
+    std::filesystem::resize_file(run.text, 5000);
+    const Error error = error_of([&] { check(false); });
+    QCOMPARE(error.code, std::string("changed_data"));
+    QCOMPARE(error.message, std::string("the files that this rank reads are not those with which the run began: "
+                                        "data.path: 'text.txt' had 6000 bytes and has 5000"));
+    QVERIFY(said.empty());
+    QVERIFY(check(true) == identify_data(plan.config.data));
+    QCOMPARE(said.size(), size_t{1});
+    std::filesystem::remove(run.text);
+    QCOMPARE(error_of([&] { check(true); }).code, std::string("missing_file"));
   }
 
   void imported_parameters_begin_a_run() {
