@@ -123,7 +123,7 @@ QStringList RunControl::checkpoint_arguments(const QString& checkpoint) const {
   return arguments;
 }
 
-void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoint) {
+void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoint, bool allow_changed_data) {
   if (is_active()) return;
   directory_ = std::make_unique<QTemporaryDir>();
   if (!directory_->isValid()) {
@@ -143,6 +143,7 @@ void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoi
   const std::string hosts = chosen_hosts();
   if (!plan_->profile.ranks_per_host.empty() && !hosts.empty()) arguments << "--hosts" << qt(hosts);
   if (plan_->trains()) arguments << checkpoint_arguments(checkpoint);
+  if (allow_changed_data) arguments << "--allow-changed-data";
   if (has_fit(*plan_)) arguments << "--predictions" << file(run_files::predictions);
   if (!stored_.record.isEmpty()) arguments << "--record" << stored_.record;
   process_->setStandardInputFile(QProcess::nullDevice());

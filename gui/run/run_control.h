@@ -57,8 +57,8 @@ class RunControl : public QObject {
   void set_checkpoints(CheckpointSettings settings) { checkpoints_ = std::move(settings); }
 
   // Starts a run of plan's config; `plan` is what measurements are laid beside. It goes on from a checkpoint, where one
-  // is named. Without effect while one is active.
-  void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {});
+  // is named, also from one of other data where those are allowed. Without effect while one is active.
+  void start(std::shared_ptr<const Plan> plan, const QString& checkpoint = {}, bool allow_changed_data = false);
   // Asks the run to end after its current step and its last checkpoint, which may take as long as they do; a second
   // call ends it at once.
   void stop();

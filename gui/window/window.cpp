@@ -36,6 +36,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
     : QMainWindow(parent),
       shardrun_(shardrun),
       workspace_(std::make_unique<Workspace>(std::move(source), shardrun)),
+      resumed_start_(workspace_->run, *this),
       actions_(*this, workspace_->document.undo_stack()),
       files_(workspace_->document, *this, [this] { end_edit(); }),
       centre_(new Centre(*workspace_, this)),
@@ -197,7 +198,8 @@ void MainWindow::train_from(const QString& checkpoint) {
   }
   if (!may_exceed_memory()) return;
   docks_.show(docks_.run());
-  workspace_->run.start(workspace_->planner.plan(), checkpoint);
+  if (checkpoint.isEmpty()) workspace_->run.start(workspace_->planner.plan());
+  else resumed_start_.start(workspace_->planner.plan(), checkpoint);
 }
 
 // Asks where the ranks would need more memory than there is.

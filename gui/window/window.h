@@ -9,6 +9,7 @@
 #include "gui/window/exports.h"
 #include "gui/window/files.h"
 #include "gui/window/notice.h"
+#include "gui/window/resumed_start.h"
 #include "gui/window/session_keeper.h"
 #include "gui/window/socket_watch.h"
 #include "gui/window/tool_bar.h"
@@ -79,6 +80,7 @@ class MainWindow : public QMainWindow {
 
   const QString shardrun_;
   std::unique_ptr<Workspace> workspace_;
+  ResumedStart resumed_start_;
   const Actions actions_;
   Files files_;
   Centre* centre_;

@@ -102,6 +102,24 @@ class TrainingTest : public QObject {
     return window_->close();
   }
 
+  // Resumes, answers by the button of that name where the window asks about changed data, and returns what it asks;
+  // empty where the run starts without a question.
+  QString resume_and_answer(QPushButton* resume, const QString& answer) {
+    QString asked;
+    QTimer press;
+    connect(&press, &QTimer::timeout, [&] {
+      auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (!box || box->objectName() != "changedData") return;
+      asked = box->text() + ' ' + box->informativeText();
+      for (QAbstractButton* button : box->buttons())
+        if (button->text().remove('&').contains(answer)) return button->click();
+    });
+    press.start(5);
+    resume->click();
+    if (!QTest::qWaitFor([&] { return !asked.isEmpty() || run().is_active(); }, patience)) return "nothing happened";
+    return asked;
+  }
+
   void train_until(size_t steps) {
     press("trainButton");
     QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() >= int64_t(steps) || !run().is_active(), patience);
@@ -148,6 +166,49 @@ class TrainingTest : public QObject {
     QCOMPARE(run().record().steps().front().step, int64_t{8});
     QCOMPARE(run().record().steps().size(), size_t{2});
     QCOMPARE(table->item(0, 0)->text(), QString("10"));
+  }
+
+  void a_resume_asks_where_the_data_changed_and_trains_on_or_does_not() {
+    QTemporaryDir folder;
+    const QString text = folder.filePath("text.txt");
+    const auto write_text = [&](int bytes) {
+      QFile file(text);
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      file.write(QByteArray(bytes, 'a'));
+    };
+    write_text(9000);
+    RunConfig config = small_config();
+    for (auto& [option, held] : config.model.options)
+      if (option == "vocab_size") held = int64_t{128};
+    config.data = {"text", {{"batch_size", int64_t{8}}, {"path", text.toStdString()}}};
+    config.steps = 2;
+    open(config);
+    auto* tab = window_->findChild<CheckpointTab*>();
+    auto* resume = tab->findChild<QPushButton*>("resume");
+    tab->set_folder(folder.filePath("saved"));
+    train_until(2);
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    config.steps = 4;
+    open(config);
+    write_text(9001);
+
+    const QString asked = resume_and_answer(resume, "Cancel");
+    QVERIFY2(asked.startsWith("The data changed since this checkpoint was written."), qPrintable(asked));
+    QVERIFY2(asked.contains("'text.txt' had 9000 bytes and has 9001"), qPrintable(asked));
+    QVERIFY(!run().is_active());
+    QCOMPARE(run().record().steps().front().step, int64_t{0});  // of the first run
+
+    QVERIFY(!resume_and_answer(resume, "Train on").isEmpty());
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QVERIFY2(run().state() == RunControl::State::finished, qPrintable(run().state_text()));
+    QCOMPARE(run().record().steps().front().step, int64_t{2});
+
+    // The new checkpoint knows the new data.
+    config.steps = 5;
+    open(config);
+    QCOMPARE(resume_and_answer(resume, "Cancel"), QString());
+    QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
+    QCOMPARE(run().record().steps().front().step, int64_t{4});
   }
 
   void a_regression_draws_its_loss_from_where_the_original_does_and_its_fit() {
