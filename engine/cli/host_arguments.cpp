@@ -1,37 +1,24 @@
 #include "engine/cli/host_arguments.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <sstream>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/mesh/device_count.h"
 
 namespace shardscope {
 
 namespace {
 
-constexpr size_t most_file_bytes = 1 << 20;
+constexpr int64_t most_file_bytes = 1 << 20;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(most_file_bytes, '\0');
-  if (!file || (file.read(text.data(), most_file_bytes), file.bad())) {
-    throw Failure(Error{"bad_hosts", std::string("cannot read: ") + std::strerror(errno), in_file(path), ""});
-  }
-  if (!file.eof()) throw Failure(Error{"bad_hosts", "too large for a list of hosts", in_file(path), ""});
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -61,7 +48,7 @@ std::vector<HostRanks> HostArguments::hosts(int ranks) const {
   if (!list.empty()) {
     all = parse_host_list(list);
   } else if (!file.empty()) {
-    all = parse_host_file(text_of(file), file);
+    all = parse_host_file(read_text(file, most_file_bytes, "bad_hosts"), file);
   } else if (const std::string nodes = environment("SLURM_JOB_NODELIST"); !nodes.empty()) {
     all = parse_slurm_hosts(nodes, environment("SLURM_TASKS_PER_NODE"));
     if (all.size() == 1) return {};

@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 
 namespace shardscope {
 
@@ -18,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t max_file_bytes = size_t{64} << 20;
+constexpr int64_t max_file_bytes = int64_t{64} << 20;
 
 // "did you mean 'x.json'?", or what the folder holds.
 std::string folder_hint(const fs::path& folder, const std::string& wrong) {
@@ -50,24 +49,12 @@ std::string read_file(const fs::path& path) {
   if (fs::is_directory(path, fault)) {
     throw Failure(Error{"directory", "a folder, not a run file", in_file(name), folder_hint(path, "")});
   }
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"), &std::fclose);
-  if (!file && (errno == ENOENT || errno == ENOTDIR)) {
-    throw Failure(Error{"missing_file", "no such file", in_file(name), missing_hint(path)});
-  }
-  std::string text;
-  char block[1 << 14];
-  size_t read = 0;
-  while (file && text.size() <= max_file_bytes && (read = std::fread(block, 1, sizeof block, file.get())) > 0) {
-    text.append(block, read);
-  }
-  if (!file || std::ferror(file.get())) {
-    throw Failure(Error{"unreadable_file", fmt::format("cannot read: {}", std::strerror(errno)), in_file(name),
-                        "check its permissions"});
-  }
-  if (text.size() > max_file_bytes) {
+  const std::optional<InputFile> file = InputFile::find(name);
+  if (!file) throw Failure(Error{"missing_file", "no such file", in_file(name), missing_hint(path)});
+  if (file->bytes() > max_file_bytes) {
     throw Failure(Error{"unreadable_file", "too large for a run file", in_file(name), "at most 64 MiB"});
   }
-  return text;
+  return file->text(max_file_bytes);
 }
 
 }  // namespace shardscope

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/compile/compile.h"
 
 namespace shardscope {
@@ -88,7 +89,7 @@ void ExportTarget::add_file(const std::string& name, std::string_view text, bool
 
 void ExportTarget::add_copy(const std::string& name, const std::string& from, std::pair<double, double> shares) {
   const std::string part = new_file(name);
-  OutputFile file(std::fopen(part.c_str(), "we")), source(std::fopen(from.c_str(), "re"));
+  OutputFile file(std::fopen(part.c_str(), "we")), source(::fdopen(open_regular(from), "r"));
   if (!file) fail_to_write(path_ + "/" + name, errno);
   if (!source) fail("unreadable_file", from, fmt::format("cannot read: {}", std::strerror(errno)));
   std::error_code fault;

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/base/version.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
@@ -27,6 +24,8 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr int64_t most_plan_file_bytes = 1 << 20;
 
 std::vector<fs::path> files_at(const fs::path& path) {
   std::error_code fault;
@@ -84,12 +83,13 @@ RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
 std::string hash_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 Json read_plan_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw Failure(Error{"unreadable_file", fmt::format("cannot read: {}", std::strerror(errno)), in_file(path),
+  std::string text;
+  try {
+    text = read_text(path, most_plan_file_bytes);
+  } catch (const Failure& failure) {
+    throw Failure(Error{"unreadable_file", failure.errors().front().message, in_file(path),
                         "the folder that 'shardrun export FILE --to headless FOLDER' wrote"});
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   const Json json = Json::parse(text, nullptr, false);
   const auto is_text = [&](const char* key) { return json.contains(key) && json[key].is_string(); };
   if (!json.is_object() || !is_text("version") || !is_text("plan_hash"))

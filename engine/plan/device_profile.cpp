@@ -4,13 +4,11 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/config/fault_list.h"
 #include "engine/config/write.h"
 
@@ -43,26 +41,18 @@ constexpr Rate<AxisLink> link_rates[] = {{"bytes_per_second", &AxisLink::bytes_p
 
 constexpr const char *name_key = "name", *bf16_method_key = "bf16_products", *memory_key = "memory_bytes",
                      *hosts_key = "ranks_per_host", *links_key = "links";
-constexpr std::streamsize max_bytes = 1 << 16;
+constexpr int64_t max_bytes = 1 << 16;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
   throw Failure(Error{"device_profile", what, in_file(path.string()), "delete it, or run 'shardrun calibrate'"});
 }
 
 std::string text_of(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) fail(path, "there is no such file");
-  if (error) fail(path, "cannot read: " + error.message());
-  if (!fs::is_regular_file(status)) fail(path, "this is no regular file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path, std::string("cannot read: ") + std::strerror(errno));
-  std::string text(max_bytes, '\0');
-  file.read(text.data(), max_bytes);
-  if (file.bad()) fail(path, std::string("cannot read: ") + std::strerror(errno));
-  if (!file.eof()) fail(path, "too large for a device profile");
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
+  try {
+    return InputFile(path.string()).text(max_bytes);
+  } catch (const Failure& failure) {
+    fail(path, failure.errors().front().message);
+  }
 }
 
 // `prefix`: of the place of `json` in the file.

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/base/version.h"
 
 namespace shardscope {
@@ -24,6 +25,7 @@ using Json = nlohmann::json;
 }
 
 std::ifstream open(const std::string& path) {
+  InputFile(path, "unreadable_record");  // a FIFO would be waited for
   std::ifstream file(path, std::ios::binary);
   if (!file) fail("unreadable_record", path, 0, fmt::format("cannot read: {}", std::strerror(errno)));
   return file;

@@ -1,3 +1,6 @@
+#include <signal.h>
+#include <sys/stat.h>
+
 #include <QDir>
 #include <QFile>
 #include <QJsonDocument>
@@ -5,6 +8,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/session/processes.h"
 #include "tests/cli/program.h"
 
 using namespace shardscope;
@@ -22,6 +26,25 @@ class DataFilesTest : public QObject {
 
   QTemporaryDir folder_;
   QString file_;  // the preset, copied with its text
+
+  QString text() const { return folder_.filePath("runs/tiny_text.txt"); }
+  void put_text_back() const {
+    QFile::remove(text());
+    QVERIFY(QFile::copy(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt", text()));
+  }
+  static void append(const QString& path) {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::Append));
+    file.write("x");
+  }
+  // A run without an end that has trained so far.
+  void start(QProcess& process, const QStringList& more, const QByteArray& until = "Epoch 5:") const {
+    process.start(QCoreApplication::applicationFilePath(),
+                  QStringList{"train", file_, "--steps", "100000000"} + small + more);
+    QByteArray output;
+    while (!output.contains(until) && process.waitForReadyRead(300'000)) output += process.readAllStandardOutput();
+    QVERIFY2(output.contains(until), process.readAllStandardError().constData());
+  }
 
  private slots:
   void initTestCase() {
@@ -80,6 +103,83 @@ class DataFilesTest : public QObject {
     QVERIFY2(missing.startsWith(file_ + ":"), qPrintable(missing));
     QVERIFY2(missing.contains(": data.path: there is no file or folder '") && missing.contains("'tiny_texts.txt'"),
              qPrintable(missing));
+  }
+
+  void changed_data_are_refused_before_ranks_are_started_unless_they_are_allowed() {
+    const QString saved = folder_.filePath("saved");
+    const QStringList train = QStringList{"train", file_} + small;
+    QCOMPARE(shardrun(train + QStringList{"--steps", "2", "--checkpoint", saved}).code, 0);
+    append(text());
+    const QStringList resume = train + QStringList{"--steps", "3", "--resume", saved, "--set", "seed=9"};
+    const ProgramResult refused = shardrun(resume);
+    QCOMPARE(refused.code, exit_bad_input);
+    QCOMPARE(refused.output, QString());
+    QVERIFY2(refused.errors.startsWith(saved + "/step_000002: the data changed since it was written: data.path: "
+                                               "'tiny_text.txt' had 59936 bytes and has 59937") &&
+                 refused.errors.contains("--allow-changed-data"),
+             qPrintable(refused.errors));
+    const ProgramResult allowed = shardrun(resume + QStringList{"--allow-changed-data"});
+    put_text_back();
+    QCOMPARE(allowed.code, 0);
+    QVERIFY2(allowed.errors.contains("warning: the data changed since it was written: "), qPrintable(allowed.errors));
+    QVERIFY2(allowed.errors.contains("changed since it was written: seed: 0 -> 9"), qPrintable(allowed.errors));
+    QCOMPARE(allowed.output.split('\n').filter("Epoch ").size(), 1);
+  }
+
+  void data_that_change_during_a_run_end_its_restart() {
+    for (const bool allowed : {false, true}) {
+      QProcess process;
+      start(process,
+            QStringList{"--max-restarts", "1"} + (allowed ? QStringList{"--allow-changed-data"} : QStringList{}));
+      append(text());
+      ::kill(descendants(static_cast<int>(process.processId())).back().pid, SIGKILL);
+      QByteArray errors;
+      if (allowed) {
+        const auto has_gone_on = [&] {
+          return (errors += process.readAllStandardError()).contains("are not those with which the run began");
+        };
+        QVERIFY2(QTest::qWaitFor(has_gone_on, 300'000), errors.constData());
+        ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
+      }
+      const ProgramResult result = finish(process);
+      put_text_back();
+      errors += result.errors.toUtf8();
+      QCOMPARE(result.code, allowed ? 128 + SIGTERM : exit_failed_run);
+      QVERIFY2(errors.contains("starting again from step 0 (restart 1)"), errors.constData());
+      QVERIFY2(errors.contains("the files that this rank reads are not those with which the run began: data.path: "
+                               "'tiny_text.txt' had 59936 bytes and has 59937"),
+               errors.constData());
+    }
+  }
+
+  void a_file_that_is_cut_short_during_a_run_ends_it_with_its_name_and_sizes() {
+    QProcess process;
+    start(process, {});
+    QVERIFY(QFile::resize(text(), 1000));
+    const ProgramResult result = finish(process);
+    put_text_back();
+    QCOMPARE(result.code, exit_failed_run);
+    QVERIFY2(result.errors.contains(text() + ": it had 59936 bytes when the run began and has 1000"),
+             qPrintable(result.errors));
+    QVERIFY2(!result.errors.contains("SIG"), qPrintable(result.errors));
+  }
+
+  void what_is_no_regular_file_is_refused_and_not_waited_for() {
+    const QString fifo = folder_.filePath("fifo.json");
+    QCOMPARE(::mkfifo(fifo.toUtf8().constData(), 0600), 0);
+    for (const QStringList& call : {QStringList{"validate", fifo},
+                                    {"plan", fifo},
+                                    {"train", fifo},
+                                    {"show", fifo, "params"},
+                                    {"train", file_, "--profile", fifo},
+                                    {"train", file_, "--hostfile", fifo},
+                                    {"plan", file_, "--specs", fifo},
+                                    {"validate", file_, "--set", "data.path=" + fifo},
+                                    {"train", file_, "--set", "data.validation_path=" + fifo}}) {
+      const ProgramResult result = shardrun(call);
+      QVERIFY2(result.code == exit_bad_input, qPrintable(call.join(' ') + ": " + result.errors));
+      QVERIFY2(result.errors.contains("regular file"), qPrintable(call.join(' ') + ": " + result.errors));
+    }
   }
 
   void a_token_beyond_the_vocabulary_ends_the_run_with_its_place() {

@@ -1,5 +1,7 @@
 #include "engine/config/parse.h"
 
+#include <sys/stat.h>
+
 #include <QTemporaryDir>
 #include <QTest>
 #include <filesystem>
@@ -308,6 +310,12 @@ class ParseTest : public QObject {
     const fs::path loop = fs::path(folder.path().toStdString()) / "loop.json";
     fs::create_symlink(loop, loop);
     QCOMPARE(load_error(loop).code, std::string("unreadable_file"));
+    const fs::path fifo = fs::path(folder.path().toStdString()) / "fifo.json";
+    QCOMPARE(::mkfifo(fifo.c_str(), 0600), 0);
+    for (const fs::path& path : {fifo, fs::path("/dev/zero")}) {
+      QCOMPARE(load_error(path).code, std::string("unreadable_file"));
+      QVERIFY(load_error(path).message.find("not a regular file") != std::string::npos);
+    }
     const fs::path empty = fs::path(folder.path().toStdString()) / "empty.json";
     std::ofstream(empty).flush();
     QCOMPARE(load_error(empty).code, std::string("empty_file"));

@@ -94,6 +94,34 @@ class FakeHostsTest : public QObject {
     QCOMPARE(hosts.left(), QStringList());
   }
 
+  // The launcher knows the data before it reaches the hosts; each rank looks at what its host has.
+  void data_on_a_host_that_are_not_those_of_the_launcher_are_named() {
+    const FakeHosts hosts;
+    QTemporaryDir folder;
+    const QString text = folder.filePath("text.txt"), launcher = folder.filePath("launcher");
+    write(text, QByteArray(20'000, 'a'));
+    write(launcher, "#!/bin/sh\n[ $1 = b ] && printf x >> '" + text.toUtf8() + "'\nexec '" + hosts.launcher().toUtf8() +
+                        "' \"$@\"\n");
+    const QStringList train{"train",       preset("tiny_text"),
+                            "--set",       "mesh.data=4",
+                            "--set",       "model.seq_len=16",
+                            "--set",       "model.embed_dim=32",
+                            "--set",       "model.ff_dim=64",
+                            "--set",       "data.path=" + text,
+                            "--steps",     "2",
+                            "--hosts",     "a:2,b:2",
+                            "--interface", "lo",
+                            "--launcher"};
+    const ProgramResult same = shardrun(train + QStringList{hosts.launcher()});
+    QVERIFY2(same.code == 0, qPrintable(same.errors));
+    const ProgramResult other = shardrun(train + QStringList{launcher});
+    QCOMPARE(other.code, 1);
+    QVERIFY2(other.errors.contains("not those with which the run began: data.path: 'text.txt' had 20000 bytes and has "
+                                   "20001"),
+             qPrintable(other.errors));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
   void stages_on_several_hosts_train_as_on_one_data() {
     QTest::addColumn<QString>("list");
     QTest::newRow("workshop_gpipe") << "a:4,b:2";

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <fstream>
@@ -119,6 +121,9 @@ class DeviceProfileTest : public QObject {
     std::filesystem::create_directory(directory);
     QCOMPARE(faults_of(directory), std::string("device_profile 0 "));
     QCOMPARE(faults_of("/dev/zero"), std::string("device_profile 0 "));
+    const std::string fifo = folder.filePath("fifo").toStdString();
+    QCOMPARE(::mkfifo(fifo.c_str(), 0600), 0);
+    QCOMPARE(faults_of(fifo), std::string("device_profile 0 "));
     qputenv("SHARDSCOPE_PROFILE", QByteArray::fromStdString(directory));
     QVERIFY_EXCEPTION_THROWN(host_profile(), Failure);
     QVERIFY(standard_profile().cores >= 1);
