@@ -1,6 +1,7 @@
 #include "engine/export/export_kind.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <QtTest>
 #include <csignal>
@@ -351,6 +352,9 @@ class ExportKindTest : public QObject {
     QCOMPARE(after("/plan.json", "\"version\":\"", "\"version\":\"9"), std::string("other_version"));
     QCOMPARE(after("/plan.json", "\"plan_hash\"", "\"planhash\""), std::string("bad_export"));
     QCOMPARE(failure_code([&] { check_headless(path + "/none"); }), std::string("unreadable_file"));
+    fs::remove(path + "/plan.json");
+    QCOMPARE(::mkfifo((path + "/plan.json").c_str(), 0600), 0);
+    QCOMPARE(failure_code([&] { check_headless(path); }), std::string("unreadable_file"));
   }
 };
 

@@ -1,5 +1,7 @@
 #include "engine/export/export_target.h"
 
+#include <sys/stat.h>
+
 #include <QtTest>
 #include <filesystem>
 
@@ -167,6 +169,12 @@ class ExportTargetTest : public QObject {
              }),
              std::string("unreadable_file"));
     QCOMPARE(left(), (QStringList{"from", "x"}));
+    QCOMPARE(::mkfifo(path("fifo").c_str(), 0600), 0);
+    QCOMPARE(failure_code([&] {
+               ExportTarget other(path("y"), Form::folder, {});
+               other.add_copy("copy", path("fifo"));
+             }),
+             std::string("unreadable_file"));
   }
 };
 

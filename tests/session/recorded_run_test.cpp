@@ -1,6 +1,7 @@
 #include "engine/session/recorded_run.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -162,6 +163,8 @@ class RecordedRunTest : public QObject {
              std::string("bad_record at trace_latest.json:1"));
     fs::remove(folder_ + "/run_file.json");
     change("trace_latest.json", [](std::string) { return to_json_line(trace_of(TraceChoice::latest, 1)); });
+    QCOMPARE(failure_of([&] { replayed(folder_); }), std::string("unreadable_record at run_file.json:0"));
+    QCOMPARE(::mkfifo((folder_ + "/run_file.json").c_str(), 0600), 0);
     QCOMPARE(failure_of([&] { replayed(folder_); }), std::string("unreadable_record at run_file.json:0"));
     QCOMPARE(failure_of([&] { RecordedRun(folder_ + "/none"); }), std::string("unreadable_record at record.json:0"));
   }
