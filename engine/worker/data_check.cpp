@@ -43,7 +43,6 @@ std::vector<std::string> setting_lines(const CheckpointIndex& index, const RunCo
 
 DataIdentity check_run_data(const Plan& plan, Communicator& world, const std::optional<DataIdentity>& at_start,
                             bool allow_changed, const std::function<void(const std::string&)>& say) {
-  RankExchange exchange(world);
   DataIdentity own;
   std::optional<Failure> error;
   try {
@@ -51,7 +50,15 @@ DataIdentity check_run_data(const Plan& plan, Communicator& world, const std::op
   } catch (const Failure& failure) {
     error = failure;
   }
-  exchange.throw_together(error);
+  RankExchange(world).throw_together(error);
+  require_run_data(own, world, at_start, allow_changed, say);
+  return own;
+}
+
+void require_run_data(const DataIdentity& own, Communicator& world, const std::optional<DataIdentity>& at_start,
+                      bool allow_changed, const std::function<void(const std::string&)>& say) {
+  RankExchange exchange(world);
+  std::optional<Failure> error;
   const DataIdentity expected = at_start ? *at_start : common_identity(own, exchange, world);
   const std::vector<std::string> changes = differences(expected, own);
   if (!changes.empty()) {
@@ -60,7 +67,6 @@ DataIdentity check_run_data(const Plan& plan, Communicator& world, const std::op
   }
   if (!allow_changed) exchange.throw_together(error);
   else if (error) say("warning: " + error->errors().front().message);
-  return own;
 }
 
 void require_same_data(const CheckpointIndex& index, const std::string& path, const DataIdentity& data) {

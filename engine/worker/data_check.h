@@ -21,6 +21,10 @@ namespace shardscope {
 DataIdentity check_run_data(const Plan& plan, Communicator& world, const std::optional<DataIdentity>& at_start,
                             bool allow_changed, const std::function<void(const std::string&)>& say);
 
+// Of which the second half: `own` is what this rank has. Throws changed_data.
+void require_run_data(const DataIdentity& own, Communicator& world, const std::optional<DataIdentity>& at_start,
+                      bool allow_changed, const std::function<void(const std::string&)>& say);
+
 // Throws changed_data where a checkpoint was trained with other data.
 void require_same_data(const CheckpointIndex& index, const std::string& path, const DataIdentity& data);
 

@@ -17,6 +17,7 @@
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/thread_training.h"
 #include "tests/checkpoint/made_checkpoint.h"
+#include "tests/comm/thread_ranks.h"
 #include "tests/compile/system_preset.h"
 
 using namespace shardscope;
@@ -495,6 +496,29 @@ class CheckpointingTest : public QObject {
     QCOMPARE(said.size(), size_t{1});
     std::filesystem::remove(run.text);
     QCOMPARE(error_of([&] { check(true); }).code, std::string("missing_file"));
+  }
+
+  // A user's own mpirun has no launcher that knows the data.
+  void ranks_without_a_launcher_compare_their_data_with_those_of_rank_0() {
+    const auto of_bytes = [](int64_t bytes) { return DataIdentity{"text", {{"path", {{"a.txt", bytes, 5}}}}}; };
+    for (const bool allow : {false, true}) {
+      std::mutex mutex;
+      std::vector<std::string> said;
+      const auto say = [&](const std::string& text) {
+        const std::lock_guard lock(mutex);
+        said.push_back(text);
+      };
+      const std::vector<checks::Outcome> outcomes = checks::run_ranks(3, 0, [&](Communicator& world, auto) {
+        require_run_data(of_bytes(7), world, {}, false, say);  // all have the same
+        require_run_data(of_bytes(world.rank() == 2 ? 20 : 10), world, {}, allow, say);
+      });
+      const std::string told =
+          "the files that this rank reads are not those of rank 0: data.path: 'a.txt' had 10 bytes and has 20";
+      QCOMPARE(said, allow ? std::vector<std::string>{"warning: " + told} : std::vector<std::string>{});
+      QCOMPARE(outcomes[2].code, std::string(allow ? "" : "changed_data"));
+      if (!allow) QVERIFY(outcomes[2].text.find(told) != std::string::npos);
+      QVERIFY(outcomes[0].code != "changed_data" && outcomes[1].code != "changed_data");
+    }
   }
 
   void imported_parameters_begin_a_run() {
