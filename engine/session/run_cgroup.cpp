@@ -1,8 +1,10 @@
 #include "engine/session/run_cgroup.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -34,6 +36,19 @@ void remove_group(const std::string& folder) {
   }
 }
 
+// Says that a group of this name was made here; a name alone may be anybody's.
+constexpr const char* marker = "user.shardscope.run";
+
+bool is_marked(const std::string& folder, const std::string& name) {
+  std::string said(256, '\0');
+  const ssize_t size = ::lgetxattr(folder.c_str(), marker, said.data(), said.size());
+  return size >= 0 && said.substr(0, static_cast<size_t>(size)) == name;
+}
+
+void mark(const std::string& folder, const std::string& name) {
+  ::lsetxattr(folder.c_str(), marker, name.data(), name.size(), 0);
+}
+
 // Named after its owner: prefix, number, start time, count.
 void remove_abandoned(const std::string& parent) {
   std::error_code error;
@@ -43,7 +58,7 @@ void remove_abandoned(const std::string& parent) {
     unsigned long long start_time = 0;
     const bool is_ours = name.starts_with(prefix) &&
                          std::sscanf(name.c_str() + std::string(prefix).size(), "%9d-%19llu", &pid, &start_time) == 2;
-    if (!is_ours || is_alive({pid, start_time})) continue;
+    if (!is_ours || !is_marked(entry.path(), name) || is_alive({pid, start_time})) continue;
     kill_all(entry.path());
     remove_group(entry.path());
   }
@@ -57,9 +72,10 @@ RunCgroup::RunCgroup() {
   remove_abandoned(own.folders[0]);
   static std::atomic<int> count = 0;
   const ProcessId self = this_process();
-  const std::string folder = own.folders[0] + "/" + prefix + std::to_string(self.pid) + "-" +
-                             std::to_string(self.start_time) + "-" + std::to_string(count.fetch_add(1));
+  const std::string name = fmt::format("{}{}-{}-{}", prefix, self.pid, self.start_time, count.fetch_add(1));
+  const std::string folder = own.folders[0] + "/" + name;
   if (::mkdir(folder.c_str(), 0755) != 0) return;
+  mark(folder, name);
   const bool usable = ::access((folder + "/cgroup.kill").c_str(), W_OK) == 0 &&
                       ::access((folder + "/cgroup.procs").c_str(), W_OK) == 0 &&
                       ::access((own.folders[0] + "/cgroup.procs").c_str(), W_OK) == 0;

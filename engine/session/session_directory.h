@@ -4,9 +4,14 @@
 
 namespace shardscope {
 
-// A private directory of one run under $TMPDIR or /tmp, removed with all it holds when this object goes. Directories
-// whose owner was killed are found by their free lock and removed by the next run of the same user; no other start
-// takes one that is only being made for abandoned.
+// A private directory of one run under $TMPDIR or /tmp, removed with all it holds when this object goes. Its file
+// `lock` says the directory's own name and inode and the host, and is locked by its owner:
+//
+//   session directory shardscope-run-a1B2c3 (inode 4711) of a run of shardscope on node7
+//
+// A start removes the directories of this user whose owner was killed: those of such a name whose `lock` is a regular
+// file that says just that, so that a copied, renamed or foreign folder is none, nor one of another host on a shared
+// disk, and that nobody has locked. No symbolic link is followed.
 class SessionDirectory {
  public:
   SessionDirectory();  // throws Failure (code session_directory)

@@ -109,6 +109,25 @@ class RunCgroupTest : public QObject {
     QVERIFY(!fs::exists(folder));
   }
 
+  // Its name says an owner that is not alive: this process began at another time.
+  void a_group_of_such_a_name_that_was_not_made_here_is_left_alone() {
+    std::string parent;
+    {
+      const RunCgroup group;
+      parent = fs::path(folder_of(group)).parent_path();
+    }
+    const std::string folder = parent + "/shardscope-run-" + std::to_string(::getpid()) + "-1-0";
+    QVERIFY(fs::create_directory(folder));
+    const int sleeper = start_sleeper(folder + "/cgroup.procs");
+    const bool has_entered = QTest::qWaitFor([&] { return has_members(folder + "/cgroup.procs", 1); }, 30'000);
+    { const RunCgroup next; }
+    const bool is_left = fs::exists(folder) && is_alive(identify(sleeper));
+    ::kill(sleeper, SIGKILL);
+    QVERIFY(was_killed(sleeper));
+    QVERIFY(QTest::qWaitFor([&] { return ::rmdir(folder.c_str()) == 0 || errno == ENOENT; }, 30'000));
+    QVERIFY(has_entered && is_left);
+  }
+
   void that_of_a_living_starter_is_left_alone() {
     const RunCgroup group;
     const int sleeper = start_sleeper(group.entrance());

@@ -1,8 +1,12 @@
 #include "engine/session/session_directory.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <QTemporaryDir>
 #include <QtTest>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -22,13 +26,36 @@ struct Base {
   QByteArray before = qgetenv("TMPDIR");
   Base() { qputenv("TMPDIR", folder.path().toUtf8()); }
   ~Base() { qputenv("TMPDIR", before); }
+  fs::path path(const std::string& name) const { return folder.filePath(QString::fromStdString(name)).toStdString(); }
+  // Of the user, with something in it.
   fs::path make(const std::string& name, bool with_lock) const {
-    const fs::path path = folder.filePath(QString::fromStdString(name)).toStdString();
-    fs::create_directory(path);
-    if (with_lock) std::ofstream(path / "lock");
-    return path;
+    fs::create_directory(path(name));
+    std::ofstream(path(name) / "thesis") << "mine";
+    if (with_lock) std::ofstream(path(name) / "lock") << "mine";
+    return path(name);
   }
 };
+
+// The directory of an owner that was killed.
+fs::path abandon_one() {
+  int said[2];
+  if (::pipe(said) != 0) qFatal("no pipe");
+  const int owner = ::fork();
+  if (owner == 0) {
+    const SessionDirectory directory;
+    std::ofstream(directory.path() + "/file") << "x";
+    fs::create_directories(directory.path() + "/tmp/deep");
+    if (::write(said[1], directory.path().data(), directory.path().size()) > 0) ::raise(SIGKILL);
+    ::_exit(1);
+  }
+  ::close(said[1]);
+  char path[1000] = "";
+  const bool is_said = ::read(said[0], path, sizeof path - 1) > 0;
+  ::close(said[0]);
+  int status = 0;
+  if (!is_said || ::waitpid(owner, &status, 0) != owner || !WIFSIGNALED(status)) qFatal("no owner that was killed");
+  return path;
+}
 
 }  // namespace
 
@@ -50,23 +77,62 @@ class SessionDirectoryTest : public QObject {
     QVERIFY(fs::is_empty(base.folder.path().toStdString()));
   }
 
-  void what_killed_owners_left_goes_with_the_next_start() {
+  void what_a_killed_owner_has_left_goes_with_the_next_start() {
     const Base base;
-    const fs::path unlocked = base.make("shardscope-run-abcdef", true),
-                   without_lock = base.make("shardscope-run-ghijkl", false);
-    const fs::path foreign = base.make("shardscope-other", true);
+    const fs::path left = abandon_one();
+    QVERIFY(fs::exists(left / "tmp/deep"));
     const SessionDirectory directory;
-    QVERIFY(!fs::exists(unlocked) && !fs::exists(without_lock) && fs::exists(foreign));
+    QVERIFY(!fs::exists(left));
   }
 
-  void one_that_is_only_being_made_is_not_taken_for_abandoned() {
+  void folders_of_the_user_stay_whatever_their_names() {
     const Base base;
-    const fs::path empty = base.make("shardscope-new-abcdef", false),
-                   unlocked = base.make("shardscope-new-ghijkl", true);
-    const fs::path old = base.make("shardscope-new-mnopqr", false);
-    fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(1));
-    const SessionDirectory directory;
-    QVERIFY(fs::exists(empty) && fs::exists(unlocked) && !fs::exists(old));
+    for (const char* name : {"shardscope-run-abcdef", "shardscope-run-", "shardscope-new-abcdef", "shardscope-other"}) {
+      for (bool with_lock : {false, true}) base.make(name + std::string(with_lock ? "1" : "2"), with_lock);
+    }
+    for (const auto& folder : fs::directory_iterator(base.path(".")))
+      fs::last_write_time(folder.path(), fs::file_time_type::clock::now() - std::chrono::hours(1000));
+    { const SessionDirectory directory; }
+    size_t count = 0;
+    for (const auto& folder : fs::directory_iterator(base.path("."))) {
+      QVERIFY2(fs::exists(folder.path() / "thesis"), folder.path().c_str());
+      ++count;
+    }
+    QCOMPARE(count, size_t{8});
+  }
+
+  void a_copy_of_a_session_and_one_that_was_renamed_stay() {
+    const Base base;
+    const fs::path copied = abandon_one(), copy = base.path("shardscope-run-copied");
+    fs::copy(copied, copy, fs::copy_options::recursive);
+    { const SessionDirectory directory; }
+    QVERIFY(!fs::exists(copied) && fs::exists(copy / "file"));
+    const fs::path renamed = abandon_one(), name = base.path("shardscope-run-kept00");
+    fs::rename(renamed, name);
+    { const SessionDirectory directory; }
+    QVERIFY(fs::exists(name / "file"));
+  }
+
+  void symbolic_links_are_not_followed() {
+    const Base base;
+    const fs::path archive = base.make("archive", false), linked = abandon_one(), elsewhere = base.path("elsewhere");
+    fs::rename(linked, elsewhere);
+    fs::create_directory_symlink(elsewhere, linked);
+    const fs::path left = abandon_one();
+    fs::create_directory_symlink(archive, left / "tmp/link");
+    fs::create_directory_symlink(archive, left / "link");
+    { const SessionDirectory directory; }
+    QVERIFY(!fs::exists(left));
+    QVERIFY(fs::exists(archive / "thesis") && fs::exists(elsewhere / "file") && fs::is_symlink(linked));
+  }
+
+  // A lock that links to the marker of another session says nothing of this folder.
+  void a_marker_behind_a_link_is_none() {
+    const Base base;
+    const fs::path mine = base.make("shardscope-run-linked", false);
+    fs::create_symlink(abandon_one() / "lock", mine / "lock");
+    { const SessionDirectory directory; }
+    QVERIFY(fs::exists(mine / "thesis"));
   }
 
   void many_starts_at_once_all_keep_theirs() {
