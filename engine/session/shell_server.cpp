@@ -42,12 +42,13 @@ ShellServer::ShellServer(std::string path) : path_(std::move(path)) {
       ::listen(socket, 128) != 0) {
     refuse(path_, std::string("cannot listen: ") + std::strerror(errno));
   }
+  file_ = SocketFile(path_);
 }
 
 ShellServer::~ShellServer() {
   for (Client& client : clients_) ::close(client.socket);
+  file_.remove();
   listener_.close();
-  ::unlink(path_.c_str());
 }
 
 void ShellServer::add_poll_entries(std::vector<pollfd>& entries) const {

@@ -9,6 +9,7 @@
 
 #include "engine/session/listening_socket.h"
 #include "engine/session/messages.h"
+#include "engine/session/socket_file.h"
 
 namespace shardscope {
 
@@ -43,6 +44,7 @@ class ShellServer {
   void drop_gone();
 
   std::string path_;
+  SocketFile file_;
   ListeningSocket listener_;
   std::list<Client> clients_;
 };

@@ -50,7 +50,9 @@ void remove_dead_socket(const std::string& path, const sockaddr_un& address) {
       ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
   ::close(probe);
   if (!dead) refuse(path, "is in use by another run", "choose another path");
-  ::unlink(path.c_str());
+  struct stat now {};
+  const bool is_same = ::lstat(path.c_str(), &now) == 0 && now.st_dev == status.st_dev && now.st_ino == status.st_ino;
+  if (is_same) ::unlink(path.c_str());
 }
 
 }  // namespace
@@ -65,12 +67,13 @@ WatcherServer::WatcherServer(std::string path, std::function<std::string()> gree
   if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(socket, 16) != 0) {
     refuse(path_, std::string("cannot listen: ") + std::strerror(errno));
   }
+  file_ = SocketFile(path_);
 }
 
 WatcherServer::~WatcherServer() {
   for (Watcher& watcher : watchers_) ::close(watcher.socket);
+  file_.remove();
   listener_.close();
-  ::unlink(path_.c_str());
 }
 
 bool WatcherServer::has_unsent() const {

@@ -12,13 +12,15 @@
 
 #include "engine/session/listening_socket.h"
 #include "engine/session/messages.h"
+#include "engine/session/socket_file.h"
 
 namespace shardscope {
 
 // The local (Unix domain) socket at which watchers of a run connect. Never blocks, and never works long: in one call of
 // serve() at most one watcher is greeted and one answered. What a watcher does not read is kept for it up to a limit
 // (lines for several watchers once), beyond which it is dropped; it may come again and gets a fresh snapshot. Only the
-// user who runs it can connect. The socket's file is removed when this object goes.
+// user who runs it can connect. The socket's file is removed when this object goes, unless another has its path by
+// then.
 class WatcherServer {
  public:
   static constexpr size_t most_watchers = 64;  // more are sent away at once
@@ -71,6 +73,7 @@ class WatcherServer {
   std::string path_;
   std::function<std::string()> greeting_;
   size_t most_unsent_;
+  SocketFile file_;
   ListeningSocket listener_;
   uint64_t next_id_ = 1;
   std::list<Watcher> watchers_;

@@ -63,6 +63,19 @@ class WatcherServerTest : public QObject {
         directory_->filePath("socket").toStdString(), [this] { return greeting_; }, bound);
   }
 
+  void a_socket_that_another_has_made_at_the_path_since_stays() {
+    const std::string path = server_->path();
+    QVERIFY(QFile::remove(QString::fromStdString(path)));
+    auto next = std::make_unique<WatcherServer>(
+        path, [] { return "next\n"; }, bound);
+    server_.reset();
+    Watcher watcher(path);
+    next->serve();
+    QCOMPARE(watcher.receive(), std::string("next\n"));
+    next.reset();
+    QVERIFY(!QFile::exists(QString::fromStdString(path)));
+  }
+
   void every_watcher_gets_its_greeting_and_then_every_line() {
     Watcher first(server_->path());
     serve();
