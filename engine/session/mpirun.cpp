@@ -1,5 +1,6 @@
 #include "engine/session/mpirun.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -27,6 +28,10 @@ Words common_options() {
   return options;
 }
 
+// Open MPI splits its remote shell's command at spaces and colons, and knows no quotes. This program's path may have
+// both; the name that the system gives a program while it runs has neither.
+std::string remote_shell() { return fmt::format("/proc/{}/exe remote-shell", ::getpid()); }
+
 }  // namespace
 
 std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
@@ -41,9 +46,9 @@ std::vector<std::string> mpirun_command(const std::string& program, const std::s
 // Its daemons are started by our shell alone, stay in the foreground, and know hosts by our names.
 std::vector<std::string> mpirun_command(const std::string& program, const MpirunHosts& hosts, int ranks,
                                         const std::vector<std::string>& more) {
-  Words command = {"env", std::string(shell_variable) + "=" + hosts.shell_socket};
+  Words command = {"env", fmt::format("{}={}", shell_variable, hosts.shell_socket)};
   append(command, common_options());
-  append(command, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", hosts.shell});
+  append(command, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", remote_shell()});
   append(command, {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_leave_session_attached", "1"});
   append(command, {"--mca", "if_base_do_not_resolve", "1", "--mca", "ras", "^slurm,gridengine,tm,loadleveler"});
   append(command, {"--mca", "oob_tcp_if_include", hosts.networks, "--mca", "btl_tcp_if_include", hosts.networks});

@@ -11,8 +11,7 @@ namespace shardscope {
 struct MpirunHosts {
   std::string list;          // "NAME:ranks,NAME:ranks"
   std::string networks;      // "10.99.0.0/24,...": over these alone
-  std::string shell;         // called as SHELL NAME COMMAND
-  std::string shell_socket;  // that it asks
+  std::string shell_socket;  // that this program asks as their remote shell (engine/session/shell_server.h)
 };
 
 // The command that starts `ranks` ranks "PROGRAM rank --session DIR MORE..." on this host with Open MPI: more ranks

@@ -400,7 +400,6 @@ MpirunHosts RunHosts::mpirun_hosts() const {
     if (listeners_.size() == 1 || !listener.address.starts_with("127.")) networks.insert(network_of(listener.address));
   }
   for (const std::string& network : networks) hosts.networks += (hosts.networks.empty() ? "" : ",") + network;
-  hosts.shell = options_.program + " remote-shell";
   hosts.shell_socket = shell_.path();
   return hosts;
 }

@@ -60,6 +60,21 @@ class FakeHostsTest : public QObject {
     QVERIFY(result.errors.contains("host b: ranks "));
   }
 
+  void a_program_whose_path_has_spaces_and_colons_trains_on_hosts() {
+    const FakeHosts hosts;
+    QTemporaryDir folder;
+    const QString there = folder.filePath("My programs: 2");
+    QVERIFY(QDir().mkpath(there));
+    const QString program = there + "/shard run";
+    QVERIFY(QFile::copy(QCoreApplication::applicationFilePath(), program));
+    QProcess process;
+    process.start(program,
+                  QStringList{"train"} + small_model() + QStringList{"--steps", "2"} + hosts.options("a:4,b:4"));
+    const ProgramResult result = finish(process);
+    QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QCOMPARE(hosts.left(), QStringList());
+  }
+
   void inside_an_allocation_of_slurm_its_hosts_train_through_srun() {
     const FakeHosts hosts;
     QProcess process;
