@@ -15,6 +15,7 @@
 #include "engine/compile/data_paths.h"
 #include "engine/compile/plan_hash.h"
 #include "engine/config/write.h"
+#include "engine/data/token_files.h"
 #include "engine/export/headless_scripts.h"
 
 namespace shardscope {
@@ -27,16 +28,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t most_plan_file_bytes = 1 << 20;
 
+// The files that training reads there: of a folder not those behind links to folders.
 std::vector<fs::path> files_at(const fs::path& path) {
-  std::error_code fault;
-  if (!fs::is_directory(path, fault)) return {path};
+  const TokenFiles found = find_token_files(path.string(), 1, in_file(path.string()).file);
+  if (!found.errors.empty()) throw Failure(found.errors);
   std::vector<fs::path> files;
-  fs::recursive_directory_iterator at(path, fault), end;
-  for (; !fault && at != end; at.increment(fault)) {
-    if (std::error_code ignored; at->is_regular_file(ignored)) files.push_back(at->path());
-  }
-  if (fault) throw Failure(Error{"unreadable_file", "cannot read: " + fault.message(), in_file(path.string()), ""});
+  for (const TokenFiles::File& file : found.files) files.emplace_back(file.path);
   return files;
+}
+
+// A file of a folder that lies elsewhere may be one that was not to be handed out.
+void require_inside(const fs::path& file, const fs::path& folder) {
+  std::error_code fault;
+  const fs::path target = fs::canonical(file, fault), base = fs::canonical(folder, fault);
+  const fs::path relative = target.lexically_relative(base);
+  if (!fault && !relative.empty() && *relative.begin() != "..") return;
+  throw Failure(Error{"link_outside",
+                      fmt::format("this is a link to '{}', outside the folder of data, and is not copied",
+                                  fault ? fault.message() : target.string()),
+                      in_file(file.string()), "copy the file into the folder of data, or remove the link"});
 }
 
 int64_t bytes_at(const std::vector<fs::path>& files) {
@@ -66,6 +76,9 @@ RunConfig with_copied_data(const RunConfig& config, ExportTarget& target) {
     if (bytes_at(files) > copied_data_bytes) {
       target.note(fmt::format("{} is too large to copy, and must be there, too", path));
       return names[path] = path;
+    }
+    if (std::error_code fault; fs::is_directory(path, fault)) {
+      for (const fs::path& file : files) require_inside(file, path);
     }
     const std::string name = name_of(path);
     const auto all = static_cast<double>(std::max<int64_t>(bytes_at(files), 1));

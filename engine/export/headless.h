@@ -10,7 +10,8 @@ namespace shardscope {
 // A folder that trains a plan elsewhere:
 //
 //   run.json       the run file; data of up to `copied_data_bytes` lie beside it in data/, larger ones are named where
-//                  they are
+//                  they are. Of a folder those files are copied that training reads; a link among them is copied as the
+//                  file that it leads to, and refused where that is outside the folder (link_outside)
 //   profile.json   the device profile with which the plan was made
 //   plan.json      {"version": "0.1.0", "plan_hash": "8f3c...", "ranks": 8}
 //   train.sh       trains on one machine, or on those of --hosts; watchers connect to the folder's `socket`, or

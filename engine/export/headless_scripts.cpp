@@ -19,10 +19,18 @@ constexpr std::string_view own_folder = R"sh(folder=$(CDPATH= cd -- "$(dirname -
 
 constexpr std::string_view train = R"sh("$shardrun" train "$folder/run.json" --profile "$folder/profile.json")sh";
 
-// No longer than what Linux takes for the path of a socket (sun_path).
+// No longer than what Linux takes for the path of a socket (sun_path). Else it is in a folder of the user's own, where
+// nobody else can make or take a name; it stays, and is empty when the run has ended.
 constexpr std::string_view choose_socket = R"sh(socket=${SOCKET:-$folder/socket}
 if [ -z "${SOCKET-}" ] && [ "$(printf %s "$socket" | wc -c)" -gt 107 ]; then
-  socket=$(mktemp -u /tmp/shardscope-XXXXXXXXXX) || exit 2
+  own=/tmp/shardscope-$(id -u)
+  mkdir -m 700 "$own" 2>/dev/null
+  if [ -L "$own" ] || [ ! -d "$own" ] || [ ! -O "$own" ]; then
+    echo "$own is not a folder of yours: choose the run's socket, SOCKET=/path $0" >&2
+    exit 2
+  fi
+  chmod 700 "$own" || exit 2
+  socket=$own/$$
   echo "the path of this folder is too long for a socket; this run's is $socket" >&2
 fi
 )sh";

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <QDir>
 #include <QFile>
@@ -132,6 +133,28 @@ class HeadlessTest : public QObject {
     QCOMPARE(losses(trained.output), losses(shardrun(QStringList{"train", preset("tiny_text")} + settings).output));
   }
 
+  void of_a_folder_of_data_those_files_go_with_it_that_training_reads_and_none_from_elsewhere() {
+    const QString data = path("corpus"), out = path("linked");
+    const QStringList exports = {"export", preset("tiny_text"), "--set", "data.path=" + data, "--to", "headless", out};
+    QVERIFY(QDir().mkpath(data + "/part") && QDir().mkpath(path("elsewhere")));
+    for (const QString& file : {data + "/part/a.txt", data + "/.hidden", path("elsewhere/secret.txt")})
+      QVERIFY(QFile::copy(SHARDSCOPE_SOURCE_DIR "/presets/tiny_text.txt", file));
+    QVERIFY(QFile::link("part/a.txt", data + "/b.txt"));
+    QVERIFY(QFile::link(path("elsewhere"), data + "/folder"));
+    const ProgramResult exported = shardrun(exports);
+    QVERIFY2(exported.code == 0, qPrintable(exported.errors));
+    QCOMPARE(names_in(out + "/data/corpus"), (QStringList{"b.txt", "part"}));
+    QVERIFY(!QFileInfo(out + "/data/corpus/b.txt").isSymLink());
+    QCOMPARE(bytes_of(out + "/data/corpus/b.txt"), bytes_of(data + "/part/a.txt"));
+    QVERIFY(QFile::link(path("elsewhere/secret.txt"), data + "/part/z.txt"));
+    const QStringList before = names_in(folder_.path());
+    const ProgramResult refused = shardrun(exports + QStringList{"--force"});
+    QCOMPARE(refused.code, exit_bad_input);
+    QVERIFY2(refused.errors.contains(data + "/part/z.txt: this is a link to '" + path("elsewhere/secret.txt")),
+             qPrintable(refused.errors));
+    QCOMPARE(names_in(folder_.path()), before);
+  }
+
   void a_run_that_a_folder_starts_can_be_watched_through_its_socket() {
     hand_out("headless", path("watched"), 100'000);
     QProcess training;
@@ -164,10 +187,13 @@ class HeadlessTest : public QObject {
     for (const char* script : {"/train.sh", "/job.sbatch"}) {
       const ProgramResult result = run_script(deep + script, {});
       QVERIFY2(result.code == 0 && losses(result.output).size() == 2, qPrintable(result.errors));
-      static const QRegularExpression place("too long for a socket; this run's is (/tmp/shardscope-[A-Za-z0-9]+)");
+      static const QRegularExpression place("too long for a socket; this run's is (/tmp/shardscope-[0-9]+/[0-9]+)");
       const QRegularExpressionMatch said = place.match(result.errors);
       QVERIFY2(said.hasMatch(), qPrintable(result.errors));
       QVERIFY(!QFile::exists(said.captured(1)));
+      const QFileInfo own(QFileInfo(said.captured(1)).path());
+      QVERIFY(own.isDir() && own.ownerId() == ::geteuid());
+      QVERIFY(!own.permission(QFile::ReadGroup) && !own.permission(QFile::WriteOther));
       const ProgramResult chosen = run_script(deep + script, {}, {{"SOCKET", path("chosen")}});
       QVERIFY2(chosen.code == 0 && !chosen.errors.contains("too long"), qPrintable(chosen.errors));
     }
