@@ -43,13 +43,16 @@ int check_existing(const std::string& path, Existing existing, const std::vector
   return S_ISLNK(link.st_mode) ? 0 : O_NOFOLLOW;
 }
 
-// Of two runs that write to one file, only the first may.
-void lock_regular(int descriptor, const std::string& path) {
-  struct stat file {};
+// Of two runs that write to one file, only the first may; a file that was renamed between open() and flock() is another
+// run's. `told`: the path that a person gave.
+void lock_regular(int descriptor, const std::string& path, const std::string& told) {
+  struct stat file {
+  }, named{};
   if (::fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return;
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  const bool is_locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!is_locked && ::lstat(path.c_str(), &named) == 0 && is_same_file(file, named)) return;
   ::close(descriptor);
-  fail("file_exists", path, "another run is writing it", "another name");
+  fail("file_exists", told, "another run is writing it", "another name");
 }
 
 // Above those of standard input, output and error, which may be closed.
@@ -68,7 +71,7 @@ OutputFile open_as(const std::string& path, const std::string& told, Existing ex
   const int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
   const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
   if (descriptor < 0) fail_to_write(told, errno);
-  lock_regular(descriptor, told);
+  lock_regular(descriptor, path, told);
   if (existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
     const int error = errno;
     ::close(descriptor);
@@ -93,9 +96,10 @@ void close_file(OutputFile file, const std::string& path) {
   if (std::fclose(file.release()) != 0) fail_to_write(path, errno);
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  OutputFile file(std::fopen(path.c_str(), "we"));
-  if (!file) fail_to_write(path, errno);
+void write_new_file(const std::string& path, std::string_view text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail_to_write(path, errno);
+  OutputFile file(::fdopen(descriptor, "we"));
   put(file.get(), text, path);
   close_file(std::move(file), path);
 }
@@ -134,20 +138,17 @@ void WholeFile::keep() {
   fail_to_write(path_, error);
 }
 
+bool is_stream(const std::string& path) {
+  struct stat there {};
+  return ::stat(path.c_str(), &there) == 0 && (S_ISCHR(there.st_mode) || S_ISFIFO(there.st_mode));
+}
+
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   check_existing(path, existing, inputs);
 }
 
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
   return open_as(path, path, existing, inputs);
-}
-
-std::optional<Error> removal(std::FILE* file, const std::string& path) {
-  struct stat there {};
-  const bool is_removed = file && ::fstat(::fileno(file), &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink == 0;
-  if (!is_removed) return std::nullopt;
-  return Error{"unwritable_file", "somebody has removed this file since the run began; what was in it is lost",
-               in_file(path), ""};
 }
 
 bool end_cut_line(std::FILE* file, const std::string& path) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +21,14 @@ using OutputFile = std::unique_ptr<std::FILE, CloseFile>;
 
 // Throws Failure (unwritable_file) at the path, with the system's words for the error number.
 [[noreturn]] void fail_to_write(const std::string& path, int error);
-// Writes all of the text, closes the file, makes a file of the text; `path` is the one that a person gave. All throw as
-// fail_to_write().
+// Writes all of the text, closes the file, makes a file of the text where none is yet; `path` is the one that a person
+// gave. All throw as fail_to_write().
 void put(std::FILE* file, std::string_view text, const std::string& path);
 void close_file(OutputFile file, const std::string& path);
-void write_file(const std::string& path, std::string_view text);
+void write_new_file(const std::string& path, std::string_view text);
+
+// A pipe, a terminal, /dev/null: what is written to is not kept there.
+bool is_stream(const std::string& path);
 
 // What open_output() throws of what is at the path, without opening it.
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
@@ -59,10 +61,6 @@ class WholeFile {
 // name), or that another run writes to, is never written to. Pipes and devices are written to as they are. Throws
 // Failure: unwritable_file, file_exists, output_is_input.
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
-
-// What is wrong with a regular file that somebody has removed since it was opened: what was written to it is lost.
-// Nothing where it still has a name, and of null.
-std::optional<Error> removal(std::FILE* file, const std::string& path);
 
 // Ends the last line of a regular file that is added to where that was cut off: by a full disk, or the end of who wrote
 // it. True where it was. Throws as fail_to_write().

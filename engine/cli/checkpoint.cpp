@@ -68,6 +68,13 @@ void add_list(CLI::App& command, CommandLine& line) {
       [&line, arguments] { line.action = [arguments] { return list(arguments->path, arguments->verify); }; });
 }
 
+// Which an export must not write over.
+std::vector<std::string> files_of(const std::string& path, const CheckpointIndex& index) {
+  std::vector<std::string> files = {path + "/" + index_file_name};
+  for (const CheckpointFile& file : index.files) files.push_back(path + "/" + file.name);
+  return files;
+}
+
 void add_parameter_export(CLI::App& command, CommandLine& line) {
   struct Arguments {
     std::string path, out;
@@ -80,9 +87,10 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
   export_command->add_flag("--force", arguments->force, "lose what is in a file that exists");
   export_command->callback([&line, arguments] {
     line.action = [arguments] {
-      CheckpointReader reader(checkpoint_at(arguments->path));
+      const std::string path = checkpoint_at(arguments->path);
+      CheckpointReader reader(path);
       const Existing existing = arguments->force ? Existing::overwrite : Existing::refuse;
-      WholeFile file(arguments->out, existing, {}, exported_layout(reader.index()).bytes());
+      WholeFile file(arguments->out, existing, files_of(path, reader.index()), exported_layout(reader.index()).bytes());
       export_parameters(reader, file.part());
       file.keep();
       print_lines(fmt::format("{}: the parameters of step {}\n", arguments->out, reader.index().step));

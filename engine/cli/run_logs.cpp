@@ -5,20 +5,28 @@
 
 namespace shardscope {
 
-RunLogs::RunLogs(const LogFolders& folders, Existing existing, const Plan& plan) {
-  if (!folders.record.empty())
-    recorder_ = std::make_unique<RunRecorder>(folders.record, existing, hello_of(plan), plan.profile);
-  if (!folders.tensorboard.empty()) tensorboard_ = std::make_unique<TensorboardLog>(folders.tensorboard);
+RunLogs::RunLogs(const LogFolders& folders, Existing existing, const std::vector<std::string>& inputs, const Plan& plan)
+    : tensorboard_folder_(folders.tensorboard) {
+  if (folders.record.empty()) return;
+  recorder_ = std::make_unique<RunRecorder>(folders.record, existing, inputs, hello_of(plan), plan.profile);
+}
+
+void RunLogs::begin() {
+  if (!tensorboard_folder_.empty()) tensorboard_ = std::make_unique<TensorboardLog>(tensorboard_folder_);
+  if (recorder_) recorder_->begin();
+}
+
+void RunLogs::complete() {
+  if (recorder_ && problem_.empty()) recorder_->complete();
 }
 
 bool RunLogs::take(const ToldMessage& told) {
+  if (!problem_.empty()) return false;
   try {
     if (recorder_) recorder_->add(told);
     if (tensorboard_) tensorboard_->add(told);
   } catch (const Failure& failure) {
     problem_ = failure.what();
-    recorder_.reset();
-    tensorboard_.reset();
   }
   return problem_.empty();
 }

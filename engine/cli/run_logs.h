@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/export/tensorboard.h"
 #include "engine/plan/plan.h"
@@ -17,14 +18,20 @@ struct LogFolders {
 
 class RunLogs {
  public:
-  // Throws Failure where nothing could be written.
-  RunLogs(const LogFolders& folders, Existing existing, const Plan& plan);
+  // The record in its stages, as RunRecorder, none of whose files is among `inputs`; the event file is made, new, in
+  // begin(). Throws Failure where nothing could be written.
+  RunLogs(const LogFolders& folders, Existing existing, const std::vector<std::string>& inputs, const Plan& plan);
+  void begin();
+  void complete();
+  // The folder in which the record of before is, until complete(); empty: there was none.
+  std::string kept() const { return recorder_ ? recorder_->kept() : ""; }
 
   // What watchers are told. False once something could not be written; problem() says what.
   bool take(const ToldMessage& told);
   const std::string& problem() const { return problem_; }
 
  private:
+  std::string tensorboard_folder_;
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<TensorboardLog> tensorboard_;
   std::string problem_;

@@ -26,27 +26,26 @@ bool ends_by_broken_pipe() {
   return ::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler != SIG_IGN;
 }
 
-std::unique_ptr<BoundedOutput> bounded_unless_regular(std::FILE* file) {
+std::unique_ptr<BoundedOutput> bounded_unless_regular(LiveFile* file) {
   struct stat status {};
-  if (!file || ::fstat(::fileno(file), &status) != 0 || S_ISREG(status.st_mode)) return nullptr;
-  return std::make_unique<BoundedOutput>(::fileno(file), piped_bytes);
+  if (!file || ::fstat(::fileno(file->file()), &status) != 0 || S_ISREG(status.st_mode)) return nullptr;
+  return std::make_unique<BoundedOutput>(::fileno(file->file()), piped_bytes);
 }
 
-TextSink sink_of(const std::string& path, std::FILE* file, BoundedOutput* piped) {
-  if (piped) return {path, *piped};
-  return file ? TextSink(path, file) : TextSink();
+TextSink sink_of(LiveFile* file, BoundedOutput* piped) {
+  if (piped) return {file->path(), *piped};
+  return file ? TextSink(*file) : TextSink();
 }
 
 }  // namespace
 
-RunOutput::RunOutput(const std::string& steps_path, OutputFile steps)
+RunOutput::RunOutput(LiveFile* steps)
     : broken_pipe_ends_(ends_by_broken_pipe()),
       lines_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
-      steps_path_(steps_path),
-      steps_(std::move(steps)),
-      piped_steps_(bounded_unless_regular(steps_.get())),
-      training_({standard_output, lines_}, sink_of(steps_path, steps_.get(), piped_steps_.get())) {}
+      steps_(steps),
+      piped_steps_(bounded_unless_regular(steps_)),
+      training_({standard_output, lines_}, sink_of(steps_, piped_steps_.get())) {}
 
 bool RunOutput::begin(const Plan& plan) {
   for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
@@ -91,12 +90,12 @@ int RunOutput::finish(int code) {
   const OutputLoss of_lines = lines_.finish(waits);
   const OutputLoss of_steps = piped_steps_ ? piped_steps_->finish(waits) : OutputLoss{};
   const bool lines_lost = tell_problem(training_.lines(), of_lines, standard_output);
-  const std::optional<Error> removed = removal(steps_.get(), steps_path_);
-  if (removed) say(to_string(*removed));
-  const bool steps_lost = tell_problem(training_.steps(), of_steps, steps_path_) || removed;
+  const std::optional<Error> loss = steps_ ? steps_->loss() : std::nullopt;
+  if (loss) say(to_string(*loss));
+  const bool steps_lost = tell_problem(training_.steps(), of_steps, steps_ ? steps_->path() : "") || loss;
   errors_.finish(waits);
   if (code != exit_ok || !(lines_lost || steps_lost)) return code;
-  if (of_lines.error == EPIPE && !steps_lost && broken_pipe_ends_) ::raise(SIGPIPE);
+  if (of_lines.error == EPIPE && !steps_lost && broken_pipe_ends_) return exit_by_signal + SIGPIPE;
   return exit_failed_run;
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/base/output_file.h"
+#include "engine/base/live_file.h"
 #include "engine/cli/bounded_output.h"
 #include "engine/cli/training_output.h"
 #include "engine/plan/plan.h"
@@ -18,8 +18,8 @@ namespace shardscope {
 // words are kept, and said only where no rank is to blame.
 class RunOutput {
  public:
-  // `steps` is the file of that path, or null.
-  RunOutput(const std::string& steps_path, OutputFile steps);
+  // `steps`: the caller's file for them, or null.
+  explicit RunOutput(LiveFile* steps);
 
   // False when lines or steps could not be written.
   bool begin(const Plan& plan);
@@ -27,8 +27,8 @@ class RunOutput {
   void say(const std::string& text);  // to standard error
 
   // Waits for the readers for a while, a short one after a failure, says what they have missed, and gives the exit code
-  // of a run that would have had `code`. Where nobody reads standard output any more, and all else is well, this
-  // process ends by SIGPIPE as others do, unless that is ignored.
+  // of a run that would have had `code`: that of SIGPIPE, by which this process is to end as others do, where nobody
+  // reads standard output any more, and all else is well, unless that signal is ignored.
   int finish(int code);
 
  private:
@@ -38,8 +38,7 @@ class RunOutput {
 
   const bool broken_pipe_ends_;
   BoundedOutput lines_, errors_;
-  std::string steps_path_;
-  OutputFile steps_;
+  LiveFile* steps_;
   std::unique_ptr<BoundedOutput> piped_steps_;  // where that is no regular file
   TrainingOutput training_;
   std::deque<std::string> kept_;

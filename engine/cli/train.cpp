@@ -16,10 +16,9 @@
 #include "engine/cli/command_line.h"
 #include "engine/cli/host_arguments.h"
 #include "engine/cli/run_file_arguments.h"
-#include "engine/cli/run_logs.h"
 #include "engine/cli/run_output.h"
 #include "engine/cli/signals_to_run.h"
-#include "engine/cli/trained_output.h"
+#include "engine/cli/train_outputs.h"
 #include "engine/cli/training_output.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
@@ -37,52 +36,27 @@ namespace {
 struct TrainArguments {
   RunFileArguments run_file;
   HostArguments hosts;
-  std::string jsonl;
-  TrainedPaths trained;
-  LogFolders logs;
+  TrainOutputPaths outputs;
   CheckpointArguments checkpoints;
   std::string socket;
-  bool append = false;
-  bool force = false;
   bool keep_going = false;
   std::string profile_file;
   std::vector<std::string> deadlines;
   int max_restarts = 0;
 
   DeviceProfile profile() const { return profile_file.empty() ? host_profile() : load_profile(profile_file); }
-  // Throws where an output that outlives a refused call may not be opened: so none of them is, then.
-  void check_outputs(const RunConfig& config) const {
-    if (!jsonl.empty()) check_output(jsonl, steps_existing(), inputs(config));
-    if (!logs.record.empty()) RunRecorder::check(logs.record, existing(), inputs(config));
+  TrainOutputs open_outputs(const Plan& plan) const {
+    std::vector<std::string> inputs = run_file.inputs(plan.config);
+    inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
+    return {plan, outputs, std::move(inputs)};
   }
-  OutputFile open_steps(const RunConfig& config) const {
-    if (jsonl.empty()) return nullptr;
-    OutputFile steps = open_output(jsonl, steps_existing(), inputs(config));
-    if (append && end_cut_line(steps.get(), jsonl))
-      say(fmt::format("note: the last line of '{}' was cut off, and has been ended", jsonl));
-    return steps;
-  }
-  TrainedOutput open_trained_output(const Plan& plan) const {
-    std::vector<std::string> not_these = inputs(plan.config);
-    if (!jsonl.empty()) not_these.push_back(jsonl);
-    return {plan, trained, existing(), std::move(not_these)};
-  }
-  RunLogs open_logs(const Plan& plan) const { return {logs, existing(), plan}; }
   std::vector<std::string> rank_arguments(bool again) const {
     std::vector<std::string> list;
-    if (!trained.gathered().empty()) list = {"--parameters", trained.gathered()};
+    const std::string gathered = outputs.trained.gathered();
+    if (!gathered.empty()) list = {"--parameters", gathered};
     if (keep_going) list.push_back("--keep-going");
     for (const std::string& argument : checkpoints.rank_arguments(again)) list.push_back(argument);
     return list;
-  }
-
- private:
-  Existing existing() const { return force ? Existing::overwrite : Existing::refuse; }
-  Existing steps_existing() const { return append ? Existing::append : existing(); }
-  std::vector<std::string> inputs(const RunConfig& config) const {
-    std::vector<std::string> paths = run_file.inputs(config);
-    paths.push_back(profile_file.empty() ? profile_path().string() : profile_file);
-    return paths;
   }
 };
 
@@ -105,7 +79,7 @@ RunOptions run_options(const Plan& plan, const TrainArguments& arguments, const 
   options.hosts = arguments.hosts.options(options.ranks, program);
   if (options.hosts) {
     options.hosts->rank_bytes = options.rank_bytes;
-    options.hosts->needed_bytes = arguments.force ? 0 : plan.totals.memory_total;
+    options.hosts->needed_bytes = arguments.outputs.force ? 0 : plan.totals.memory_total;
     options.hosts->start_ns = options.limits.agent_ns;
     options.hosts->silence_ns = options.limits.host_ns;
     options.hosts->command = [program, &arguments, ranks = options.ranks,
@@ -133,24 +107,24 @@ int exit_code(RunEnd end, int signal) {
   return end == RunEnd::interrupted ? exit_by_signal + signal : exit_ok;
 }
 
-int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainedOutput& trained, RunLogs& logs,
-              RunOutput& output) {
+int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainOutputs& outputs, RunOutput& output) {
   const SignalsToRun signals(run);
   const HeldSignals::Released released(held);
   try {
     if (!output.begin(plan)) run.stop();
     const RunOutcome outcome = run.run([&](const ToldMessage& message) {
-      const bool is_kept = logs.take(message), is_told = output.take(message);
+      const bool is_kept = outputs.logs().take(message), is_told = output.take(message);
       if (!is_kept || !is_told) run.stop();
     });
-    trained.finish();
-    if (!logs.problem().empty()) output.say(logs.problem());
+    outputs.trained().finish();
+    const std::string& problem = outputs.logs().problem();
+    if (!problem.empty()) output.say(problem);
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       const std::string_view how = signals.first() == SIGTERM ? "terminated" : name(outcome.end);
       output.say(fmt::format("{} after {} of {} steps", how, outcome.steps, plan.config.steps));
     }
     const int code = exit_code(outcome.end, signals.first());
-    return code == exit_ok && !logs.problem().empty() ? exit_failed_run : code;
+    return code == exit_ok && !problem.empty() ? exit_failed_run : code;
   } catch (const Failure& failure) {
     output.say(with_hint(failure).what());
     return exit_failed_run;
@@ -167,21 +141,29 @@ std::unique_ptr<RunProcess> make_run(const RunOptions& options) {
   }
 }
 
-int start_ranks(const Plan& plan, const TrainArguments& arguments) {
-  if (plan.profile.ranks_per_host.empty()) require_host_memory(plan, arguments.force);  // else each host tells
-  const DataIdentity data = identify_data(plan.config.data);
-  arguments.checkpoints.check(plan, data);
-  arguments.check_outputs(plan.config);
-  TrainedOutput trained = arguments.open_trained_output(plan);
-  HeldSignals held;
+int train_by_ranks(const Plan& plan, const TrainArguments& arguments, const DataIdentity& data, HeldSignals& held) {
+  TrainOutputs outputs = arguments.open_outputs(plan);
   std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments, data));
   if (!run) return exit_failed_run;
-  RunLogs logs = arguments.open_logs(plan);
-  RunOutput output(arguments.jsonl, arguments.open_steps(plan.config));
-  const int code = supervise(plan, *run, held, trained, logs, output);
+  outputs.begin();
+  RunOutput output(outputs.steps());
+  int code = supervise(plan, *run, held, outputs, output);
   run.reset();  // the end may be by a signal
   held.release();
-  return output.finish(code);
+  code = output.finish(code);
+  for (const std::string& line : outputs.end(code == exit_ok)) say(line);
+  return code;
+}
+
+int start_ranks(const Plan& plan, const TrainArguments& arguments) {
+  // Else each host tells.
+  if (plan.profile.ranks_per_host.empty()) require_host_memory(plan, arguments.outputs.force);
+  const DataIdentity data = identify_data(plan.config.data);
+  arguments.checkpoints.check(plan, data);
+  HeldSignals held;
+  const int code = train_by_ranks(plan, arguments, data, held);
+  if (code == exit_by_signal + SIGPIPE) ::raise(SIGPIPE);
+  return code;
 }
 
 // As mpirun says.
@@ -191,12 +173,29 @@ std::optional<int> ranks_on_this_host() {
   return ranks > 0 ? std::optional(ranks) : std::nullopt;
 }
 
+// What is left to write and to say on the rank that writes, whose training has ended with `code`.
+int finish_outputs(TrainOutputs& outputs, const TrainingOutput& output, int code, const FinishedMessage& finished) {
+  try {
+    if (code == exit_ok) outputs.logs().take(Message(finished));
+    outputs.trained().finish();
+  } catch (const Failure& failure) {
+    say(failure.what());
+    return exit_failed_run;
+  }
+  const std::optional<Error> loss = outputs.steps() ? outputs.steps()->loss() : std::nullopt;
+  bool is_well = finished.end == RunEnd::finished;
+  for (const std::string& problem : {outputs.logs().problem(), output.lines().problem(), output.steps().problem(),
+                                     loss ? to_string(*loss) : std::string()}) {
+    if (!problem.empty()) say(problem);
+    is_well = is_well && problem.empty();
+  }
+  return code == exit_ok && !is_well ? exit_failed_run : code;
+}
+
 // Under a person's own mpirun this process is one of the ranks.
 int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
-  OutputFile steps;
+  std::unique_ptr<TrainOutputs> outputs;
   std::unique_ptr<TrainingOutput> output;
-  std::unique_ptr<TrainedOutput> trained;
-  std::unique_ptr<RunLogs> logs;
   int64_t steps_done = 0;
   std::stop_source unwritable;
   RankOptions options;
@@ -205,44 +204,32 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.check_plan = [&arguments](const Plan& plan) {
     const int ranks = ranks_on_this_host().value_or(plan.mesh.device_count());
     const bool says_profile = !arguments.profile_file.empty();
-    require_host_memory(plan, ranks, says_profile ? plan.profile.memory_bytes : usable_memory_bytes(), arguments.force);
+    require_host_memory(plan, ranks, says_profile ? plan.profile.memory_bytes : usable_memory_bytes(),
+                        arguments.outputs.force);
   };
   options.on_plan = [&](const Plan& plan) {
     for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
-    arguments.check_outputs(plan.config);
-    trained = std::make_unique<TrainedOutput>(arguments.open_trained_output(plan));
-    logs = std::make_unique<RunLogs>(arguments.open_logs(plan));
-    steps = arguments.open_steps(plan.config);
+    outputs = std::make_unique<TrainOutputs>(arguments.open_outputs(plan));
+    outputs->begin();
     output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
-                                              steps ? TextSink(arguments.jsonl, steps.get()) : TextSink());
+                                              outputs->steps() ? TextSink(*outputs->steps()) : TextSink());
     if (!output->begin(plan)) unwritable.request_stop();
   };
   options.on_step = [&](const StepMessage& step) {
     steps_done = step.step + 1;
-    const bool is_kept = logs->take(Message(step)), is_told = output->step(step);
+    const bool is_kept = outputs->logs().take(Message(step)), is_told = output->step(step);
     if (!is_kept || !is_told) unwritable.request_stop();
   };
   options.stop = unwritable.get_token();
-  options.parameter_file = arguments.trained.gathered();
+  options.parameter_file = arguments.outputs.trained.gathered();
   options.keep_going = arguments.keep_going;
   options.checkpoints = arguments.checkpoints.options();
-  const int code = run_rank(line.argc, line.argv, options);
-  try {
-    if (logs && code == exit_ok)
-      logs->take(
-          Message(FinishedMessage{unwritable.stop_requested() ? RunEnd::stopped : RunEnd::finished, steps_done}));
-    if (logs && !logs->problem().empty()) say(logs->problem());
-    if (trained) trained->finish();
-  } catch (const Failure& failure) {
-    say(failure.what());
-    return exit_failed_run;
-  }
-  for (const TextSink* sink : output ? std::vector{&output->lines(), &output->steps()} : std::vector<TextSink*>{}) {
-    if (!sink->problem().empty()) say(sink->problem());
-  }
-  const std::optional<Error> removed = removal(steps.get(), arguments.jsonl);
-  if (removed) say(to_string(*removed));
-  return code == exit_ok && (unwritable.stop_requested() || removed) ? exit_failed_run : code;
+  int code = run_rank(line.argc, line.argv, options);
+  if (!output) return code;
+  const RunEnd end = unwritable.stop_requested() ? RunEnd::stopped : RunEnd::finished;
+  code = finish_outputs(*outputs, *output, code, {end, steps_done});
+  for (const std::string& text : outputs->end(code == exit_ok)) say(text);
+  return code;
 }
 
 int train_command(const CommandLine& line, const TrainArguments& arguments) {
@@ -266,18 +253,21 @@ void add_train(CLI::App& app, CommandLine& line) {
   command->add_option_function<std::string>(
       "--steps", [arguments](const std::string& steps) { arguments->run_file.assignments.push_back("steps=" + steps); },
       "instead of the run file's");
-  auto* jsonl = command->add_option("--jsonl", arguments->jsonl, "write one JSON object a step to this new file");
-  auto* append = command->add_flag("--append", arguments->append, "add to the --jsonl file where it exists");
-  command->add_option("--parameters", arguments->trained.parameters,
+  auto* jsonl =
+      command->add_option("--jsonl", arguments->outputs.jsonl, "write one JSON object a step to this new file");
+  auto* append = command->add_flag("--append", arguments->outputs.append, "add to the --jsonl file where it exists");
+  command->add_option("--parameters", arguments->outputs.trained.parameters,
                       "write all parameters, whole, to this new safetensors file at the end");
-  command->add_option("--predictions", arguments->trained.predictions,
+  command->add_option("--predictions", arguments->outputs.trained.predictions,
                       "write what the trained model predicts of each example of its data to this new file");
-  command->add_option("--record", arguments->logs.record, "keep a record of the run in this new folder, to export")
+  command
+      ->add_option("--record", arguments->outputs.logs.record, "keep a record of the run in this new folder, to export")
       ->type_name("DIR");
-  command->add_option("--tensorboard", arguments->logs.tensorboard, "tell TensorBoard of the run, in this folder")
+  command
+      ->add_option("--tensorboard", arguments->outputs.logs.tensorboard, "tell TensorBoard of the run, in this folder")
       ->type_name("DIR");
   auto* force =
-      command->add_flag("--force", arguments->force,
+      command->add_flag("--force", arguments->outputs.force,
                         "lose what is in files to write that exist, and train what needs more memory than there is");
   append->needs(jsonl);
   force->excludes(append);

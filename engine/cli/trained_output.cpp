@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "engine/base/error.h"
 #include "engine/checkpoint/array_file.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/predictions.h"
@@ -23,13 +22,24 @@ std::string TrainedPaths::gathered() const {
   return parameters.empty() && predictions.empty() ? "" : WholeFile::part_of(parameter_path(*this));
 }
 
+std::vector<std::string> TrainedPaths::files() const {
+  std::vector<std::string> files;
+  for (const std::string& path : {parameters, predictions}) {
+    if (!path.empty()) files.insert(files.end(), {path, WholeFile::part_of(path)});
+  }
+  if (parameters.empty() && !predictions.empty()) files.push_back(gathered());
+  return files;
+}
+
 TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing existing, std::vector<std::string> inputs)
     : config_(plan.config), profile_(plan.profile), paths_(std::move(paths)) {
   if (paths_.gathered().empty()) return;
   if (!paths_.predictions.empty()) {
     check_predictions(config_);
-    predictions_ = open_output(paths_.predictions, existing, inputs);
-    inputs.push_back(paths_.predictions);
+    ExportTarget::Options options;
+    options.existing = existing;
+    options.inputs = inputs;
+    predictions_ = std::make_unique<ExportTarget>(paths_.predictions, ExportTarget::Form::file, std::move(options));
   }
   parameters_ = std::make_unique<WholeFile>(parameter_path(paths_), existing, inputs, parameter_layout(plan).bytes());
 }
@@ -37,12 +47,8 @@ TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing exis
 void TrainedOutput::finish() {
   if (!parameters_ || !is_whole_array_file(parameters_->part())) return;
   if (predictions_) {
-    const std::string text = json_lines(predict(config_, profile_, parameters_->part()));
-    if (std::fwrite(text.data(), 1, text.size(), predictions_.get()) != text.size() ||
-        std::fflush(predictions_.get()) != 0) {
-      throw Failure(Error{"unwritable_file", "cannot write all of it", in_file(paths_.predictions), ""});
-    }
-    if (const auto removed = removal(predictions_.get(), paths_.predictions)) throw Failure(*removed);
+    predictions_->write(json_lines(predict(config_, profile_, parameters_->part())));
+    predictions_->keep();
   }
   if (!paths_.parameters.empty()) parameters_->keep();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/output_file.h"
+#include "engine/export/export_target.h"
 #include "engine/plan/plan.h"
 
 namespace shardscope {
@@ -17,12 +18,15 @@ struct TrainedPaths {
 
   // The file into which the ranks gather the parameters for it; empty: none.
   std::string gathered() const;
+  // All files that it writes.
+  std::vector<std::string> files() const;
 };
 
 class TrainedOutput {
  public:
-  // Opens the files, so that what cannot be written is known before the first step. Throws Failure as open_output, and
-  // where the data have no examples to predict.
+  // Opens the files, so that what cannot be written is known before the first step. What exists is as it was until
+  // finish() has written all of what takes its place. Throws Failure as open_output, and where the data have no
+  // examples to predict.
   TrainedOutput(const Plan& plan, TrainedPaths paths, Existing existing, std::vector<std::string> inputs);
 
   // After the ranks have ended; without effect where they have gathered nothing. Throws Failure.
@@ -33,7 +37,7 @@ class TrainedOutput {
   DeviceProfile profile_;
   TrainedPaths paths_;
   std::unique_ptr<WholeFile> parameters_;
-  OutputFile predictions_;
+  std::unique_ptr<ExportTarget> predictions_;
 };
 
 }  // namespace shardscope

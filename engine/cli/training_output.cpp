@@ -20,6 +20,9 @@ TextSink::TextSink(std::string name, BoundedOutput& output)
         return output.error();
       }) {}
 
+TextSink::TextSink(LiveFile& file)
+    : name_(file.path()), print_([&file](const std::string& text) { return file.put(text); }) {}
+
 int TextSink::put(const std::string& text) {
   if (print_ && error_ == 0) error_ = print_(text);
   return error_;

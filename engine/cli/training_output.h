@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "engine/base/live_file.h"
 #include "engine/cli/bounded_output.h"
 #include "engine/cli/training_lines.h"
 #include "engine/plan/plan.h"
@@ -15,9 +16,10 @@ namespace shardscope {
 class TextSink {
  public:
   TextSink() = default;  // takes all, and keeps nothing
-  // Each text is flushed at once. `file` stays the caller's, as does `output`.
+  // Each text is flushed at once. What is written to stays the caller's.
   TextSink(std::string name, std::FILE* file);
   TextSink(std::string name, BoundedOutput& output);
+  explicit TextSink(LiveFile& file);
 
   // errno of what could not be written so far; 0: nothing. An empty text asks.
   int put(const std::string& text);
@@ -42,6 +44,8 @@ class TrainingOutput {
 
   TextSink& lines() { return lines_; }
   TextSink& steps() { return steps_; }
+  const TextSink& lines() const { return lines_; }
+  const TextSink& steps() const { return steps_; }
 
  private:
   TextSink lines_, steps_;

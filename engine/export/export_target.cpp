@@ -1,5 +1,6 @@
 #include "engine/export/export_target.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,12 +27,6 @@ namespace {
 [[noreturn]] void fail(const char* code, const std::string& path, const std::string& what,
                        const std::string& hint = "") {
   throw Failure(Error{code, what, in_file(path), hint});
-}
-
-// A pipe, a terminal, /dev/null.
-bool is_stream(const std::string& path) {
-  struct stat there {};
-  return ::stat(path.c_str(), &there) == 0 && (S_ISCHR(there.st_mode) || S_ISFIFO(there.st_mode));
 }
 
 std::string without_slashes(std::string path) {
@@ -143,15 +138,50 @@ void ExportTarget::keep_folder() {
     part_.clear();
     return;
   }
+  for (const std::string& name : names_) check_place(name);
   for (const std::string& name : names_) {
-    check_output(path_ + "/" + name, Existing::overwrite, options_.inputs);
     fs::create_directories(fs::path(path_ + "/" + name).parent_path(), fault);
     if (fault) fail_to_write(path_ + "/" + name, fault.value());
   }
-  for (const std::string& name : names_) {
-    if (std::rename((part_ + "/" + name).c_str(), (path_ + "/" + name).c_str()) != 0)
-      fail_to_write(path_ + "/" + name, errno);
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (swap_in(names_[i])) continue;
+    const int error = errno;
+    for (size_t done = i; done > 0; --done) swap_out(names_[done - 1]);
+    fail_to_write(path_ + "/" + names_[i], error);
   }
+}
+
+// A file of the folder is written over where it is a regular one in folders that are none but links to them.
+void ExportTarget::check_place(const std::string& name) const {
+  fs::path at = path_;
+  std::error_code fault;
+  for (const fs::path& folder : fs::path(name).parent_path()) {
+    at /= folder;
+    const fs::file_status status = fs::symlink_status(at, fault);
+    if (fs::exists(status) && !fs::is_directory(status))
+      fail("file_exists", at.string(),
+           fs::is_symlink(status) ? "this is a symbolic link; it is not followed" : "this is no folder",
+           "remove it, or another name");
+  }
+  const std::string file = path_ + "/" + name;
+  check_output(file, Existing::overwrite, options_.inputs);
+  const fs::file_status status = fs::symlink_status(file, fault);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    fail("file_exists", file, "this is no regular file", "remove it, or another name");
+}
+
+// Exchanges the file of that name in the part with the one in the folder, if there is any. False, and errno, where that
+// cannot be done.
+bool ExportTarget::swap_in(const std::string& name) {
+  const std::string from = part_ + "/" + name, to = path_ + "/" + name;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return true;
+  return (errno == ENOENT || errno == EINVAL) && std::rename(from.c_str(), to.c_str()) == 0;
+}
+
+void ExportTarget::swap_out(const std::string& name) {
+  const std::string before = part_ + "/" + name, now = path_ + "/" + name;
+  if (::renameat2(AT_FDCWD, before.c_str(), AT_FDCWD, now.c_str(), RENAME_EXCHANGE) == 0) return;
+  if (errno == ENOENT) std::rename(now.c_str(), before.c_str());
 }
 
 }  // namespace shardscope

@@ -18,8 +18,10 @@ namespace shardscope {
 // the name PATH.part, which keep() gives its own; without keep() nothing remains of it.
 //
 // What exists is never lost unasked: a file or folder at the path is refused, or, as `existing` says, written over. Of
-// a folder only the files that the export has are written over then, all others stay. No input is ever written over, no
-// symbolic link followed. A pipe or a device (/dev/stdout) takes a file's text as it comes.
+// a folder only the files that the export has are written over then, all others stay; where one of them cannot be, none
+// is (on file systems that can exchange two files). No input is ever written over, no symbolic link followed, neither
+// one to a file nor, inside the folder, one to a folder. A pipe or a device (/dev/stdout) takes a file's text as it
+// comes.
 //
 // All throw Failure, located: unwritable_file, file_exists, output_is_input; and Cancelled (engine/compile/compile.h)
 // once `stop` is requested.
@@ -64,6 +66,9 @@ class ExportTarget {
  private:
   std::string new_file(const std::string& name);  // its place in the part; with the folders above it
   void keep_folder();
+  void check_place(const std::string& name) const;
+  bool swap_in(const std::string& name);
+  void swap_out(const std::string& name);
 
   std::string path_, part_;
   Form form_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <numeric>
 
@@ -14,6 +13,13 @@ namespace shardscope {
 namespace {
 
 float sum(const PhaseMs& phases) { return static_cast<float>(std::accumulate(phases.begin(), phases.end(), 0.0)); }
+
+std::string new_event_file(const std::string& folder) {
+  std::error_code fault;
+  std::filesystem::create_directories(folder, fault);
+  if (fault) fail_to_write(folder, fault.value());
+  return folder + "/" + event_file_name();
+}
 
 }  // namespace
 
@@ -35,23 +41,21 @@ std::string step_record(const StepMessage& step, double wall_time) {
   return scalars_record(wall_time, step.step, scalars);
 }
 
-TensorboardLog::TensorboardLog(const std::string& folder) : path_(folder + "/" + event_file_name()) {
-  std::error_code fault;
-  std::filesystem::create_directories(folder, fault);
-  if (fault) fail_to_write(folder, fault.value());
-  file_ = open_output(path_, Existing::refuse, {});
+TensorboardLog::TensorboardLog(const std::string& folder) : file_(new_event_file(folder), Existing::refuse, {}) {
   append(file_version_record(seconds_since_1970()));
+  file_.begin();
 }
 
 void TensorboardLog::add(const Message& message) {
   if (auto* step = std::get_if<StepMessage>(&message)) append(step_record(*step, seconds_since_1970()));
   else if (auto* restart = std::get_if<RestartMessage>(&message))
     append(restart_record(seconds_since_1970(), restart->from_step));
+  if (!std::holds_alternative<FinishedMessage>(message)) return;
+  if (const std::optional<Error> loss = file_.loss()) throw Failure(*loss);
 }
 
 void TensorboardLog::append(const std::string& record) {
-  put(file_.get(), record, path_);
-  if (std::fflush(file_.get()) != 0) fail_to_write(path_, errno);
+  if (const int error = file_.put(record); error != 0) fail_to_write(file_.path(), error);
 }
 
 }  // namespace shardscope

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/base/output_file.h"
+#include "engine/base/live_file.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
@@ -14,7 +14,8 @@ std::string step_record(const StepMessage& step, double wall_time);
 // Tells TensorBoard of a run while it goes on: a new event file in a folder, which is made where it is not there.
 class TensorboardLog {
  public:
-  // Throws Failure (unwritable_file), as add() does: which is not to be called again then.
+  // Throws Failure (unwritable_file), as add() does (where somebody has removed or truncated the file, at the end):
+  // which is not to be called again then.
   explicit TensorboardLog(const std::string& folder);
 
   // What watchers are told. Of it steps and restarts are written.
@@ -23,8 +24,7 @@ class TensorboardLog {
  private:
   void append(const std::string& record);
 
-  std::string path_;
-  OutputFile file_;
+  LiveFile file_;
 };
 
 }  // namespace shardscope

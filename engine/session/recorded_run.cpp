@@ -1,6 +1,7 @@
 #include "engine/session/recorded_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +15,8 @@
 #include "engine/base/version.h"
 
 namespace shardscope {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -67,7 +70,7 @@ double read_header(const std::string& path) {
 
 bool RecordedRun::is_at(const std::string& folder) {
   std::error_code fault;
-  return std::filesystem::is_regular_file(RecordFiles{folder}.header(), fault);
+  return fs::is_regular_file(RecordFiles{folder}.header(), fault);
 }
 
 RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
@@ -84,7 +87,7 @@ RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
   for (TraceChoice choice : RecordFiles::choices) {
     const std::string path = files_.trace(choice);
     std::error_code fault;
-    if (!std::filesystem::exists(path, fault)) continue;
+    if (!fs::exists(path, fault)) continue;
     const Message message = message_of(text_of(path), path, 1);
     const auto* trace = std::get_if<TraceMessage>(&message);
     bool fits = trace && trace->choice == choice && std::ssize(trace->ranks) == hello_.ranks;
@@ -114,6 +117,17 @@ void RecordedRun::replay(const std::function<void(const Message&)>& take) const 
   }
   if (file.bad()) fail("unreadable_record", path, 0, "cannot read all of it");
   take_traces();
+}
+
+void remove_record(const std::string& folder) {
+  std::error_code fault;
+  if (!fs::is_directory(fs::symlink_status(folder, fault))) return;
+  for (const std::string& path : RecordFiles{folder}.all()) {
+    for (const std::string& name : {path, path + ".part"}) {
+      if (fs::is_regular_file(fs::symlink_status(name, fault))) fs::remove(name, fault);
+    }
+  }
+  ::rmdir(folder.c_str());
 }
 
 }  // namespace shardscope

@@ -54,4 +54,8 @@ class RecordedRun {
   std::vector<TraceMessage> traces_;
 };
 
+// Removes the files that a recorder has made in the folder, and the folder where nothing else is in it. What is not a
+// regular file, or a folder that is a symbolic link, is left alone.
+void remove_record(const std::string& folder);
+
 }  // namespace shardscope

@@ -103,7 +103,8 @@ class StreamsTest : public QObject {
   void a_name_from_a_file_gives_the_terminal_no_orders();
   void a_reader_that_has_stopped_stops_no_training();
   void steps_whose_reader_has_gone_are_said_and_no_success();
-  void steps_whose_file_was_removed_are_said_and_no_success();
+  void steps_whose_file_was_removed_or_truncated_are_said_and_no_success_data();
+  void steps_whose_file_was_removed_or_truncated_are_said_and_no_success();
   void a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1();
   void what_a_rank_says_gives_the_terminal_no_orders();
 };
@@ -219,21 +220,38 @@ void StreamsTest::steps_whose_reader_has_gone_are_said_and_no_success() {
   QCOMPARE(result.code, 1);
 }
 
-void StreamsTest::steps_whose_file_was_removed_are_said_and_no_success() {
+void StreamsTest::steps_whose_file_was_removed_or_truncated_are_said_and_no_success_data() {
+  QTest::addColumn<bool>("truncates");
+  QTest::addColumn<bool>("by_own_launcher");
+  for (bool truncates : {false, true}) {
+    for (bool own : {false, true})
+      QTest::addRow("%s%s", truncates ? "truncated" : "removed", own ? ", own mpirun" : "") << truncates << own;
+  }
+}
+
+void StreamsTest::steps_whose_file_was_removed_or_truncated_are_said_and_no_success() {
+  QFETCH(bool, truncates);
+  QFETCH(bool, by_own_launcher);
   const QTemporaryDir folder;
   const QString steps = folder.filePath("steps");
   const QStringList arguments = tiny_training + QStringList{"--steps", "3000", "--jsonl", steps};
-  QStringList own_launcher = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath()};
-  if (::geteuid() == 0) own_launcher.prepend("--allow-run-as-root");
-  for (const QStringList& before : {QStringList{}, own_launcher}) {
-    QProcess process;
-    process.start(before.isEmpty() ? QCoreApplication::applicationFilePath() : "mpirun", before + arguments);
-    QVERIFY(QTest::qWaitFor([&] { return QFile::remove(steps); }, 120'000));
-    const ProgramResult result = finish(process);
-    QVERIFY2(result.errors.contains(steps + ": somebody has removed this file since the run began"),
-             qPrintable(result.errors));
-    QCOMPARE(result.code, 1);
+  QStringList before;
+  if (by_own_launcher) {
+    before = {"--oversubscribe", "-n", "2", QCoreApplication::applicationFilePath()};
+    if (::geteuid() == 0) before.prepend("--allow-run-as-root");
   }
+  QProcess process;
+  process.start(by_own_launcher ? "mpirun" : QCoreApplication::applicationFilePath(), before + arguments);
+  const auto harm = [&] {
+    if (!truncates) return QFile::remove(steps);
+    return lines_in(steps) > 0 && QFile::resize(steps, 0);  // as logrotate's copytruncate
+  };
+  QVERIFY(QTest::qWaitFor(harm, 120'000));
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.errors.contains(steps + (truncates ? ": somebody has truncated this file since the run began"
+                                                     : ": somebody has removed this file since the run began")),
+           qPrintable(result.errors));
+  QCOMPARE(result.code, 1);
 }
 
 void StreamsTest::a_failed_run_that_nobody_can_be_told_of_is_still_exit_code_1() {

@@ -108,6 +108,55 @@ class ExportTargetTest : public QObject {
     QVERIFY(!left().join(' ').contains(".part"));
   }
 
+  void links_in_a_folder_that_is_written_over_are_not_followed() {
+    ExportTarget::Options force;
+    force.existing = Existing::overwrite;
+    fs::create_directory(path("archive"));
+    put(path("archive/b"), "kept");
+    put(path("target"), "kept");
+    fs::create_directory(path("folder"));
+    put(path("folder/a"), "old");
+    fs::create_directory_symlink(path("archive"), path("folder/deep"));
+    QCOMPARE(write(path("folder"), Form::folder, force), std::string("file_exists"));
+    QCOMPARE(text_of(path("archive/b")) + text_of(path("folder/a")), std::string("keptold"));
+    fs::remove(path("folder/deep"));
+    fs::create_directory(path("folder/deep"));
+    fs::create_symlink(path("target"), path("folder/deep/b"));
+    QCOMPARE(write(path("folder"), Form::folder, force), std::string("file_exists"));
+    fs::create_directory_symlink(path("folder"), path("link"));
+    QCOMPARE(write(path("link"), Form::folder, force), std::string("file_exists"));
+    QCOMPARE(text_of(path("target")) + text_of(path("folder/a")), std::string("keptold"));
+    QCOMPARE(left(), (QStringList{"archive", "folder", "link", "target"}));
+  }
+
+  void of_a_folder_that_cannot_be_written_over_as_a_whole_all_stays() {
+    ExportTarget::Options force;
+    force.existing = Existing::overwrite;
+    for (const char* in_the_way : {"folder/deep", "folder/deep/b"}) {
+      fs::remove_all(path("folder"));
+      fs::create_directories(path("folder"));
+      put(path("folder/a"), "old");
+      if (std::string(in_the_way).ends_with("b")) fs::create_directories(path("folder/deep/b/c"));
+      else put(path("folder/deep"), "old");
+      QCOMPARE(write(path("folder"), Form::folder, force), std::string("file_exists"));
+      QCOMPARE(text_of(path("folder/a")), std::string("old"));
+    }
+  }
+
+  // The last of its files cannot take its place: what has done so already goes back.
+  void what_was_exchanged_comes_back_where_the_rest_cannot_be() {
+    ExportTarget::Options force;
+    force.existing = Existing::overwrite;
+    fs::create_directory(path("folder"));
+    put(path("folder/a"), "old");
+    ExportTarget target(path("folder"), Form::folder, force);
+    for (const char* name : {"new", "a", "z"}) target.add_file(name, "new");
+    fs::remove(path("folder.part/z"));
+    QCOMPARE(failure_code([&] { target.keep(); }), std::string("unwritable_file"));
+    QCOMPARE(text_of(path("folder/a")), std::string("old"));
+    QVERIFY(!fs::exists(path("folder/new")));
+  }
+
   void a_place_that_cannot_be_written_is_named_and_nothing_is_left() {
     put(path("file"), "old");
     for (Form form : {Form::file, Form::folder}) {

@@ -84,7 +84,8 @@ inline std::vector<Message> made_messages(const Plan& plan) {
 }
 
 inline void record(const Plan& plan, const std::string& folder, Existing existing = Existing::refuse) {
-  RunRecorder recorder(folder, existing, hello_of(plan), plan.profile);
+  RunRecorder recorder(folder, existing, {}, hello_of(plan), plan.profile);
+  recorder.begin();
   for (const Message& message : made_messages(plan)) recorder.add(message);
 }
 

@@ -66,7 +66,8 @@ class HistoryTest : public QObject {
   // A run that did so many steps, as shardrun would have recorded it.
   StoredRun record_run(int steps, double loss) {
     const StoredRun stored = store().add(*plan_, {}, {});
-    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, hello(), plan_->profile);
+    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->profile);
+    recorder.begin();
     for (int i = 0; i < steps; ++i) recorder.add(step(i, loss - 0.01 * i));
     recorder.add(FinishedMessage{RunEnd::finished, steps});
     return stored;
@@ -186,6 +187,19 @@ class HistoryTest : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(curves(), qsizetype{3}, patience);
     for (const int row : {0, 1}) table()->item(row, 0)->setCheckState(Qt::Unchecked);
     QCOMPARE(curves(), qsizetype{1});
+  }
+
+  void a_run_that_is_removed_takes_nothing_of_the_users_with_it() {
+    const StoredRun run = record_run(3, 5), linked = store().add(*plan_, {}, {});
+    const QString archive = folder_->filePath("archive");
+    QVERIFY(QDir().mkpath(archive + "/tmp") && QFile::copy(run.record + "/record.json", archive + "/record.json"));
+    QFile notes(run.record + "/notes");
+    QVERIFY(notes.open(QIODevice::WriteOnly));
+    QVERIFY(QFile::link(archive, linked.record));
+    for (const StoredRun& one : store().runs()) store().remove(one);
+    QVERIFY(store().runs().empty());
+    QCOMPARE(QDir(run.record).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"notes"});
+    QVERIFY(QFile::exists(archive + "/record.json") && QDir(archive + "/tmp").exists());
   }
 
   void a_record_that_cannot_be_read_says_why_and_harms_nothing() {
@@ -357,7 +371,8 @@ class HistoryTest : public QObject {
 
   void a_record_that_had_no_end_when_it_was_read_is_read_again() {
     const StoredRun stored = store().add(*plan_, {}, {});
-    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, hello(), plan_->profile);
+    RunRecorder recorder(stored.record.toStdString(), Existing::refuse, {}, hello(), plan_->profile);
+    recorder.begin();
     for (int i = 0; i < 5; ++i) recorder.add(step(i, 5));
     panel_->set_store(store());
     table()->item(0, 0)->setCheckState(Qt::Checked);

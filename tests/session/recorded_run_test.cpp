@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 
 #include "engine/base/error.h"
@@ -66,11 +67,25 @@ class RecordedRunTest : public QObject {
   std::unique_ptr<QTemporaryDir> parent_;
   std::string folder_;
 
-  RunRecorder recorder(Existing existing = Existing::refuse) const {
-    return {folder_, existing, hello, DeviceProfile{}};
+  // One that has begun.
+  struct Begun : RunRecorder {
+    Begun(const std::string& folder, Existing existing) : RunRecorder(folder, existing, {}, hello, DeviceProfile{}) {
+      begin();
+    }
+  };
+  Begun recorder(Existing existing = Existing::refuse) const { return {folder_, existing}; }
+  std::unique_ptr<RunRecorder> staged(Existing existing, std::vector<std::string> inputs = {}) const {
+    return std::make_unique<RunRecorder>(folder_, existing, inputs, hello, DeviceProfile{});
+  }
+  // What is below the folder, with the text of files.
+  std::map<std::string, std::string> contents() const {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+      found[entry.path().lexically_relative(folder_)] = entry.is_regular_file() ? text_of(entry.path()) : "";
+    return found;
   }
   void record() const {
-    RunRecorder run = recorder();
+    Begun run = recorder();
     for (const Message& message : told) run.add(message);
   }
   void change(const char* file, const std::function<std::string(std::string)>& edit) const {
@@ -99,7 +114,7 @@ class RecordedRunTest : public QObject {
   void of_each_choice_the_last_trace_is_kept_and_told_before_the_end() {
     const FinishedMessage end{RunEnd::finished, 2};
     {
-      RunRecorder run = recorder();
+      Begun run = recorder();
       for (int64_t step : {0, 1}) run.add(trace_of(TraceChoice::latest, step));
       run.add(trace_of(TraceChoice::slowest, 0));
       run.add(end);
@@ -111,7 +126,7 @@ class RecordedRunTest : public QObject {
   }
 
   void at_a_restart_the_last_traces_are_there() {
-    RunRecorder run = recorder();
+    Begun run = recorder();
     for (int64_t step = 0; step < 10; ++step) run.add(trace_of(TraceChoice::latest, step));
     run.add(RestartMessage{1, 0, {}});
     QVERIFY(RecordedRun(folder_).traces() == std::vector{trace_of(TraceChoice::latest, 9)});
@@ -119,13 +134,116 @@ class RecordedRunTest : public QObject {
 
   void a_record_that_the_run_itself_reads_is_not_written_over() {
     record();
-    RunRecorder::check(folder_, Existing::overwrite, {"other"});
-    QCOMPARE(failure_of([&] { RunRecorder::check(folder_, Existing::overwrite, {folder_ + "/run_file.json"}); }),
+    staged(Existing::overwrite, {"other"});
+    QCOMPARE(failure_of([&] { staged(Existing::overwrite, {folder_ + "/run_file.json"}); }),
              std::string("output_is_input at run_file.json:0"));
   }
 
+  void a_record_that_does_not_begin_changes_nothing() {
+    staged(Existing::refuse);
+    QVERIFY(!fs::exists(fs::path(folder_).parent_path()));
+    record();
+    std::ofstream(folder_ + "/trace_latest.json") << "trace";
+    const auto before = contents();
+    staged(Existing::overwrite);
+    QVERIFY(contents() == before);
+  }
+
+  void the_record_of_before_stays_beside_the_new_one_until_that_is_complete() {
+    record();
+    std::ofstream(folder_ + "/trace_slowest.json") << to_json_line(trace_of(TraceChoice::slowest, 7));
+    fs::create_directory(folder_ + "/step_000010");
+    std::ofstream(folder_ + "/old") << "mine";
+    const auto before = contents();
+    {
+      Begun run = recorder(Existing::overwrite);  // which fails
+      QCOMPARE(run.kept(), folder_ + "/old.2");
+      QCOMPARE(replayed(folder_).size(), size_t{1});
+      QVERIFY(RecordedRun(folder_).traces().empty());
+      QCOMPARE(replayed(run.kept()).size(), told.size() + 2);
+    }
+    for (const char* file : {"messages.jsonl", "record.json", "run_file.json", "profile.json", "trace_slowest.json"})
+      QCOMPARE(text_of(folder_ + "/old.2/" + file), before.at(file));
+    fs::remove_all(folder_ + "/old.2");
+    Begun run = recorder(Existing::overwrite);
+    run.add(step_of(0));
+    run.complete();
+    QVERIFY(run.kept().empty() && !fs::exists(folder_ + "/old.2"));
+    QCOMPARE(replayed(folder_).size(), size_t{2});
+    QVERIFY(fs::exists(folder_ + "/step_000010") && text_of(folder_ + "/old") == "mine");
+  }
+
+  void of_two_that_write_one_record_the_second_is_refused_and_mixes_nothing() {
+    for (Existing existing : {Existing::refuse, Existing::overwrite}) {
+      const auto first = staged(existing);
+      QVERIFY(failure_of([&] { staged(Existing::overwrite); }).starts_with("file_exists at "));
+      first->begin();
+      first->add(step_of(0));
+      const auto before = contents();
+      QCOMPARE(failure_of([&] { staged(Existing::overwrite); }), std::string("file_exists at messages.jsonl:0"));
+      QVERIFY(contents() == before);
+      first->add(step_of(1));
+      QCOMPARE(replayed(folder_).size(), size_t{3});
+      first->complete();
+    }
+  }
+
+  void symbolic_links_are_not_followed() {
+    record();
+    const std::string link = parent_->filePath("link").toStdString(), kept = parent_->filePath("kept").toStdString();
+    fs::create_directory_symlink(folder_, link);
+    QCOMPARE(failure_of([&] { RunRecorder(link, Existing::overwrite, {}, hello, DeviceProfile{}); }),
+             std::string("file_exists at link:0"));
+    std::ofstream(kept) << "kept";
+    fs::create_symlink(kept, folder_ + "/trace_latest.json.part");
+    {
+      Begun run = recorder(Existing::overwrite);
+      run.add(trace_of(TraceChoice::latest, 0));
+    }
+    QCOMPARE(text_of(kept), std::string("kept"));
+    fs::remove(folder_ + "/trace_latest.json");
+    fs::create_symlink(kept, folder_ + "/trace_latest.json");
+    QCOMPARE(failure_of([&] { staged(Existing::overwrite); }), std::string("file_exists at trace_latest.json:0"));
+    QCOMPARE(text_of(kept), std::string("kept"));
+  }
+
+  void messages_that_somebody_has_removed_or_truncated_are_said_at_the_end() {
+    for (bool removes : {true, false}) {
+      Begun run = recorder(Existing::overwrite);
+      run.add(step_of(0));
+      if (removes) fs::remove(folder_ + "/messages.jsonl");
+      else fs::resize_file(folder_ + "/messages.jsonl", 0);
+      run.add(step_of(1));
+      QCOMPARE(failure_of([&] {
+                 run.add(FinishedMessage{RunEnd::finished, 2});
+               }),
+               std::string("unwritable_file at messages.jsonl:0"));
+    }
+  }
+
+  void of_a_record_that_is_removed_what_is_not_its_own_stays() {
+    record();
+    const std::string kept = parent_->filePath("kept").toStdString(), link = parent_->filePath("link").toStdString();
+    fs::create_directory(kept);
+    std::ofstream(kept + "/record.json") << "kept";
+    std::ofstream(folder_ + "/notes") << "mine";
+    fs::create_directory_symlink(kept, folder_ + "/old");
+    fs::create_directory_symlink(kept, link);
+    remove_record(folder_);
+    const auto left = contents();
+    QCOMPARE(left.size(), size_t{2});
+    QVERIFY(left.contains("notes") && left.contains("old"));
+    remove_record(link);
+    QCOMPARE(text_of(kept + "/record.json"), std::string("kept"));
+    fs::remove(folder_ + "/notes");
+    fs::remove(folder_ + "/old");
+    record();
+    remove_record(folder_);
+    QVERIFY(!fs::exists(folder_));
+  }
+
   void all_that_was_told_is_there_while_the_run_goes_on() {
-    RunRecorder run = recorder();
+    Begun run = recorder();
     for (size_t i = 0; i < told.size(); ++i) {
       QCOMPARE(replayed(folder_).size(), 1 + i);
       run.add(told[i]);
@@ -145,7 +263,7 @@ class RecordedRunTest : public QObject {
     const auto after = [&](const char* file, const std::function<std::string(std::string)>& edit) {
       fs::remove_all(folder_);
       {
-        RunRecorder run = recorder();
+        Begun run = recorder();
         for (const Message& message : told) run.add(message);
         run.add(trace_of(TraceChoice::latest, 1));
       }
@@ -201,7 +319,7 @@ class RecordedRunTest : public QObject {
     std::string said;
     size_t whole = 0;
     {
-      RunRecorder run = recorder();
+      Begun run = recorder();
       const struct rlimit small { 4096, before.rlim_max };
       ::setrlimit(RLIMIT_FSIZE, &small);
       for (int64_t step = 0; said.empty() && step < 1000; ++step, ++whole)

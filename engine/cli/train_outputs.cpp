@@ -1,0 +1,69 @@
+#include "engine/cli/train_outputs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/standard_streams.h"
+#include "engine/session/record_files.h"
+
+namespace shardscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> files_of(const TrainOutputPaths& paths) {
+  std::vector<std::string> files = paths.trained.files();
+  if (!paths.jsonl.empty()) files.push_back(paths.jsonl);
+  if (paths.logs.record.empty()) return files;
+  for (const std::string& path : RecordFiles{paths.logs.record}.all())
+    files.insert(files.end(), {path, WholeFile::part_of(path)});
+  return files;
+}
+
+void require_different(const std::vector<std::string>& files) {
+  std::set<fs::path> known;
+  for (const std::string& file : files) {
+    std::error_code fault;
+    const fs::path path = fs::weakly_canonical(fs::absolute(file, fault), fault);
+    if (is_stream(file) || known.insert(fault ? fs::path(file) : path).second) continue;
+    throw Failure(Error{"output_twice", "two outputs of this call would be written here", in_file(file),
+                        "another name for one of them"});
+  }
+}
+
+}  // namespace
+
+TrainOutputs::TrainOutputs(const Plan& plan, const TrainOutputPaths& paths, std::vector<std::string> inputs) {
+  require_different(files_of(paths));
+  const Existing existing = paths.force ? Existing::overwrite : Existing::refuse;
+  logs_ = std::make_unique<RunLogs>(paths.logs, existing, inputs, plan);
+  if (!paths.jsonl.empty())
+    steps_ = std::make_unique<LiveFile>(paths.jsonl, paths.append ? Existing::append : existing, inputs);
+  trained_ = std::make_unique<TrainedOutput>(plan, paths.trained, existing, std::move(inputs));
+}
+
+void TrainOutputs::begin() {
+  logs_->begin();
+  if (!steps_) return;
+  steps_->begin();
+  if (steps_->has_ended_cut_line())
+    say(fmt::format("note: the last line of '{}' was cut off, and has been ended", steps_->path()));
+}
+
+std::vector<std::string> TrainOutputs::end(bool well) {
+  if (well) {
+    logs_->complete();
+    if (steps_) steps_->complete();
+  }
+  std::vector<std::string> kept;
+  for (const std::string& path : {steps_ ? steps_->kept() : std::string(), logs_->kept()}) {
+    if (!path.empty()) kept.push_back(fmt::format("note: what was there before is kept as '{}'", path));
+  }
+  return kept;
+}
+
+}  // namespace shardscope
