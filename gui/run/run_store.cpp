@@ -9,6 +9,7 @@
 #include <QLocalSocket>
 #include <QStandardPaths>
 
+#include "engine/session/recorded_run.h"
 #include "gui/document/text.h"
 
 namespace shardscope {
@@ -39,7 +40,7 @@ bool StoredRun::is_running() const {
 bool StoredRun::is_left() const { return !directory.isEmpty() && QFileInfo::exists(directory + '/' + run_files::left); }
 
 bool remove_left(const StoredRun& run) {
-  if (run.directory.isEmpty()) return true;
+  if (run.directory.isEmpty() || QFileInfo(run.directory).isSymLink()) return true;
   QDir directory(run.directory);
   const QStringList ours{run_files::config,
                          run_files::profile,
@@ -122,7 +123,7 @@ bool RunStore::write(const StoredRun& run) const {
 void RunStore::remove(const StoredRun& run) const {
   if (folder_.isEmpty() || run.id.isEmpty()) return;
   QFile::remove(description(run.id));
-  if (!run.record.isEmpty()) QDir(run.record).removeRecursively();
+  if (!run.record.isEmpty()) remove_record(run.record.toStdString());
   remove_left(run);
 }
 
