@@ -4,12 +4,16 @@
 #include <array>
 #include <cstdlib>
 
+#include "engine/base/enum_count.h"
+
 namespace shardscope {
 
 namespace {
 
 constexpr std::array<std::string_view, instruction_set_count> names = {"baseline", "x86-64-v3", "x86-64-v4",
                                                                        "x86-64-v4-bf16", "x86-64-amx"};
+
+static_assert(names.size() == enum_count<InstructionSet>);
 
 InstructionSet detect() {
 #if defined(__x86_64__)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/enum_count.h"
 #include "engine/base/path.h"
 #include "engine/plan/value_stages.h"
 
@@ -11,6 +12,7 @@ namespace shardscope {
 namespace {
 
 constexpr std::array<std::string_view, 4> kind_names = {"parameter", "optimizer state", "input", "activation"};
+static_assert(kind_names.size() == enum_count<ExportedArray::Kind>);
 
 using Kind = ExportedArray::Kind;
 

@@ -1,12 +1,16 @@
 #include "engine/program/arena_layout.h"
 
+#include <iterator>
+
 #include "engine/base/align.h"
+#include "engine/base/enum_count.h"
 
 namespace shardscope {
 
 std::string_view name(MemoryCategory category) {
   constexpr std::string_view names[] = {"parameters",  "gradients",   "optimizer",
                                         "activations", "collectives", "workspace"};
+  static_assert(std::size(names) == enum_count<MemoryCategory>);
   return names[static_cast<int>(category)];
 }
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/base/enum_count.h"
+
 namespace shardscope {
 
 std::string_view name(Purpose purpose) {
   constexpr std::string_view names[] = {"initialise", "train_step", "evaluate"};
+  static_assert(std::size(names) == enum_count<Purpose>);
   return names[static_cast<int>(purpose)];
 }
 

@@ -1,5 +1,6 @@
 #include "engine/session/host_report.h"
 
+#include "engine/base/enum_count.h"
 #include "engine/session/byte_stream.h"
 
 namespace shardscope {
@@ -41,12 +42,18 @@ bool get_bool(ByteReader& bytes) {
   return value == 1;
 }
 
+template <class Enum>
+Enum get_enum(ByteReader& bytes, const char* fault) {
+  const auto value = bytes.get<Enum>();
+  if (static_cast<size_t>(value) >= enum_count<Enum>) bytes.fail(fault);
+  return value;
+}
+
 RankEntry get_entry(ByteReader& bytes) {
   RankEntry entry;
   entry.process.pid = bytes.get<int32_t>();
   entry.process.start_time = bytes.get<uint64_t>();
-  entry.phase = bytes.get<RankPhase>();
-  if (entry.phase > RankPhase::finishing) bytes.fail("unknown phase of a rank");
+  entry.phase = get_enum<RankPhase>(bytes, "unknown phase of a rank");
   entry.failed_ns = bytes.get<int64_t>();
   entry.by_peer = get_bool(bytes);
   entry.error = bytes.get_text();
@@ -59,7 +66,7 @@ RankSight get_sight(ByteReader& bytes) {
   if (get_bool(bytes)) {
     RankStatus status;
     for_each_number(status, [&](auto& value) { value = bytes.get<std::remove_cvref_t<decltype(value)>>(); });
-    if (status.state > RankState::failed) bytes.fail("unknown state of a rank");
+    if (static_cast<size_t>(status.state) >= enum_count<RankState>) bytes.fail("unknown state of a rank");
     status.error_text = bytes.get_text();
     sight.status = std::move(status);
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/enum_count.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
 
@@ -16,7 +17,11 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr std::array<std::string_view, 4> end_names = {"finished", "stopped", "interrupted", "failed"};
+static_assert(end_names.size() == enum_count<RunEnd>);
 constexpr std::array<std::string_view, 4> request_names = {"stop", "kill", "steps", "keep"};
+static_assert(request_names.size() == enum_count<Request::Kind>);
+// All but initialise, which is before the steps.
+static_assert(step_phases + 1 == enum_count<Phase>);
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Failure(Error{"bad_message", what, in_file("session socket"), ""});
@@ -71,7 +76,7 @@ std::vector<T> list(const Json& json, Read read) {
 
 Phase phase_of(const Json& json) {
   auto index = whole<uint64_t>(json);
-  if (index > 2) refuse("unknown phase");
+  if (index >= enum_count<Phase>) refuse("unknown phase");
   return static_cast<Phase>(index);
 }
 

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/enum_count.h"
+
 namespace shardscope {
+
+static_assert(rank_phase_count == enum_count<RankPhase>);
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/base/enum_count.h"
 #include "engine/base/error.h"
 #include "engine/session/telemetry_layout.h"
 
@@ -26,8 +27,10 @@ void put(Word& word, int64_t value) noexcept { word.store(static_cast<uint64_t>(
 int64_t get(const Word& word) noexcept { return static_cast<int64_t>(word.load(std::memory_order_acquire)); }
 
 constexpr std::array<std::string_view, 4> state_names = {"starting", "running", "finished", "failed"};
+static_assert(state_names.size() == enum_count<RankState>);
 
 constexpr std::array<std::string_view, 3> choice_names = {"latest", "slowest", "median"};
+static_assert(choice_names.size() == enum_count<TraceChoice>);
 
 template <class Enum, size_t count>
 std::optional<Enum> of_name(const std::array<std::string_view, count>& names, std::string_view name) {
@@ -204,7 +207,7 @@ RankStatus TelemetryReader::status() const {
   status.rank = static_cast<int>(get(file.rank));
   status.world_size = static_cast<int>(get(file.world_size));
   status.pid = static_cast<int>(get(file.pid));
-  status.state = static_cast<RankState>(std::clamp<int64_t>(get(file.state), 0, 3));
+  status.state = static_cast<RankState>(std::clamp<int64_t>(get(file.state), 0, enum_count<RankState> - 1));
   status.heartbeat = file.heartbeat.load(std::memory_order_acquire);
   status.heartbeat_ns = get(file.heartbeat_ns);
   status.training_step = get(file.training_step);

@@ -6,13 +6,14 @@
 #include <array>
 #include <limits>
 
+#include "engine/base/enum_count.h"
 #include "engine/base/name_pattern.h"
 #include "engine/shard/spec_table.h"
 
 namespace shardscope {
 namespace {
 
-constexpr size_t kind_count = 7;
+constexpr size_t kind_count = enum_count<SpecKind>;
 // As many are looked at for the hint of a pattern; layers repeat.
 constexpr size_t pattern_hint_names = 1000;
 constexpr std::array<const char*, kind_count> kind_codes = {"parameter", "optimizer_state", "state",   "activation",
