@@ -9,10 +9,12 @@
 #include "engine/base/enum_count.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
+#include "engine/base/json_memory.h"
 
 namespace shardscope {
 
 using Json = nlohmann::json;
+namespace limits = message_limits;
 
 namespace {
 
@@ -23,14 +25,37 @@ static_assert(request_names.size() == enum_count<Request::Kind>);
 // All but initialise, which is before the steps.
 static_assert(step_phases + 1 == enum_count<Phase>);
 
+std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+
+// Of a text for a person, the beginning.
+std::string cut(std::string text, size_t most) {
+  constexpr std::string_view mark = " ...";
+  if (text.size() <= most) return text;
+  size_t end = most - mark.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // within a character
+  return text.substr(0, end).append(mark);
+}
+
 [[noreturn]] void refuse(const std::string& what) {
-  throw Failure(Error{"bad_message", what, in_file("session socket"), ""});
+  throw Failure(Error{"bad_message", cut(what, 1000), in_file("run socket"), ""});
 }
 
 Json parsed(std::string_view line) {
-  if (is_nested_deeply(line)) refuse("it is nested too deeply");
+  if (is_nested_deeply(line)) refuse("a message is nested too deeply");
+  if (json_memory(line) > limits::parsed_bytes)
+    refuse("a message would take more than " + mebibytes(limits::parsed_bytes) + " of memory");
   return Json::parse(line);
 }
+
+std::string text_of(const Json& json) { return cut(json.get<std::string>(), limits::text_bytes); }
+
+std::string limited(const Json& json, size_t most, const char* what) {
+  const auto& text = json.get_ref<const std::string&>();
+  if (text.size() > most) refuse(std::string(what) + " has more than " + std::to_string(most) + " bytes");
+  return text;
+}
+
+std::string metric_name(const Json& json) { return limited(json, limits::name_bytes, "the name of a metric"); }
 
 template <class Enum, size_t count>
 Enum named(const std::array<std::string_view, count>& names, const std::string& text) {
@@ -53,6 +78,20 @@ Integer whole(const Json& json) {
   return json.get<Integer>();
 }
 
+template <class Integer>
+Integer within(const Json& json, Integer least, Integer below, const char* what) {
+  const auto value = whole<Integer>(json);
+  if (value < least || value >= below) refuse(std::string(what) + " is out of range: " + std::to_string(value));
+  return value;
+}
+
+int rank_of(const Json& json) { return within<int>(json, 0, limits::ranks, "the number of a rank"); }
+// -1 or -2: of none.
+int speaker_of(const Json& json) {
+  return within<int>(json, LogMessage::supervisor, limits::ranks, "the number of a rank");
+}
+int64_t step_of(const Json& json) { return within<int64_t>(json, 0, limits::steps, "the number of a step"); }
+
 std::vector<double> numbers(const Json& json) {
   std::vector<double> values;
   for (const Json& item : json.get_ref<const Json::array_t&>()) values.push_back(number(item));
@@ -68,9 +107,12 @@ PhaseMs by_phase(const Json& json) {
 }
 
 template <class T, class Read>
-std::vector<T> list(const Json& json, Read read) {
+std::vector<T> list(const Json& json, Read read, size_t most = SIZE_MAX) {
+  const auto& items = json.get_ref<const Json::array_t&>();
+  if (items.size() > most) refuse("a list has more than " + std::to_string(most) + " entries");
   std::vector<T> values;
-  for (const Json& item : json.get_ref<const Json::array_t&>()) values.push_back(read(item));
+  values.reserve(items.size());
+  for (const Json& item : items) values.push_back(read(item));
   return values;
 }
 
@@ -100,20 +142,21 @@ Json write(const HelloMessage& hello) {
 
 HelloMessage read_hello(const Json& json) {
   HelloMessage hello;
-  hello.config_json = json.at("config").get<std::string>();
+  hello.config_json = limited(json.at("config"), limits::config_bytes, "the run file");
   hello.plan_hash = whole<uint64_t>(json.at("plan_hash"));
-  hello.ranks = whole<int>(json.at("ranks"));
+  hello.ranks = within<int>(json.at("ranks"), 0, limits::ranks + 1, "the number of ranks");
   hello.plan_steps.stages = list<std::vector<PlanStepName>>(json.at("plan_steps"), [](const Json& stage) {
     return list<PlanStepName>(stage, [](const Json& item) {
-      return PlanStepName{item.at(0).get<std::string>(), phase_of(item.at(1))};
+      return PlanStepName{cut(item.at(0).get<std::string>(), limits::name_bytes), phase_of(item.at(1))};
     });
   });
-  hello.plan_steps.stage_of_rank = json.at("stages").get<std::vector<int>>();
+  hello.plan_steps.stage_of_rank = list<int>(json.at("stages"), whole<int>, limits::ranks);
   for (int stage : hello.plan_steps.stage_of_rank) {
     if (stage < 0 || stage >= std::ssize(hello.plan_steps.stages)) refuse("a rank is of no stage");
   }
-  hello.metrics = json.at("metrics").get<std::vector<std::string>>();
-  if (json.contains("profile")) hello.profile_json = json["profile"].get<std::string>();
+  hello.metrics = list<std::string>(json.at("metrics"), metric_name, max_metrics);
+  if (json.contains("profile"))
+    hello.profile_json = limited(json["profile"], limits::config_bytes, "the device profile");
   return hello;
 }
 
@@ -130,6 +173,7 @@ void read(const Json& json, PhaseMs& value) { value = by_phase(json); }
 RankMeasurement read_measurement(const Json& json) {
   RankMeasurement measured;
   for_each_field(measured, [&](const char* name, auto& value) { read(json.at(name), value); });
+  rank_of(json.at("rank"));
   return measured;
 }
 
@@ -150,12 +194,17 @@ Json write(const StepMessage& step) {
 
 StepMessage read_step(const Json& json) {
   StepMessage step;
-  step.step = whole<int64_t>(json.at("step"));
-  step.metrics = list<MetricValue>(json.at("metrics"), [&](const Json& name) {
-    return MetricValue{name.get<std::string>(), number(json.at(name.get_ref<const std::string&>()))};
-  });
+  step.step = step_of(json.at("step"));
+  step.metrics = list<MetricValue>(
+      json.at("metrics"),
+      [&](const Json& item) {
+        std::string name = metric_name(item);
+        const double value = number(json.at(name));
+        return MetricValue{std::move(name), value};
+      },
+      max_metrics);
   step.step_ms = number(json.at("step_ms"));
-  step.ranks = list<RankMeasurement>(json.at("ranks"), read_measurement);
+  step.ranks = list<RankMeasurement>(json.at("ranks"), read_measurement, limits::ranks);
   return step;
 }
 
@@ -177,20 +226,24 @@ TraceMessage read_trace(const Json& json) {
   const auto choice = trace_choice(json.at("choice").get<std::string>());
   if (!choice) refuse("unknown choice of a trace");
   trace.choice = *choice;
-  trace.step = whole<int64_t>(json.at("step"));
-  trace.ranks = list<std::vector<PlanStepTime>>(json.at("ranks"), [](const Json& rank) {
-    const std::vector<int64_t> numbers = list<int64_t>(rank, whole<int64_t>);
-    if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each instruction");
-    std::vector<PlanStepTime> times;
-    for (size_t i = 0; i < numbers.size(); i += 3) {
-      const PlanStepTime time{numbers[i], numbers[i + 1], numbers[i + 2]};
-      if (time.arrive_ns < 0 || time.start_ns < time.arrive_ns || time.end_ns < time.start_ns) {
-        refuse("the times of an instruction do not ascend from 0");
-      }
-      times.push_back(time);
-    }
-    return times;
-  });
+  trace.step = step_of(json.at("step"));
+  trace.ranks = list<std::vector<PlanStepTime>>(
+      json.at("ranks"),
+      [](const Json& rank) {
+        const std::vector<int64_t> numbers = list<int64_t>(rank, whole<int64_t>);
+        if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each instruction");
+        std::vector<PlanStepTime> times;
+        times.reserve(numbers.size() / 3);
+        for (size_t i = 0; i < numbers.size(); i += 3) {
+          const PlanStepTime time{numbers[i], numbers[i + 1], numbers[i + 2]};
+          if (time.arrive_ns < 0 || time.start_ns < time.arrive_ns || time.end_ns < time.start_ns) {
+            refuse("the times of an instruction do not ascend from 0");
+          }
+          times.push_back(time);
+        }
+        return times;
+      },
+      limits::ranks);
   return trace;
 }
 
@@ -202,7 +255,9 @@ Json write(const StepTimes& times) {
 
 StepTimes read_step_times(const Json& json) {
   std::map<int, StepTimes::Bin> bins;
-  for (const Json& bin : json.at("bins").get_ref<const Json::array_t&>()) {
+  const auto& told = json.at("bins").get_ref<const Json::array_t&>();
+  if (told.size() > limits::time_bins) refuse("too many bins of step times");
+  for (const Json& bin : told) {
     const auto count = whole<int32_t>(bin.at(1));
     if (count < 1) refuse("a bin of step times is empty");
     bins[whole<int>(bin.at(0))] = {count, number(bin.at(2))};
@@ -217,7 +272,7 @@ Json write(const StepsMessage& steps) {
 
 StepsMessage read_steps(const Json& json) {
   return {whole<int64_t>(json.at("from")), whole<int64_t>(json.at("to")),
-          list<StepMessage>(json.at("steps"), read_step)};
+          list<StepMessage>(json.at("steps"), read_step, limits::answer_steps)};
 }
 
 Json write(const RankStateMessage& rank) {
@@ -227,12 +282,12 @@ Json write(const RankStateMessage& rank) {
 RankStateMessage read_rank_state(const Json& json) {
   auto state = rank_state(json.at("state").get<std::string>());
   if (!state) refuse("unknown rank state");
-  return {whole<int>(json.at("rank")), *state, whole<int>(json.at("pid"))};
+  return {rank_of(json.at("rank")), *state, whole<int>(json.at("pid"))};
 }
 
 Json write(const LogMessage& log) { return {{"message", "log"}, {"rank", log.rank}, {"text", log.text}}; }
 
-LogMessage read_log(const Json& json) { return {whole<int>(json.at("rank")), json.at("text").get<std::string>()}; }
+LogMessage read_log(const Json& json) { return {speaker_of(json.at("rank")), text_of(json.at("text"))}; }
 
 Json write(const FailureMessage& failure) {
   return {{"message", "failure"},
@@ -243,8 +298,8 @@ Json write(const FailureMessage& failure) {
 }
 
 FailureMessage read_failure(const Json& json) {
-  return {whole<int>(json.at("rank")), json.at("signal").get<std::string>(), json.at("last_op").get<std::string>(),
-          json.at("text").get<std::string>()};
+  return {speaker_of(json.at("rank")), text_of(json.at("signal")), text_of(json.at("last_op")),
+          text_of(json.at("text"))};
 }
 
 Json write(const RestartMessage& restart) {
@@ -263,7 +318,7 @@ Json write(const FinishedMessage& finished) {
 }
 
 FinishedMessage read_finished(const Json& json) {
-  return {named<RunEnd>(end_names, json.at("end").get<std::string>()), whole<int64_t>(json.at("steps"))};
+  return {named<RunEnd>(end_names, json.at("end").get<std::string>()), step_of(json.at("steps"))};
 }
 
 Json write(const SnapshotMessage& snapshot) {
@@ -280,13 +335,13 @@ Json write(const SnapshotMessage& snapshot) {
 
 SnapshotMessage read_snapshot(const Json& json) {
   SnapshotMessage snapshot;
-  snapshot.past = list<StepMessage>(json.at("past"), read_step);
-  snapshot.steps = list<StepMessage>(json.at("steps"), read_step);
+  snapshot.past = list<StepMessage>(json.at("past"), read_step, limits::snapshot_past);
+  snapshot.steps = list<StepMessage>(json.at("steps"), read_step, limits::snapshot_steps);
   snapshot.step_times = read_step_times(json.at("step_times"));
-  snapshot.traces = list<TraceMessage>(json.at("traces"), read_trace);
-  snapshot.ranks = list<RankStateMessage>(json.at("ranks"), read_rank_state);
-  snapshot.log = list<LogMessage>(json.at("log"), read_log);
-  snapshot.restarts = list<RestartMessage>(json.at("restarts"), read_restart);
+  snapshot.traces = list<TraceMessage>(json.at("traces"), read_trace, limits::snapshot_traces);
+  snapshot.ranks = list<RankStateMessage>(json.at("ranks"), read_rank_state, limits::ranks);
+  snapshot.log = list<LogMessage>(json.at("log"), read_log, limits::log_lines);
+  snapshot.restarts = list<RestartMessage>(json.at("restarts"), read_restart, limits::restarts);
   if (!json.at("failure").is_null()) snapshot.failure = read_failure(json.at("failure"));
   return snapshot;
 }
@@ -361,8 +416,10 @@ void LineBuffer::feed(std::string_view bytes) {
   open_ = last == std::string_view::npos ? open_ + bytes.size() : bytes.size() - last - 1;
   if (open_ > longest_line_) {
     bytes_.resize(bytes_.size() - std::exchange(open_, 0));
+    bytes_.shrink_to_fit();
     searched_ = 0;
-    refuse("a line is longer than " + std::to_string(longest_line_) + " bytes");
+    refuse("a line of more than " +
+           (longest_line_ < size_t{1} << 20 ? std::to_string(longest_line_) + " bytes" : mebibytes(longest_line_)));
   }
 }
 

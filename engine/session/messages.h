@@ -116,6 +116,19 @@ using Message = std::variant<HelloMessage, SnapshotMessage, StepMessage, TraceMe
 // One line, with its newline.
 std::string to_json_line(const Message& message);
 
+// What is accepted of a run. Beyond, a message is refused; of a text that is for a person the beginning is kept.
+namespace message_limits {
+inline constexpr size_t line_bytes = size_t{128} << 20;
+inline constexpr size_t parsed_bytes = size_t{512} << 20;  // json_memory() of a line
+inline constexpr size_t config_bytes = size_t{8} << 20;    // of the run file; the device profile likewise
+inline constexpr size_t text_bytes = 16384;                // of a line of the log, a failure
+inline constexpr size_t name_bytes = 4096;                 // of a plan step or a metric
+inline constexpr int ranks = 65536;
+inline constexpr int64_t steps = int64_t{1} << 53;
+inline constexpr size_t snapshot_past = 20000, snapshot_steps = 1000, answer_steps = 1000, snapshot_traces = 16;
+inline constexpr size_t log_lines = 10000, restarts = 10000, time_bins = 10000;
+}  // namespace message_limits
+
 // What a watcher may ask: that the run end after the current step, or at once; that it go on when the program that
 // started it ends (it answers by keep_note, as the supervisor's log); or for steps [from, to) of the past.
 struct Request {
@@ -133,7 +146,8 @@ inline constexpr Request Request::keep{Kind::keep};
 inline constexpr std::string_view keep_note = "goes on when the program that started it ends";
 std::string to_json_line(const Request& request);  // {"request":"stop"}, {"request":"steps","from":0,"to":1000}
 
-// Throw Failure (code bad_message) for anything but a well-formed line.
+// Throw Failure (code bad_message) for anything but a well-formed line within the limits. Whatever the line is, this
+// takes time in proportion to its length, and memory as message_limits say.
 Message parse_message(std::string_view line);
 Request parse_request(std::string_view line);
 
@@ -143,7 +157,8 @@ class LineBuffer {
   // Of what people's programs print, by default.
   explicit LineBuffer(size_t longest_line = size_t{1} << 20) : longest_line_(longest_line) {}
 
-  // Throws Failure (code bad_message), dropping the line so far, when a line exceeds the limit.
+  // Throws Failure (code bad_message), dropping the line so far, when a line exceeds the limit. Lines that are whole
+  // stay.
   void feed(std::string_view bytes);
   std::optional<std::string> next_line();  // without newline
   std::string rest();                      // what came after the last newline; empties it
@@ -159,12 +174,14 @@ class LineBuffer {
 // Bytes of a run's socket in, messages out.
 class MessageDecoder {
  public:
+  explicit MessageDecoder(size_t longest_line = message_limits::line_bytes) : lines_(longest_line) {}
+
   void feed(std::string_view bytes) { lines_.feed(bytes); }
   // The next whole message. Throws Failure (code bad_message) for a bad line; the following call goes on behind it.
   std::optional<Message> next();
 
  private:
-  LineBuffer lines_{size_t{256} << 20};
+  LineBuffer lines_;
 };
 
 }  // namespace shardscope

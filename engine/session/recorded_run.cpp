@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
@@ -27,6 +30,7 @@ using Json = nlohmann::json;
   throw Failure(Error{code, what, in_file(file, line), hint});
 }
 
+// Whatever else lies there may never end, or keep its reader waiting.
 std::ifstream open(const std::string& path) {
   InputFile(path, "unreadable_record");  // a FIFO would be waited for
   std::ifstream file(path, std::ios::binary);
@@ -36,10 +40,48 @@ std::ifstream open(const std::string& path) {
 
 std::string text_of(const std::string& path) {
   std::ifstream file = open(path);
+  std::error_code fault;
+  if (std::filesystem::file_size(path, fault) > message_limits::line_bytes && !fault)
+    fail("bad_record", path, 0, fmt::format("it has more than {} MiB", message_limits::line_bytes >> 20));
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) fail("unreadable_record", path, 0, "cannot read all of it");
   return text;
 }
+
+// The next line of a file of messages; a last one without its end is none.
+class RecordLines {
+ public:
+  explicit RecordLines(const std::string& path) : path_(path), file_(open(path)) {}
+
+  int number() const { return number_; }  // of the line that was given last
+  std::optional<std::string> next() {
+    while (true) {
+      if (std::optional<std::string> line = lines_.next_line()) {
+        ++number_;
+        return line;
+      }
+      std::array<char, 65536> bytes;
+      file_.read(bytes.data(), bytes.size());
+      if (file_.bad()) fail("unreadable_record", path_, 0, "cannot read all of it");
+      if (file_.gcount() == 0) return std::nullopt;
+      feed({bytes.data(), static_cast<size_t>(file_.gcount())});
+    }
+  }
+
+ private:
+  void feed(std::string_view bytes) {
+    try {
+      lines_.feed(bytes);
+    } catch (const Failure& failure) {
+      fail("bad_record", path_, number_ + 1, failure.errors().front().message);
+    }
+  }
+
+  std::string path_;
+  std::ifstream file_;
+  LineBuffer lines_{message_limits::line_bytes};
+  int number_ = 0;
+};
 
 Message message_of(const std::string& line, const std::string& path, int number) {
   try {
@@ -76,10 +118,9 @@ bool RecordedRun::is_at(const std::string& folder) {
 RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
   started_ = read_header(files_.header());
   const std::string messages = files_.messages();
-  std::ifstream file = open(messages);
-  std::string line;
-  if (!std::getline(file, line) || file.eof()) fail("bad_record", messages, 1, "it does not begin with Hello");
-  const Message first = message_of(line, messages, 1);
+  const std::optional<std::string> line = RecordLines(messages).next();
+  if (!line) fail("bad_record", messages, 1, "it does not begin with Hello");
+  const Message first = message_of(*line, messages, 1);
   if (!std::holds_alternative<HelloMessage>(first)) fail("bad_record", messages, 1, "it does not begin with Hello");
   hello_ = std::get<HelloMessage>(first);
   hello_.config_json = text_of(files_.run_file());
@@ -100,9 +141,8 @@ RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
 
 void RecordedRun::replay(const std::function<void(const Message&)>& take) const {
   const std::string path = files_.messages();
-  std::ifstream file = open(path);
-  std::string line;
-  std::getline(file, line);
+  RecordLines lines(path);
+  lines.next();
   take(hello_);
   bool traced = false;
   const auto take_traces = [&] {
@@ -110,12 +150,11 @@ void RecordedRun::replay(const std::function<void(const Message&)>& take) const 
       for (const TraceMessage& trace : traces_) take(trace);
     }
   };
-  for (int number = 2; std::getline(file, line) && !file.eof(); ++number) {
-    const Message message = message_of(line, path, number);
+  while (const std::optional<std::string> line = lines.next()) {
+    const Message message = message_of(*line, path, lines.number());
     if (std::holds_alternative<FinishedMessage>(message)) take_traces();
     take(message);
   }
-  if (file.bad()) fail("unreadable_record", path, 0, "cannot read all of it");
   take_traces();
 }
 

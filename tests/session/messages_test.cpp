@@ -1,11 +1,13 @@
 #include "engine/session/messages.h"
 
 #include <QtTest>
+#include <climits>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "engine/base/enum_count.h"
 #include "engine/base/error.h"
 
 using namespace shardscope;
@@ -55,7 +57,7 @@ class Random {
     });
     return step;
   }
-  PhaseMs phases() { return {real(), real(), real()}; }
+  PhaseMs phases() { return {real(), real(), real(), real()}; }
   PlanStepTime time() {
     const int64_t arrive = integer(0, INT64_MAX / 2), start = arrive + integer(0, 99);
     return {arrive, start, start + integer(0, 99)};
@@ -83,7 +85,7 @@ class Random {
                             8,
                             list(9,
                                  [&] {
-                                   return PlanStepName{text(), static_cast<Phase>(integer(0, 2))};
+                                   return PlanStepName{text(), static_cast<Phase>(integer(0, enum_count<Phase> - 1))};
                                  }),
                             metric_names(),
                             text()};
@@ -128,6 +130,7 @@ class MessagesTest : public QObject {
   void damaged_lines_are_failures_and_the_next_line_is_read();
   void a_line_that_is_nested_too_deeply_is_refused();
   void a_line_without_end_is_refused_and_forgotten();
+  void what_is_beyond_the_limits_is_refused_or_cut();
   void requests_survive_the_wire_and_others_are_refused();
 };
 
@@ -252,6 +255,57 @@ void MessagesTest::a_line_without_end_is_refused_and_forgotten() {
   QVERIFY(!lines.next_line());
   lines.feed("next\n");
   QCOMPARE(lines.next_line().value_or(""), std::string("next"));
+}
+
+void MessagesTest::what_is_beyond_the_limits_is_refused_or_cut() {
+  namespace limits = message_limits;
+  const auto said_of = [](const std::string& line) -> std::string {
+    try {
+      parse_message(line);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  };
+  const auto of_step = [](int64_t step) { return to_json_line(StepMessage{step, {}, 1, {}}); };
+  QVERIFY(!said_of(of_step(-1)).empty() && !said_of(of_step(limits::steps)).empty());
+  QVERIFY(said_of(of_step(limits::steps - 1)).empty());
+  for (const int rank : {-1, limits::ranks, INT_MAX}) {
+    QVERIFY(!said_of(to_json_line(RankStateMessage{rank, RankState::running, 1})).empty());
+    StepMessage step;
+    step.ranks.resize(1);
+    step.ranks[0].rank = rank;
+    QVERIFY(!said_of(to_json_line(step)).empty());
+  }
+  QVERIFY(!said_of(to_json_line(LogMessage{limits::ranks, ""})).empty());
+  StepMessage metrics;
+  for (size_t i = 0; i <= max_metrics; ++i) metrics.metrics.push_back({"m" + std::to_string(i), 1});
+  QVERIFY(!said_of(to_json_line(metrics)).empty());
+  QVERIFY(!said_of(to_json_line(HelloMessage{std::string(limits::config_bytes + 1, ' '), 1, 1, {}, {}})).empty());
+  SnapshotMessage snapshot;
+  snapshot.past.resize(limits::snapshot_past + 1);
+  QVERIFY(!said_of(to_json_line(snapshot)).empty());
+  StepsMessage answer;
+  answer.steps.resize(limits::answer_steps + 1);
+  QVERIFY(!said_of(to_json_line(answer)).empty());
+
+  std::string letters;
+  while (letters.size() <= limits::text_bytes) letters += "\u00e9";
+  const auto log = std::get<LogMessage>(parse_message(to_json_line(LogMessage{0, letters})));
+  QVERIFY(log.text.size() <= limits::text_bytes && log.text.ends_with("\u00e9 ..."));
+  QVERIFY(said_of("{\"message\":\"" + std::string(1 << 20, 'x') + "\"}").size() < 2000);
+  std::string numbers = "[0";
+  while (numbers.size() < limits::parsed_bytes / 16) numbers += ",0";
+  QVERIFY(said_of(numbers + "]").find("512 MiB") != std::string::npos);
+
+  LineBuffer lines(size_t{2} << 20);
+  std::string said;
+  try {
+    for (int i = 0; i < 3; ++i) lines.feed(std::string(1 << 20, 'x'));
+  } catch (const Failure& failure) {
+    said = failure.what();
+  }
+  QCOMPARE(said, std::string("run socket: a line of more than 2 MiB"));
 }
 
 void MessagesTest::requests_survive_the_wire_and_others_are_refused() {

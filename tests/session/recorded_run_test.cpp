@@ -287,6 +287,23 @@ class RecordedRunTest : public QObject {
     QCOMPARE(failure_of([&] { RecordedRun(folder_ + "/none"); }), std::string("unreadable_record at record.json:0"));
   }
 
+  void what_somebody_else_has_put_in_its_place_is_neither_waited_for_nor_read_whole() {
+    for (const char* file : {"messages.jsonl", "record.json", "trace_latest.json"}) {
+      fs::remove_all(folder_);
+      record();
+      const std::string path = folder_ + "/" + file;
+      fs::remove(path);
+      QVERIFY(::mkfifo(path.c_str(), 0600) == 0);
+      QCOMPARE(failure_of([&] { replayed(folder_); }), "unreadable_record at " + std::string(file) + ":0");
+    }
+    for (const auto& [file, line] : {std::pair("messages.jsonl", "9"), {"run_file.json", "0"}}) {
+      fs::remove_all(folder_);
+      record();
+      fs::resize_file(folder_ + "/" + file, message_limits::line_bytes + (2 << 20));  // zeros, without a newline
+      QCOMPARE(failure_of([&] { replayed(folder_); }), "bad_record at " + std::string(file) + ":" + line);
+    }
+  }
+
   void a_record_of_another_version_is_refused() {
     for (const auto& [from, to] : {std::pair<std::string, std::string>("\"version\":\"", "\"version\":\"9."),
                                    {"\"format\":1", "\"format\":2"}}) {
