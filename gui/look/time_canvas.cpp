@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "gui/look/appearance.h"
+#include "viz/paint/ticks.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -77,10 +78,7 @@ void TimeCanvas::paint_ruler(QPainter& painter, double y, double bottom) const {
   const QRectF place = time_place();
   const double span = end_ - begin_;
   if (span <= 0) return;
-  const double rough = span / std::max(2.0, place.width() / 110);
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  const double step = power * (rough / power > 5 ? 10 : rough / power > 2 ? 5 : rough / power > 1 ? 2 : 1);
-  for (double at = std::ceil(begin_ / step) * step; at <= end_; at += step) {
+  for (const double at : inner_marks(begin_, end_, static_cast<int>(place.width() / 110) + 1)) {
     const double x = place.x() + (at - begin_) / span * place.width();
     painter.setPen(QPen(theme().line, 1));
     painter.drawLine(QPointF(x, y + 20), QPointF(x, bottom));

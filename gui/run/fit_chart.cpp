@@ -4,8 +4,10 @@
 #include <QLegend>
 #include <algorithm>
 
+#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_look.h"
+#include "viz/paint/curve.h"
 #include "viz/paint/ticks.h"
 
 namespace shardscope {
@@ -51,24 +53,25 @@ void FitChart::show_fit(const std::vector<FitPoint>& points) {
   QList<QPointF> data, line;
   std::vector<double> heights;
   for (const FitPoint& point : points) {
+    if (!is_drawn(point.x) || !is_drawn(point.target) || !is_drawn(point.prediction)) continue;
     data.append({point.x, point.target});
     line.append({point.x, point.prediction});
     heights.insert(heights.end(), {point.target, point.prediction});
   }
   data_->replace(data);
   prediction_->replace(line);
-  if (points.empty()) return;
+  if (data.empty()) return;
   const auto [low, high] = std::ranges::minmax(heights);
-  const double left = points.front().x, right = points.back().x, room = margin * (right - left);
+  const double left = data.front().x(), right = data.back().x(), room = margin * (right - left);
   const int marks = height() < tall_chart ? few_marks : many_marks;
   const Ticks across = round_ticks(left, right, marks), up = round_ticks(low, high, marks);
   x_->setTickAnchor(across.first);
   x_->setTickInterval(across.step);
   x_->setRange(left - room, right + room);
-  x_->setLabelFormat(QString("%.%1f").arg(across.decimals));
+  x_->setLabelFormat(qt(across.format()));
   y_->setTickCount(up.count);
   y_->setRange(up.first, up.last());
-  y_->setLabelFormat(QString("%.%1f").arg(up.decimals));
+  y_->setLabelFormat(qt(up.format()));
 }
 
 }  // namespace shardscope

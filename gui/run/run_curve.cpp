@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_look.h"
 #include "viz/paint/ticks.h"
@@ -16,6 +17,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t dotted_points = 40;
+constexpr double least_logarithmic = 1e-38;
 constexpr int tall_curve = 170, few_marks = 4, many_marks = 6;
 
 Qt::PenStyle pen_style(int style) {
@@ -173,7 +175,7 @@ void RunCurve::set_vertical_axis(QAbstractAxis* axis) {
   take_theme();
 }
 
-// What is not above zero, or not finite, is not on a logarithmic axis.
+// What is not drawn (is_drawn()) is left out, as is what is not above the least number of a logarithmic axis.
 void RunCurve::show_content(Content content) {
   const auto looks = [this] {
     std::vector<std::pair<int, int>> list;
@@ -189,7 +191,7 @@ void RunCurve::show_content(Content content) {
   for (size_t i = 0; i < curves_.size(); ++i) {
     std::vector<CurvePoint>& points = content_.lines[i].points;
     std::erase_if(points, [&](const CurvePoint& point) {
-      return !std::isfinite(point.y) || (content_.is_logarithmic && point.y <= 0);
+      return !is_drawn(point.y) || (content_.is_logarithmic && point.y < least_logarithmic);
     });
     const std::vector<CurvePoint> smooth = smoothed(points, content_.smoothing);
     const bool leaves_first = content_.without_first_outlier && first_flattens(smooth);
@@ -209,8 +211,8 @@ void RunCurve::show_content(Content content) {
   if (right > x_->max()) x_->setTickInterval(interval);
   x_->setRange(left, right);
   x_->setTickInterval(interval);
-  const bool has_expected =
-      content_.expected && !heights.empty() && (!content_.is_logarithmic || *content_.expected > 0);
+  const bool has_expected = content_.expected && !heights.empty() && is_drawn(*content_.expected) &&
+                            (!content_.is_logarithmic || *content_.expected >= least_logarithmic);
   expected_->setVisible(has_expected);
   if (has_expected) {
     const double height = drawn(*content_.expected);
@@ -228,7 +230,7 @@ void RunCurve::show_range(std::vector<double> heights) {
     const Ticks ticks = round_ticks(low, high, most);
     y_->setTickCount(ticks.count);
     y_->setRange(ticks.first, ticks.last());
-    y_->setLabelFormat(QString("%.%1f").arg(ticks.decimals) + (content_.unit.isEmpty() ? "" : " " + content_.unit));
+    y_->setLabelFormat(qt(ticks.format()) + (content_.unit.isEmpty() ? "" : " " + content_.unit));
     return;
   }
   const double margin = std::pow(high / low, 0.05) * 1.01;

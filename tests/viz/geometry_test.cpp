@@ -1,7 +1,9 @@
 #include <QSet>
 #include <QTest>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "engine/mesh/partition_spec.h"
@@ -353,6 +355,43 @@ class GeometryTest : public QObject {
     }
   }
 
+  // Infinities, no number, the largest and smallest, equal ones, in any order.
+  void marks_of_any_two_numbers_are_finite_and_few() {
+    using Limits = std::numeric_limits<double>;
+    std::vector<double> numbers{0.0, -0.0, 1.0, -1.0, 1e-9, 1e15, 1e16, 3.5e38, 1e300, 1.7e308};
+    for (const double number : {Limits::infinity(), Limits::max(), Limits::min(), Limits::denorm_min(),
+                                Limits::quiet_NaN(), Limits::epsilon()})
+      numbers.insert(numbers.end(), {number, -number});
+    std::mt19937_64 random(13);
+    for (int i = 0; i < 30; ++i) numbers.push_back(std::bit_cast<double>(random()));
+    for (const double low : numbers) {
+      for (const double high : numbers) {
+        for (const int most : {0, 3, 6}) {
+          const Ticks ticks = round_ticks(low, high, most);
+          QVERIFY(ticks.count >= 2 && ticks.count <= std::max(3, most));
+          QVERIFY(std::isfinite(ticks.first) && std::isfinite(ticks.last()) && ticks.step > 0);
+          QVERIFY(ticks.first < ticks.last());
+          for (int mark = 0; mark < ticks.count; ++mark) QVERIFY(ticks.label(mark).size() <= 24);
+          QVERIFY(QString::asprintf(ticks.format().c_str(), ticks.last()).size() <= 24);
+          const std::vector<double> marks = log_marks(low, high, most);
+          QVERIFY(std::ssize(marks) <= std::max(3, most));
+          for (const double mark : marks) QVERIFY(std::isfinite(mark) && mark > 0);
+          QVERIFY(std::ssize(inner_marks(low, high, most)) <= std::max(3, most));
+        }
+      }
+    }
+  }
+
+  void marks_inside_a_range_are_all_of_one_step() {
+    QCOMPARE(inner_marks(0.5, 4.2, 5), (std::vector<double>{1, 2, 3, 4}));
+    QVERIFY(inner_marks(2, 2, 5).empty() && inner_marks(3, 2, 5).empty());
+    QCOMPARE(inner_marks(0, 100, 6), (std::vector<double>{0, 20, 40, 60, 80, 100}));
+    const double far = 9.2e9;  // its neighbours are 2e-6 away
+    const std::vector<double> marks = inner_marks(far, far + 1e-4, 8);
+    QVERIFY(marks.size() > 2 && std::ranges::is_sorted(marks));
+    for (const double mark : marks) QVERIFY(mark >= far && mark <= far + 1e-4);
+  }
+
   void marks_around_step_times_are_whole_seconds() {
     const Ticks ticks = round_ticks(3472, 5100, 4);
     QCOMPARE(QString::fromStdString(ticks.label(0)), QString("3000"));
@@ -371,6 +410,10 @@ class GeometryTest : public QObject {
     QCOMPARE(flops_text(12.34e9), std::string("12.3 GFLOP"));
     QCOMPARE(exact_number(1234567), std::string("1,234,567"));
     QCOMPARE(exact_number(-12), std::string("-12"));
+    QCOMPARE(exact_number(std::numeric_limits<int64_t>::min()), std::string("-9,223,372,036,854,775,808"));
+    QCOMPARE(exact_bytes(std::numeric_limits<double>::max()), bytes_text(std::numeric_limits<double>::max()));
+    QVERIFY(bytes_text(std::numeric_limits<double>::max()).size() < 20);
+    QVERIFY(seconds_text(std::numeric_limits<double>::max()).size() < 20);
     QCOMPARE(signed_text(-2048, bytes_text), std::string("\u22122.00 KiB"));
     QCOMPARE(ratio_text(103, 100), std::string("+3.0 %"));
     QCOMPARE(device_text({0, 1, 2, 3, 6}), std::string("0\u20133, 6"));

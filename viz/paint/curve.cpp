@@ -4,8 +4,11 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace shardscope {
+
+bool is_drawn(double value) { return std::abs(value) <= std::numeric_limits<float>::max(); }
 
 std::vector<CurvePoint> decimate(std::span<const CurvePoint> points, int buckets) {
   if (points.size() <= 4 * static_cast<size_t>(buckets)) return {points.begin(), points.end()};

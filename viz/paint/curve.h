@@ -5,6 +5,10 @@
 
 namespace shardscope {
 
+// Whether a value is drawn: it is finite, and no larger than any number of a run can be (f32), so that scales and
+// pixels of it are numbers, too.
+bool is_drawn(double value);
+
 struct CurvePoint {
   double x = 0, y = 0;
   bool operator==(const CurvePoint&) const = default;

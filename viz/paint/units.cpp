@@ -10,6 +10,7 @@ namespace {
 
 std::string three_digits(double value) {
   const double size = std::abs(value);
+  if (size >= 1e15) return fmt::format("{:.3g}", value);
   if (size >= 99.95) return fmt::format("{:.0f}", value);
   if (size >= 9.995) return fmt::format("{:.1f}", value);
   return fmt::format("{:.2f}", value);
@@ -69,15 +70,20 @@ std::string ratio_text(double measured, double predicted) {
   if (predicted == 0) return "";
   const double percent = 100 * (measured / predicted - 1);
   if (std::abs(percent) < 0.05) return "\u00b10 %";
-  return (percent > 0 ? "+" : "\u2212") + fmt::format("{:.1f} %", std::abs(percent));
+  const std::string number =
+      std::abs(percent) < 1e9 ? fmt::format("{:.1f}", std::abs(percent)) : fmt::format("{:.3g}", std::abs(percent));
+  return (percent > 0 ? "+" : "\u2212") + number + " %";
 }
 
 std::string exact_number(int64_t value) {
-  std::string digits = std::to_string(value < 0 ? -value : value);
+  std::string digits = std::to_string(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
   for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
   return (value < 0 ? "-" : "") + digits;
 }
 
-std::string exact_bytes(double bytes) { return exact_number(std::llround(bytes)) + " B"; }
+std::string exact_bytes(double bytes) {
+  if (!(std::abs(bytes) < 9e18)) return bytes_text(bytes);
+  return exact_number(std::llround(bytes)) + " B";
+}
 
 }  // namespace shardscope
