@@ -11,6 +11,13 @@ namespace {
 
 std::string folder_of(const QString& path) { return QFileInfo(path).absolutePath().toStdString(); }
 
+ReadRunFile read_whole(const QString& path) {
+  ReadRunFile read = read_run_file(path.toStdString());
+  read.config = with_absolute_paths(std::move(read.config), folder_of(path));
+  if (!read.errors.empty()) throw Failure(all_faults(read, path.toStdString()));
+  return read;
+}
+
 }  // namespace
 
 class ConfigEdit : public QUndoCommand {
@@ -75,20 +82,35 @@ void Document::reset(RunConfig config, const QString& path, const QString& draft
   undo_.clear();
   path_ = path;
   draft_name_ = draft_name.isEmpty() ? tr("untitled") : draft_name;
+  known_ = {};
   emit replaced();
   set_config(std::make_shared<const RunConfig>(std::move(config)));
+  if (!path.isEmpty()) known_.config = config_;
   emit titleChanged();
 }
 
 void Document::load(const QString& path) {
-  ReadRunFile read = read_run_file(path.toStdString());
-  read.config = with_absolute_paths(std::move(read.config), folder_of(path));
-  if (!read.errors.empty()) throw Failure(all_faults(read, path.toStdString()));
+  ReadRunFile read = read_whole(path);
   reset(std::move(read.config), path);
+  known_.text = std::move(read.text);
 }
 
+void Document::reload() {
+  ReadRunFile read = read_whole(path_);
+  close_edit();
+  edit(std::move(read.config), tr("reload %1").arg(title()));
+  close_edit();
+  known_ = {std::move(read.text), config_};
+  undo_.setClean();
+  emit titleChanged();
+}
+
+StoredFile Document::stored_file() const { return path_.isEmpty() ? StoredFile{} : look_at(path_, known_); }
+
 void Document::save(const QString& path) {
-  save_run_config(with_relative_paths(*config_, folder_of(path)), path.toStdString());
+  std::string text = write_run_config(with_relative_paths(*config_, folder_of(path)));
+  replace_file(path.toStdString(), text);
+  known_ = {std::move(text), config_};
   path_ = path;
   undo_.setClean();
   emit titleChanged();

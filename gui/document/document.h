@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "engine/config/run_config.h"
+#include "gui/document/stored_file.h"
 
 namespace shardscope {
 
@@ -43,6 +44,13 @@ class Document : public QObject {
   // the place of each error; the document stays as it was.
   void load(const QString& path);
   void save(const QString& path);
+  // Reads the file again: one undoable edit, after which nothing is unsaved. What was unsaved comes back by undo.
+  void reload();
+
+  // What was read of the file, or written to it, last.
+  const KnownFile& known_file() const { return known_; }
+  // How that stands to what is there now. Of a draft: the same.
+  StoredFile stored_file() const;
 
  signals:
   void replaced();  // by another file: what is known of the old one is nothing of this; configChanged() follows
@@ -57,6 +65,7 @@ class Document : public QObject {
   std::shared_ptr<const RunConfig> config_ = std::make_shared<const RunConfig>();
   QString path_;
   QString draft_name_ = tr("untitled");
+  KnownFile known_;
   QUndoStack undo_;
   QTimer pause_;
   int open_edit_ = 0;  // which edit takes further steps

@@ -49,6 +49,8 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
       save(make(window, {"save", tr("&Save"), "save", tr("Save the run file")}, QKeySequence::Save)),
       save_as(make(window, {"saveAs", tr("Save &as\u2026"), "", tr("Save under another name")},
                    QKeySequence("Ctrl+Shift+S"))),
+      reload(make(window, {"reload", tr("&Reload"), "", tr("Take what is on disk, as one edit that can be undone")},
+                  QKeySequence("Ctrl+R"))),
       quit(make(window, {"quit", tr("&Quit"), "", tr("Close the window")}, QKeySequence::Quit)),
       export_as(make(
           window, {"export", tr("&Export\u2026"), "", tr("Write a picture, a table, a trace or a program of the plan")},

@@ -11,7 +11,7 @@ namespace shardscope {
 struct Actions {
   Actions(QWidget& window, QUndoStack& edits);
 
-  QAction *const new_run, *const open, *const save, *const save_as, *const quit;
+  QAction *const new_run, *const open, *const save, *const save_as, *const reload, *const quit;
   QAction *const export_as, *const import_specs;
   QAction *const copy_picture, *const copy_layout;
   QAction *const undo, *const redo, *const find, *const copy;

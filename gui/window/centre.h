@@ -20,6 +20,7 @@ class Centre : public QWidget {
   QTabWidget* pages() const { return pages_; }
   // Problems are mended by the sizes that are legal.
   void show_problems(LegalSizes& sizes);
+  ProblemStrip* problems() const { return strip_; }
   ComparePage* compare() const { return compare_; }
   // By its title, "layout" or "compare"; false for another name.
   bool show_page(const QString& name);

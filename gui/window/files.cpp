@@ -3,6 +3,7 @@
 #include <QFileDialog>
 #include <QMessageBox>
 
+#include "gui/window/conflict_dialog.h"
 #include "gui/window/new_run_dialog.h"
 #include "gui/window/presets.h"
 #include "gui/window/recent_files.h"
@@ -15,7 +16,7 @@ const QString file_filter = QObject::tr("Run files (*.json);;All files (*)");
 }  // namespace
 
 Files::Files(Document& document, QWidget& window, std::function<void()> end_edit)
-    : document_(document), window_(window), end_edit_(std::move(end_edit)) {}
+    : document_(document), window_(window), end_edit_(std::move(end_edit)), watch_(document) {}
 
 bool Files::open_file(const QString& path) {
   try {
@@ -68,7 +69,40 @@ bool Files::may_discard() {
 
 bool Files::save() {
   end_edit_();
-  return document_.path().isEmpty() ? save_as() : write(document_.path());
+  return document_.path().isEmpty() ? save_as() : settle();
+}
+
+// Between the question and its answer the file may change once more.
+bool Files::settle() {
+  while (true) {
+    const StoredFile stored = document_.stored_file();
+    if (stored.state == StoredState::same) return write(document_.path());
+    switch (ask_about_conflict(document_, stored, &window_)) {
+      case ConflictChoice::save_as: return save_as();
+      case ConflictChoice::cancel: return false;
+      case ConflictChoice::reload: reload(); return false;
+      case ConflictChoice::overwrite: break;
+    }
+    if (document_.stored_file() == stored) return write(document_.path());
+  }
+}
+
+void Files::show_conflict() {
+  if (document_.stored_file().state != StoredState::same) settle();
+}
+
+bool Files::reload() {
+  end_edit_();
+  if (document_.path().isEmpty()) return false;
+  const bool had_edits = document_.is_modified();
+  try {
+    document_.reload();
+  } catch (const Failure& failure) {
+    emit unreadable(document_.path(), failure.errors());
+    return false;
+  }
+  emit reloaded(document_.path(), had_edits);
+  return true;
 }
 
 bool Files::save_as() {

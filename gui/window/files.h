@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gui/document/document.h"
+#include "gui/window/file_watch.h"
 
 namespace shardscope {
 
@@ -27,21 +28,30 @@ class Files : public QObject {
   // True where nothing is unsaved, or the person has saved it or lets it go.
   bool may_discard();
 
-  // False where nothing was written.
+  // False where nothing was written. What somebody else has written meanwhile is lost only where the person says so.
   bool save();
   bool save_as();
+  // Takes what is on the disk, as one undoable edit; false where it is no run file, or there is none.
+  bool reload();
+  // Where somebody else has changed the file: asks what is to become of it, and does it.
+  void show_conflict();
+
+  FileWatch& watch() { return watch_; }
 
  signals:
   void unreadable(const QString& name, const std::vector<Error>& errors);
   void saved(const QString& path);
-  void draftSaved(const QString& title);  // that went by this name until now
+  void reloaded(const QString& path, bool had_edits);  // that were not saved: undo brings them back
+  void draftSaved(const QString& title);               // that went by this name until now
 
  private:
+  bool settle();
   bool write(const QString& path);
 
   Document& document_;
   QWidget& window_;
   std::function<void()> end_edit_;
+  FileWatch watch_;
 };
 
 }  // namespace shardscope

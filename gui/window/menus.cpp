@@ -21,7 +21,7 @@ void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
   for (const QString& name : preset_names())
     presets->addAction(name, &files, [&files, name] { files.replace_by_preset(name); });
   menu->addSeparator();
-  menu->addActions({actions.save, actions.save_as});
+  menu->addActions({actions.save, actions.save_as, actions.reload});
   menu->addSeparator();
   menu->addActions({actions.export_as, actions.import_specs});
   menu->addSeparator();

@@ -18,6 +18,7 @@
 #include "gui/panels/mesh_dialog.h"
 #include "gui/planning/chosen_network.h"
 #include "gui/window/about_dialog.h"
+#include "gui/window/file_bar.h"
 #include "gui/window/last_session.h"
 #include "gui/window/menus.h"
 #include "gui/window/restore_edits.h"
@@ -57,6 +58,7 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
   statusBar()->setSizeGripEnabled(false);
   centre_->offer({actions_.export_as, actions_.copy_picture, actions_.copy_layout});
   centre_->show_problems(mesh_bar()->legal_sizes());
+  new FileBar(workspace_->document, files_, centre_->problems(), centre_);
   connect_actions();
   connect_workspace();
   refresh_title();
@@ -98,6 +100,7 @@ void MainWindow::connect_actions() {
   connect(actions_.open, &QAction::triggered, &files_, &Files::choose_file);
   connect(actions_.save, &QAction::triggered, &files_, &Files::save);
   connect(actions_.save_as, &QAction::triggered, &files_, &Files::save_as);
+  connect(actions_.reload, &QAction::triggered, &files_, &Files::reload);
   connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
   connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
   connect(actions_.stop, &QAction::triggered, &workspace_->run, &RunControl::stop);
@@ -133,6 +136,10 @@ void MainWindow::connect_actions() {
 void MainWindow::connect_workspace() {
   connect(&files_, &Files::unreadable, this, &MainWindow::show_unreadable);
   connect(&files_, &Files::saved, this, [this](const QString& path) { notice_->say(tr("Saved %1").arg(path)); });
+  connect(&files_, &Files::reloaded, this, [this](const QString& path, bool had_edits) {
+    notice_->say(had_edits ? tr("Reloaded %1; Undo brings back what was not saved").arg(path)
+                           : tr("Reloaded %1").arg(path));
+  });
   connect(&workspace_->document, &Document::told, notice_, &Notice::say);
   connect(&workspace_->document, &Document::titleChanged, this, &MainWindow::refresh_title);
   connect(&workspace_->run, &RunControl::stateChanged, this, &MainWindow::refresh_run);
@@ -236,6 +243,7 @@ void MainWindow::refresh_title() {
   setWindowModified(workspace_->document.is_modified());
   setWindowTitle(tr("%1[*] \u2013 Shardscope").arg(workspace_->document.title()));
   setWindowFilePath(workspace_->document.path());
+  actions_.reload->setEnabled(!workspace_->document.path().isEmpty());
   if (remembers_) remember_open();
 }
 
@@ -248,6 +256,12 @@ void MainWindow::refresh_run() {
 
 void MainWindow::focus_place(const QString& place) {
   if (!mesh_bar()->focus_place(place)) docks_.focus_place(place);
+}
+
+// A folder of another machine tells nothing of what happens in it.
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::ActivationChange && isActiveWindow()) files_.watch().check();
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

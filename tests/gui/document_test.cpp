@@ -1,9 +1,12 @@
+#include <QFile>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <random>
 
+#include "engine/base/error.h"
 #include "engine/config/parse.h"
+#include "gui/document/config_difference.h"
 #include "tests/gui/made_plan.h"
 
 using namespace shardscope;
@@ -26,6 +29,55 @@ class DocumentTest : public QObject {
   }
 
  private slots:
+  void what_differs_is_listed_by_the_settings_of_the_file() {
+    const RunConfig before = made::config();
+    QVERIFY(differences(before, before).empty());
+    RunConfig after = before;
+    after.steps += 2;
+    after.mesh_axes[1].size = 4;
+    after.sharding.parameters.pop_back();
+    after.mesh_axes.push_back({"pipeline", 2});
+    const std::vector<SettingDifference> list = differences(before, after);
+    const auto has = [&](const char* setting, const QString& old, const QString& now) {
+      return std::ranges::count(list, SettingDifference{setting, old, now}) == 1;
+    };
+    QVERIFY(has("steps", QString::number(before.steps), QString::number(after.steps)));
+    QVERIFY(has("mesh.axes[1].size", "2", "4"));
+    QVERIFY(has("mesh.axes[2].name", "", "\"pipeline\""));
+    QVERIFY(std::ranges::any_of(list, [](const SettingDifference& each) {
+      return each.setting.endsWith("Attention_0.query.kernel") && each.after.isEmpty();
+    }));
+    QCOMPARE(list.size(), size_t{5});
+    QCOMPARE(line_differences("a\nb\nc", "a\nx\nc").size(), size_t{1});
+    QCOMPARE(line_differences("a\nb", "a\nb").size(), size_t{0});
+  }
+
+  void a_reload_is_one_edit_and_the_file_counts_as_saved() {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath("run.json");
+    Document document;
+    document.reset(made::config(), {});
+    document.save(path);
+    QCOMPARE(document.stored_file().state, StoredState::same);
+    set_steps(document, 5);
+    const RunConfig mine = document.config();
+    Document other;
+    other.load(path);
+    set_steps(other, 6);
+    other.save(path);
+    QCOMPARE(document.stored_file().state, StoredState::changed);
+    QCOMPARE(document.stored_file().config.steps, int64_t{6});
+    document.reload();
+    QVERIFY(document.config() == other.config() && !document.is_modified());
+    QCOMPARE(document.stored_file().state, StoredState::same);
+    document.undo_stack().undo();
+    QVERIFY(document.config() == mine && document.is_modified());
+    QVERIFY(QFile::remove(path));
+    QCOMPARE(document.stored_file().state, StoredState::missing);
+    QVERIFY_THROWS_EXCEPTION(Failure, document.reload());
+    QVERIFY(document.config() == mine);
+  }
+
   void undo_of_everything_gives_the_first_config_and_redo_the_last() {
     std::mt19937 random(7);
     for (int round = 0; round < 20; ++round) {

@@ -1,9 +1,13 @@
+#include <sys/stat.h>
+
 #include <QAbstractButton>
+#include <QAction>
 #include <QDir>
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
+#include <QPointer>
 #include <QPushButton>
 #include <QSettings>
 #include <QStandardPaths>
@@ -12,11 +16,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
 #include <QTreeView>
 #include <QTreeWidget>
 
 #include "engine/config/parse.h"
 #include "engine/config/write.h"
+#include "gui/document/edits.h"
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -39,7 +45,7 @@ class FilesTest : public QObject {
   using Answer = std::function<void(QWidget*)>;
   static int answer(const std::vector<Answer>& answers, const std::function<void()>& open) {
     size_t given = 0;
-    QWidget* last = nullptr;
+    QPointer<QWidget> last;
     QTimer timer;
     connect(&timer, &QTimer::timeout, [&] {
       QWidget* dialog = QApplication::activeModalWidget();
@@ -287,6 +293,235 @@ class FilesTest : public QObject {
         2);
     QVERIFY(document().is_modified());
     QVERIFY(document().path().isEmpty());
+  }
+
+  static Answer press_named(const char* name) {
+    return [name](QWidget* dialog) {
+      auto* button = dialog->findChild<QPushButton*>(name);
+      QVERIFY2(button && button->isEnabled(), name);
+      button->click();
+    };
+  }
+  static Answer press_text(const QString& text) {
+    return [text](QWidget* dialog) {
+      for (auto* button : dialog->findChildren<QPushButton*>())
+        if (button->text().remove('&').startsWith(text)) return button->click();
+      QFAIL(qPrintable("no button " + text));
+    };
+  }
+  static QStringList rows_of(QWidget* dialog) {
+    QStringList rows;
+    const auto* tree = dialog->findChild<QTreeWidget*>("difference");
+    for (int i = 0; tree && i < tree->topLevelItemCount(); ++i) {
+      const QTreeWidgetItem* item = tree->topLevelItem(i);
+      rows << item->text(0) + ": " + item->text(1) + " -> " + item->text(2);
+    }
+    return rows;
+  }
+  static int64_t steps_in(const QString& path) { return load_run_config(path.toStdString()).steps; }
+  static QByteArray bytes_of(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+  }
+  // A file of the preset in 40 steps, opened.
+  QString open_own(const QString& name) {
+    const QString path = folder_.filePath(name);
+    RunConfig config = document().config();
+    config.steps = 40;
+    save_run_config(config, path.toStdString());
+    return window_->files().open_file(path) ? path : QString();
+  }
+  // As somebody else does it: by a new file in the place of the old one, or in the file itself.
+  static void write_elsewhere(const QString& path, int64_t steps, bool replaces = true) {
+    RunConfig config = load_run_config(path.toStdString());
+    config.steps = steps;
+    if (replaces) return save_run_config(config, path.toStdString());
+    QFile file(path);
+    const QByteArray text = QByteArray::fromStdString(write_run_config(config));
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size()) qFatal("no room for test files");
+  }
+  QWidget* bar() { return window_->findChild<QWidget*>("fileBar"); }
+  QString bar_text() { return bar()->isVisible() ? window_->findChild<QLabel*>("fileText")->text() : QString(); }
+
+  void what_somebody_else_has_written_is_not_overwritten_unasked() {
+    const QString path = open_own("shared.json");
+    for (const bool is_edited : {false, true}) {
+      write_elsewhere(path, is_edited ? 51 : 50);
+      if (is_edited) set_seed(document(), 9);
+      const QByteArray theirs = bytes_of(path);
+      QStringList rows;
+      const Answer look = [&](QWidget* dialog) {
+        rows = rows_of(dialog);
+        static_cast<QDialog*>(dialog)->reject();
+      };
+      QCOMPARE(answer({look}, [&] { QVERIFY(!window_->files().save()); }), 1);
+      QCOMPARE(bytes_of(path), theirs);
+      QVERIFY2(rows.contains(QString("steps: %1 -> 40").arg(is_edited ? 51 : 50)), qPrintable(rows.join(", ")));
+      QCOMPARE(rows.size(), is_edited ? 2 : 1);
+    }
+    QCOMPARE(answer({press_named("overwriteFile")}, [&] { QVERIFY(window_->files().save()); }), 1);
+    QCOMPARE(steps_in(path), int64_t{40});
+    QVERIFY(!document().is_modified());
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);
+  }
+
+  void a_conflict_can_be_left_by_another_name() {
+    const QString path = open_own("theirs.json"), other = folder_.filePath("other.json");
+    set_seed(document(), 5);
+    write_elsewhere(path, 60);
+    QCOMPARE(answer({press_named("saveFileAs"), choose(other)}, [&] { QVERIFY(window_->files().save()); }), 2);
+    QCOMPARE(steps_in(path), int64_t{60});
+    QCOMPARE(steps_in(other), int64_t{40});
+    QCOMPARE(document().path(), other);
+  }
+
+  void a_reload_takes_what_is_on_disk_and_undo_brings_back_what_was_not_saved() {
+    const QString path = open_own("reloaded.json");
+    set_seed(document(), 7);
+    const RunConfig mine = document().config();
+    write_elsewhere(path, 70);
+    QCOMPARE(answer({press_named("reloadFile")}, [&] { QVERIFY(!window_->files().save()); }), 1);
+    QCOMPARE(document().config().steps, int64_t{70});
+    QVERIFY(!document().is_modified());
+    document().undo_stack().undo();
+    QVERIFY(document().config() == mine);
+    QVERIFY(document().is_modified());
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);  // it is known what was there
+    QCOMPARE(steps_in(path), int64_t{40});
+    write_elsewhere(path, 71);
+    auto* reload = window_->findChild<QAction*>("reload");
+    QVERIFY(reload->isEnabled() && !reload->shortcut().isEmpty());
+    QCOMPARE(answer({}, [&] { reload->trigger(); }), 0);
+    QCOMPARE(document().config().steps, int64_t{71});
+    window_->files().open_preset(default_preset);
+    QVERIFY(!reload->isEnabled());
+  }
+
+  void a_change_on_disk_is_told_without_a_question_and_taken_by_a_click() {
+    const QString path = open_own("watched.json");
+    int64_t steps = 80;
+    for (const bool replaces : {true, false, true}) {  // also after one that was replaced
+      QVERIFY(bar_text().isEmpty());
+      write_elsewhere(path, ++steps, replaces);
+      QTRY_VERIFY_WITH_TIMEOUT(bar_text().contains("changed on disk"), patience);
+      QCOMPARE(document().config().steps, replaces && steps == 81 ? int64_t{40} : steps - 1);
+      QVERIFY(window_->findChild<QToolButton*>("reloadNow")->isVisible());
+      window_->findChild<QToolButton*>("reloadNow")->click();
+      QCOMPARE(document().config().steps, steps);
+      QTRY_VERIFY_WITH_TIMEOUT(bar_text().isEmpty(), patience);
+    }
+    write_elsewhere(path, 90);
+    QTRY_VERIFY_WITH_TIMEOUT(!bar_text().isEmpty(), patience);
+    window_->findChild<QToolButton*>("putOff")->click();
+    QVERIFY(bar_text().isEmpty());
+    QCOMPARE(answer({press_text("Cancel")}, [&] { QVERIFY(!window_->files().save()); }), 1);  // still asks
+    write_elsewhere(path, 91);
+    QTRY_VERIFY_WITH_TIMEOUT(!bar_text().isEmpty(), patience);
+    write_elsewhere(path, steps);  // as it was
+    QTRY_VERIFY_WITH_TIMEOUT(bar_text().isEmpty(), patience);
+  }
+
+  void what_is_only_written_otherwise_is_no_change() {
+    const QString path = open_own("formatted.json");
+    QByteArray text = bytes_of(path);
+    text.replace("\n", "\n\n");
+    QVERIFY(text != bytes_of(path));
+    write("formatted.json", text);
+    QCOMPARE(document().stored_file().state, StoredState::same);
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);
+  }
+
+  void a_file_whose_times_stay_is_compared_by_what_it_says() {
+    const QString path = open_own("times.json");
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::ReadWrite));
+    const QDateTime before = file.fileTime(QFileDevice::FileModificationTime);
+    const QByteArray text = file.readAll();
+    const QByteArray other = QByteArray(text).replace("\"steps\": 40", "\"steps\": 41");
+    QVERIFY(other != text && other.size() == text.size());
+    QVERIFY(file.seek(0) && file.write(other) == other.size() && file.flush());
+    QVERIFY(file.setFileTime(before, QFileDevice::FileModificationTime));
+    file.close();
+    QCOMPARE(document().stored_file().state, StoredState::changed);
+  }
+
+  void a_file_that_was_removed_is_told_and_written_anew_when_it_is_to_be() {
+    const QString path = open_own("removed.json");
+    QVERIFY(QFile::remove(path));
+    QTRY_VERIFY_WITH_TIMEOUT(bar_text().contains("no longer on disk"), patience);
+    QCOMPARE(answer({press(QMessageBox::Cancel)}, [&] { QVERIFY(!window_->files().save()); }), 1);
+    QVERIFY(!QFile::exists(path));
+    QVERIFY(!window_->files().reload());
+    QCOMPARE(document().config().steps, int64_t{40});
+    QCOMPARE(answer({press(QMessageBox::Save)}, [&] { QVERIFY(window_->files().save()); }), 1);
+    QCOMPARE(steps_in(path), int64_t{40});
+    QTRY_VERIFY_WITH_TIMEOUT(bar_text().isEmpty(), patience);
+    write_elsewhere(path, 44);  // the one that was made anew is watched
+    QTRY_VERIFY_WITH_TIMEOUT(bar_text().contains("changed on disk"), patience);
+  }
+
+  void what_is_no_run_file_any_more_is_shown_by_lines_and_not_taken() {
+    const QString path = open_own("broken.json");
+    QByteArray text = bytes_of(path);
+    text.replace("\"steps\": 40", "<<<<<<< mine");
+    write("broken.json", text);
+    QTRY_VERIFY_WITH_TIMEOUT(bar_text().contains("no run file"), patience);
+    QVERIFY(!window_->findChild<QToolButton*>("reloadNow")->isVisible());
+    const Answer look = [](QWidget* dialog) {
+      QVERIFY(!dialog->findChild<QPushButton*>("reloadFile"));
+      const QStringList rows = rows_of(dialog);
+      QVERIFY2(rows.size() == 1 && rows[0].contains("<<<<<<< mine") && rows[0].contains("\"steps\": 40"),
+               qPrintable(rows.join("\n")));
+      static_cast<QDialog*>(dialog)->reject();
+    };
+    QCOMPARE(answer({look}, [&] { QVERIFY(!window_->files().save()); }), 1);
+    QVERIFY(!window_->files().reload());
+    QCOMPARE(bytes_of(path), text);
+    QVERIFY(QFile::remove(path) && ::mkfifo(QFile::encodeName(path), 0600) == 0);  // is not waited at
+    QCOMPARE(document().stored_file().state, StoredState::unreadable);
+  }
+
+  void a_link_stays_and_its_target_is_watched_and_written() {
+    const QString target = open_own("target.json"), link = folder_.filePath("link.json");
+    QVERIFY(QFile::setPermissions(target, QFile::ReadOwner | QFile::WriteOwner));
+    QVERIFY(QDir(folder_.path()).mkpath("links"));
+    const QString far = folder_.filePath("links/far.json");
+    QVERIFY(QFile::rename(target, far) && QFile::link("links/far.json", link));
+    QVERIFY(window_->files().open_file(link));
+    write_elsewhere(far, 45);
+    QTRY_VERIFY_WITH_TIMEOUT(bar_text().contains("changed on disk"), patience);
+    QVERIFY(window_->files().reload());
+    set_steps(document(), 46);
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);
+    QVERIFY(QFileInfo(link).isSymLink() && !QFileInfo(far).isSymLink());
+    QCOMPARE(steps_in(far), int64_t{46});
+    QVERIFY(!(QFile::permissions(far) & (QFile::ReadGroup | QFile::ReadOther)));
+    QCOMPARE(QDir(folder_.filePath("links")).entryList(QDir::Files | QDir::Hidden), QStringList("far.json"));
+  }
+
+  void two_windows_of_one_file_keep_what_each_has_saved() {
+    const QString path = open_own("two.json");
+    MainWindow other(compiled_plans(), "/nowhere/shardrun");
+    QVERIFY(other.files().open_file(path));
+    set_seed(other.workspace().document, 3);
+    QVERIFY(other.files().save());
+    set_steps(document(), 42);
+    QCOMPARE(answer({press_named("reloadFile")}, [&] { QVERIFY(!window_->files().save()); }), 1);
+    set_steps(document(), 42);
+    QCOMPARE(answer({}, [&] { QVERIFY(window_->files().save()); }), 0);
+    const RunConfig both = load_run_config(path.toStdString());
+    QVERIFY(both.seed == 3 && both.steps == 42);
+    other.workspace().document.reset(document().config(), {});
+  }
+
+  void closing_with_a_conflict_asks_and_stays_where_nothing_is_decided() {
+    const QString path = open_own("closed.json");
+    set_steps(document(), 43);
+    write_elsewhere(path, 47);
+    QCOMPARE(answer({press(QMessageBox::Save), press_text("Cancel")}, [&] { QVERIFY(!window_->close()); }), 2);
+    QCOMPARE(steps_in(path), int64_t{47});
+    QCOMPARE(answer({press(QMessageBox::Save), press_named("overwriteFile")}, [&] { QVERIFY(window_->close()); }), 2);
+    QCOMPARE(steps_in(path), int64_t{43});
   }
 
   void unsaved_changes_are_asked_about_before_they_go() {

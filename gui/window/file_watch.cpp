@@ -1,0 +1,63 @@
+#include "gui/window/file_watch.h"
+
+#include <QFileInfo>
+#include <utility>
+
+namespace shardscope {
+namespace {
+
+constexpr int settle_ms = 100;  // a file is often written in several steps
+
+}  // namespace
+
+FileWatch::FileWatch(Document& document) : document_(document) {
+  settle_.setSingleShot(true);
+  settle_.setInterval(settle_ms);
+  connect(&settle_, &QTimer::timeout, this, &FileWatch::check);
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, &settle_, qOverload<>(&QTimer::start));
+  connect(&watcher_, &QFileSystemWatcher::directoryChanged, &settle_, qOverload<>(&QTimer::start));
+  connect(&document, &Document::titleChanged, this, &FileWatch::follow);
+  follow();
+}
+
+void FileWatch::follow() {
+  look_.cancel();
+  watch();
+  if (document_.path().isEmpty()) take({});
+  else check();
+}
+
+// A file that was replaced is another one, of which nothing is told until it is watched, too.
+void FileWatch::watch() {
+  QStringList wanted;
+  if (const QString& path = document_.path(); !path.isEmpty()) {
+    const QFileInfo file(path);
+    wanted << file.absoluteFilePath() << file.absolutePath();
+    if (const QFileInfo target(file.canonicalFilePath()); file.isSymLink() && target.isFile())
+      wanted << target.filePath() << target.path();
+    wanted.removeIf([](const QString& each) { return !QFileInfo::exists(each); });
+    wanted.removeDuplicates();
+  }
+  QStringList old = watcher_.files() + watcher_.directories(), added = wanted;
+  old.removeIf([&](const QString& each) { return wanted.contains(each); });
+  added.removeIf(
+      [this](const QString& each) { return watcher_.files().contains(each) || watcher_.directories().contains(each); });
+  if (!old.isEmpty()) watcher_.removePaths(old);
+  if (!added.isEmpty()) watcher_.addPaths(added);
+}
+
+void FileWatch::check() {
+  if (document_.path().isEmpty()) return;
+  look_.make([path = document_.path(), known = document_.known_file()](const std::stop_token&) {
+    return look_at(path, known);
+  });
+}
+
+void FileWatch::take(StoredFile found) {
+  watch();
+  if (found == found_) return;
+  found_ = std::move(found);
+  emit changed();
+}
+
+}  // namespace shardscope
