@@ -5,10 +5,13 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/planning/later_turn.h"
 
 namespace shardscope {
 namespace {
@@ -16,6 +19,9 @@ namespace {
 constexpr int all = -100;    // no rank
 constexpr int no_rank = -1;  // the launcher, and the process that watches
 constexpr int most_lines = 5000;
+constexpr qsizetype most_shown = 256 << 10;  // characters in one turn of the event loop
+constexpr qsizetype line_price = 40;         // a line takes as long as so many characters
+constexpr size_t most_added = 500;           // speakers likewise
 
 int speaker_of(const LogMessage& message) { return std::max(message.rank, no_rank); }
 
@@ -59,6 +65,7 @@ void LogTab::show_anew() {
   const QSignalBlocker block(speaker_);
   text_->clear();
   speaker_->clear();
+  speakers_.clear();
   speaker_->addItem(tr("all"), all);
   shown_ = 0;
   refresh();
@@ -66,9 +73,9 @@ void LogTab::show_anew() {
 
 // In the order of their ranks.
 void LogTab::add_speaker(int rank) {
-  if (speaker_->findData(rank) >= 0) return;
-  int place = 1;
-  while (place < speaker_->count() && speaker_->itemData(place).toInt() < rank) ++place;
+  const auto [at, is_new] = speakers_.insert(rank);
+  if (!is_new) return;
+  const int place = 1 + static_cast<int>(std::distance(speakers_.begin(), at));
   const QSignalBlocker block(speaker_);
   speaker_->insertItem(place, rank == no_rank ? tr("shardrun") : tr("rank %1").arg(rank), rank);
 }
@@ -80,15 +87,24 @@ void LogTab::refresh() {
   if (told < shown_) return show_anew();
   const int wanted = speaker_->currentData().toInt();
   QStringList lines;
-  for (shown_ = std::max(shown_, dropped); shown_ < told; ++shown_) {
+  qsizetype length = 0;
+  const size_t speakers = speakers_.size() + most_added;
+  for (shown_ = std::max(shown_, dropped); shown_ < told && length < most_shown && speakers_.size() < speakers;
+       ++shown_) {
     const LogMessage& message = log[static_cast<size_t>(shown_ - dropped)];
     const int speaker = speaker_of(message);
     add_speaker(speaker);
     if (wanted != all && wanted != speaker) continue;
     const bool names_rank = wanted == all && speaker != no_rank;
     lines << (names_rank ? QString("[%1] %2").arg(speaker).arg(qt(message.text)) : qt(message.text));
+    length += lines.back().size() + line_price * (1 + lines.back().count('\n'));
   }
   if (!lines.isEmpty()) text_->appendPlainText(lines.join('\n'));
+  if (shown_ == told || std::exchange(goes_on_, true)) return;
+  in_later_turn(this, [this] {
+    goes_on_ = false;
+    refresh();
+  });
 }
 
 }  // namespace shardscope

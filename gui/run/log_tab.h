@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QPlainTextEdit>
 #include <QWidget>
+#include <set>
 
 #include "gui/run/run_control.h"
 
@@ -22,7 +23,9 @@ class LogTab : public QWidget {
   RunControl& run_;
   QComboBox* speaker_;
   QPlainTextEdit* text_;
+  std::set<int> speakers_;
   int64_t shown_ = 0;  // lines that were looked at, of all that were told
+  bool goes_on_ = false;
 };
 
 }  // namespace shardscope

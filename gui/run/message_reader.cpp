@@ -1,13 +1,21 @@
 #include "gui/run/message_reader.h"
 
+#include <QElapsedTimer>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "gui/planning/later_turn.h"
 
 namespace shardscope {
+namespace {
 
-MessageReader::MessageReader(std::function<void(Message)> take, std::function<void()> ended)
-    : take_(std::move(take)), ended_(std::move(ended)) {
+constexpr int turn_ms = 6;
+
+}  // namespace
+
+MessageReader::MessageReader(std::function<void(Message)> take, std::function<void()> ended,
+                             std::function<void(const QString&)> broken)
+    : take_(std::move(take)), ended_(std::move(ended)), broken_(std::move(broken)) {
   pool_.setMaxThreadCount(1);
   connect(this, &MessageReader::arrived, this, &MessageReader::receive, Qt::QueuedConnection);
 }
@@ -21,35 +29,49 @@ void MessageReader::read(const QByteArray& bytes, bool is_end) {
   ++reading_;
   bytes_ += bytes.size();
   pool_.start([this, bytes, is_end, number = number_.load()] {
-    if (std::exchange(decoded_, number) != number) decoder_ = {};
+    const bool is_another = std::exchange(decoded_, number) != number;
     std::deque<News> news;
-    decode(news, bytes, number);
-    if (is_end) decoder_ = {};
+    const auto begin_anew = [this] {
+      decoder_ = MessageDecoder();
+      bad_lines_ = 0;
+      is_broken_ = false;
+    };
+    if (is_another) begin_anew();
+    if (!is_broken_) decode(news, bytes, number);
+    if (is_end) begin_anew();
     news.push_back({number, {}, bytes.size(), is_end});
     {
       const std::lock_guard lock(mutex_);
       news_.insert(news_.end(), std::make_move_iterator(news.begin()), std::make_move_iterator(news.end()));
     }
-    emit arrived();
+    if (!is_announced_.exchange(true)) emit arrived();
   });
 }
 
 void MessageReader::decode(std::deque<News>& news, const QByteArray& bytes, int number) {
-  const auto complain = [&](const Failure& failure) { news.push_back({number, LogMessage{-1, failure.what()}}); };
+  const auto give_up = [&](const QString& why) {
+    is_broken_ = true;
+    decoder_ = MessageDecoder();
+    news.push_back({number, {}, 0, false, why});
+  };
+  QString too_long;
   try {
     decoder_.feed({bytes.constData(), static_cast<size_t>(bytes.size())});
   } catch (const Failure& failure) {
-    complain(failure);
+    too_long = QString::fromUtf8(failure.what());
   }
   while (number == number_) {
     try {
       std::optional<Message> message = decoder_.next();
-      if (!message) return;
+      if (!message) break;
       news.push_back({number, std::move(message)});
     } catch (const Failure& failure) {
-      complain(failure);
+      news.push_back({number, LogMessage{-1, failure.what()}});
+      if (++bad_lines_ > most_bad_lines)
+        return give_up(tr("run socket: more than %1 lines are no messages of a run").arg(most_bad_lines));
     }
   }
+  if (!too_long.isEmpty()) give_up(too_long);
 }
 
 void MessageReader::forget() {
@@ -60,7 +82,7 @@ void MessageReader::forget() {
 
 void MessageReader::wait() {
   pool_.waitForDone();
-  receive();
+  give_out(std::nullopt);
 }
 
 std::optional<MessageReader::News> MessageReader::next() {
@@ -72,16 +94,35 @@ std::optional<MessageReader::News> MessageReader::next() {
 }
 
 void MessageReader::receive() {
+  is_announced_ = false;
+  if (!gives_out_later_) give_out(turn_ms);
+}
+
+void MessageReader::give_out(std::optional<int> most_ms) {
+  QElapsedTimer since;
+  since.start();
+  bool has_taken = false;
   while (std::optional<News> news = next()) {
     if (news->number != number_) continue;
     if (news->message) {
       take_(std::move(*news->message));
-      continue;
+    } else if (!news->fault.isEmpty()) {
+      broken_(news->fault);
+    } else {
+      --reading_;
+      bytes_ -= news->bytes;
+      has_taken = true;
+      if (news->is_end) ended_();
     }
-    --reading_;
-    bytes_ -= news->bytes;
-    if (news->is_end) ended_();
+    if (!most_ms || since.elapsed() < *most_ms || gives_out_later_) continue;
+    gives_out_later_ = true;
+    in_later_turn(this, [this] {
+      gives_out_later_ = false;
+      give_out(turn_ms);
+    });
+    break;
   }
+  if (has_taken) emit taken();
 }
 
 }  // namespace shardscope

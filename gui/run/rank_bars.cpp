@@ -1,6 +1,7 @@
 #include "gui/run/rank_bars.h"
 
 #include <QMouseEvent>
+#include <QPaintEvent>
 #include <QPainter>
 #include <algorithm>
 
@@ -18,9 +19,12 @@ constexpr int row_height = 22;
 constexpr int left = 132;
 constexpr int right = 300;
 
+// As wide as it is drawn, whatever a run says that it took.
+double drawn_ms(double ms) { return ms > 0 ? std::min(ms, 1e15) : 0; }
+
 double total_ms(const RankMeasurement& rank) {
   double ms = 0;
-  for (size_t i = 0; i < step_phases; ++i) ms += rank.busy_ms[i] + rank.wait_ms[i];
+  for (size_t i = 0; i < step_phases; ++i) ms += drawn_ms(rank.busy_ms[i]) + drawn_ms(rank.wait_ms[i]);
   return ms;
 }
 
@@ -48,7 +52,7 @@ std::optional<int> RankBars::rank_under(const QPointF& point) const {
   return point.y() >= top && rank < rows() ? std::optional(rank) : std::nullopt;
 }
 
-void RankBars::paintEvent(QPaintEvent*) {
+void RankBars::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().base);
   if (rows() == 0)
@@ -70,7 +74,9 @@ void RankBars::paintEvent(QPaintEvent*) {
   column(at, 4, 88, tr("arena"), Qt::AlignRight);
   column(at + 94, 4, 88, tr("sent a step"), Qt::AlignRight);
   column(at + 188, 4, 88, tr("outside"), Qt::AlignRight);
-  for (int rank = 0; rank < rows(); ++rank) {
+  const int first = std::max(0, (event->rect().top() - top) / row_height);
+  const int last = std::min(rows() - 1, (event->rect().bottom() - top) / row_height);
+  for (int rank = first; rank <= last; ++rank) {
     const int y = top + rank * row_height;
     if (rank == selection_.device())
       painter.fillRect(QRectF(0, y, width(), row_height), mix(theme().base, theme().accent, 0.14));
@@ -86,8 +92,9 @@ void RankBars::paintEvent(QPaintEvent*) {
     double x = left;
     for (size_t phase = 0; phase < step_phases; ++phase) {
       const QColor fill = phase_color(static_cast<Phase>(phase), theme());
-      const double busy = measured->busy_ms[phase] / longest * room, wait = measured->wait_ms[phase] / longest * room;
-      const double work = measured->cpu_ms[phase] / longest * room;
+      const double busy = drawn_ms(measured->busy_ms[phase]) / longest * room;
+      const double wait = drawn_ms(measured->wait_ms[phase]) / longest * room;
+      const double work = std::min(busy, drawn_ms(measured->cpu_ms[phase]) / longest * room);
       painter.fillRect(QRectF(x, y + 4, work, row_height - 8), fill);
       painter.fillRect(QRectF(x + work, y + 4, busy - work, row_height - 8), mix(fill, theme().base, 0.4));
       const QRectF waiting(x + busy, y + 4, wait, row_height - 8);

@@ -11,6 +11,7 @@
 #include <QSignalBlocker>
 #include <QThread>
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "engine/config/write.h"
@@ -24,7 +25,25 @@ constexpr int connect_interval_ms = 50;
 constexpr int announce_interval_ms = 80;
 constexpr int end_patience_ms = 3000;
 constexpr int clearing_ms = 200, most_clearings = 50, last_clearing_ms = 1000;
-constexpr qint64 read_ahead = 1 << 20;  // bytes; more waits in the run
+constexpr qint64 read_ahead = 1 << 20;     // bytes; more waits in the run
+constexpr qint64 most_printed = 16 << 20;  // bytes of what shardrun prints that are shown at its end
+
+// Each metric has a curve: those that the run has named at first, and no others.
+void keep_named(std::span<StepMessage> steps, const std::vector<std::string>& names) {
+  for (StepMessage& step : steps)
+    std::erase_if(step.metrics, [&](const MetricValue& metric) { return !std::ranges::count(names, metric.name); });
+}
+
+void keep_named_metrics(Message& message, const HelloMessage& hello) {
+  if (auto* step = std::get_if<StepMessage>(&message)) {
+    keep_named({step, 1}, hello.metrics);
+  } else if (auto* snapshot = std::get_if<SnapshotMessage>(&message)) {
+    keep_named(snapshot->past, hello.metrics);
+    keep_named(snapshot->steps, hello.metrics);
+  } else if (auto* answer = std::get_if<StepsMessage>(&message)) {
+    keep_named(answer->steps, hello.metrics);
+  }
+}
 
 }  // namespace
 
@@ -32,7 +51,8 @@ RunControl::RunControl(QString program, QObject* parent)
     : QObject(parent),
       program_(std::move(program)),
       process_(make_process()),
-      reader_([this](Message message) { take(std::move(message)); }, [this] { connection_ended(); }) {
+      reader_([this](Message message) { take_told(std::move(message)); }, [this] { connection_ended(); },
+              [this](const QString& why) { refuse_connection(why); }) {
   socket_.setReadBufferSize(read_ahead);
   clear_timer_.setInterval(clearing_ms);
   connect_timer_.setInterval(connect_interval_ms);
@@ -44,9 +64,9 @@ RunControl::RunControl(QString program, QObject* parent)
   connect(&socket_, &QLocalSocket::readyRead, this, &RunControl::read_socket);
   connect(&socket_, &QLocalSocket::disconnected, this, &RunControl::socket_closed);
   connect(&socket_, &QLocalSocket::errorOccurred, this, &RunControl::socket_failed, Qt::QueuedConnection);
-  connect(&reader_, &MessageReader::arrived, this, &RunControl::read_socket, Qt::QueuedConnection);
+  connect(&reader_, &MessageReader::taken, this, &RunControl::read_socket);
   connect(&clear_timer_, &QTimer::timeout, this, &RunControl::clear_away);
-  connect(&announce_timer_, &QTimer::timeout, this, &RunControl::read_output);
+  connect(&announce_timer_, &QTimer::timeout, this, [this] { read_output(); });
 }
 
 // A run does not outlive the window, however that ends, unless it is asked to (leave); nor does it end with the
@@ -278,6 +298,26 @@ void RunControl::receive(Message message) {
   emit received();
 }
 
+// A run says once in a connection what it is of and what has been: to take that in may take a moment.
+void RunControl::take_told(Message message) {
+  const bool is_again = (std::holds_alternative<HelloMessage>(message) && has_greeted_) ||
+                        (std::holds_alternative<SnapshotMessage>(message) && has_told_past_);
+  if (is_again) return;
+  has_told_past_ = has_told_past_ || std::holds_alternative<SnapshotMessage>(message);
+  if (record_.hello) keep_named_metrics(message, *record_.hello);
+  take(std::move(message));
+}
+
+// A run of this window goes on, and is ended by its process alone.
+void RunControl::refuse_connection(const QString& why) {
+  if (attached_) return fail(tr("%1: %2").arg(stored_.socket, why));
+  drop_connection();
+  connect_timer_.stop();
+  record_.add(LogMessage{-1, tr("%1; nothing more of it is read").arg(why).toStdString()});
+  emit received();
+  if (process_ended_) finish();
+}
+
 QString RunControl::no_run_text() const {
   return tr("%1: what answers here is no run, or one of another build of Shardscope").arg(stored_.socket);
 }
@@ -290,10 +330,11 @@ void RunControl::take(Message message) {
   const bool is_end = std::holds_alternative<FinishedMessage>(message);
   const bool is_hello = std::holds_alternative<HelloMessage>(message);
   if (is_elsewhere() && !has_greeted_ && !is_hello) return fail(no_run_text());
+  const bool is_first_hello = is_hello && !record_.hello;
   record_.add(std::move(message));
   has_greeted_ = has_greeted_ || is_hello;
   if (is_hello && attached_ && plan_ && record_.hello->plan_hash != plan_->hash) plan_.reset();
-  if (is_hello && is_elsewhere() && !plan_) emit greeted();
+  if (is_first_hello && is_elsewhere() && !plan_) emit greeted();
   if (is_running && state_ == State::starting) set_state(State::running);
   if (is_end) {
     const RunEnd end = record_.finished->end;
@@ -320,7 +361,7 @@ void RunControl::connect_socket() {
 // What was asked for while nothing was connected may not have been heard.
 void RunControl::socket_connected() {
   connect_timer_.stop();
-  has_greeted_ = false;
+  has_greeted_ = has_told_past_ = false;
   if (stop_requested_) ask_to_end();
 }
 
@@ -336,12 +377,13 @@ void RunControl::read_socket() {
   if (const QByteArray bytes = socket_.readAll(); !bytes.isEmpty()) reader_.feed(bytes);
 }
 
-void RunControl::read_output() {
+void RunControl::read_output(bool is_last) {
   QFile printed(file(run_files::output));
   if (stored_.directory.isEmpty() || !printed.open(QIODevice::ReadOnly) || !printed.seek(output_read_)) return;
-  const QByteArray more = printed.readAll();
+  const QByteArray more = printed.read(is_last ? most_printed : read_ahead);
   output_read_ += more.size();
   output_ += more;
+  if (output_.size() > 2 * most_printed) output_.remove(0, most_printed);  // of a line without end
   const qsizetype last = output_.lastIndexOf('\n');
   if (last < 0) return;
   for (const QByteArray& line : output_.left(last).split('\n')) take(LogMessage{-1, line.toStdString()});
@@ -369,12 +411,13 @@ void RunControl::process_ended() {
 
 void RunControl::finish() {
   process_ended_ = false;
-  read_output();
+  read_output(true);
   if (!stored_.directory.isEmpty()) fit_ = read_fit(file(run_files::predictions));
   QFile errors(file(run_files::errors));
   // What the ranks say comes over the socket; shardrun's own words matter where it ends without any.
-  const QString said =
-      !is_elsewhere() && errors.open(QIODevice::ReadOnly) ? QString::fromUtf8(errors.readAll()).trimmed() : QString();
+  const QString said = !is_elsewhere() && errors.open(QIODevice::ReadOnly)
+                           ? QString::fromUtf8(errors.read(read_ahead)).trimmed()
+                           : QString();
   close_run();
   record_.is_over = true;
   if (!is_active()) {

@@ -94,13 +94,15 @@ class RunControl : public QObject {
   bool ask_to_end();                  // as it was requested
   void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
   void take(Message message);
+  void take_told(Message message);  // of the socket
+  void refuse_connection(const QString& why);
   QString no_run_text() const;
   void ask_for_missing();
   void set_state(State state);
   void connect_socket();
   void socket_connected();
   void read_socket();
-  void read_output();
+  void read_output(bool is_last = false);
   void socket_closed();
   void socket_failed(QLocalSocket::LocalSocketError why);
   void connection_ended();  // and all it told is taken
@@ -138,6 +140,7 @@ class RunControl : public QObject {
   bool stop_requested_ = false, kill_requested_ = false;
   bool attached_ = false;
   bool has_greeted_ = false;    // in this connection
+  bool has_told_past_ = false;  // likewise: a snapshot
   bool process_ended_ = false;  // of this run; its last messages may still be on the way
 };
 

@@ -11,7 +11,8 @@ struct Visitor : F... {
   using F::operator()...;
 };
 
-constexpr size_t log_capacity = 5000;
+constexpr size_t log_capacity = 5000, most_log_bytes = 16 << 20;
+constexpr size_t most_restarts = 1000;
 constexpr int64_t most_missing = 10000;  // steps that are asked for
 
 }  // namespace
@@ -37,10 +38,25 @@ void RunRecord::add(Message message) {
                        is_over = true;
                      }},
              message);
-  if (log.size() <= 2 * log_capacity) return;
-  const auto kept = log.end() - log_capacity;
+  bound_log();
+  if (restarts.size() > 2 * most_restarts) restarts.erase(restarts.begin(), restarts.end() - most_restarts);
+}
+
+// Half of what is too much goes at once: seldom.
+void RunRecord::bound_log() {
+  for (; bounded_lines_ < log.size(); ++bounded_lines_) log_bytes_ += log[bounded_lines_].text.size();
+  if (log.size() <= 2 * log_capacity && log_bytes_ <= most_log_bytes) return;
+  auto kept = log.end();
+  size_t bytes = 0;
+  while (kept != log.begin() && size_t(log.end() - kept) < log_capacity) {
+    bytes += std::prev(kept)->text.size();
+    if (bytes > most_log_bytes / 2) break;
+    --kept;
+  }
   log_dropped += kept - log.begin();
   log.erase(log.begin(), kept);
+  bounded_lines_ = log_bytes_ = 0;
+  bound_log();
 }
 
 // Behind the last line that was told.
@@ -120,7 +136,11 @@ void RunRecord::add_snapshot(SnapshotMessage snapshot) {
     if (step.step > known) add_step(step);
   step_times_ = std::move(snapshot.step_times);
   for (TraceMessage& trace : snapshot.traces) add_trace(std::make_shared<const TraceMessage>(std::move(trace)));
-  for (const RankStateMessage& rank : snapshot.ranks) set_rank(rank);
+  std::map<int, RankStateMessage> by_rank;
+  for (const auto* told : {&ranks, &snapshot.ranks})
+    for (const RankStateMessage& rank : *told) by_rank[rank.rank] = rank;
+  ranks.clear();
+  for (const auto& [number, rank] : by_rank) ranks.push_back(rank);
   add_unknown_log(snapshot.log);
   restarts = snapshot.restarts;
   if (snapshot.failure) failure = snapshot.failure;
@@ -130,6 +150,7 @@ void RunRecord::add_answer(const StepsMessage& answer) {
   std::optional<StepRange>& asked = gap_ ? gap_ : looked_at_;
   if (!asked || answer.from != asked->first) return;
   for (const StepMessage& step : answer.steps) {
+    if (step.step < asked->first || step.step >= asked->second) continue;
     if (gap_) past_.add(step);
     else looked_over_[step.step] = {step.step, step.metrics, step.step_ms, {}};
   }

@@ -28,10 +28,10 @@ struct RunRecord {
   using StepRange = std::pair<int64_t, int64_t>;  // from the first, to before the second
 
   std::optional<HelloMessage> hello;
-  std::vector<RankStateMessage> ranks;  // by rank
-  std::vector<LogMessage> log;          // the latest lines
-  int64_t log_dropped = 0;              // lines before them
-  std::vector<RestartMessage> restarts;
+  std::vector<RankStateMessage> ranks;   // by rank
+  std::vector<LogMessage> log;           // the latest lines
+  int64_t log_dropped = 0;               // lines before them
+  std::vector<RestartMessage> restarts;  // the latest
   std::optional<FailureMessage> failure;
   std::optional<FinishedMessage> finished;
   bool is_over = false;  // nothing of it runs any more
@@ -76,6 +76,7 @@ struct RunRecord {
   void add_trace(std::shared_ptr<const TraceMessage> told);
   void set_rank(const RankStateMessage& rank);
   void add_unknown_log(const std::vector<LogMessage>& told);
+  void bound_log();
 
   DecimatedSteps past_;             // before the recent
   std::deque<StepMessage> recent_;  // without gaps; the last with its ranks
@@ -89,6 +90,7 @@ struct RunRecord {
   int plan_step_count_ = 0;
   bool only_first_traced_ = true;
   std::optional<LogMessage> last_told_;
+  size_t bounded_lines_ = 0, log_bytes_ = 0;  // of log: lines that are counted, and their bytes
 };
 
 }  // namespace shardscope

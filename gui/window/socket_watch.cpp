@@ -39,22 +39,33 @@ void SocketWatch::take_hello() {
   const HelloMessage& hello = *workspace_.run.record().hello;
   const std::shared_ptr<const Plan> shown = workspace_.planner.plan();
   if (workspace_.planner.is_current() && shown->hash == hello.plan_hash) return workspace_.run.take_plan(shown);
-  RunConfig config;
-  std::optional<DeviceProfile> profile;
+  reading_.make([hello, path = path_.toStdString()](const std::stop_token&) { return read(hello, path); });
+}
+
+SocketWatch::Told SocketWatch::read(const HelloMessage& hello, const std::string& path) {
+  Told told;
   try {
-    config = parse_run_config(hello.config_json, path_.toStdString());
-    if (!hello.profile_json.empty()) profile = parse_profile(hello.profile_json, path_.toStdString());
+    told.config = parse_run_config(hello.config_json, path);
+    if (!hello.profile_json.empty()) told.profile = parse_profile(hello.profile_json, path);
   } catch (const Failure& failure) {
+    told.errors = failure.errors();
+  }
+  return told;
+}
+
+void SocketWatch::take_told(Told told) {
+  if (!workspace_.run.is_attached() || !workspace_.run.is_active()) return;
+  if (!told.errors.empty()) {
     workspace_.run.leave();
-    return emit faulty(failure.errors());
+    return emit faulty(told.errors);
   }
   if (!files_.may_discard()) {
     workspace_.run.leave();
     return;
   }
-  profile_ = std::move(profile);
-  const QString name = qt(config.model.name) + ".json";
-  workspace_.document.reset(std::move(config), {}, name);
+  profile_ = std::move(told.profile);
+  const QString name = qt(told.config.model.name) + ".json";
+  workspace_.document.reset(std::move(told.config), {}, name);
   being_planned_ = workspace_.document.shared_config();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "gui/window/files.h"
+#include "gui/workspace/background.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {
@@ -28,7 +29,16 @@ class SocketWatch : public QObject {
   void faulty(const std::vector<Error>& errors);
 
  private:
+  // What a run says of itself, read.
+  struct Told {
+    RunConfig config;
+    std::optional<DeviceProfile> profile;
+    std::vector<Error> errors;
+  };
+  static Told read(const HelloMessage& hello, const std::string& path);
+
   void take_hello();
+  void take_told(Told told);
   void take_plan();
 
   Workspace& workspace_;
@@ -37,6 +47,7 @@ class SocketWatch : public QObject {
   QString path_;
   std::optional<DeviceProfile> profile_;            // of the document that comes next
   std::shared_ptr<const RunConfig> being_planned_;  // of the run
+  Background<Told> reading_{[this](Told told) { take_told(std::move(told)); }};
 };
 
 }  // namespace shardscope

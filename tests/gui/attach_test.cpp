@@ -6,15 +6,20 @@
 #include <QLineEdit>
 #include <QLocalServer>
 #include <QLocalSocket>
+#include <QPlainTextEdit>
+#include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
 #include <QTreeWidget>
 #include <algorithm>
+#include <limits>
+#include <random>
 
 #include "engine/session/hello.h"
 #include "gui/planning/chosen_network.h"
 #include "gui/window/attach_dialog.h"
+#include "tests/gui/hostile_server.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
 
@@ -70,6 +75,87 @@ class AttachTest : public WindowCase {
     std::copy(name.begin(), name.end(), address.sun_path);
     QVERIFY(socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
     ::close(socket);
+  }
+
+  static constexpr const char* all_told = "all is told";
+
+  bool log_has(const QString& words) {
+    return std::ranges::any_of(
+        run().record().log, [&](const LogMessage& line) { return QString::fromStdString(line.text).contains(words); });
+  }
+
+  // What a run of the plan may say, and must not.
+  static HostileServer::Piece pieces(const QString& kind, const Plan& plan) {
+    const auto once = [](std::string bytes) {
+      return [bytes = std::move(bytes)](int number) { return number == 0 ? bytes : std::string(); };
+    };
+    const std::string end = to_json_line(LogMessage{-1, all_told});
+    const auto told = [&](int count, const std::function<Message(int)>& message) {
+      std::string bytes;
+      for (int i = 0; i < count; ++i) bytes += to_json_line(message(i));
+      return once(bytes + end);
+    };
+    const auto repeated = [](int times, std::string bytes) {
+      return [times, bytes = std::move(bytes)](int number) { return number < times ? bytes : std::string(); };
+    };
+    if (kind == "newlines") return repeated(3, std::string(1 << 20, '\n'));
+    if (kind == "one line") return repeated(300, std::string(1 << 20, 'x'));
+    if (kind == "noise") {
+      return [](int number) {
+        std::mt19937 random(static_cast<unsigned>(number));
+        std::string bytes(1 << 16, ' ');
+        for (char& byte : bytes) byte = static_cast<char>(random());
+        return number < 50 ? bytes : std::string();
+      };
+    }
+    if (kind == "nested") return once("{\"message\":" + std::string(1 << 20, '[') + "\n" + end);
+    if (kind == "numbers") {
+      std::string line = "{\"message\":\"trace\",\"ranks\":[[0";
+      for (int i = 0; i < 20'000'000; ++i) line += ",0";
+      return once(line + "]]}\n" + end);
+    }
+    if (kind == "losses") {
+      return told(2000, [](int i) {
+        using Limits = std::numeric_limits<double>;
+        constexpr double values[] = {1.7e308,          -1.7e308, Limits::max(),        -Limits::max(), 0.0,
+                                     Limits::min(),    -0.0,     Limits::denorm_min(), 1e300,          3.4e38,
+                                     Limits::epsilon()};
+        const double value = values[static_cast<size_t>(i) % std::size(values)];
+        const PhaseMs phases{value, -value, value, value};
+        return StepMessage{i,
+                           {{"loss", value}, {"val_accuracy", -value}},
+                           value,
+                           {{0, INT64_MAX, INT64_MIN, INT64_MAX, value, 0, 0, phases, phases, phases}}};
+      });
+    }
+    if (kind == "steps") {
+      return told(20000, [](int i) {
+        const int64_t step = i % 3 == 0   ? i
+                             : i % 3 == 1 ? message_limits::steps - 1 - i
+                                          : message_limits::steps / (i + 1);
+        return StepMessage{step, {{"loss", 1.0}}, 1, {}};
+      });
+    }
+    if (kind == "ranks")
+      return told(message_limits::ranks, [](int i) {
+        return RankStateMessage{message_limits::ranks - 1 - i, RankState::running, i};
+      });
+    if (kind == "lines")
+      return told(400'000, [](int i) { return LogMessage{i % message_limits::ranks, "line " + std::to_string(i)}; });
+    if (kind == "long lines") return told(40, [](int) { return LogMessage{0, std::string(1 << 20, 'w')}; });
+    if (kind == "hello") return told(2000, [&](int) { return hello_of(plan); });
+    if (kind == "metrics")
+      return told(3000, [](int i) { return StepMessage{i, {{"m" + std::to_string(i), 1}, {"loss", 2}}, 1, {}}; });
+    if (kind == "restarts") return told(100'000, [](int i) { return RestartMessage{i, i, {}}; });
+    if (kind == "traces") {
+      const auto count = static_cast<size_t>(plan.steps().size());
+      return told(200, [count](int i) {
+        std::vector<PlanStepTime> times(count, {0, INT64_MAX / 2, INT64_MAX});
+        times.front() = {0, 0, 1};
+        return TraceMessage{static_cast<TraceChoice>(i % 3), i, {times}};
+      });
+    }
+    return {};
   }
 
  private slots:
@@ -186,6 +272,80 @@ class AttachTest : public WindowCase {
     QVERIFY2(run().state_text().contains("no run") && run().state_text().contains(path()),
              qPrintable(run().state_text()));
     QVERIFY(!run().is_active());
+  }
+
+  void whatever_a_socket_sends_the_window_goes_on_data() {
+    QTest::addColumn<QString>("said");  // in the log; empty: all is taken
+    QTest::addColumn<bool>("ends");     // the connection
+    QTest::newRow("newlines") << "more than 20 lines are no messages" << true;
+    QTest::newRow("noise") << "more than 20 lines are no messages" << true;
+    QTest::newRow("one line") << "run socket: a line of more than 128 MiB" << true;
+    QTest::newRow("nested") << "nested too deeply" << false;
+    QTest::newRow("numbers") << "more than 512 MiB of memory" << false;
+    for (const char* kind :
+         {"losses", "steps", "ranks", "lines", "long lines", "hello", "metrics", "restarts", "traces"})
+      QTest::newRow(kind) << QString() << false;
+  }
+  void whatever_a_socket_sends_the_window_goes_on() {
+    QFETCH(QString, said);
+    QFETCH(bool, ends);
+    const HostileServer hostile(path().toStdString(), to_json_line(hello_of(plan())),
+                                pieces(QTest::currentDataTag(), plan()));
+    QVERIFY(hostile.is_listening());
+    int turns = 0;
+    QTimer heart;
+    connect(&heart, &QTimer::timeout, this, [&] { ++turns; });
+    window_->socket_watch().attach(path());
+    auto* tabs = window_->run_panel().findChild<QTabWidget*>();
+    QVERIFY(tabs && tabs->count() > 3);
+    heart.start(0);
+    if (ends) QTRY_COMPARE_WITH_TIMEOUT(run().state(), RunControl::State::failed, 2 * patience);
+    else QTRY_VERIFY_WITH_TIMEOUT(log_has(all_told), 2 * patience);
+    QVERIFY(said.isEmpty() || log_has(said));
+    QVERIFY(hostile.sent() < message_limits::line_bytes + (32 << 20));
+    QVERIFY(turns > 5);
+    for (const char* page : {"timeline", "pipeline", "layout"}) {
+      QVERIFY(window_->show_page(page));
+      for (int tab = 0; tab < tabs->count(); ++tab) {
+        tabs->setCurrentIndex(tab);
+        QVERIFY(!window_->grab().isNull());
+      }
+    }
+    const int before = turns;
+    QTRY_VERIFY_WITH_TIMEOUT(turns > before + 20, patience);
+    if (ends) QVERIFY2(run().state_text().contains(said) && !run().is_active(), qPrintable(run().state_text()));
+    size_t kept = 0;
+    for (const LogMessage& line : run().record().log) kept += line.text.size();
+    QVERIFY(kept <= size_t{16} << 20 && run().record().log.size() <= 10000);
+    QVERIFY(run().record().restarts.size() <= 2000);
+    QVERIFY(run().record().steps().size() <= 20000);
+  }
+
+  void a_run_that_rematerialises_shows_when_its_instructions_ran() {
+    RunConfig config = made::piped_gpt(2, 1, 1, 2);
+    config.schedule.rematerialise = "full";
+    document().reset(config, {});
+    QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
+    const HelloMessage hello = hello_of(plan());
+    TraceMessage trace{TraceChoice::latest, 1, {}};
+    int recomputed = 0;
+    for (int rank = 0; rank < hello.ranks; ++rank) {
+      std::vector<PlanStepTime>& times = trace.ranks.emplace_back();
+      for (const PlanStepName& step : hello.plan_steps.of(rank)) {
+        const int64_t begin = times.empty() ? 0 : times.back().end_ns;
+        times.push_back({begin, begin, begin + 1'000'000});
+        recomputed += step.phase == Phase::recompute;
+      }
+    }
+    QVERIFY(recomputed > 0);
+    QVERIFY(server_->listen(path()));
+    window_->socket_watch().attach(path());
+    QVERIFY(greet(QByteArray::fromStdString(to_json_line(hello) + to_json_line(trace))));
+    QTRY_VERIFY_WITH_TIMEOUT(workspace().matching_run() && run().record().trace(TraceChoice::latest), patience);
+    QVERIFY(run().record().log.empty());
+    QVERIFY(measured_step(plan(), run().record().trace(TraceChoice::latest)->ranks));
+    for (int stage = 0; stage < plan().program.stages; ++stage)
+      QVERIFY(run().record().plan_step_time(plan().steps(stage).size() - 1, stage));
   }
 
   void a_forwarded_socket_behind_which_nobody_is_has_failed() {

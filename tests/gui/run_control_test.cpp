@@ -4,7 +4,9 @@
 #include <QLocalSocket>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 #include <algorithm>
+#include <utility>
 
 #include "gui/planning/chosen_network.h"
 #include "gui/run/run_control.h"
@@ -166,12 +168,13 @@ class RunControlTest : public QObject {
   void bytes_become_messages_in_their_order_in_whatever_pieces_they_come() {
     std::vector<int64_t> steps;
     int ends = 0, lines = 0;
+    QStringList broken;
     MessageReader reader(
         [&](const Message& message) {
           if (const auto* told = std::get_if<StepMessage>(&message)) steps.push_back(told->step);
           lines += std::holds_alternative<LogMessage>(message);
         },
-        [&] { ++ends; });
+        [&] { ++ends; }, [&](const QString& why) { broken << why; });
     QByteArray bytes;
     for (int64_t i = 0; i < 50; ++i) bytes += QByteArray::fromStdString(to_json_line(step(i)));
     bytes += "no message\n";
@@ -193,6 +196,59 @@ class RunControlTest : public QObject {
     reader.wait();
     QCOMPARE(steps.size(), size_t{52});
     QCOMPARE(steps.back(), int64_t{52});
+    QVERIFY(broken.isEmpty());
+    const QByteArray next = QByteArray::fromStdString(to_json_line(step(53)));
+    reader.feed(QByteArray("no message\n").repeated(MessageReader::most_bad_lines + 1) + next);
+    reader.feed(next);
+    reader.wait();
+    QCOMPARE(broken.size(), 1);
+    QCOMPARE(lines, 2 + MessageReader::most_bad_lines);
+    QCOMPARE(steps.size(), size_t{52});
+    reader.end();
+    reader.feed(next);  // of another connection
+    reader.wait();
+    QCOMPARE(steps.back(), int64_t{53});
+  }
+
+  void messages_are_given_out_in_many_turns_of_the_event_loop() {
+    constexpr int many = 200'000;
+    int taken = 0, turns = 0, most = 0;
+    MessageReader reader(
+        [&](const Message&) {
+          ++taken;
+          ++most;
+        },
+        [] {}, [](const QString&) {});
+    const QByteArray line = QByteArray::fromStdString(to_json_line(LogMessage{0, std::string(200, 'x')}));
+    for (int i = 0; i < many / 1000; ++i) reader.feed(line.repeated(1000));
+    QTimer heart;
+    int longest = 0;
+    connect(&heart, &QTimer::timeout, [&] {
+      longest = std::max(longest, std::exchange(most, 0));
+      ++turns;
+    });
+    heart.start(0);
+    QTRY_COMPARE_WITH_TIMEOUT(taken, many, patience);
+    QVERIFY2(turns > 10 && longest < many / 4, qPrintable(QString("%1 turns, %2").arg(turns).arg(longest)));
+  }
+
+  void a_run_of_this_window_goes_on_when_its_socket_says_what_no_run_says() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(watcher, snapshot(3));
+    QTRY_COMPARE_WITH_TIMEOUT(run_->record().completed(), int64_t{3}, patience);
+    watcher->write(QByteArray("\n").repeated(1000));
+    const auto is_told = [this] {
+      return std::ranges::any_of(run_->record().log, [](const LogMessage& line) {
+        return line.text.find("more than 20 lines are no messages of a run; nothing more") != std::string::npos;
+      });
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(is_told(), patience);
+    QVERIFY(run_->is_active() && run_->state() != RunControl::State::failed);
+    end_process();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QCOMPARE(run_->state(), RunControl::State::finished);
   }
 
   void a_run_that_is_left_goes_on_and_the_next_one_is_watched() {
