@@ -373,7 +373,7 @@ void RunControl::socket_failed(QLocalSocket::LocalSocketError why) {
 }
 
 void RunControl::read_socket() {
-  if (reader_.is_full()) return;
+  if (reader_.is_full() || socket_.bytesAvailable() == 0) return;
   if (const QByteArray bytes = socket_.readAll(); !bytes.isEmpty()) reader_.feed(bytes);
 }
 

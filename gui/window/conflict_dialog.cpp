@@ -7,6 +7,8 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/config/write.h"
@@ -29,6 +31,26 @@ std::vector<SettingDifference> differences_of(const Document& document, const St
     return {};
   }
 }
+
+// Where settings were changed since the file was read.
+class Origins {
+ public:
+  Origins(const Document& document, const StoredFile& stored) {
+    const KnownFile& known = document.known_file();
+    if (!known.config || stored.state == StoredState::unreadable) return;
+    for (const SettingDifference& each : differences(*known.config, stored.config)) there_.insert(each.setting);
+    for (const SettingDifference& each : differences(*known.config, document.config())) here_.insert(each.setting);
+  }
+
+  QString text(const QString& setting) const {
+    const bool there = there_.contains(setting), here = here_.contains(setting);
+    if (there && here) return ConflictDialog::tr("on both sides");
+    return there ? ConflictDialog::tr("on disk") : here ? ConflictDialog::tr("here") : QString();
+  }
+
+ private:
+  std::set<QString> there_, here_;
+};
 
 ConflictChoice ask_about_missing(const Document& document, QWidget* parent) {
   QMessageBox box(
@@ -98,22 +120,24 @@ void ConflictDialog::add_button(const QString& text, const QString& name, const 
 void ConflictDialog::list(const Document& document, const StoredFile& stored) {
   difference_->setObjectName("difference");
   difference_->setAccessibleName(tr("What differs"));
-  difference_->setHeaderLabels({tr("Setting"), tr("On disk"), tr("In the window")});
+  difference_->setHeaderLabels({tr("Setting"), tr("On disk"), tr("In the window"), tr("Changed")});
   difference_->setRootIsDecorated(false);
   difference_->setUniformRowHeights(true);
   difference_->setAlternatingRowColors(true);
   difference_->setSelectionMode(QAbstractItemView::NoSelection);
   const std::vector<SettingDifference> all = differences_of(document, stored);
+  const Origins origins(document, stored);
   for (size_t i = 0; i < std::min(all.size(), most_rows); ++i) {
     const auto shown = [](const QString& value) { return value.isEmpty() ? QString("\u2013") : value.left(1000); };
-    auto* row = new QTreeWidgetItem(difference_, {all[i].setting, shown(all[i].before), shown(all[i].after)});
+    auto* row = new QTreeWidgetItem(
+        difference_, {all[i].setting, shown(all[i].before), shown(all[i].after), origins.text(all[i].setting)});
     for (int column = 0; column < 3; ++column) row->setToolTip(column, row->text(column));
     for (int column = 1; column < 3; ++column) row->setFont(column, monospace_font());
   }
   if (all.empty()) new QTreeWidgetItem(difference_, {tr("No setting differs.")});
   if (all.size() > most_rows) new QTreeWidgetItem(difference_, {tr("and %1 more").arg(all.size() - most_rows)});
   difference_->header()->setStretchLastSection(false);
-  difference_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+  for (const int column : {0, 3}) difference_->header()->setSectionResizeMode(column, QHeaderView::ResizeToContents);
   for (int column = 1; column < 3; ++column) difference_->header()->setSectionResizeMode(column, QHeaderView::Stretch);
 }
 

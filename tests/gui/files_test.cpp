@@ -314,7 +314,7 @@ class FilesTest : public QObject {
     const auto* tree = dialog->findChild<QTreeWidget*>("difference");
     for (int i = 0; tree && i < tree->topLevelItemCount(); ++i) {
       const QTreeWidgetItem* item = tree->topLevelItem(i);
-      rows << item->text(0) + ": " + item->text(1) + " -> " + item->text(2);
+      rows << item->text(0) + ": " + item->text(1) + " -> " + item->text(2) + " (" + item->text(3) + ")";
     }
     return rows;
   }
@@ -356,8 +356,10 @@ class FilesTest : public QObject {
       };
       QCOMPARE(answer({look}, [&] { QVERIFY(!window_->files().save()); }), 1);
       QCOMPARE(bytes_of(path), theirs);
-      QVERIFY2(rows.contains(QString("steps: %1 -> 40").arg(is_edited ? 51 : 50)), qPrintable(rows.join(", ")));
+      QVERIFY2(rows.contains(QString("steps: %1 -> 40 (on disk)").arg(is_edited ? 51 : 50)),
+               qPrintable(rows.join(", ")));
       QCOMPARE(rows.size(), is_edited ? 2 : 1);
+      QVERIFY2(!is_edited || rows.contains("seed: 0 -> 9 (here)"), qPrintable(rows.join(", ")));
     }
     QCOMPARE(answer({press_named("overwriteFile")}, [&] { QVERIFY(window_->files().save()); }), 1);
     QCOMPARE(steps_in(path), int64_t{40});
