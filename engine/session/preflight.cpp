@@ -24,6 +24,9 @@ constexpr int64_t full_disk_bytes = 64 << 10;
 // Of a process besides its arena: libraries, and stacks and heaps of its threads.
 constexpr rlim_t process_bytes = rlim_t{1} << 30;
 
+// Of a rank, and of each of its threads; what is ample; in KiB.
+constexpr rlim_t least_stack = 512, ample_stack = 4096;
+
 std::optional<Error> lacks_open_files(int ranks) {
   const rlim_t wanted = open_files + open_files_per_rank * static_cast<rlim_t>(ranks);
   rlimit limit{};
@@ -49,6 +52,19 @@ std::optional<Error> lacks_file_size(int64_t bytes) {
       "", "ulimit -f unlimited"};
 }
 
+std::optional<Error> lacks_stack() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= ample_stack << 10) return std::nullopt;
+  if (limit.rlim_max < least_stack << 10) {
+    return Error{"host_limits",
+                 fmt::format("the stack limit is {} KiB, a rank needs {} KiB", limit.rlim_max >> 10, least_stack), "",
+                 fmt::format("ulimit -s {}", 2 * ample_stack)};
+  }
+  limit.rlim_cur = std::min(limit.rlim_max, ample_stack << 10);
+  ::setrlimit(RLIMIT_STACK, &limit);
+  return std::nullopt;
+}
+
 // Without a bound where it is not known.
 int64_t free_bytes(const std::string& directory) {
   struct statvfs room {};
@@ -71,7 +87,7 @@ void check_host_limits(const HostNeeds& needs) {
   const int64_t telemetry = TelemetryWriter::file_bytes();
   std::vector<Error> errors;
   for (const std::optional<Error>& error :
-       {lacks_open_files(needs.ranks), lacks_file_size(std::max(needs.rank_file_bytes, telemetry)),
+       {lacks_open_files(needs.ranks), lacks_stack(), lacks_file_size(std::max(needs.rank_file_bytes, telemetry)),
         lacks_room(needs.directory, mpi_bytes + needs.ranks * (telemetry + mpi_bytes_per_rank))}) {
     if (error) errors.push_back(*error);
   }
@@ -90,6 +106,12 @@ std::string address_space_note(int64_t rank_bytes) {
   return is_ample
              ? ""
              : fmt::format("; the address space of a process is limited to {} MiB (ulimit -v)", limit.rlim_cur >> 20);
+}
+
+std::string stack_note() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= ample_stack << 10) return "";
+  return fmt::format("; the stack of a process is limited to {} KiB (ulimit -s)", limit.rlim_cur >> 10);
 }
 
 }  // namespace shardscope
