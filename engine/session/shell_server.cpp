@@ -12,12 +12,15 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/session/telemetry.h"
 
 namespace shardscope {
 
 namespace {
 
 constexpr size_t most_clients = 4096;
+constexpr int most_reads = 64;  // of a client, in one call
+constexpr int64_t silence_ns = 30'000'000'000;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
   throw Failure(Error{"host_socket", what, in_file(path), ""});
@@ -60,17 +63,22 @@ std::vector<ShellServer::Request> ShellServer::serve() {
   while (clients_.size() < most_clients) {
     const int socket = listener_.accept();
     if (socket < 0) break;
-    clients_.emplace_back().socket = socket;
+    Client& client = clients_.emplace_back();
+    client.socket = socket;
+    client.since_ns = monotonic_ns();
   }
   std::vector<Request> requests;
-  for (Client& client : clients_) read_from(client, requests);
+  for (Client& client : clients_) {
+    read_from(client, requests);
+    client.gone |= client.host.empty() && monotonic_ns() - client.since_ns > silence_ns;
+  }
   drop_gone();
   return requests;
 }
 
 void ShellServer::read_from(Client& client, std::vector<Request>& requests) {
   std::array<char, 4096> bytes;
-  for (;;) {
+  for (int reads = 0; reads < most_reads; ++reads) {
     const ssize_t got = ::recv(client.socket, bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;

@@ -28,7 +28,8 @@ class ShellServer {
   struct Request {
     std::string host, command;
   };
-  // What was asked since the last call. What is no request is dropped.
+  // What was asked since the last call. What is no request is dropped, and who asks nothing for 30 seconds; of each
+  // client at most 256 KiB are read in one call.
   std::vector<Request> serve();
   // Those who asked for a command on this host learn its exit code.
   void answer(const std::string& host, int exit_code);
@@ -36,6 +37,7 @@ class ShellServer {
  private:
   struct Client {
     int socket = -1;
+    int64_t since_ns = 0;
     LineBuffer received{65536};
     std::string host;  // once it has asked
     bool gone = false;

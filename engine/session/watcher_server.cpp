@@ -18,6 +18,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_questions = 64;  // of a watcher, unanswered
+constexpr int most_reads = 16;         // of a watcher, in one call
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "") {
   throw Failure(Error{"session_socket", what, in_file(path), hint});
@@ -132,7 +133,7 @@ void WatcherServer::greet(int socket) {
 
 void WatcherServer::read_from(Watcher& watcher, std::vector<Asked>& asked) {
   std::array<char, 4096> bytes;
-  while (!watcher.lost) {
+  for (int reads = 0; reads < most_reads && !watcher.lost; ++reads) {
     ssize_t got = ::recv(watcher.socket, bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;

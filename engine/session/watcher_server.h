@@ -17,10 +17,10 @@
 namespace shardscope {
 
 // The local (Unix domain) socket at which watchers of a run connect. Never blocks, and never works long: in one call of
-// serve() at most one watcher is greeted and one answered. What a watcher does not read is kept for it up to a limit
-// (lines for several watchers once), beyond which it is dropped; it may come again and gets a fresh snapshot. Only the
-// user who runs it can connect. The socket's file is removed when this object goes, unless another has its path by
-// then.
+// serve() at most one watcher is greeted and one answered, and of each at most 64 KiB are read. What a watcher does not
+// read is kept for it up to a limit (lines for several watchers once), beyond which it is dropped; it may come again
+// and gets a fresh snapshot. Only the user who runs it can connect. The socket's file is removed when this object goes,
+// unless another has its path by then.
 class WatcherServer {
  public:
   static constexpr size_t most_watchers = 64;  // more are sent away at once

@@ -167,6 +167,20 @@ class WatcherServerTest : public QObject {
     QCOMPARE(server_->watchers(), size_t{0});
   }
 
+  void of_a_watcher_that_says_much_a_part_is_read_at_a_time() {
+    Watcher watcher(server_->path());
+    serve();
+    const std::string stop = to_json_line(Request::stop);
+    const size_t most = (size_t{64} << 10) / stop.size() + 1, count = most + 200;
+    std::string flood;
+    for (size_t i = 0; i < count; ++i) flood += stop;
+    watcher.send(flood);
+    size_t asked = server_->serve().size();
+    QVERIFY2(asked > 0 && asked <= most, std::to_string(asked).c_str());
+    QTRY_COMPARE_WITH_TIMEOUT((asked += server_->serve().size(), asked), count, 60000);
+    QCOMPARE(server_->watchers(), size_t{1});
+  }
+
   void no_more_watchers_are_taken_than_there_is_room_for() {
     std::list<Watcher> watchers;
     for (size_t i = 0; i < WatcherServer::most_watchers + 5; ++i) {
