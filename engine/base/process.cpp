@@ -16,7 +16,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int state_field = 3, parent_field = 4, start_time_field = 22;
+constexpr int state_field = 3, parent_field = 4, start_time_field = 22, exit_status_field = 52;
 
 std::string read_stat(int32_t pid) {
   const std::string path = "/proc/" + std::to_string(pid) + "/stat";
@@ -40,12 +40,13 @@ std::optional<ProcessInfo> parse_stat(int32_t pid, std::string_view line) {
   line.remove_prefix(name_end + 1);
   ProcessInfo info;
   info.id.pid = pid;
-  for (int field = state_field; field <= start_time_field; ++field) {
+  for (int field = state_field; field <= exit_status_field; ++field) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     const std::string_view text = line.substr(0, line.find(' '));
     if (text.empty()) return std::nullopt;
     if (field == state_field) info.state = text[0];
     if (field == parent_field && !read_number(text, info.parent)) return std::nullopt;
+    if (field == exit_status_field && !read_number(text, info.exit_status)) return std::nullopt;
     if (field == start_time_field && !read_number(text, info.id.start_time)) return std::nullopt;
     line.remove_prefix(text.size());
   }

@@ -16,7 +16,8 @@ struct ProcessId {
 struct ProcessInfo {
   ProcessId id;
   int32_t parent = 0;
-  char state = '?';  // R running, S sleeping, D in the kernel, T stopped, t traced, Z zombie, X dead
+  char state = '?';         // R running, S sleeping, D in the kernel, T stopped, t traced, Z zombie, X dead
+  int32_t exit_status = 0;  // of a zombie, as waitpid gives it; 0 also where this process may not see it
 };
 
 // What is seen of a process number. That /proc cannot be read (too many open files, no rights) says nothing of the

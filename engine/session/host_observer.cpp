@@ -26,7 +26,7 @@ char state_of(const ProcessId& process, const ProcessSight& sight) {
 
 HostObserver::HostObserver(std::string session_directory, std::vector<int> ranks)
     : session_directory_(std::move(session_directory)), own_kills_(::getpid(), monotonic_ns()) {
-  for (int rank : ranks) ranks_.push_back({rank, {}, {}, false, {}, {}});
+  for (int rank : ranks) ranks_.emplace_back().rank = rank;
 }
 
 void HostObserver::note_process(int rank, const ProcessId& process) {
@@ -57,6 +57,7 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
   if (rank.process.pid == 0) return;
   sight.process = rank.process;
   sight.process_state = state_of(rank.process, look_at_process(rank.process.pid));
+  if (!rank.exit_watch && sight.process_state != 0) rank.exit_watch.emplace(rank.process.pid);
   const bool ended = sight.process_state == 0 || sight.process_state == 'Z';
   if (!ended) {
     if (!rank.memory_kills) {
@@ -70,6 +71,8 @@ void HostObserver::look_at_process_of(Rank& rank, RankSight& sight, bool with_gr
     rank.out_of_memory = (rank.memory_kills && rank.memory_kills->count() > 0) ||
                          ((!rank.memory_kills || hardly_seen) && own_kills_.count() > 0);
   }
+  if (ended && !rank.exit_status && rank.exit_watch) rank.exit_status = rank.exit_watch->status();
+  sight.exit_status = rank.exit_status;
   sight.out_of_memory = rank.out_of_memory.value_or(false);
   const bool waits = sight.process_state == 'D' || sight.process_state == 'S';
   const bool is_still = !sight.status || monotonic_ns() - sight.status->heartbeat_ns > frozen_interval_ns;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/control_group.h"
+#include "engine/session/exit_watch.h"
 #include "engine/session/host_report.h"
 #include "engine/session/rank_board.h"
 
@@ -37,6 +38,8 @@ class HostObserver {
     ProcessId process;
     bool frozen = false;
     std::optional<RecentOutOfMemoryKills> memory_kills;
+    std::optional<ExitWatch> exit_watch;
+    std::optional<int32_t> exit_status;
     int64_t seen_ns = 0;                // first
     std::optional<bool> out_of_memory;  // once it has ended
   };

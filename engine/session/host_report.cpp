@@ -33,6 +33,8 @@ void put(ByteWriter& bytes, const RankSight& sight) {
   bytes.put(sight.process.pid);
   bytes.put(sight.process.start_time);
   bytes.put(sight.process_state);
+  bytes.put(static_cast<uint8_t>(sight.exit_status.has_value()));
+  if (sight.exit_status) bytes.put(*sight.exit_status);
   bytes.put(sight.out_of_memory);
 }
 
@@ -73,6 +75,7 @@ RankSight get_sight(ByteReader& bytes) {
   sight.process.pid = bytes.get<int32_t>();
   sight.process.start_time = bytes.get<uint64_t>();
   sight.process_state = bytes.get<char>();
+  if (get_bool(bytes)) sight.exit_status = bytes.get<int32_t>();
   sight.out_of_memory = bytes.get<uint8_t>() != 0;
   return sight;
 }

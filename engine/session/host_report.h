@@ -23,7 +23,8 @@ struct RankSight {
   // State letter of /proc, or frozen_process; 0: there is no such process (or none is known yet); '?': it cannot be
   // told.
   char process_state = 0;
-  bool out_of_memory = false;  // it has ended, and the kernel has killed for lack of memory in its group
+  std::optional<int32_t> exit_status;  // as waitpid gives it; of a process that has ended, where the kernel tells it
+  bool out_of_memory = false;          // it has ended, and the kernel has killed for lack of memory in its group
   bool operator==(const RankSight&) const = default;
 };
 

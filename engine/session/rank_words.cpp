@@ -23,6 +23,10 @@ bool has_ended(const RankSight& rank) {
 
 bool has_finished(const RankSight& rank) { return rank.status && rank.status->state == RankState::finished; }
 
+bool is_done(const RankSight& rank) {
+  return has_finished(rank) && has_ended(rank) && rank.exit_status.value_or(0) == 0;
+}
+
 bool has_failed(const RankSight& rank) {
   return rank.entry.failed_ns != 0 || (rank.status && rank.status->state == RankState::failed);
 }

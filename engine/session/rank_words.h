@@ -13,6 +13,7 @@ namespace shardscope {
 
 bool has_ended(const RankSight& rank);  // its process was seen, and is no more
 bool has_finished(const RankSight& rank);
+bool is_done(const RankSight& rank);     // has finished, and has ended well as far as that is known: all is written
 bool has_failed(const RankSight& rank);  // and has said so itself
 bool is_halted(char process_state);      // stopped or frozen; a rank that a debugger holds is not
 // Where it is, as far as anything is known of it.

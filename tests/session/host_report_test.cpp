@@ -18,6 +18,7 @@ HostReport report_of(uint32_t seed) {
     one.rank = rank;
     one.sight.process = {number(9999), static_cast<uint64_t>(number(9999))};
     one.sight.process_state = "RSTZ?\0"[number(5)];
+    if (number(2) == 0) one.sight.exit_status = static_cast<int32_t>(number(1 << 16));
     one.sight.out_of_memory = number(2) == 0;
     if (number(3) > 0) {
       RankStatus status;
