@@ -16,7 +16,8 @@ struct WatchdogLimits {
   std::array<int64_t, rank_phase_count> phase_ns;
   int64_t longest_step_ns = 0;          // predicted, of the plan's steps
   int64_t stopped_ns = 2'000'000'000;   // a rank, or mpirun, is stopped or frozen
-  int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone
+  int64_t report_ns = 3'000'000'000;    // waited for mpirun's word about a rank that has gone; `late_reports` times
+                                        // as long where nothing else can tell how that ended
   int64_t shutdown_ns = 8'000'000'000;  // between the last rank's "finished" and the starter's end
   int64_t agent_ns = 12'000'000'000;    // until the agents of all hosts have come
   int64_t host_ns = 10'000'000'000;     // a host does not answer
@@ -24,6 +25,7 @@ struct WatchdogLimits {
 
   // What a heartbeat may take beyond its deadline, in the longest steps that were predicted and measured.
   static constexpr int64_t predicted_steps = 20, measured_steps = 5;
+  static constexpr int64_t late_reports = 5;
 
   WatchdogLimits();
 };

@@ -46,6 +46,18 @@ int64_t failed_ns(const RankSight& rank) {
   return rank.status ? rank.status->failed_ns : 0;
 }
 
+bool ended_badly(const RankSight& rank) { return rank.exit_status.value_or(0) != 0; }
+
+bool all_are_done(const RunObservation& run) {
+  return !run.report->names_culprit() && std::ranges::all_of(run.ranks, is_done);
+}
+
+// Of ranks that vanished at the same time: one that was ended by the others' end comes last.
+int innocence(const RankSight& rank) {
+  if (!ended_badly(rank)) return 1;
+  return WIFSIGNALED(*rank.exit_status) && WTERMSIG(*rank.exit_status) == SIGTERM ? 2 : 0;
+}
+
 std::string mebibytes(int64_t bytes) { return fmt::format("{} MiB", (bytes + (1 << 20) - 1) >> 20); }
 
 }  // namespace
@@ -71,6 +83,10 @@ std::optional<FailureMessage> Watchdog::look(const RunObservation& run) {
 std::vector<std::string> Watchdog::take_notices() { return std::exchange(notices_, {}); }
 
 std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
+  if (all_are_done(run)) {
+    look_at_idle_launcher(run);
+    return std::nullopt;
+  }
   if (auto failure = halted(run)) return failure;
   if (auto failure = foreign_plan(run)) return failure;
   if (auto failure = hanging_shutdown(run)) return failure;
@@ -78,7 +94,8 @@ std::optional<FailureMessage> Watchdog::decide(const RunObservation& run) {
     if (!abnormal_since_) abnormal_since_ = run.now_ns;
     const bool told = (run.report->names_culprit() || run.wait_status) && !is_named_before_seen(run);
     const bool heard = told || std::any_of(run.ranks.begin(), run.ranks.end(), is_root_cause);
-    if (heard || run.now_ns - *abnormal_since_ > limits_.report_ns) return verdict(run);
+    const int64_t patience_ns = limits_.report_ns * (awaits_word(run) ? WatchdogLimits::late_reports : 1);
+    if (heard || run.now_ns - *abnormal_since_ > patience_ns) return verdict(run);
     return std::nullopt;
   }
   if (run.wait_status || waits_for_debugger(run)) {
@@ -137,6 +154,33 @@ std::optional<FailureMessage> Watchdog::hanging_shutdown(const RunObservation& r
                                     who, static_cast<double>(limits_.shutdown_ns) / 1e9)};
 }
 
+void Watchdog::look_at_idle_launcher(const RunObservation& run) {
+  if (!finished_since_) finished_since_ = run.now_ns;
+  const bool is_late = !run.wait_status && run.now_ns - *finished_since_ > limits_.shutdown_ns;
+  const bool is_bad = run.wait_status.value_or(0) != 0;
+  if (abandons_launcher_ || (!is_late && !is_bad)) return;
+  abandons_launcher_ = true;
+  const auto what = [&]() -> std::string {
+    if (is_late)
+      return fmt::format("did not exit within {} s (--deadline ending=SECONDS) and is ended",
+                         static_cast<double>(limits_.shutdown_ns) / 1e9);
+    if (WIFSIGNALED(*run.wait_status)) return "was killed by " + signal_name(WTERMSIG(*run.wait_status));
+    return fmt::format("ended with exit code {}", WEXITSTATUS(*run.wait_status));
+  };
+  notices_.push_back(
+      fmt::format("warning: mpirun {} after every rank had finished; nothing of the run is lost", what()));
+}
+
+// Of a rank that mpirun has waited for, it will say how that ended; unless the kernel tells us.
+bool Watchdog::awaits_word(const RunObservation& run) const {
+  const int first = first_vanished(run);
+  return !run.wait_status && first >= 0 && !run.ranks[first].exit_status && run.ranks[first].process_state == 0;
+}
+
+int Watchdog::first_vanished(const RunObservation& run) const {
+  return earliest(run.ranks, has_vanished, [&](int i) { return std::pair(gone_since_[i], innocence(run.ranks[i])); });
+}
+
 bool Watchdog::is_abnormal(const RunObservation& run) const {
   if (run.report->names_culprit()) return true;
   bool all_finished = std::all_of(run.ranks.begin(), run.ranks.end(), has_finished);
@@ -172,7 +216,7 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   if (known && report.exit_code && !has_failed(run.ranks[*report.rank])) {
     return lost(run, *report.rank, fmt::format("exited with code {}", *report.exit_code));
   }
-  const int first_gone = earliest(run.ranks, has_vanished, [&](int i) { return gone_since_[i]; });
+  const int first_gone = first_vanished(run);
   const int first_failed = earliest(run.ranks, has_failed, [&](int i) { return failed_ns(run.ranks[i]); });
   const bool peers_complain = first_failed >= 0 && run.ranks[first_failed].entry.by_peer;
   if (first_failed >= 0 && !(peers_complain && first_gone >= 0)) return own_error(run, first_failed);
@@ -189,7 +233,10 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
     return killed(run, static_cast<int>(unseen - run.ranks.begin()), code - 128);
   }
   if (first_gone >= 0 && (code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon)) {
-    return by_signal ? killed(run, first_gone, code - 128) : lost(run, first_gone, "died");
+    const int status = run.ranks[first_gone].exit_status.value_or(0);
+    if (WIFSIGNALED(status)) return killed(run, first_gone, WTERMSIG(status));
+    if (by_signal) return killed(run, first_gone, code - 128);
+    return lost(run, first_gone, status == 0 ? "died" : fmt::format("exited with code {}", WEXITSTATUS(status)));
   }
   return {-1, "", "", fmt::format("mpirun ended with exit code {} before every rank had finished", code)};
 }

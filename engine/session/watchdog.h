@@ -30,19 +30,24 @@ struct MemoryFacts {
 
 // Decides, from what is observed again and again, that a run has failed, and names the rank, the signal and the op.
 // The earliest cause wins: an error that a rank says of itself, unless that is about a peer; then a death, by mpirun's
-// word where it has one; then the complaints of peers. Pure: knows no process, no clock.
+// word where it has one, else by the kernel's; then the complaints of peers. A death that only mpirun can explain is
+// waited for longer while mpirun lives. Once every rank has finished and exited, all outputs are written: what mpirun
+// does then (it hangs, fails, is killed) is a notice. Pure: knows no process, no clock.
 class Watchdog {
  public:
   Watchdog(uint64_t plan_hash, PlanStepNames plan_steps, const WatchdogLimits& limits = {}, MemoryFacts memory = {});
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // The failure, once; nothing while the run is well, or its end is a good one (every rank finished, exit code 0).
+  // The failure, once; nothing while the run is well, or its end is a good one (every rank finished).
   std::optional<FailureMessage> look(const RunObservation& run);
   // Of that failure: a rank was lost (killed, stopped, stuck), which may not happen again; false where the ranks would
   // fail in the same way.
   bool lost_a_rank() const { return lost_a_rank_; }
-  // What a person should know although nothing has failed: a debugger holds a rank. Each once.
+  // Every rank has finished and exited, and mpirun did not follow them in time: it is to be ended.
+  bool abandons_launcher() const { return abandons_launcher_; }
+  // What a person should know although nothing has failed: a debugger holds a rank, mpirun has failed after the ranks
+  // had finished. Each once.
   std::vector<std::string> take_notices();
 
  private:
@@ -50,6 +55,9 @@ class Watchdog {
   std::optional<FailureMessage> halted(const RunObservation& run);
   std::optional<FailureMessage> foreign_plan(const RunObservation& run) const;
   std::optional<FailureMessage> hanging_shutdown(const RunObservation& run);
+  void look_at_idle_launcher(const RunObservation& run);
+  bool awaits_word(const RunObservation& run) const;
+  int first_vanished(const RunObservation& run) const;
   bool is_abnormal(const RunObservation& run) const;
   bool waits_for_debugger(const RunObservation& run);
   FailureMessage verdict(const RunObservation& run);
@@ -69,6 +77,7 @@ class Watchdog {
   std::optional<int64_t> abnormal_since_;
   std::optional<int64_t> finished_since_;
   bool lost_a_rank_ = false;
+  bool abandons_launcher_ = false;
   bool decided_ = false;
 };
 

@@ -91,6 +91,11 @@ class WatchdogTest : public QObject {
   void of_several_failed_ranks_the_first_is_named();
   void a_vanished_rank_is_named_without_mpiruns_word();
   void an_end_before_all_have_finished_is_a_failure();
+  void what_mpirun_does_after_every_rank_has_finished_is_a_notice_data();
+  void what_mpirun_does_after_every_rank_has_finished_is_a_notice();
+  void a_rank_that_does_not_exit_or_ends_badly_after_the_end_is_a_failure();
+  void a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing();
+  void mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_late();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
   void a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal();
   void an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain();
@@ -207,9 +212,71 @@ void WatchdogTest::an_end_before_all_have_finished_is_a_failure() {
     QVERIFY(failure);
     QCOMPARE(failure->rank, -1);
   }
+}
+
+void WatchdogTest::what_mpirun_does_after_every_rank_has_finished_is_a_notice_data() {
+  QTest::addColumn<int>("status");
+  QTest::addColumn<QString>("what");
+  QTest::newRow("it ends well") << exited(0) << "";
+  QTest::newRow("it fails") << exited(1) << "ended with exit code 1";
+  QTest::newRow("it is killed") << 9 << "was killed by SIGKILL";
+  QTest::newRow("it hangs") << -1 << "did not exit within 8 s (--deadline ending=SECONDS) and is ended";
+}
+
+void WatchdogTest::what_mpirun_does_after_every_rank_has_finished_is_a_notice() {
+  QFETCH(int, status);
+  QFETCH(QString, what);
+  for (char state : {'S', 'T'}) {
+    Scene scene;
+    scene.end_all(RankState::finished);
+    scene.starter = state;
+    for (int64_t tick = 0; tick <= 8; ++tick) QVERIFY(!scene.look(tick * second));
+    QVERIFY(scene.watchdog.take_notices().empty() && !scene.watchdog.abandons_launcher());
+    QVERIFY(!scene.look(9 * second, status < 0 ? std::optional<int>() : status));
+    const std::vector<std::string> notices = scene.watchdog.take_notices();
+    const std::string word = what.isEmpty() ? "did not exit within 8 s" : what.toStdString();
+    QCOMPARE(notices.size(), size_t{what.isEmpty() ? 0u : 1u});
+    if (!notices.empty()) QVERIFY2(notices[0].find(word) != std::string::npos, notices[0].c_str());
+    QCOMPARE(scene.watchdog.abandons_launcher(), !what.isEmpty());
+    QVERIFY(!scene.look(10 * second, status < 0 ? std::optional<int>() : status));
+    QVERIFY(scene.watchdog.take_notices().empty());
+  }
+}
+
+void WatchdogTest::a_rank_that_does_not_exit_or_ends_badly_after_the_end_is_a_failure() {
+  Scene alive;
+  alive.end_all(RankState::finished);
+  alive.ranks[2].process_state = 'S';
+  QVERIFY(alive.wait(20).second.message.starts_with("rank 2 did not exit within 8 s of the end of training"));
+  Scene crashed;
+  crashed.end_all(RankState::finished);
+  crashed.ranks[2].exit_status = SIGSEGV;
+  crashed.report = {2, SIGSEGV, std::nullopt};
+  QVERIFY(crashed.wait(20).second.message.starts_with("rank 2 was killed by SIGSEGV after the end of training"));
+}
+
+void WatchdogTest::a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing() {
+  for (const auto& [status, word] : std::vector<std::pair<int, std::string>>{
+           {9, "was killed by SIGKILL"}, {exited(3), "exited with code 3"}, {0, "died"}}) {
+    Scene scene;
+    scene.ranks[2].process_state = 0;
+    scene.ranks[2].exit_status = status;
+    scene.ranks[1].process_state = 0;
+    scene.ranks[1].exit_status = SIGTERM;  // by mpirun
+    const auto [seconds, failure] = scene.wait(20);
+    QCOMPARE(failure.message, "rank 2 " + word + " in training step 5, at 'adam'");
+    QVERIFY(seconds < 4);
+  }
+}
+
+void WatchdogTest::mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_late() {
   Scene scene;
-  scene.end_all(RankState::finished);
-  QVERIFY(scene.look(0, exited(1)));
+  scene.ranks[2].process_state = 0;
+  for (int64_t tick = 0; tick < 14; ++tick) QVERIFY(!scene.look(tick * second));
+  scene.report = {2, 9, std::nullopt};
+  const auto failure = scene.look(14 * second);
+  QVERIFY(failure);
+  QVERIFY(failure->message.starts_with("rank 2 was killed by SIGKILL"));
 }
 
 void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
@@ -296,7 +363,7 @@ void WatchdogTest::complaints_of_peers_are_outranked_by_a_death() {
   Scene scene;
   scene.say(0, 50, "rank 2 has ended in the middle of the run", true);
   scene.ranks[2].process_state = 0;
-  const auto [seconds, failure] = scene.wait(10);
+  const auto [seconds, failure] = scene.wait(20);
   QCOMPARE(failure.message, std::string("rank 2 died in training step 5, at 'adam'"));
   QVERIFY(scene.watchdog.lost_a_rank());
 }
