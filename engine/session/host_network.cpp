@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "engine/base/error.h"
 
@@ -104,6 +105,18 @@ std::string network_of(const std::string& own_address) {
         return fmt::format("{}/{}", text_of(network), std::popcount(mask.s_addr));
       },
       own_address + "/32");
+}
+
+std::string own_address_in(const std::string& networks) {
+  std::set<std::string> found;
+  find_interface<bool>(
+      [&](const ifaddrs& one) {
+        const std::string address = text_of(address_of(one.ifa_addr));
+        if (("," + networks + ",").find("," + network_of(address) + ",") != std::string::npos) found.insert(address);
+        return false;
+      },
+      [](const ifaddrs&) { return false; }, false);
+  return found.size() == 1 ? *found.begin() : "";
 }
 
 std::vector<std::string> launch_command(const std::vector<std::string>& launcher, const std::string& host,

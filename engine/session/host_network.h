@@ -17,6 +17,9 @@ std::string own_address_towards(const std::string& host, const std::string& inte
 // The network of an own address, "10.99.0.0/24".
 std::string network_of(const std::string& own_address);
 
+// The one address that this machine has in `networks` ("10.99.0.0/24,127.0.0.0/8"); empty where it has none or several.
+std::string own_address_in(const std::string& networks);
+
 // What must be called so that `host` runs `command` in a shell: here a shell, elsewhere `launcher`. An empty launcher
 // is Slurm's inside of an allocation, and else ssh.
 std::vector<std::string> launch_command(const std::vector<std::string>& launcher, const std::string& host,

@@ -16,6 +16,13 @@ using Words = std::vector<std::string>;
 
 void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
+constexpr const char* loopback = "127.0.0.0/8";
+
+// Over these networks alone.
+Words network_options(const std::string& networks) {
+  return {"--mca", "oob_tcp_if_include", networks, "--mca", "btl_tcp_if_include", networks};
+}
+
 Words common_options() {
   Words options = {"mpirun", "--oversubscribe", "--bind-to", "none", "--tag-output"};
   append(options, {"--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp"});
@@ -37,6 +44,7 @@ std::string remote_shell() { return fmt::format("/proc/{}/exe remote-shell", ::g
 std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
                                         const std::vector<std::string>& more) {
   Words command = common_options();
+  append(command, network_options(loopback));
   append(command, {"--mca", "orte_tmpdir_base", session_directory + "/tmp", "-n", std::to_string(ranks)});
   append(command, {program, "rank", "--session", session_directory});
   append(command, more);
@@ -51,7 +59,7 @@ std::vector<std::string> mpirun_command(const std::string& program, const Mpirun
   append(command, {"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", remote_shell()});
   append(command, {"--mca", "plm_rsh_no_tree_spawn", "1", "--mca", "orte_leave_session_attached", "1"});
   append(command, {"--mca", "if_base_do_not_resolve", "1", "--mca", "ras", "^slurm,gridengine,tm,loadleveler"});
-  append(command, {"--mca", "oob_tcp_if_include", hosts.networks, "--mca", "btl_tcp_if_include", hosts.networks});
+  append(command, network_options(hosts.networks));
   append(command, {"--map-by", "slot", "--host", hosts.list, "-n", std::to_string(ranks), program, "rank"});
   append(command, more);
   return command;

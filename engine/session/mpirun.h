@@ -15,7 +15,8 @@ struct MpirunHosts {
 };
 
 // The command that starts `ranks` ranks "PROGRAM rank --session DIR MORE..." on this host with Open MPI: more ranks
-// than cores allowed, unbound, yielding when idle, over TCP, each line of output tagged with its rank.
+// than cores allowed, unbound, yielding when idle, over TCP on the loopback, each line of output tagged with its rank.
+// That Open MPI also listens nowhere else is mpi_guard_environment()'s.
 std::vector<std::string> mpirun_command(const std::string& program, const std::string& session_directory, int ranks,
                                         const std::vector<std::string>& more = {});
 // The same on several hosts, where each rank finds its session directory in its environment.

@@ -36,11 +36,16 @@ std::optional<int> rank_of(int pid) {
   return is_rank ? std::optional(rank) : std::nullopt;
 }
 
+ChildProcess::Environment of_session(const std::string& directory, ChildProcess::Environment environment) {
+  environment.insert(environment.end(), {{"TMPDIR", directory + "/tmp"}, {mark_name, directory}});
+  return environment;
+}
+
 }  // namespace
 
 RankGroup::RankGroup(const std::vector<std::string>& command, const std::string& session_directory,
-                     std::vector<int> ranks)
-    : child_(command, {{"TMPDIR", session_directory + "/tmp"}, {mark_name, session_directory}}, cgroup_.entrance()),
+                     std::vector<int> ranks, ChildProcess::Environment environment)
+    : child_(command, of_session(session_directory, std::move(environment)), cgroup_.entrance()),
       tree_(identify(child_.pid()), mark_name + "=" + session_directory),
       observer_(session_directory, std::move(ranks)) {}
 

@@ -23,8 +23,9 @@ inline constexpr const char* session_variable = "SHARDSCOPE_SESSION";
 // they are, and their end, of which nothing is left.
 class RankGroup {
  public:
-  // Throws Failure (start_program).
-  RankGroup(const std::vector<std::string>& command, const std::string& session_directory, std::vector<int> ranks);
+  // `environment` is added to that of this process. Throws Failure (start_program).
+  RankGroup(const std::vector<std::string>& command, const std::string& session_directory, std::vector<int> ranks,
+            ChildProcess::Environment environment = {});
   ~RankGroup();  // ends them
 
   void add_poll_entries(std::vector<pollfd>& entries) const;

@@ -39,5 +39,5 @@ function(set_address_options test)
     set(signals ":handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0")
   endif()
   set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
-    "ASAN_OPTIONS=detect_leaks=${detect_leaks}${held_back}${signals}")
+    "ASAN_OPTIONS=detect_leaks=${detect_leaks}:verify_asan_link_order=0${held_back}${signals}")
 endfunction()
