@@ -26,6 +26,8 @@
 #include "engine/plan/device_profile.h"
 #include "engine/session/control.h"
 #include "engine/session/host_link.h"
+#include "engine/session/host_network.h"
+#include "engine/session/mpi_guard.h"
 #include "engine/session/preflight.h"
 #include "engine/session/processes.h"
 #include "engine/session/rank_board.h"
@@ -37,7 +39,8 @@ namespace shardscope {
 
 namespace {
 
-constexpr int poll_ms = 50;
+constexpr int poll_ms = 50, retry_ms = 100;
+constexpr const char* said_nothing = "the starter says nothing";
 constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
 constexpr int64_t ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
@@ -101,12 +104,33 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file.flush()) fail(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
+// Where others crowd the starter's port, it may refuse this agent, too, which comes again until its time is over.
+HostLink connect_link(const HostAgentOptions& options) {
+  const int64_t start = monotonic_ns();
+  for (;;) {
+    HostLink link = HostLink::of_agent(connect_to(options), options.host, options.secret);
+    lose_after(link.socket(), options.connect_ns);
+    try {
+      while (!link.is_trusted()) {
+        if (told_to_end) fail("was told to end");
+        if (monotonic_ns() - start > unknown_ns) fail(said_nothing);
+        link.write();
+        pollfd entry{link.socket(), link.poll_events(), 0};
+        ::poll(&entry, 1, poll_ms);
+        link.read();
+      }
+      return link;
+    } catch (const Failure& failure) {
+      const bool is_refused = failure.errors().front().code == "host_link";
+      if (!is_refused || monotonic_ns() - start > options.connect_ns) throw;
+    }
+    ::poll(nullptr, 0, retry_ms);
+  }
+}
+
 class HostAgent {
  public:
-  explicit HostAgent(const HostAgentOptions& options)
-      : link_(HostLink::of_agent(connect_to(options), options.host, options.secret)) {
-    lose_after(link_.socket(), options.connect_ns);
-  }
+  explicit HostAgent(const HostAgentOptions& options) : link_(connect_link(options)) {}
 
   // Until the starter says so, or is gone.
   void serve() {
@@ -114,7 +138,7 @@ class HostAgent {
       wait();
       link_.read();
       while (auto frame = link_.take()) heed(*frame);
-      if (!directory_ && monotonic_ns() - start > unknown_ns) fail("the starter says nothing");
+      if (!directory_ && monotonic_ns() - start > unknown_ns) fail(said_nothing);
       if (group_) follow();
       link_.write();
     }
@@ -175,6 +199,8 @@ class HostAgent {
     const std::string& path = directory_->path();
     check_host_limits({path, static_cast<int>(ranks_.size()), setup.at("rank_bytes").get<int64_t>()});
     lose_after(link_.socket(), setup.at("silence_ns"));
+    mpi_token_ = setup.at("mpi_token");
+    mpi_address_ = own_address_in(setup.at("mpi_networks"));
     control_ = Control::create(path);
     board_ = RankBoard::create(path, setup.at("world_size"));
     std::filesystem::create_directory(path + "/tmp");
@@ -196,7 +222,9 @@ class HostAgent {
     if (!directory_ || group_) fail("nothing is to be launched now");
     const bool is_one = command.find(';') == std::string::npos;  // then it dies with this process
     const std::vector<std::string> shell = {"/bin/sh", "-c", (is_one ? "exec " : "") + command};
-    group_ = std::make_unique<RankGroup>(shell, directory_->path(), ranks_);
+    if (!mpi_token_.empty() && !has_mpi_guard()) fail(mpi_guard_missing());
+    group_ =
+        std::make_unique<RankGroup>(shell, directory_->path(), ranks_, mpi_guard_environment(mpi_token_, mpi_address_));
   }
 
   void report() {
@@ -231,6 +259,7 @@ class HostAgent {
   std::optional<RankBoard> board_;
   std::unique_ptr<RankGroup> group_;
   std::vector<int> ranks_;
+  std::string mpi_token_, mpi_address_;
   bool told_exit_ = false;
   bool ended_ = false;
 };

@@ -19,7 +19,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr std::string_view magic = "SHRDHST1";
+constexpr std::string_view magic = "SHRDHST2", agent_magic = "SHRDAGT2";
 constexpr const char* closed = "closed the connection";
 constexpr size_t nonce_bytes = 32, proof_bytes = 32, head_bytes = 5;
 
@@ -69,12 +69,14 @@ uint32_t number_of(std::string_view bytes) {
 }  // namespace
 
 HostLink::HostLink(int socket, bool is_agent)
-    : socket_(socket), is_agent_(is_agent), stage_(is_agent ? Stage::awaits_magic : Stage::awaits_answer) {}
+    : socket_(socket), is_agent_(is_agent), stage_(is_agent ? Stage::awaits_magic : Stage::awaits_knock) {}
 
 HostLink HostLink::of_agent(int socket, uint32_t host, std::string secret) {
   HostLink link(socket, true);
   link.host_ = host;
   link.secret_ = std::move(secret);
+  link.unsent_ = std::string(agent_magic) + bytes_of(host);
+  link.unsent_ += text_of(link.proof("knock"));
   return link;
 }
 
@@ -107,7 +109,7 @@ HostLink::~HostLink() {
 
 void HostLink::greet() {
   nonces_ = random_bytes(nonce_bytes);
-  unsent_ = std::string(magic) + nonces_;
+  unsent_ += std::string(magic) + nonces_;
 }
 
 short HostLink::poll_events() const { return static_cast<short>(unsent_bytes() > 0 ? POLLIN | POLLOUT : POLLIN); }
@@ -169,19 +171,27 @@ void HostLink::shake_hands() {
     if (!greeting) return;
     if (!greeting->starts_with(magic)) fail("is no starter of this version");
     nonces_ = std::string(greeting->substr(magic.size())) + random_bytes(nonce_bytes);
-    unsent_ += bytes_of(host_) + nonces_.substr(nonce_bytes);
+    unsent_ += nonces_.substr(nonce_bytes);
     unsent_ += text_of(proof("agent"));
     stage_ = Stage::awaits_proof;
   }
-  if (stage_ == Stage::awaits_answer) {
-    auto answer = take_bytes(sizeof host_ + nonce_bytes + proof_bytes);
-    if (!answer) return;
-    host_ = number_of(*answer);
-    nonces_ += answer->substr(sizeof host_, nonce_bytes);
+  if (stage_ == Stage::awaits_knock) {
+    auto knock = take_bytes(agent_magic.size() + sizeof host_ + proof_bytes);
+    if (!knock) return;
+    if (!knock->starts_with(agent_magic)) fail("is no agent of this version");
+    host_ = number_of(knock->substr(agent_magic.size()));
     secret_ = secret_of_(host_);
-    if (secret_.empty() || !equal(proof("agent"), answer->substr(sizeof host_ + nonce_bytes))) {
+    if (secret_.empty() || !equal(proof("knock"), knock->substr(agent_magic.size() + sizeof host_))) {
       fail("does not know the secret of this run");
     }
+    greet();
+    stage_ = Stage::awaits_answer;
+  }
+  if (stage_ == Stage::awaits_answer) {
+    auto answer = take_bytes(nonce_bytes + proof_bytes);
+    if (!answer) return;
+    nonces_ += answer->substr(0, nonce_bytes);
+    if (!equal(proof("agent"), answer->substr(nonce_bytes))) fail("does not know the secret of this run");
     unsent_ += text_of(proof("starter"));
     trust();
   } else if (stage_ == Stage::awaits_proof) {

@@ -13,7 +13,8 @@ namespace shardscope {
 // What the starter of a run and the agent on one of its hosts say to each other. Payloads are JSON where no other
 // format is named.
 enum class HostFrameKind : uint8_t {
-  setup,    // starter: {"ranks": [numbers], "world_size", "rank_bytes", "silence_ns", "files": {NAME: text}}
+  setup,    // starter: {"ranks": [numbers], "world_size", "rank_bytes", "silence_ns", "files": {NAME: text},
+            // "mpi_token", "mpi_networks"}
   ready,    // agent: it has done so; {"pid", "start_time", "code", "cores", "memory_bytes", "instruction_set"}
   ping,     // starter, again and again: how is it? agent: nothing is launched yet
   report,   // agent, asked by a ping, and at the end: encode(HostReport)
@@ -36,9 +37,12 @@ struct HostFrame {
 // One end of the connection between the two, over a connected socket. Nothing blocks, and nothing is unbounded. Both
 // sides first prove that they know the host's secret, which never crosses:
 //
+//   agent -> starter   magic, host, HMAC-SHA256(secret, "knock", host)
 //   starter -> agent   magic, nonce of the starter
-//   agent -> starter   host, nonce of the agent, HMAC-SHA256(secret, "agent", nonces, host)
+//   agent -> starter   nonce of the agent, HMAC-SHA256(secret, "agent", nonces, host)
 //   starter -> agent   HMAC-SHA256(secret, "starter", nonces, host)
+//
+// The first line, which could be repeated by whoever has seen it, only tells an agent from other peers at once.
 //
 // Then frames: length, kind, payload, HMAC over a counter and these, with a key for each direction. A peer that says
 // anything else is hostile: take() throws.
@@ -56,7 +60,6 @@ class HostLink {
   static HostLink of_starter(int socket, SecretOf secret_of) {
     HostLink link(socket, false);
     link.secret_of_ = std::move(secret_of);
-    link.greet();
     return link;
   }
 
@@ -66,6 +69,8 @@ class HostLink {
 
   int socket() const { return socket_; }
   bool is_trusted() const { return stage_ == Stage::trusted; }
+  // The starter's end knows the host, by what its agent said first.
+  bool is_known() const { return stage_ != Stage::awaits_knock; }
   uint32_t host() const { return host_; }
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
   short poll_events() const;
@@ -79,7 +84,7 @@ class HostLink {
   std::optional<HostFrame> take();
 
  private:
-  enum class Stage : uint8_t { awaits_magic, awaits_answer, awaits_proof, trusted };
+  enum class Stage : uint8_t { awaits_magic, awaits_knock, awaits_answer, awaits_proof, trusted };
 
   HostLink(int socket, bool is_agent);
   void greet();

@@ -1,27 +1,19 @@
 #include "engine/session/run_hosts.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/base/loaded_code.h"
-#include "engine/plan/host_memory.h"
 #include "engine/session/host_network.h"
 #include "engine/session/processes.h"
 #include "engine/session/telemetry.h"
@@ -32,17 +24,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t most_strangers = 64, most_new_strangers = 16;  // in all; in one call
-constexpr int64_t stranger_ns = 5'000'000'000;                  // to prove who it is
 constexpr int64_t ask_interval_ns = 100'000'000;
 constexpr int64_t launcher_ns = 4'000'000'000;
 constexpr int poll_ms = 20;
 constexpr std::string_view name_prefix =
     "run-host-";  // resolves nowhere, so that mpirun takes none for its own machine
-
-[[noreturn]] void refuse(const std::string& what, const std::string& where) {
-  throw Failure(Error{"host_socket", what, where, ""});
-}
 
 std::string mpirun_name(size_t host) { return fmt::format("{}{}", name_prefix, host); }
 
@@ -69,7 +55,11 @@ void shift_failures(HostReport& report, int64_t offset_ns) {
 }  // namespace
 
 RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory, const Files& files)
-    : options_(std::move(options)), shell_(session_directory + "/shell") {
+    : options_(std::move(options)),
+      port_([this](uint32_t host) {
+        return host < hosts_.size() && !hosts_[host].link ? hosts_[host].secret : std::string();
+      }),
+      shell_(session_directory + "/shell") {
   json named = json::object();
   for (const auto& [name, text] : files) named[name] = text;
   setup_files_ = named.dump();
@@ -79,42 +69,21 @@ RunHosts::RunHosts(RunHostsOptions options, const std::string& session_directory
     hosts_[i].place = options_.hosts[i];
     hosts_[i].secret = new_host_secret();
     launch(hosts_[i], static_cast<uint32_t>(i),
-           listen_at(own_address_towards(hosts_[i].place.name, options_.interface)));
+           port_.listen_at(own_address_towards(hosts_[i].place.name, options_.interface)));
   }
 }
 
 RunHosts::~RunHosts() { end(0); }
 
-const RunHosts::Listener& RunHosts::listen_at(const std::string& address) {
-  for (const Listener& listener : listeners_) {
-    if (listener.address == address) return listener;
-  }
-  sockaddr_in own{};
-  own.sin_family = AF_INET;
-  ::inet_pton(AF_INET, address.c_str(), &own.sin_addr);
-  socklen_t length = sizeof own;
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  ListeningSocket listening(socket);
-  if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0 ||
-      ::listen(socket, 128) != 0 || ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) != 0) {
-    refuse(std::string("cannot listen: ") + std::strerror(errno), address);
-  }
-  return listeners_.emplace_back(Listener{address, std::move(listening), ntohs(own.sin_port)});
-}
-
-void RunHosts::launch(Host& host, uint32_t number, const Listener& listener) {
-  const std::vector<std::string> agent = {options_.program, "host-agent",
-                                          "--connect",      fmt::format("{}:{}", listener.address, listener.port),
+void RunHosts::launch(Host& host, uint32_t number, const std::string& where) {
+  const std::vector<std::string> agent = {options_.program, "host-agent",          "--connect", where,
                                           "--host",         std::to_string(number)};
   host.launcher = std::make_unique<ChildProcess>(launch_command(options_.launcher, host.place.name, agent),
                                                  ChildProcess::Environment{}, "", host.secret + "\n");
 }
 
 void RunHosts::add_poll_entries(std::vector<pollfd>& entries) const {
-  for (const Listener& listener : listeners_) listener.socket.add_poll_entry(entries);
-  for (const Stranger& stranger : strangers_) {
-    entries.push_back({stranger.link.socket(), stranger.link.poll_events(), 0});
-  }
+  port_.add_poll_entries(entries);
   add_link_entries(entries);
   shell_.add_poll_entries(entries);
 }
@@ -128,8 +97,7 @@ void RunHosts::add_link_entries(std::vector<pollfd>& entries) const {
 RunHosts::News RunHosts::serve() {
   News news;
   now_ns_ = clock_.tick(monotonic_ns());
-  accept_strangers();
-  hear_strangers();
+  take_agents();
   take_shell_requests();
   for (Host& host : hosts_) {
     read_launcher(host, news);
@@ -140,44 +108,9 @@ RunHosts::News RunHosts::serve() {
   return news;
 }
 
-// The oldest goes for the newest: an agent proves at once who it is.
-void RunHosts::accept_strangers() {
-  for (Listener& listener : listeners_) {
-    for (size_t i = 0; i < most_new_strangers; ++i) {
-      const int socket = listener.socket.accept();
-      if (socket < 0) break;
-      if (strangers_.size() == most_strangers) strangers_.pop_front();
-      const int on = 1;
-      ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      auto secret_of = [this](uint32_t host) {
-        return host < hosts_.size() && !hosts_[host].link ? hosts_[host].secret : std::string();
-      };
-      strangers_.push_back({HostLink::of_starter(socket, secret_of), now_ns_});
-    }
-  }
-}
-
-void RunHosts::hear_strangers() {
-  for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
-    bool drop = now_ns_ - stranger->since_ns > stranger_ns;
-    try {
-      stranger->link.write();
-      stranger->link.read();
-      if (stranger->link.is_trusted()) {
-        welcome(std::move(stranger->link));
-        drop = true;
-      }
-    } catch (const Failure&) {
-      drop = true;
-    }
-    stranger = drop ? strangers_.erase(stranger) : std::next(stranger);
-  }
-  if (std::ranges::all_of(hosts_, [](const Host& host) { return host.link.has_value(); })) listen_no_more();
-}
-
-void RunHosts::listen_no_more() {
-  for (Listener& listener : listeners_) listener.socket.close();
-  strangers_.clear();
+void RunHosts::take_agents() {
+  for (HostLink& link : port_.serve(now_ns_)) welcome(std::move(link));
+  if (std::ranges::all_of(hosts_, [](const Host& host) { return host.link.has_value(); })) port_.close();
 }
 
 void RunHosts::welcome(HostLink link) {
@@ -191,6 +124,8 @@ void RunHosts::welcome(HostLink link) {
                                              {"world_size", world_size()},
                                              {"rank_bytes", options_.rank_bytes},
                                              {"silence_ns", options_.silence_ns},
+                                             {"mpi_token", options_.mpi_token},
+                                             {"mpi_networks", networks()},
                                              {"files", json::parse(setup_files_)}}
                                             .dump());
 }
@@ -257,7 +192,7 @@ void RunHosts::read_launcher(Host& host, News& news) {
   if (!status || host.link || host.ended) return;
   const bool well = WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
   if (well && !host.ready) return;  // a launcher may leave the agent alone
-  lose(host, fmt::format("its agent could not be started, or has ended{}", said(host)), news);
+  lose(host, fmt::format("its agent could not be started, or has ended{}{}", said(host), port_.note()), news);
 }
 
 std::string RunHosts::said(const Host& host) const { return host.last_words.empty() ? "" : ": " + host.last_words; }
@@ -287,7 +222,7 @@ void RunHosts::take_exit(Host& host, int wait_status, News& news) {
 
 void RunHosts::take_in(Host& host, const json& machine, News& news) {
   host.agent = {machine.at("pid"), machine.at("start_time")};
-  host.unfit = why_unfit(host, machine);
+  host.unfit = unfit_reason(machine, host.place.ranks, options_.needed_bytes);
   host.ready = !host.unfit;
   if (host.ready) {
     const int first = host.place.first_rank;
@@ -297,31 +232,20 @@ void RunHosts::take_in(Host& host, const json& machine, News& news) {
                                              machine.at("memory_bytes").get<double>() / (1 << 30),
                                              machine.at("instruction_set").get<std::string>())});
   }
-  refuse_unfit(news);
+  judge(false, news);
 }
 
-// All of them at once, when every host has said what it is.
-void RunHosts::refuse_unfit(News& news) {
-  const bool all_known = std::ranges::all_of(hosts_, [](const Host& host) { return host.ready || host.unfit; });
-  if (!all_known || is_ready()) return;
-  std::vector<std::string> reasons;
-  for (const Host& host : hosts_) {
-    if (host.unfit) reasons.push_back(fmt::format("{}: {}", title_of(host), *host.unfit));
-  }
-  fail(fmt::format("{}", fmt::join(reasons, "; ")), news);
+std::vector<JudgedHost> RunHosts::judged() const {
+  std::vector<JudgedHost> hosts;
+  for (const Host& host : hosts_) hosts.push_back({host.place, host.ready, host.unfit, host.last_words});
+  return hosts;
 }
 
-// Why it cannot have its ranks.
-std::optional<std::string> RunHosts::why_unfit(const Host& host, const json& machine) const {
-  const std::string there = machine.value("code", "not known"), here = loaded_code();
-  if (there != here) {
-    const auto differing = [](const std::string& code) { return code.empty() ? "nothing else" : code; };
-    return fmt::format("has another build of this program or its libraries: there {}, here {}; install one everywhere",
-                       differing(code_not_in(there, here)), differing(code_not_in(here, there)));
+void RunHosts::judge(bool is_late, News& news) {
+  const auto waited = is_late ? std::optional(seconds(options_.start_ns)) : std::nullopt;
+  if (auto why = judge_start(judged(), waited, port_.note()); why && !std::exchange(failed_, true)) {
+    news.failure = std::move(why);
   }
-  const auto excess = host_memory_excess(options_.needed_bytes, host.place.ranks, machine.at("memory_bytes"));
-  if (excess) return fmt::format("{} ({}; {})", excess->message, excess->hint, force_hint);
-  return std::nullopt;
 }
 
 void RunHosts::tell(HostFrameKind kind) {
@@ -358,27 +282,20 @@ void RunHosts::check_deadlines(News& news) {
       host.silent = true;
       lose(host, fmt::format("does not answer for {:g} s (--deadline host=SECONDS)", seconds(options_.silence_ns)),
            news);
-    } else if (!host.ready && !host.unfit && now_ns_ - started_ns_ > options_.start_ns) {
-      lose(host,
-           fmt::format("its agent has not come within {:g} s (--deadline agent=SECONDS){}", seconds(options_.start_ns),
-                       said(host)),
-           news);
     }
   }
+  if (!is_ready() && now_ns_ - started_ns_ > options_.start_ns) judge(true, news);
 }
 
 void RunHosts::lose(Host& host, const std::string& how, News& news) {
-  fail(fmt::format("{}: {}", title_of(host), how), news);
+  fail(fmt::format("{}: {}", host_title(host.place), how), news);
 }
 
-// What comes first is the cause.
+// What comes first is the cause; hosts that are unfit would be the next.
 void RunHosts::fail(std::string why, News& news) {
-  if (!std::exchange(failed_, true)) news.failure = std::move(why);
-}
-
-std::string RunHosts::title_of(const Host& host) {
-  const int first = host.place.first_rank;
-  return fmt::format("host {} (ranks {} to {})", host.place.name, first, first + host.place.ranks - 1);
+  if (std::exchange(failed_, true)) return;
+  const std::string unfit = unfit_hosts(judged());
+  news.failure = unfit.empty() ? std::move(why) : why + "; " + unfit;
 }
 
 int RunHosts::world_size() const {
@@ -390,16 +307,21 @@ bool RunHosts::has_running() const { return std::ranges::any_of(hosts_, &Host::r
 
 bool RunHosts::is_ready() const { return std::ranges::all_of(hosts_, &Host::ready); }
 
+std::string RunHosts::networks() const {
+  const std::vector<std::string>& addresses = port_.addresses();
+  std::set<std::string> found;
+  for (const std::string& address : addresses) {
+    if (addresses.size() == 1 || !address.starts_with("127.")) found.insert(network_of(address));
+  }
+  return fmt::format("{}", fmt::join(found, ","));
+}
+
 MpirunHosts RunHosts::mpirun_hosts() const {
   MpirunHosts hosts;
   for (size_t i = 0; i < hosts_.size(); ++i) {
     hosts.list += fmt::format("{}{}:{}", i == 0 ? "" : ",", mpirun_name(i), hosts_[i].place.ranks);
   }
-  std::set<std::string> networks;
-  for (const Listener& listener : listeners_) {
-    if (listeners_.size() == 1 || !listener.address.starts_with("127.")) networks.insert(network_of(listener.address));
-  }
-  for (const std::string& network : networks) hosts.networks += (hosts.networks.empty() ? "" : ",") + network;
+  hosts.networks = networks();
   hosts.shell_socket = shell_.path();
   return hosts;
 }
@@ -407,7 +329,7 @@ MpirunHosts RunHosts::mpirun_hosts() const {
 RunHosts::News RunHosts::end(int64_t patience_ns) {
   News news;
   failed_ = true;
-  listen_no_more();
+  port_.close();
   tell(HostFrameKind::end);
   const int64_t deadline = monotonic_ns() + patience_ns;
   auto await = [&](const auto& is_awaited) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <list>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -14,10 +13,11 @@
 #include <vector>
 
 #include "engine/config/host_list.h"
+#include "engine/session/agent_port.h"
 #include "engine/session/child_process.h"
+#include "engine/session/host_judgement.h"
 #include "engine/session/host_link.h"
 #include "engine/session/host_report.h"
-#include "engine/session/listening_socket.h"
 #include "engine/session/messages.h"
 #include "engine/session/mpirun.h"
 #include "engine/session/run_clock.h"
@@ -31,6 +31,7 @@ struct RunHostsOptions {
   std::string interface;              // empty: that by which each host is reached
   std::string program;                // "shardrun", by its path on all hosts
   int64_t rank_bytes = 0;             // of the largest file that a rank makes: its arena
+  std::string mpi_token;              // of mpi_guard_environment() on all hosts; empty: no guard
   int64_t needed_bytes = 0;           // of memory for each rank; a host with less is refused; 0: none is (--force)
   int64_t start_ns = 30'000'000'000;  // for all agents to come
   int64_t silence_ns = 10'000'000'000;
@@ -38,9 +39,9 @@ struct RunHostsOptions {
   std::function<std::vector<std::string>(const MpirunHosts&)> command;  // mpirun_command(), or a test's own
 };
 
-// The hosts of a run, as its starter sees them: an agent on each (host_agent.h), launched there, which connects back.
-// A peer that does not prove within seconds that it is one of them is dropped, sooner where others come; once all have
-// come, nobody else is listened to. Deadlines stand still while this process is stopped. Nothing here blocks but end().
+// The hosts of a run, as its starter sees them: an agent on each (host_agent.h), launched there, which connects back
+// (agent_port.h); once all have come, nobody else is listened to. Deadlines stand still while this process is stopped.
+// Nothing here blocks but end().
 class RunHosts {
  public:
   using Files = std::vector<std::pair<std::string, std::string>>;  // name, text
@@ -95,47 +96,34 @@ class RunHosts {
     std::optional<int64_t> asked_ns;  // since when an answer is waited for
     int64_t last_asked_ns = 0;
   };
-  struct Listener {
-    std::string address;
-    ListeningSocket socket;
-    int port = 0;
-  };
-  struct Stranger {
-    HostLink link;
-    int64_t since_ns = 0;
-  };
 
   void add_link_entries(std::vector<pollfd>& entries) const;
-  const Listener& listen_at(const std::string& address);
-  void launch(Host& host, uint32_t number, const Listener& listener);
-  void accept_strangers();
-  void hear_strangers();
-  void listen_no_more();
+  void launch(Host& host, uint32_t number, const std::string& where);
+  void take_agents();
   void welcome(HostLink link);
   void hear(Host& host, News& news);
   void heed(Host& host, const HostFrame& frame, News& news);
   void read_launcher(Host& host, News& news);
   void take_in(Host& host, const nlohmann::json& machine, News& news);
-  std::optional<std::string> why_unfit(const Host& host, const nlohmann::json& machine) const;
-  void refuse_unfit(News& news);
+  std::vector<JudgedHost> judged() const;
+  void judge(bool is_late, News& news);
   void take_exit(Host& host, int wait_status, News& news);
   void ask(Host& host);
   void launch_ranks(Host& host, const std::string& command);
   int world_size() const;
+  std::string networks() const;
   void end_by_launcher(const Host& host, News& news);
   void take_shell_requests();
   void check_deadlines(News& news);
   void lose(Host& host, const std::string& how, News& news);
   void fail(std::string why, News& news);
-  static std::string title_of(const Host& host);
   void tell(HostFrameKind kind);
   std::string said(const Host& host) const;
 
   RunHostsOptions options_;
   std::string setup_files_;  // JSON
   std::vector<Host> hosts_;
-  std::vector<Listener> listeners_;
-  std::list<Stranger> strangers_;
+  AgentPort port_;
   ShellServer shell_;
   RunClock clock_;
   int64_t now_ns_ = 0;

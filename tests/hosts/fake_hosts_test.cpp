@@ -14,6 +14,7 @@
 #include "engine/plan/device_profile.h"
 #include "engine/session/processes.h"
 #include "tests/hosts/fake_hosts.h"
+#include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
 
 using namespace shardscope;
@@ -218,31 +219,52 @@ class FakeHostsTest : public QObject {
     if (!(victim == "agent" && signal == SIGKILL)) QVERIFY(eventually([&] { return hosts.left().isEmpty(); }));
   }
 
-  void strangers_at_the_port_change_nothing() {
+  // From before the agents come until all have: far more than are taken at a time.
+  void a_flood_of_connections_at_the_port_of_the_agents_changes_nothing_data() {
+    QTest::addColumn<QByteArray>("bytes");
+    QTest::newRow("silent") << QByteArray();
+    QTest::newRow("one byte") << QByteArray("x");
+    QTest::newRow("many bytes") << QByteArray(5000, 'x');
+  }
+
+  void a_flood_of_connections_at_the_port_of_the_agents_changes_nothing() {
+    QFETCH(QByteArray, bytes);
     const FakeHosts hosts;
+    QTemporaryDir folder;
+    const QString go = folder.filePath("go");
+    for (const char* host : {"a", "b"}) {
+      write(hosts.program_of(host), QString("#!/bin/sh\nwhile [ ! -e '%1' ]; do sleep 0.05; done\nexec '%2' \"$@\"\n")
+                                        .arg(go, QCoreApplication::applicationFilePath())
+                                        .toUtf8());
+    }
     QProcess process;
     process.start(QCoreApplication::applicationFilePath(),
-                  QStringList{"train"} + small_model() + QStringList{"--steps", "200"} + hosts.options("a:4,b:4"));
+                  QStringList{"train"} + small_model() + QStringList{"--steps", "2"} + hosts.options("a:4,b:4"));
     QVERIFY(process.waitForStarted());
-    QVERIFY(eventually([&] { return agents_of(process).size() == 2; }));
-    const int port = port_of(agents_of(process).first());
-    QVERIFY(port > 0);
+    int port = 0;
+    QVERIFY(eventually([&] {
+      for (const ListeningPort& one : listening_ports(static_cast<int>(process.processId()))) port = one.port;
+      return port > 0;
+    }));
     std::vector<int> strangers;
-    for (int i = 0; i < 100; ++i) {
+    const auto connect = [&] {
       sockaddr_in address{};
       address.sin_family = AF_INET;
       address.sin_port = htons(static_cast<uint16_t>(port));
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      const int stranger = ::socket(AF_INET, SOCK_STREAM, 0);
-      if (::connect(stranger, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && i % 2 == 0) {
-        const QByteArray noise(1 + 997 * i, static_cast<char>(i));
-        ::send(stranger, noise.constData(), static_cast<size_t>(noise.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
-      }
-      strangers.push_back(stranger);
+      strangers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(strangers.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      ::send(strangers.back(), bytes.constData(), static_cast<size_t>(bytes.size()), MSG_NOSIGNAL | MSG_DONTWAIT);
+    };
+    while (strangers.size() < 300) connect();
+    write(go, "go");
+    while (process.state() == QProcess::Running && !process.waitForFinished(1)) {
+      if (strangers.size() < 900) connect();
     }
     const ProgramResult result = finish(process);
     for (int stranger : strangers) ::close(stranger);
     QVERIFY2(result.code == 0, qPrintable(result.errors));
+    QCOMPARE(hosts.left(), QStringList());
   }
 
   void a_host_that_cannot_be_reached_is_named() {
@@ -381,9 +403,6 @@ class FakeHostsTest : public QObject {
       if (command_of(one.pid).contains(word) && !command_of(one.pid).startsWith("/bin/sh")) found += one.pid;
     }
     return found;
-  }
-  static int port_of(int agent) {
-    return command_of(agent).section("--connect ", 1).section(' ', 0, 0).section(':', 1).toInt();
   }
 };
 

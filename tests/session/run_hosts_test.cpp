@@ -12,6 +12,7 @@
 #include <QTest>
 #include <QVariant>
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <list>
 #include <memory>
@@ -48,6 +49,7 @@ class Connection {
 
   bool connected() const { return connected_; }
   int take() { return std::exchange(socket_, -1); }
+  void say(const char* text) const { ::send(socket_, text, std::strlen(text), MSG_NOSIGNAL); }
   // The other side has ended it; what it has said is thrown away.
   bool is_closed() const {
     char bytes[256];
@@ -126,6 +128,7 @@ class RunHostsTest : public QObject {
     machine.update(differing.is_null() ? json::object() : differing);
     machine.erase(without);
     agent.send(kind, machine.dump());
+    QTRY_VERIFY_WITH_TIMEOUT((serve(), agent.is_trusted()), patience);
     for (int i = 0; i < 10; ++i) serve();
   }
 
@@ -220,26 +223,76 @@ class RunHostsTest : public QObject {
     QVERIFY(!Connection(port(), "127.0.0.2").connected());
   }
 
-  void silent_strangers_neither_keep_the_starter_busy_nor_the_agents_out() {
+  void unauthenticated_connections_neither_keep_the_starter_busy_nor_the_agents_out_data() {
+    QTest::addColumn<QByteArray>("bytes");
+    QTest::newRow("silent") << QByteArray();
+    QTest::newRow("one byte") << QByteArray("x");
+  }
+
+  void unauthenticated_connections_neither_keep_the_starter_busy_nor_the_agents_out() {
+    QFETCH(QByteArray, bytes);
     start(options());
     std::list<Connection> strangers;
-    for (int i = 0; i < 150; ++i) {
+    for (int i = 0; i < 300; ++i) {
       strangers.emplace_back(port());
+      strangers.back().say(bytes.constData());
       if (i % 20 == 19) serve();
     }
     for (int i = 0; i < 20; ++i) serve();
-    QCOMPARE(woken_by(), 0);
-    QVERIFY(std::ranges::count_if(strangers, &Connection::is_closed) >= 80);
-    QVERIFY(strangers.front().is_closed());
-    QVERIFY(!strangers.back().is_closed());
+    QTRY_COMPARE_WITH_TIMEOUT((serve(), woken_by()), 0, patience);
     come(0);
     come(1);
     QVERIFY(hosts_->is_ready());
   }
 
+  void of_unauthenticated_connections_the_newest_are_refused_and_the_message_counts_them() {
+    RunHostsOptions wanted = options();
+    wanted.start_ns = 2'000'000'000;
+    start(wanted);
+    std::list<Connection> strangers;
+    const size_t most = AgentPort::most_unauthenticated;
+    for (size_t i = 0; i < most + 100; ++i) {
+      strangers.emplace_back(port());
+      strangers.back().say("x");
+      if (i % 20 == 19) serve();
+    }
+    const auto closed = [&] { return static_cast<size_t>(std::ranges::count_if(strangers, &Connection::is_closed)); };
+    QTRY_COMPARE_WITH_TIMEOUT((serve(), closed()), size_t{100}, patience);
+    QVERIFY(!strangers.front().is_closed());
+    QVERIFY(strangers.back().is_closed());
+    come(0);
+    QTRY_VERIFY_WITH_TIMEOUT((serve(), !failure_.empty()), patience);
+    const std::string words = "host b (ranks 4 to 5): its agent has not come within 2 s (--deadline agent=SECONDS); " +
+                              std::to_string(most + 100) +
+                              " unauthenticated connections came to 127.0.0.1:" + std::to_string(port()) +
+                              ", of which 100 were refused";
+    QCOMPARE(failure_, words);
+  }
+
+  void a_host_that_never_comes_does_not_hide_why_another_is_unfit() {
+    RunHostsOptions wanted = options();
+    wanted.start_ns = 500'000'000;
+    start(wanted);
+    come(0, {{"code", "program 00f"}});
+    QTRY_VERIFY_WITH_TIMEOUT((serve(), !failure_.empty()), patience);
+    QVERIFY2(failure_.starts_with("host a (ranks 0 to 3): has another build of this program"), failure_.c_str());
+    QVERIFY2(failure_.ends_with("; host b (ranks 4 to 5): its agent has not come within 0.5 s (--deadline "
+                                "agent=SECONDS)"),
+             failure_.c_str());
+  }
+
+  void an_agent_that_is_lost_does_not_hide_why_another_host_is_unfit() {
+    start(options());
+    come(0, {{"code", "program 00f"}});
+    come(1, {}, "", HostFrameKind::failure);
+    QVERIFY2(failure_.starts_with("host b (ranks 4 to 5): its agent: "), failure_.c_str());
+    QVERIFY2(failure_.find("; host a (ranks 0 to 3): has another build") != std::string::npos, failure_.c_str());
+  }
+
   void once_all_agents_have_come_nobody_is_listened_to() {
     start(options());
     Connection stranger(port());
+    stranger.say("x");
     come(0);
     come(1);
     QVERIFY(stranger.is_closed());
@@ -265,8 +318,9 @@ class RunHostsTest : public QObject {
   void without_descriptors_nobody_is_listened_to_for_a_while() {
     start(options());
     const Connection stranger(port());
+    stranger.say("x");
     const SocketClient shell(path("shell").toStdString());
-    QCOMPARE(woken_by(), 2);
+    QTRY_COMPARE_WITH_TIMEOUT(woken_by(), 2, patience);
     rlimit limit{};
     QCOMPARE(::getrlimit(RLIMIT_NOFILE, &limit), 0);
     const rlimit none{3, limit.rlim_max};

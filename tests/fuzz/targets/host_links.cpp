@@ -49,7 +49,7 @@ class Conversation {
     end.read();
   }
   void introduce() {
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
       tell(agent(), hear(starter()));
       tell(starter(), hear(agent()));
     }
@@ -124,7 +124,7 @@ Target host_links() {
   Target target;
   target.name = "host links";
   const std::string nonce(32, 'n'), proof(32, 'p'), host("\x01\0\0\0", 4);
-  target.corpus = {"aSHRDHST1" + nonce + proof, "s" + host + nonce + proof,
+  target.corpus = {"aSHRDHST2" + nonce + proof, "sSHRDAGT2" + host + proof + nonce + proof,
                    "f" + input_of({"{\"pid\":1}", "", "a report"}), "f" + std::string(3000, 'x')};
   target.mutate = [](const std::string& input, Random& random) {
     std::string rest = input.substr(1);
