@@ -17,7 +17,10 @@
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
+#include "engine/session/host_network.h"
+#include "engine/session/mpi_guard.h"
 #include "engine/session/preflight.h"
+#include "engine/session/rank_words.h"
 
 namespace shardscope {
 
@@ -44,6 +47,10 @@ void remove_telemetry(const std::string& session_directory) {
   for (const auto& path : old) std::filesystem::remove(path, ignored);
 }
 
+std::string done_note(const std::string& what) {
+  return fmt::format("warning: after every rank had finished: {}; nothing of the run is lost", what);
+}
+
 }  // namespace
 
 RunProcess::RunProcess(RunOptions options)
@@ -53,7 +60,8 @@ RunProcess::RunProcess(RunOptions options)
       history_(directory_.path(), {options_.config_json, options_.plan_hash, options_.ranks, options_.plan_steps,
                                    options_.metrics, profile_text(options_.profile)}),
       server_(options_.socket_path.empty() ? directory_.path() + "/socket" : options_.socket_path,
-              [this] { return history_.greeting(); }) {
+              [this] { return history_.greeting(); }),
+      mpi_token_(has_mpi_guard() ? new_mpi_token() : "") {
   const bool all_here = !options_.hosts;
   check_host_limits({directory_.path(), options_.ranks, all_here && options_.ranks > 1 ? options_.rank_bytes : 0});
   write_text(directory_.path() + "/config.json", options_.config_json);
@@ -72,6 +80,7 @@ RunProcess::~RunProcess() {
 
 RunOutcome RunProcess::run(const std::function<void(const ToldMessage&)>& on_message) {
   on_message_ = on_message;
+  if (mpi_token_.empty()) publish(LogMessage{LogMessage::supervisor, mpi_guard_missing()});
   do {
     run_once();
     if (over_) heed_interrupts();
@@ -95,7 +104,7 @@ void RunProcess::run_once() {
   if (options_.hosts && !reach_hosts()) return take_news(hosts_->end(options_.exit_grace_ns));
   start_ranks();
   std::optional<int> wait_status;
-  while (!wait_status && !over_) {
+  while (!wait_status && !over_ && !watchdog_->abandons_launcher()) {
     wait_for_news();
     wait_status = ranks_->wait_status();
     // What it has started on hosts ends with it, and is told later; but a signal to it is the cause of all that.
@@ -114,21 +123,27 @@ void RunProcess::run_once() {
 void RunProcess::start_ranks() {
   std::vector<int> here;
   std::vector<std::string> command;
+  std::string address = "127.0.0.1";
   if (hosts_) {
-    command = options_.hosts->command(hosts_->mpirun_hosts());
+    const MpirunHosts hosts = hosts_->mpirun_hosts();
+    address = own_address_in(hosts.networks);
+    command = options_.hosts->command(hosts);
   } else {
     here.resize(static_cast<size_t>(options_.ranks));
     std::iota(here.begin(), here.end(), 0);
     command = options_.command(directory_.path());
   }
-  ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here));
+  ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here),
+                                       mpi_guard_environment(mpi_token_, address));
 }
 
 bool RunProcess::reach_hosts() {
   const std::string& folder = directory_.path();
+  RunHostsOptions hosts = *options_.hosts;
+  hosts.mpi_token = mpi_token_;
   RunHosts::Files files{{"config.json", options_.config_json}, {"profile.json", profile_text(options_.profile)}};
   if (!options_.data_json.empty()) files.emplace_back("data.json", options_.data_json);
-  hosts_ = std::make_unique<RunHosts>(*options_.hosts, folder, files);
+  hosts_ = std::make_unique<RunHosts>(std::move(hosts), folder, files);
   while (!hosts_->is_ready() && !over_ && !stopping_) {
     wait_for_news();
     follow_hosts();
@@ -148,7 +163,11 @@ void RunProcess::take_news(const RunHosts::News& news) {
   for (const HostReport& report : news.reports) {
     for (const Message& message : progress_->take(report)) publish(message);
   }
-  if (news.failure && !over_) take_failure(FailureMessage{-1, "", "", *news.failure});
+  if (news.failure && !over_) {
+    if (std::ranges::all_of(progress_->sights(), is_done))
+      publish(LogMessage{LogMessage::supervisor, done_note(*news.failure)});
+    else take_failure(FailureMessage{-1, "", "", *news.failure});
+  }
   for (const std::string& text : news.left) {
     if (history_.failure()) publish(LogMessage{LogMessage::supervisor, text});
     else publish(FailureMessage{-1, "", "", text});
@@ -264,7 +283,7 @@ void RunProcess::watch(std::optional<int> wait_status) {
 void RunProcess::take_failure(FailureMessage failure) {
   tell_restart();
   over_ = true;
-  failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes);
+  failure.message += full_disk_note(directory_.path()) + address_space_note(options_.rank_bytes) + stack_note();
   const bool is_wanted = !stopping_ && !stop_asked_;
   if (watchdog_->lost_a_rank() && restarts_ < options_.max_restarts && is_wanted) {
     const int64_t from_step = options_.restart_step ? options_.restart_step() : 0;

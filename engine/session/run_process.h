@@ -112,6 +112,7 @@ class RunProcess {
   RankBoard board_;
   RunHistory history_;
   WatcherServer server_;
+  std::string mpi_token_;
   RunClock clock_;
   // Of the current start of the ranks:
   std::unique_ptr<RunHosts> hosts_;  // where there are several

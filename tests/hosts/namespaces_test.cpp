@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "engine/session/processes.h"
+#include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
 
 using namespace shardscope;
@@ -57,6 +58,25 @@ class NamespacesTest : public QObject {
     QVERIFY2(result.code == 0, qPrintable(result.errors));
     QVERIFY(are_near(losses(two), losses(one)));
     QVERIFY(eventually([this] { return left() == QString(); }));
+  }
+
+  void all_ports_of_a_run_are_on_the_network_in_use() {
+    QProcess process;
+    train_endlessly(process);
+    int outside = 0;
+    for (int host : {0, 1}) {
+      const QList<int> ranks = processes(host, " rank");
+      QVERIFY(!ranks.isEmpty());
+      for (const auto& [socket, port] : listening_in_network_of(ranks.first())) {
+        const bool is_outside = !port.address.starts_with("127.");
+        outside += is_outside;
+        QVERIFY2(!is_outside || port.address.ends_with("." + std::to_string(host + 1)), port.address.c_str());
+      }
+    }
+    QVERIFY(outside >= 8);
+    process.terminate();
+    finish(process);
+    QVERIFY2(eventually([this] { return left() == QString(); }), qPrintable(left()));
   }
 
   void a_rank_lost_on_the_other_host_is_named_data() {

@@ -1,11 +1,15 @@
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <QtTest>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "engine/base/control_group.h"
+#include "engine/session/exit_watch.h"
 #include "engine/session/processes.h"
 #include "engine/session/run_cgroup.h"
 #include "engine/session/run_process.h"
@@ -23,6 +27,7 @@ std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe
 
 RunOptions options_with(const char* fault, RankPhase phase) {
   ::setenv("FAULT", fault, 1);
+  ::unsetenv("FAULT_OF_LAUNCHER");
   ::setenv("FAULT_PHASE", name(phase).data(), 1);
   RunOptions options;
   options.config_json = "{}";
@@ -59,13 +64,15 @@ bool is_left(const std::string& session) {
   return std::filesystem::exists(session);
 }
 
-Faulted run_with(RunOptions options) {
+Faulted run_with(
+    RunOptions options, const std::function<void(const Message&)>& react = [](const Message&) {}) {
   Faulted faulted;
   std::string session;
   {
     RunProcess run(std::move(options));
     session = run.session_directory();
     faulted.outcome = run.run([&](const Message& message) {
+      react(message);
       if (auto* log = std::get_if<LogMessage>(&message); log && log->rank == LogMessage::supervisor)
         faulted.notices.push_back(log->text);
       if (auto* restart = std::get_if<RestartMessage>(&message)) faulted.restarts.push_back(*restart);
@@ -74,6 +81,15 @@ Faulted run_with(RunOptions options) {
   }
   faulted.left = is_left(session);
   return faulted;
+}
+
+// Also others than their parents, once these have waited for them.
+bool tells_how_processes_ended() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(3);
+  const ExitWatch watch(child);
+  ::waitpid(child, nullptr, 0);
+  return watch.status().has_value();
 }
 
 const std::vector<RankPhase> phases = {RankPhase::launching,    RankPhase::starting, RankPhase::connecting,
@@ -105,6 +121,10 @@ class FaultsTest : public QObject {
   void a_rank_that_sleeps_is_named_by_the_deadline_of_its_phase();
   void a_killed_rank_is_named_with_its_phase_data() { all_phases(); }
   void a_killed_rank_is_named_with_its_phase();
+  void a_killed_rank_is_named_where_the_launcher_says_nothing_data();
+  void a_killed_rank_is_named_where_the_launcher_says_nothing();
+  void a_launcher_that_fails_after_the_ranks_have_finished_is_a_warning_data();
+  void a_launcher_that_fails_after_the_ranks_have_finished_is_a_warning();
   void a_rank_that_exits_is_named_with_its_code_data() { all_phases(); }
   void a_rank_that_exits_is_named_with_its_code();
   void a_ranks_own_error_is_told_in_its_words_data();
@@ -157,6 +177,51 @@ void FaultsTest::a_killed_rank_is_named_with_its_phase() {
   const auto where = static_cast<RankPhase>(phase);
   const Faulted run = run_with(options_with("kill", where));
   QCOMPARE(run.message(), QString("rank 2 was killed by SIGKILL %1").arg(place(where)));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_killed_rank_is_named_where_the_launcher_says_nothing_data() {
+  QTest::addColumn<QString>("fault");
+  QTest::newRow("it does not wait for the rank") << "waits for nobody";
+  QTest::newRow("it has waited for the rank") << "says nothing";
+}
+
+void FaultsTest::a_killed_rank_is_named_where_the_launcher_says_nothing() {
+  QFETCH(QString, fault);
+  if (fault == "says nothing" && !tells_how_processes_ended()) QSKIP("this kernel tells that its parent alone");
+  RunOptions options = options_with("sleep", RankPhase::training);
+  ::setenv("FAULT_OF_LAUNCHER", fault.toUtf8(), 1);
+  const Faulted run = run_with(options, [](const Message& message) {
+    const auto* rank = std::get_if<RankStateMessage>(&message);
+    if (rank && rank->rank == 2 && rank->state == RankState::running) ::kill(rank->pid, SIGKILL);
+  });
+  QVERIFY2(run.message().startsWith("rank 2 was killed by SIGKILL "), qPrintable(run.message()));
+  QVERIFY(!run.left);
+}
+
+void FaultsTest::a_launcher_that_fails_after_the_ranks_have_finished_is_a_warning_data() {
+  QTest::addColumn<QString>("fault");
+  QTest::addColumn<QString>("words");
+  QTest::newRow("hangs") << "hangs"
+                         << "did not exit within 0.5 s (--deadline ending=SECONDS) and is ended";
+  QTest::newRow("fails") << "fails"
+                         << "ended with exit code 1";
+  QTest::newRow("is killed") << "is killed"
+                             << "was killed by SIGKILL";
+}
+
+void FaultsTest::a_launcher_that_fails_after_the_ranks_have_finished_is_a_warning() {
+  QFETCH(QString, fault);
+  QFETCH(QString, words);
+  RunOptions options = options_with("", RankPhase::launching);
+  ::setenv("FAULT_OF_LAUNCHER", fault.toUtf8(), 1);
+  const Faulted run = run_with(options);
+  QVERIFY2(run.outcome.end == RunEnd::finished, qPrintable(run.message()));
+  QCOMPARE(run.outcome.steps, int64_t{3});
+  QCOMPARE(run.steps.size(), size_t{3});
+  const std::string notice =
+      "warning: mpirun " + words.toStdString() + " after every rank had finished; nothing of the run is lost";
+  QVERIFY2(std::ranges::count(run.notices, notice) == 1, qPrintable(QString::number(run.notices.size())));
   QVERIFY(!run.left);
 }
 

@@ -201,7 +201,8 @@ class FaultyRank {
   std::optional<TelemetryWriter> telemetry_;
 };
 
-// In mpirun's place: starts ranks "PROGRAM rank SESSION", and says, as mpirun does, which one ended badly.
+// In mpirun's place: starts ranks "PROGRAM rank SESSION", and says, as mpirun does, which one ended badly. Or does what
+// FAULT_OF_LAUNCHER says: as the ranks end, or after that.
 inline int launch(const std::string& program, const std::string& session, int ranks) {
   std::vector<int> pids;
   ::setenv("OMPI_COMM_WORLD_SIZE", std::to_string(ranks).c_str(), 1);
@@ -213,6 +214,8 @@ inline int launch(const std::string& program, const std::string& session, int ra
       ::_exit(127);
     }
   }
+  const std::string fault = environment("FAULT_OF_LAUNCHER");
+  if (fault == "waits for nobody") ::pause();
   for (int left = ranks; left > 0;) {
     int status = 0;
     const int pid = ::wait(&status);
@@ -220,6 +223,7 @@ inline int launch(const std::string& program, const std::string& session, int ra
     if (found == pids.end()) continue;
     --left;
     if (status == 0) continue;
+    if (fault == "says nothing") ::pause();
     const auto rank = static_cast<int>(found - pids.begin());
     if (WIFSIGNALED(status)) {
       std::printf("mpirun noticed that process rank %d with PID %d on node x exited on signal %d (x).\n", rank, pid,
@@ -230,7 +234,9 @@ inline int launch(const std::string& program, const std::string& session, int ra
     std::fflush(stdout);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
-  return 0;
+  if (fault == "hangs") ::pause();
+  if (fault == "is killed") ::raise(SIGKILL);
+  return fault == "fails" ? 1 : 0;
 }
 
 }  // namespace shardscope
