@@ -10,27 +10,33 @@ namespace shardscope::faults {
 
 namespace {
 
+std::string in_seconds(double seconds) { return fmt::format("{:.2f}", seconds); }
+
+constexpr const char* columns = "{:<58}{:>7}{:>7}{:>9}{:>7}{:>8}{:>8}{:>6}{:>6}{}\n";
+
 std::string row(const std::string& name, const std::vector<const Trial*>& trials) {
-  size_t right = 0, late = 0, left = 0, missed = 0;
+  size_t right = 0, culprits = 0, named = 0, late = 0, left = 0, missed = 0;
   std::vector<double> seconds;
   for (const Trial* trial : trials) {
     missed += trial->missed;
     right += !trial->missed && trial->right();
+    culprits += trial->has_culprit;
+    named += trial->named;
     late += trial->late;
     left += trial->left.size();
     if (trial->named_after) seconds.push_back(*trial->named_after);
   }
   std::sort(seconds.begin(), seconds.end());
-  const std::string median = seconds.empty() ? "-" : fmt::format("{:.2f}", seconds[seconds.size() / 2]);
-  const std::string worst = seconds.empty() ? "-" : fmt::format("{:.2f}", seconds.back());
-  return fmt::format("{:<52}{:>7}{:>7}{:>8}{:>8}{:>6}{:>6}{}\n", name, trials.size() - missed, right, median, worst,
-                     late, left, missed ? fmt::format("   {} not harmed: always too late", missed) : "");
+  const std::string median = seconds.empty() ? "-" : in_seconds(seconds[seconds.size() / 2]);
+  const std::string worst = seconds.empty() ? "-" : in_seconds(seconds.back());
+  return fmt::format(columns, name, trials.size() - missed, right, culprits, named, median, worst, late, left,
+                     missed ? fmt::format("   {} not harmed: always too late", missed) : "");
 }
 
 std::string rows(const std::vector<Trial>& trials, const std::string& title,
                  const std::function<std::string(const Trial&)>& group_of) {
-  std::string text = fmt::format("{:<52}{:>7}{:>7}{:>8}{:>8}{:>6}{:>6}\n", title, "trials", "right", "median", "worst",
-                                 "late", "left");
+  std::string text =
+      fmt::format(columns, title, "trials", "right", "culprit", "named", "median", "worst", "late", "left", "");
   std::vector<std::pair<std::string, std::vector<const Trial*>>> groups;
   for (const Trial& trial : trials) {
     const std::string name = group_of(trial);
@@ -67,9 +73,34 @@ std::string table_of(const std::vector<Trial>& trials) {
   std::string text = rows(trials, "fault", [](const Trial& trial) { return trial.fault; });
   text += rows(trials, "phase", [](const Trial& trial) { return std::string(name(trial.hit)); });
   text += rows(trials, "", [](const Trial&) { return std::string("all"); });
+  text += summary_of(trials) + "\n";
   for (const Trial& trial : trials) {
     if (!trial.missed && (!trial.right() || trial.late)) text += wrong(trial);
   }
+  return text;
+}
+
+std::string summary_of(const std::vector<Trial>& trials) {
+  std::vector<double> seconds;
+  size_t harmed = 0, culprits = 0, others_right = 0, missed = 0;
+  for (const Trial& trial : trials) {
+    missed += trial.missed;
+    if (trial.missed) continue;
+    ++harmed;
+    culprits += trial.has_culprit;
+    if (trial.named) seconds.push_back(*trial.named_after);
+    others_right += !trial.has_culprit && trial.right();
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const std::string times = seconds.empty()
+                                ? ""
+                                : fmt::format(", after {} s (median), {} s at most",
+                                              in_seconds(seconds[seconds.size() / 2]), in_seconds(seconds.back()));
+  std::string text =
+      fmt::format("{} of {} trials had a culprit to name: {} named it{}.\n", culprits, harmed, seconds.size(), times);
+  text +=
+      fmt::format("{} had none, and had to finish or to end with a reason: {} did.\n", harmed - culprits, others_right);
+  if (missed > 0) text += fmt::format("{} could not be harmed in time.\n", missed);
   return text;
 }
 

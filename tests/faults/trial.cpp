@@ -68,9 +68,11 @@ void judge(Trial& trial, Run& run, const Fault& fault, int64_t fault_ns) {
   trial.ended_after = seconds_between(fault_ns, run.ended_ns());
   // One that comes when all is done may do no harm.
   const bool harmless = trial.hit == Phase::finishing && trial.code == 0;
-  if (expected.said.empty() || harmless) {
+  trial.has_culprit = !expected.said.empty() && !harmless;
+  if (!trial.has_culprit) {
     trial.named_after = trial.ended_after;
   } else if (const auto said = run.first_said(with_victim(expected.said, run.victim()))) {
+    trial.named = true;
     trial.named_after = std::max(0.0, seconds_between(fault_ns, *said));
   } else {
     trial.complaints.push_back("did not say /" + with_victim(expected.said, run.victim()) + "/");
@@ -113,7 +115,12 @@ Trial try_once(const TrialRequest& request, const std::string& program) {
     start.settings = {"model.dmid=400000", "optimizer.learning_rate=1e-12"};
   }
   if (request.phase == Phase::finishing) start.steps = 100;
-  fault.prepare(start, random);
+  try {
+    fault.prepare(start, random);
+  } catch (const Complaint& complaint) {
+    trial.complaints.push_back(complaint.what());
+    return trial;
+  }
   const std::vector<bool> exchanges = exchanges_of(start);
   const int victim = fault.victim(start, random);
   int64_t fault_ns = monotonic_ns();
@@ -137,6 +144,7 @@ Trial try_once(const TrialRequest& request, const std::string& program) {
     count_leftovers(trial, run, fault.expected);
   } else {
     trial.errors = run.errors();
+    trial.has_culprit = !fault.expected.said.empty();
     trial.complaints.push_back("hangs");
   }
   return trial;

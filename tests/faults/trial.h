@@ -13,7 +13,9 @@ struct Trial {
   Phase aimed = Phase::launching;
   Phase hit = Phase::ended;           // the phase it was in when the fault came
   bool missed = false;                // there was nothing left to harm, however often it was tried
-  std::optional<double> named_after;  // seconds from the fault to the right word (or end)
+  bool has_culprit = false;           // standard error must name one; else the run must finish, or end with a reason
+  bool named = false;                 // it has
+  std::optional<double> named_after;  // seconds from the fault to the right word; without a culprit to the end
   double ended_after = 0;
   int code = -1;
   std::vector<std::string> complaints;  // about name, code and course
