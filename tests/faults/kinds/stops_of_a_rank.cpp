@@ -2,9 +2,10 @@
 
 namespace shardscope::faults {
 
+// Every signal that stops a process by default.
 std::vector<Fault> stops_of_a_rank() {
   std::vector<Fault> faults;
-  for (int signal : {SIGSTOP, SIGTSTP, SIGTTIN}) {
+  for (int signal : {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU}) {
     Fault fault;
     fault.name = signal_name(signal) + " to a rank";
     fault.phases = from_joining;
