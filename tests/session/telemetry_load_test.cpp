@@ -1,6 +1,3 @@
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,15 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 #include "engine/base/error.h"
 #include "engine/session/run_process.h"
 #include "tests/session/fake_rank.h"
-#include "tests/session/socket_client.h"
+#include "tests/session/run_client.h"
 
-// Many steps, with a watcher that reads all, one that reads slowly, one that never reads and one that comes late, each
-// a process of its own. SHARDSCOPE_SOAK=100000 (./run test soak) makes it long; only then times are judged.
+// What the launcher does with the telemetry of many steps: ranks that compute nothing (FakeRank) report steps faster
+// than any training would, to a client that reads all, one that reads slowly, one that never reads and one that comes
+// late, each a process of its own. SHARDSCOPE_TELEMETRY_STEPS=100000 makes it long; only then times are judged. For
+// steps that are trained see tests/cli/soak_test.cpp.
 
 using namespace shardscope;
 
@@ -29,7 +27,7 @@ constexpr int64_t flat_bytes = 5 << 20;
 constexpr double greeting_ms = 100;
 
 int64_t step_count() {
-  const char* text = std::getenv("SHARDSCOPE_SOAK");
+  const char* text = std::getenv("SHARDSCOPE_TELEMETRY_STEPS");
   return text ? std::atoll(text) : short_steps;
 }
 bool is_long() { return step_count() > short_steps; }
@@ -49,101 +47,38 @@ int open_descriptors() {
   return static_cast<int>(std::distance(begin(all), end(all)));
 }
 
-class Connection : public SocketClient {
- public:
-  explicit Connection(const std::string& path) : SocketClient(path), open_(connected()) {}
-
-  bool is_open() const { return open_; }
-  void send(const Request& request) {
-    const std::string line = to_json_line(request);
-    open_ = open_ && SocketClient::send(line) == std::ssize(line);
-  }
-  // Nothing when the other side has closed it.
-  std::optional<Message> next() {
-    for (;;) {
-      if (auto message = decoder_.next()) return message;
-      const ssize_t got = ::recv(socket_, bytes_.data(), bytes_.size(), 0);
-      if (got <= 0) {
-        open_ = false;
-        return std::nullopt;
-      }
-      decoder_.feed({bytes_.data(), static_cast<size_t>(got)});
-    }
-  }
-  ssize_t read_some(size_t bytes) { return ::recv(socket_, bytes_.data(), std::min(bytes, bytes_.size()), 0); }
-
- private:
-  bool open_ = false;
-  MessageDecoder decoder_;
-  std::vector<char> bytes_ = std::vector<char>(1 << 16);
-};
-
-// Knows which steps it was told of, and asks for those between that it was not.
-class Knowledge {
- public:
-  void add(const Message& message, Connection& connection) {
-    if (auto* snapshot = std::get_if<SnapshotMessage>(&message)) {
-      for (const StepMessage& step : snapshot->steps) take(step.step);
-      ask(connection);
-    } else if (auto* step = std::get_if<StepMessage>(&message)) {
-      take(step->step);
-    } else if (auto* answer = std::get_if<StepsMessage>(&message)) {
-      for (const StepMessage& past : answer->steps) take(past.step);
-      asked_ = false;
-      ask(connection);
-    }
-  }
-  bool has_all(int64_t steps) const { return first_missing_ >= steps; }
-  bool is_asking() const { return asked_; }
-
- private:
-  void take(int64_t step) {
-    if (step >= first_missing_) known_.insert(step);
-    for (; !known_.empty() && *known_.begin() == first_missing_; ++first_missing_) known_.erase(known_.begin());
-  }
-  void ask(Connection& connection) {
-    if (asked_ || known_.empty()) return;
-    connection.send(Request::steps(first_missing_, *known_.begin()));
-    asked_ = true;
-  }
-
-  std::set<int64_t> known_;  // beyond first_missing_
-  int64_t first_missing_ = 0;
-  bool asked_ = false;
-};
-
 void make_key(const std::string& path) { std::ofstream(path) << "open"; }
 
 // Reads all; comes again where it was too slow and was sent away.
 int attend(const std::string& socket, const std::string& key) {
-  Knowledge known;
+  KnownSteps known;
   bool told = false;
   for (int connections = 0; connections < 1000; ++connections) {
-    Connection connection(socket);
+    RunClient connection(socket);
     if (!connection.is_open()) return told ? 0 : 1;
     while (auto message = connection.next()) {
-      known.add(*message, connection);
+      known.add(*message, connection, [](const StepMessage&) {});
       if (!told && known.has_all(gate())) {
         told = true;
         make_key(key);
       }
       if (std::holds_alternative<FinishedMessage>(*message)) return told ? 0 : 2;
     }
-    if (known.is_asking()) known = {};  // its answer was lost with the connection
+    known.lose_connection();
   }
   return 3;
 }
 
 int read_slowly(const std::string& socket) {
   for (;;) {
-    Connection connection(socket);
+    RunClient connection(socket);
     if (!connection.is_open()) return 0;
     while (connection.read_some(200) > 0) ::usleep(2000);
   }
 }
 
 int never_read(const std::string& socket) {
-  Connection connection(socket);
+  RunClient connection(socket);
   ::pause();
   return 0;
 }
@@ -151,18 +86,18 @@ int never_read(const std::string& socket) {
 // Comes when all ranks wait at the gate, and wants to know all from the beginning.
 int come_late(const std::string& socket, const std::string& key) {
   const int64_t begin = monotonic_ns();
-  Connection connection(socket);
-  Knowledge known;
+  RunClient connection(socket);
+  KnownSteps known;
   for (int64_t greeted = 0; auto message = connection.next();) {
-    known.add(*message, connection);
+    known.add(*message, connection, [](const StepMessage&) {});
     if (std::holds_alternative<SnapshotMessage>(*message)) {
       greeted = monotonic_ns();
       const double ms = static_cast<double>(greeted - begin) * 1e-6;
-      qInfo("late watcher: greeted after %.1f ms", ms);
+      qInfo("late client: greeted after %.1f ms", ms);
       if (is_long() && ms > greeting_ms) return 4;
     }
     if (known.has_all(gate())) {
-      qInfo("late watcher: has all %lld steps after %.1f ms", static_cast<long long>(gate()),
+      qInfo("late client: has all %lld steps after %.1f ms", static_cast<long long>(gate()),
             static_cast<double>(monotonic_ns() - begin) * 1e-6);
       make_key(key);
       while (connection.next()) {
@@ -217,7 +152,7 @@ int exit_code(pid_t child) {
 
 }  // namespace
 
-class SoakTest : public QObject {
+class TelemetryLoadTest : public QObject {
   Q_OBJECT
 
  private slots:
@@ -277,13 +212,13 @@ class SoakTest : public QObject {
           static_cast<long long>(step_count()), ranks, seconds, static_cast<double>(settled_bytes) / 1048576,
           static_cast<double>(most_bytes) / 1048576);
     QVERIFY(most_bytes - settled_bytes < flat_bytes);
-    QVERIFY(most_descriptors <= settled_descriptors + 2);  // the late watcher, and one that comes again
+    QVERIFY(most_descriptors <= settled_descriptors + 2);  // the late client, and one that comes again
   }
 };
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::string(argv[1]) == "ranks") return start_ranks(argv[3]);
-  SoakTest test;
+  TelemetryLoadTest test;
   return QTest::qExec(&test, argc, argv);
 }
-#include "soak_test.moc"
+#include "telemetry_load_test.moc"
