@@ -30,6 +30,10 @@ std::vector<Fault> all_faults() {
            unwritable_steps,
            watchers,
            lost_hosts,
+           unauthenticated_peers,
+           second_writers,
+           moved_folders,
+           changed_data,
        }) {
     for (Fault& fault : kind()) {
       fault.kind = number;

@@ -51,6 +51,10 @@ std::vector<std::string> groups_of(int starter) {
 
 bool becomes_nobody(const Start& start) { return start.as_nobody && ::geteuid() == 0; }
 
+int code_of(const QProcess& process) {
+  return process.exitStatus() == QProcess::CrashExit ? 128 + process.exitCode() : process.exitCode();
+}
+
 // Between fork and exec: only calls that are safe there.
 void become(const Start& start) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -143,6 +147,23 @@ Run::~Run() {
   for (const auto& [name, opened] : folders_) ::close(opened);
   std::error_code ignored;
   if (!shared_memory_.empty()) fs::remove_all(shared_memory_, ignored);
+}
+
+std::unique_ptr<QProcess> Run::start_beside(const Start& other) {
+  auto process = std::make_unique<QProcess>();
+  launch(*process, other.command());
+  return process;
+}
+
+Run::Ended Run::run_beside(const Start& other) {
+  const std::unique_ptr<QProcess> process = start_beside(other);
+  const auto has_ended = [&] { return process->waitForFinished(2) || process->state() == QProcess::NotRunning; };
+  if (!go_on_until(has_ended, 60'000) && !process->waitForFinished(60'000)) {
+    process->kill();
+    process->waitForFinished();
+    return {};
+  }
+  return {code_of(*process), process->readAllStandardError().toStdString()};
 }
 
 void Run::start_next() {
@@ -309,9 +330,7 @@ bool Run::go_on_until(const std::function<bool()>& done, int64_t milliseconds) {
   }
 }
 
-int Run::code() const {
-  return process_.exitStatus() == QProcess::CrashExit ? 128 + process_.exitCode() : process_.exitCode();
-}
+int Run::code() const { return code_of(process_); }
 
 std::optional<int64_t> Run::first_said(const std::string& pattern) const {
   const std::regex expression(pattern, std::regex::icase);

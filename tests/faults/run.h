@@ -61,6 +61,14 @@ class Run {
   std::vector<ProcessId> ever() const { return processes_.ever(); }
   // Names in its TMPDIR and in its /dev/shm and /tmp (where these are its own), and its control groups.
   std::vector<std::string> files_left() const;
+  // Another training in the same place: TMPDIR, mounts, folder.
+  std::unique_ptr<QProcess> start_beside(const Start& other);
+  struct Ended {
+    int code = -1;  // as a shell reports it; -1: none within a minute
+    std::string errors;
+  };
+  // The same to its end, while this one goes on.
+  Ended run_beside(const Start& other);
   // A training of one step in the same place, which clears up what a killed one has left.
   void start_next();
   void end_all();

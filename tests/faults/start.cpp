@@ -7,7 +7,7 @@
 namespace shardscope::faults {
 
 std::vector<std::string> Start::run_file_arguments() const {
-  std::vector<std::string> list = {SHARDSCOPE_SOURCE_DIR "/presets/mintext_mlp.json"};
+  std::vector<std::string> list = {SHARDSCOPE_SOURCE_DIR "/presets/" + preset + ".json"};
   const auto set = [&](const std::string& assignment) { list.insert(list.end(), {"--set", assignment}); };
   set("mesh.data=2");
   set("mesh.model=" + std::to_string(ranks / 2));

@@ -22,6 +22,7 @@ struct Start {
   std::string program;              // shardrun
   std::string folder;               // of the trial; TMPDIR is folder/tmp, where no hosts are named
   std::vector<std::string> before;  // a command that becomes the program: prlimit --nofile=32
+  std::string preset = "mintext_mlp";
   int ranks = 2;
   int64_t steps = endless;
   std::vector<std::string> settings;   // further --set
@@ -41,6 +42,8 @@ struct Start {
   std::string temporary_of_rank(int rank) const;
   std::string temporary() const { return temporaries().front(); }
   std::string jsonl() const { return folder + "/steps.jsonl"; }
+  std::string checkpoints() const { return folder + "/checkpoints"; }
+  void add(const std::vector<std::string>& more) { arguments.insert(arguments.end(), more.begin(), more.end()); }
   std::vector<std::string> run_file_arguments() const;  // FILE --set ...
   std::vector<std::string> command() const;
 };

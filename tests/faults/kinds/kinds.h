@@ -27,5 +27,9 @@ std::vector<Fault> unread_output();
 std::vector<Fault> unwritable_output();
 std::vector<Fault> unwritable_steps();
 std::vector<Fault> watchers();
+std::vector<Fault> unauthenticated_peers();
+std::vector<Fault> second_writers();
+std::vector<Fault> moved_folders();
+std::vector<Fault> changed_data();
 
 }  // namespace shardscope::faults

@@ -1,92 +1,14 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <memory>
-#include <optional>
 
 #include "tests/faults/kinds/kinds.h"
+#include "tests/faults/trial_hosts.h"
 
 namespace shardscope::faults {
 
 namespace {
-
-const std::string script = SHARDSCOPE_SOURCE_DIR "/tests/hosts/hosts.sh";
-
-bool run_script(const std::string& arguments) {
-  return std::system(fmt::format("'{}' {} >/dev/null 2>&1", script, arguments).c_str()) == 0;
-}
-
-// Hosts of one trial, made of network namespaces.
-class Hosts {
- public:
-  explicit Hosts(int count) : count_(count) {
-    static std::atomic<int> made = 0;
-    prefix_ = fmt::format("f{}", (::getpid() * 17 + made++) % 10'000);
-    run_script(fmt::format("remove {} {}", prefix_, count_));
-    is_made_ = run_script(fmt::format("make {} {}", prefix_, count_));
-  }
-  ~Hosts() { run_script(fmt::format("remove {} {}", prefix_, count_)); }
-  Hosts(const Hosts&) = delete;
-  Hosts& operator=(const Hosts&) = delete;
-
-  bool is_made() const { return is_made_; }
-  std::string name(int host) const { return fmt::format("{}h{}", prefix_, host); }
-  void set_link(int host, bool up) const { run_script(fmt::format("link {} {}", name(host), up ? "up" : "down")); }
-
-  void take(Start& start) const {
-    std::string list;
-    for (int host = 0; host < count_; ++host) {
-      list += fmt::format("{}{}:{}", host ? "," : "", name(host), start.ranks / count_);
-      start.host_folders.push_back("/tmp/shardscope-hosts/" + name(host));
-    }
-    start.before = {script, "on", name(0)};
-    start.environment["SHARDSCOPE_LAUNCHER"] = script + " launch";
-    start.arguments.insert(start.arguments.end(), {"--hosts", list});
-  }
-  // Of the rank that a fault is for.
-  int host_of(const Run& run) const { return run.victim() * count_ / run.start().ranks; }
-
- private:
-  int count_;
-  std::string prefix_;
-  bool is_made_ = false;
-};
-
-bool can_make_hosts() {
-  static const bool can = std::filesystem::exists(script) && ::geteuid() == 0 && Hosts(2).is_made();
-  return can;
-}
-
-// Four ranks on two or four hosts.
-class FaultOnHosts {
- public:
-  FaultOnHosts(const std::string& name, int count, std::vector<Phase> phases, Expected expected) {
-    fault_.name = fmt::format("{}, on {} hosts", name, count);
-    fault_.phases = std::move(phases);
-    fault_.expected = std::move(expected);
-    fault_.expected.settled = 10;
-    if (!can_make_hosts()) fault_.lacks = "the right to make network namespaces (or ip)";
-    fault_.prepare = [hosts = hosts_, count](Start& start, Random&) {
-      start.ranks = 4;
-      hosts->emplace(count).take(start);
-    };
-  }
-
-  Fault injected_by(const std::function<void(Run&, const Hosts&)>& inject) {
-    fault_.inject = [hosts = hosts_, inject](Run& run, Random&) { inject(run, **hosts); };
-    return fault_;
-  }
-  Fault& fault() { return fault_; }
-  const std::shared_ptr<std::optional<Hosts>>& hosts() const { return hosts_; }
-
- private:
-  Fault fault_;
-  std::shared_ptr<std::optional<Hosts>> hosts_ = std::make_shared<std::optional<Hosts>>();
-};
 
 Fault signal_to_a_rank(int signal, int count) {
   const bool stops = signal == SIGSTOP;
