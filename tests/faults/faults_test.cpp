@@ -39,6 +39,11 @@ int run_long_form(int argc, char** argv) {
     fmt::print(stderr, "no fault that can be made here has a name with /{}/\n", only);
     return 2;
   }
+  const auto names_a_culprit = [all = all_faults()](const TrialRequest& request) {
+    return !all[request.fault].expected.said.empty();
+  };
+  fmt::print(stderr, "{} trials, {} of them with a culprit to name\n", requests.size(),
+             std::ranges::count_if(requests, names_a_culprit));
   campaign.on_trial = [count = 0, &requests](const Trial& trial) mutable {
     fmt::print(stderr, "{}/{} {}, {}: {}\n", ++count, requests.size(), trial.fault, name(trial.hit), verdict(trial));
   };
