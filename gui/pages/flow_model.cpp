@@ -9,7 +9,7 @@
 namespace shardscope {
 namespace {
 
-QString layout_text(const Plan& plan, int value) {
+QString edge_layout_text(const Plan& plan, int value) {
   const ProgramValue& lies = plan.program.values[value];
   return qt(to_string(lies.shape)) + "  " + qt(to_string(lies.sharding, plan.mesh));
 }
@@ -89,9 +89,9 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
       return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
     }
     case layout_role: {
-      if (step.kind == StepKind::send) return layout_text(*plan_, step.inputs.front());
+      if (step.kind == StepKind::send) return edge_layout_text(*plan_, step.inputs.front());
       if (step.outputs.empty()) return {};
-      if (!reshard || step.inputs.empty()) return layout_text(*plan_, step.outputs.front());
+      if (!reshard || step.inputs.empty()) return edge_layout_text(*plan_, step.outputs.front());
       const QString from = qt(to_string(plan_->program.values[step.inputs.front()].sharding, plan_->mesh));
       const QString to = qt(to_string(plan_->program.values[step.outputs.front()].sharding, plan_->mesh));
       return from + QString(" \u2192 ") + to;
@@ -105,7 +105,7 @@ QVariant FlowModel::data(const QModelIndex& index, int role) const {
       if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
       for (int value : step.outputs) {
         const ProgramValue& lies = plan_->program.values[value];
-        lines << tr("gives %1, local %2").arg(layout_text(*plan_, value), qt(to_string(lies.local_shape)));
+        lines << tr("gives %1, local %2").arg(edge_layout_text(*plan_, value), qt(to_string(lies.local_shape)));
       }
       lines << tr("predicted %1").arg(qt(seconds_text(plan_->step_seconds[id])));
       return lines.join('\n');

@@ -20,7 +20,7 @@
 namespace shardscope {
 namespace {
 
-constexpr double margin = 20;
+constexpr double layout_margin = 20;
 constexpr double heading_height = 64;
 constexpr double legend_height = 34;
 constexpr double label_space = 26;
@@ -93,7 +93,8 @@ void LayoutView::renew() {
 
 void LayoutView::arrange() {
   if (!scene_) return;
-  const QRectF body(margin, heading_height, width() - 2 * margin, height() - heading_height - legend_height - margin);
+  const QRectF body(layout_margin, heading_height, width() - 2 * layout_margin,
+                    height() - heading_height - legend_height - layout_margin);
   const double mesh_label = label_space + 8, gap = 36;
   const double mesh_width =
       std::clamp(scene_->mesh->width * largest_cell, 90.0, std::max(120.0, body.width() * 0.42 - mesh_label));
@@ -270,8 +271,8 @@ void LayoutView::paint_heading(QPainter& painter) const {
   font.setBold(true);
   painter.setFont(font);
   painter.setPen(theme().text);
-  const int wide = width() - 2 * static_cast<int>(margin);
-  painter.drawText(QRect(int(margin), 12, wide, 24), Qt::AlignLeft | Qt::AlignVCenter,
+  const int wide = width() - 2 * static_cast<int>(layout_margin);
+  painter.drawText(QRect(int(layout_margin), 12, wide, 24), Qt::AlignLeft | Qt::AlignVCenter,
                    fitted_name(facts.title, painter.fontMetrics(), wide));
   painter.setFont(this->font());
   painter.setPen(theme().muted);
@@ -282,7 +283,7 @@ void LayoutView::paint_heading(QPainter& painter) const {
                                 qt(bytes_text(double(local))),
                                 copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
                        (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
-  painter.drawText(QRect(int(margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
+  painter.drawText(QRect(int(layout_margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(line, Qt::ElideRight, wide));
 }
 
@@ -319,10 +320,10 @@ void LayoutView::paint_legend(QPainter& painter) const {
   const Mesh& mesh = scene_->plan->mesh;
   painter.setFont(small_font());
   const QFontMetricsF metrics(painter.font());
-  double x = margin;
+  double x = layout_margin;
   const double y = height() - legend_height;
   const auto swatch = [&](const QString& text, auto fill) {
-    if (x + 26 + metrics.horizontalAdvance(text) > width() - margin) return;
+    if (x + 26 + metrics.horizontalAdvance(text) > width() - layout_margin) return;
     const QRectF box(x, y + 8, 16, 12);
     fill(box);
     painter.setPen(theme().muted);

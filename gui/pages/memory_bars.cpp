@@ -15,10 +15,10 @@
 namespace shardscope {
 namespace {
 
-constexpr int top = 34;
-constexpr int row_height = 20;
+constexpr int first_row_top = 34;
+constexpr int device_row_height = 20;
 constexpr int legend_left = 56;
-constexpr int right = 210;
+constexpr int totals_width = 210;
 constexpr int most_rows = 64;
 
 const PlanTotals& totals_of(const Plan& plan, const DeviceRow& row) {
@@ -79,7 +79,9 @@ void MemoryBars::take_rows() {
   emit rowsChanged();
 }
 
-QSize MemoryBars::sizeHint() const { return {500, top + std::max(1, static_cast<int>(rows_.size())) * row_height + 8}; }
+QSize MemoryBars::sizeHint() const {
+  return {500, first_row_top + std::max(1, static_cast<int>(rows_.size())) * device_row_height + 8};
+}
 
 QString MemoryBars::title() const {
   return are_all_ ? tr("planned arena at its fullest instruction")
@@ -87,12 +89,13 @@ QString MemoryBars::title() const {
 }
 
 QRectF MemoryBars::bar_place(int row) const {
-  return QRectF(left_, top + row * row_height + 3, std::max(40, width() - left_ - right), row_height - 6);
+  return QRectF(left_, first_row_top + row * device_row_height + 3, std::max(40, width() - left_ - totals_width),
+                device_row_height - 6);
 }
 
 const DeviceRow* MemoryBars::row_under(const QPointF& point) const {
-  const int row = static_cast<int>((point.y() - top) / row_height);
-  return point.y() >= top && row < std::ssize(rows_) ? &rows_[static_cast<size_t>(row)] : nullptr;
+  const int row = static_cast<int>((point.y() - first_row_top) / device_row_height);
+  return point.y() >= first_row_top && row < std::ssize(rows_) ? &rows_[static_cast<size_t>(row)] : nullptr;
 }
 
 int MemoryBars::marked_row() const {
@@ -171,20 +174,20 @@ void MemoryBars::paintEvent(QPaintEvent*) {
   painter.drawText(QRectF(0, 8, left_ - 12, 20), Qt::AlignRight | Qt::AlignVCenter,
                    plan->mesh.device_count() == 1 ? tr("device") : tr("devices"));
   painter.drawText(QRectF(left_, 8, 420, 20), Qt::AlignLeft | Qt::AlignVCenter, title());
-  painter.drawText(QRectF(width() - right + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
-  painter.drawText(QRectF(width() - right + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
+  painter.drawText(QRectF(width() - totals_width + 12, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("planned"));
+  painter.drawText(QRectF(width() - totals_width + 106, 8, 90, 20), Qt::AlignRight | Qt::AlignVCenter, tr("measured"));
   const int marked = marked_row();
   for (int r = 0; r < std::ssize(rows_); ++r) {
     const DeviceRow& row = rows_[static_cast<size_t>(r)];
     const QRectF place = bar_place(r);
     const PlanTotals& totals = totals_of(*plan, row);
     if (r == marked)
-      painter.fillRect(QRectF(0, place.y() - 3, width(), row_height), mix(theme().base, theme().accent, 0.14));
+      painter.fillRect(QRectF(0, place.y() - 3, width(), device_row_height), mix(theme().base, theme().accent, 0.14));
     if (row.devices.size() == 1)
       paint_tones(painter, QRectF(left_ - 18, place.y() + 2, 12, place.height() - 4),
                   device_tones(plan->mesh, row.devices.front()), theme());
     painter.setPen(theme().text);
-    painter.drawText(QRectF(0, place.y() - 3, left_ - (row.devices.size() == 1 ? 24 : 12), row_height),
+    painter.drawText(QRectF(0, place.y() - 3, left_ - (row.devices.size() == 1 ? 24 : 12), device_row_height),
                      Qt::AlignRight | Qt::AlignVCenter, devices_text(row.devices));
     double x = place.x();
     for (int i = 0; i < memory_category_count; ++i) {
@@ -200,12 +203,12 @@ void MemoryBars::paintEvent(QPaintEvent*) {
       painter.drawRect(QRectF(x, place.y() + 0.5, end - x, place.height() - 1));
     }
     painter.setPen(theme().text);
-    painter.drawText(QRectF(width() - right + 12, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
-                     qt(bytes_text(double(totals.memory_total))));
+    painter.drawText(QRectF(width() - totals_width + 12, place.y() - 3, 90, device_row_height),
+                     Qt::AlignRight | Qt::AlignVCenter, qt(bytes_text(double(totals.memory_total))));
     const auto measured = double(row.measured);
     painter.setPen(measured > 0 ? theme().text : theme().muted);
-    painter.drawText(QRectF(width() - right + 106, place.y() - 3, 90, row_height), Qt::AlignRight | Qt::AlignVCenter,
-                     measured > 0 ? qt(bytes_text(measured)) : QString("\u2013"));
+    painter.drawText(QRectF(width() - totals_width + 106, place.y() - 3, 90, device_row_height),
+                     Qt::AlignRight | Qt::AlignVCenter, measured > 0 ? qt(bytes_text(measured)) : QString("\u2013"));
     if (measured > 0) {
       painter.setPen(QPen(theme().text, 2));
       const double at = place.x() + measured * scale;

@@ -14,13 +14,13 @@
 namespace shardscope {
 namespace {
 
-constexpr int top = 34;
-constexpr int row_height = 24;
-constexpr int left = 236;   // of the bars
-constexpr int right = 238;  // of what stands behind them
+constexpr int stages_top = 34;
+constexpr int stage_height = 24;
+constexpr int bars_left = 236;   // of the bars
+constexpr int bars_right = 238;  // of what stands behind them
 
 // "2 + 1": the layers of each of its stretches.
-QString layers_text(const Plan& plan, int stage) {
+QString stage_layers_text(const Plan& plan, int stage) {
   QStringList stretches;
   for (const int layers : plan.pipeline.layers_of(stage)) stretches << QString::number(layers);
   return stretches.join(" + ");
@@ -40,13 +40,13 @@ PipelineStages::PipelineStages(Workspace& workspace, QWidget* parent) : TipWidge
 
 QSize PipelineStages::sizeHint() const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  return {560, top + (plan ? plan->program.stages : 1) * row_height + 10};
+  return {560, stages_top + (plan ? plan->program.stages : 1) * stage_height + 10};
 }
 
 std::optional<int> PipelineStages::stage_under(const QPointF& point) const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const int stage = static_cast<int>((point.y() - top) / row_height);
-  return plan && point.y() >= top && stage < plan->program.stages ? std::optional(stage) : std::nullopt;
+  const int stage = static_cast<int>((point.y() - stages_top) / stage_height);
+  return plan && point.y() >= stages_top && stage < plan->program.stages ? std::optional(stage) : std::nullopt;
 }
 
 void PipelineStages::paintEvent(QPaintEvent*) {
@@ -57,34 +57,35 @@ void PipelineStages::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
   const PipelinePlan& pipeline = plan->pipeline;
-  const double room = std::max(60, width() - left - right);
-  const int behind = left + int(room) + 8;
+  const double room = std::max(60, width() - bars_left - bars_right);
+  const int behind = bars_left + int(room) + 8;
   const auto cell = [&](int x, double y, int wide, const QString& text, Qt::Alignment side) {
-    painter.drawText(QRectF(x, y, wide, row_height), side | Qt::AlignVCenter,
+    painter.drawText(QRectF(x, y, wide, stage_height), side | Qt::AlignVCenter,
                      fitted_name(text, painter.fontMetrics(), wide));
   };
   painter.setPen(theme().muted);
   cell(32, 8, 50, tr("stage"), Qt::AlignLeft);
   cell(84, 8, 66, tr("layers"), Qt::AlignLeft);
-  cell(154, 8, left - 162, tr("devices"), Qt::AlignLeft);
-  cell(left, 8, int(room), tr("work (hatched: waits)"), Qt::AlignLeft);
+  cell(154, 8, bars_left - 162, tr("devices"), Qt::AlignLeft);
+  cell(bars_left, 8, int(room), tr("work (hatched: waits)"), Qt::AlignLeft);
   cell(behind, 8, 62, tr("waits"), Qt::AlignRight);
   cell(behind + 66, 8, 64, tr("in flight"), Qt::AlignRight);
   cell(behind + 134, 8, 84, tr("memory"), Qt::AlignRight);
   const std::optional<int> device = workspace_.selection.device();
   for (int stage = 0; stage < plan->program.stages; ++stage) {
-    const double y = top + stage * row_height;
+    const double y = stages_top + stage * stage_height;
     if (device && *device < plan->mesh.device_count() && plan->stage_of(*device) == stage)
-      painter.fillRect(QRectF(0, y, width(), row_height), mix(theme().base, theme().accent, 0.14));
+      painter.fillRect(QRectF(0, y, width(), stage_height), mix(theme().base, theme().accent, 0.14));
     paint_tones(painter, QRectF(12, y + 6, 12, 12), {{*pipeline.axis, stage, plan->program.stages}}, theme());
     const PlanTotals& totals = pipeline.totals[size_t(stage)];
     painter.setPen(theme().text);
     cell(32, y, 50, QString::number(stage), Qt::AlignLeft);
-    cell(84, y, 66, layers_text(*plan, stage), Qt::AlignLeft);
+    cell(84, y, 66, stage_layers_text(*plan, stage), Qt::AlignLeft);
     painter.setPen(theme().muted);
-    cell(154, y, left - 162, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
+    cell(154, y, bars_left - 162, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
     const double waits = std::clamp(pipeline.waiting_share(stage), 0.0, 1.0);
-    const QRectF bar(left, y + 4, room, row_height - 8), work(bar.x(), bar.y(), room * (1 - waits), bar.height());
+    const QRectF bar(bars_left, y + 4, room, stage_height - 8),
+        work(bar.x(), bar.y(), room * (1 - waits), bar.height());
     painter.fillRect(bar, theme().window);
     paint_hatch(painter, bar, theme());
     const QColor fill = step_color(StepKind::compute, theme());
@@ -107,7 +108,7 @@ QString PipelineStages::tip_at(const QPointF& point) {
   const PlanTotals& totals = plan->pipeline.totals[size_t(*stage)];
   QStringList lines{tr("Stage %1: %2 layers, on devices %3")
                         .arg(*stage)
-                        .arg(layers_text(*plan, *stage), qt(device_text(plan->devices_of_stage(*stage))))};
+                        .arg(stage_layers_text(*plan, *stage), qt(device_text(plan->devices_of_stage(*stage))))};
   lines << tr("works %1 of %2: it waits %3 of the step")
                .arg(qt(seconds_text(totals.seconds_per_step)), qt(seconds_text(plan->pipeline.timeline.seconds)),
                     qt(share_text(plan->pipeline.waiting_share(*stage))));

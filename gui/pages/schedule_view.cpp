@@ -13,13 +13,13 @@
 namespace shardscope {
 namespace {
 
-constexpr double left = 112;
-constexpr double right = 20;
-constexpr double heading = 30;
-constexpr double ruler = 24;
-constexpr double legend = 52;
-constexpr double least_row = 24;
-constexpr double most_row = 46;
+constexpr double schedule_left = 112;
+constexpr double schedule_right = 20;
+constexpr double schedule_heading = 30;
+constexpr double schedule_ruler = 24;
+constexpr double schedule_legend = 52;
+constexpr double schedule_least_row = 24;
+constexpr double schedule_most_row = 46;
 constexpr double row_gap = 5;
 
 }  // namespace
@@ -81,24 +81,26 @@ void ScheduleView::resizeEvent(QResizeEvent*) { place_choice(); }
 void ScheduleView::place_choice() {
   if (!measured_) return;
   const QSize size = choice_->sizeHint();
-  choice_->setGeometry(QRect(QPoint(12, int(row_place(0, true).top() - heading) - 2), size));
+  choice_->setGeometry(QRect(QPoint(12, int(row_place(0, true).top() - schedule_heading) - 2), size));
 }
 
 int ScheduleView::least_height() const {
   const auto rows = double(std::max<size_t>(2, predicted_.rows.size()));
-  const double group = heading + rows * (least_row + row_gap);
-  return static_cast<int>(ruler + legend + 12 + group * (measured_ ? 2 : 1));
+  const double group = schedule_heading + rows * (schedule_least_row + row_gap);
+  return static_cast<int>(schedule_ruler + schedule_legend + 12 + group * (measured_ ? 2 : 1));
 }
 
 double ScheduleView::row_height() const {
   const auto rows = double(std::max<size_t>(1, predicted_.rows.size()));
-  return std::clamp((height() - ruler - legend - 12 - 2 * heading) / (2 * rows) - row_gap, least_row, most_row);
+  return std::clamp((height() - schedule_ruler - schedule_legend - 12 - 2 * schedule_heading) / (2 * rows) - row_gap,
+                    schedule_least_row, schedule_most_row);
 }
 
 QRectF ScheduleView::row_place(int stage, bool measured) const {
   const double pitch = row_height() + row_gap;
-  const double group = measured ? heading + 8 + double(predicted_.rows.size()) * pitch : 0;
-  return QRectF(left, heading + ruler + group + stage * pitch, std::max(20.0, width() - left - right), row_height());
+  const double group = measured ? schedule_heading + 8 + double(predicted_.rows.size()) * pitch : 0;
+  return QRectF(schedule_left, schedule_heading + schedule_ruler + group + stage * pitch,
+                std::max(20.0, width() - schedule_left - schedule_right), row_height());
 }
 
 QColor ScheduleView::color_of(const TaskRun& run) const {
@@ -116,7 +118,7 @@ void ScheduleView::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
   const QRectF last = row_place(int(predicted_.rows.size()) - 1, measured_.has_value());
-  paint_ruler(painter, heading, last.bottom());
+  paint_ruler(painter, schedule_heading, last.bottom());
   paint_headings(painter);
   for (const PipelineRow& row : predicted_.rows) paint_row(painter, row, row_place(row.stage));
   if (measured_)
@@ -131,8 +133,8 @@ void ScheduleView::paint_headings(QPainter& painter) const {
                            .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->pipeline.timeline.bubble)),
                                 qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
                            .arg(shape.microbatches);
-  painter.drawText(QRectF(12, 4, width() - 12 - right, heading - 6), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(text, Qt::ElideRight, int(width() - 12 - right)));
+  painter.drawText(QRectF(12, 4, width() - 12 - schedule_right, schedule_heading - 6), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(text, Qt::ElideRight, int(width() - 12 - schedule_right)));
   if (!measured_) return;
   const double x = choice_->geometry().right() + 10;
   painter.drawText(
@@ -145,7 +147,7 @@ void ScheduleView::paint_headings(QPainter& painter) const {
 
 void ScheduleView::paint_legend(QPainter& painter) const {
   const QRectF last = row_place(int(predicted_.rows.size()) - 1, measured_.has_value());
-  double x = left;
+  double x = schedule_left;
   const double y = last.bottom() + 8;
   const auto entry = [&](const QColor& fill, const QString& text) {
     const int wide = painter.fontMetrics().horizontalAdvance(text) + 16;
@@ -164,15 +166,16 @@ void ScheduleView::paint_legend(QPainter& painter) const {
   const QString hint = measured_ ? tr("Wheel: zoom. Drag: pan. Double click: all.")
                                  : tr("Train to see the measured schedule beneath. Wheel: zoom. Drag: pan.");
   painter.setPen(theme().muted);
-  painter.drawText(QRectF(left, y + 20, width() - left - right, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(hint, Qt::ElideRight, int(width() - left - right)));
+  painter.drawText(
+      QRectF(schedule_left, y + 20, width() - schedule_left - schedule_right, 20), Qt::AlignLeft | Qt::AlignVCenter,
+      painter.fontMetrics().elidedText(hint, Qt::ElideRight, int(width() - schedule_left - schedule_right)));
 }
 
 void ScheduleView::paint_row(QPainter& painter, const PipelineRow& row, const QRectF& place) const {
   painter.fillRect(place, theme().window);
   painter.setPen(theme().text);
   const bool two_lines = place.height() > 30;
-  const QRectF title(0, place.y(), left - 12, two_lines ? place.height() / 2 : place.height());
+  const QRectF title(0, place.y(), schedule_left - 12, two_lines ? place.height() / 2 : place.height());
   painter.drawText(title, Qt::AlignRight | (two_lines ? Qt::AlignBottom : Qt::AlignVCenter),
                    two_lines ? tr("stage %1").arg(row.stage) : tr("stage %1, %2").arg(row.stage).arg(row.device));
   painter.setPen(theme().muted);

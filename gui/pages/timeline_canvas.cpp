@@ -16,13 +16,13 @@
 namespace shardscope {
 namespace {
 
-constexpr int left = 132;
-constexpr int right = 18;
-constexpr int ruler = 22;
+constexpr int timeline_left = 132;
+constexpr int timeline_right = 18;
+constexpr int timeline_ruler = 22;
 constexpr int phase_band = 18;
-constexpr int heading = 26;
-constexpr int legend = 22;
-constexpr double least_row = 13, most_row = 44;
+constexpr int timeline_heading = 26;
+constexpr int timeline_legend = 22;
+constexpr double timeline_least_row = 13, timeline_most_row = 44;
 constexpr double two_lines = 30;       // of a title, from this height on
 constexpr double labelled_row = 16;    // slices of lower rows have no text
 constexpr double labelled_slice = 64;  // pixels
@@ -102,12 +102,14 @@ void TimelineCanvas::lay_out() {
       if (!folded_ || std::ranges::count(extremes, rank.rank)) rows_.push_back({rank.rank, rank.stage, &rank.track});
   }
   set_seconds(plan_ ? std::max(longest, 1e-9) : 0);
-  const double room = height() - ruler - phases_height() - legend - (measured_ ? heading : 0);
+  const double room =
+      height() - timeline_ruler - phases_height() - timeline_legend - (measured_ ? timeline_heading : 0);
   const auto count = double(std::max<size_t>(1, rows_.size()));
-  row_height_ = std::clamp(room / count * 0.88, least_row, most_row);
+  row_height_ = std::clamp(room / count * 0.88, timeline_least_row, timeline_most_row);
   row_gap_ = row_height_ < 20 ? 1 : 4;
   const double content = count * (row_height_ + row_gap_);
-  scroll_->setGeometry(width() - right + 4, ruler, right - 4, std::max(0, height() - ruler - legend));
+  scroll_->setGeometry(width() - timeline_right + 4, timeline_ruler, timeline_right - 4,
+                       std::max(0, height() - timeline_ruler - timeline_legend));
   scroll_->setRange(0, std::max(0, static_cast<int>(std::ceil(content - room))));
   scroll_->setPageStep(std::max(1, static_cast<int>(room)));
   scroll_->setSingleStep(static_cast<int>(row_height_ + row_gap_));
@@ -118,12 +120,13 @@ void TimelineCanvas::lay_out() {
 void TimelineCanvas::resizeEvent(QResizeEvent*) { lay_out(); }
 
 QRectF TimelineCanvas::time_place() const {
-  return {double(left), double(ruler), double(std::max(20, width() - left - right)), double(height() - ruler)};
+  return {double(timeline_left), double(timeline_ruler), double(std::max(20, width() - timeline_left - timeline_right)),
+          double(height() - timeline_ruler)};
 }
 
 double TimelineCanvas::row_top(size_t row) const {
-  const double group = row >= predicted_->size() ? heading : 0;
-  return ruler + phases_height() + group + double(row) * (row_height_ + row_gap_) - scroll_->value();
+  const double group = row >= predicted_->size() ? timeline_heading : 0;
+  return timeline_ruler + phases_height() + group + double(row) * (row_height_ + row_gap_) - scroll_->value();
 }
 
 QRectF TimelineCanvas::row_place(size_t row) const {
@@ -147,28 +150,28 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   if (!plan_) return paint_no_plan(painter, rect(), workspace_.planner);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
-  paint_ruler(painter, 2, height() - legend);
+  paint_ruler(painter, 2, height() - timeline_legend);
   painter.save();
-  painter.setClipRect(0, ruler, width(), height() - ruler - legend);
+  painter.setClipRect(0, timeline_ruler, width(), height() - timeline_ruler - timeline_legend);
   paint_phases(painter);
   if (measured_) paint_heading(painter);
   QImage image;
   for (size_t row = 0; row < rows_.size(); ++row) {
     const QRectF place = row_place(row);
-    if (place.bottom() < ruler || place.top() > height() - legend) continue;
+    if (place.bottom() < timeline_ruler || place.top() > height() - timeline_legend) continue;
     paint_row(painter, row, image);
   }
   painter.restore();
   paint_found(painter);
-  paint_range(painter, ruler, height() - legend);
+  paint_range(painter, timeline_ruler, height() - timeline_legend);
   paint_legend(painter);
 }
 
 void TimelineCanvas::paint_phases(QPainter& painter) const {
   if (predicted_->size() != 1) return;
-  const double y = ruler + 2 - scroll_->value();
+  const double y = timeline_ruler + 2 - scroll_->value();
   painter.setPen(theme().muted);
-  painter.drawText(QRectF(0, y, left - 10, phase_band), Qt::AlignRight | Qt::AlignVCenter, tr("phases"));
+  painter.drawText(QRectF(0, y, timeline_left - 10, phase_band), Qt::AlignRight | Qt::AlignVCenter, tr("phases"));
   const QRectF all = time_place();
   for (const auto& [phase, start, end] : predicted_->front().phases) {
     const double a = std::clamp(x_at(start), all.left(), all.right());
@@ -197,11 +200,11 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
                  .arg(qt(share_text(share(measured_->ranks[size_t(late)].delayed_others, measured_->waited))));
   words << tr("exposed communication %1 (waiting %2, transfer %3)")
                .arg(qt(share_text(exposed.all())), qt(share_text(exposed.waiting)), qt(share_text(exposed.transfer)));
-  const double y = row_top(predicted_->size()) - heading;
+  const double y = row_top(predicted_->size()) - timeline_heading;
   painter.setPen(theme().text);
   const QString text = words.join(QString::fromUtf8("  \u00b7  "));
-  painter.drawText(QRectF(12, y, width() - 12 - right, heading), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(text, Qt::ElideRight, width() - 12 - right));
+  painter.drawText(QRectF(12, y, width() - 12 - timeline_right, timeline_heading), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(text, Qt::ElideRight, width() - 12 - timeline_right));
 }
 
 void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
@@ -222,7 +225,7 @@ void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
   }
   const bool is_selected = row.rank >= 0 && row.rank == workspace_.selection.device();
   painter.setPen(is_selected ? theme().accent : is_late ? theme().warning : theme().text);
-  const QRectF room(4, place.y(), left - 14, place.height());
+  const QRectF room(4, place.y(), timeline_left - 14, place.height());
   if (place.height() < two_lines) {
     painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, title);
     return;
@@ -300,14 +303,14 @@ void TimelineCanvas::paint_found(QPainter& painter) const {
     if (to - from > place.width()) continue;
     for (auto position = from; position < to; ++position) {
       const double start = slices[size_t(row->track->slices_of(*position).first)].start;
-      painter.fillRect(QRectF(std::max(place.left(), x_at(start)), ruler - 4, 2, 6), theme().accent);
+      painter.fillRect(QRectF(std::max(place.left(), x_at(start)), timeline_ruler - 4, 2, 6), theme().accent);
     }
   }
 }
 
 void TimelineCanvas::paint_legend(QPainter& painter) const {
   double x = 12;
-  const double y = height() - legend + 3;
+  const double y = height() - timeline_legend + 3;
   const QFontMetrics metrics = painter.fontMetrics();
   const auto entry = [&](const QColor& color, const QString& text, bool is_low) {
     const double wide = metrics.horizontalAdvance(text) + 15;
@@ -329,7 +332,7 @@ void TimelineCanvas::paint_legend(QPainter& painter) const {
 }
 
 TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
-  if (!plan_ || point.y() < ruler || point.y() > height() - legend) return {};
+  if (!plan_ || point.y() < timeline_ruler || point.y() > height() - timeline_legend) return {};
   for (size_t row = 0; row < rows_.size(); ++row) {
     const QRectF place = row_place(row);
     if (point.y() < place.top() || point.y() > place.bottom()) continue;
@@ -383,8 +386,8 @@ void TimelineCanvas::reveal(int stage, int position) {
       show_window(middle - span / 2, middle + span / 2);
   }
   const size_t index = size_t(row - rows_.data());
-  if (row_top(index) < ruler || row_place(index).bottom() > height() - legend)
-    scroll_->setValue(scroll_->value() + int(row_top(index) - ruler - phases_height()));
+  if (row_top(index) < timeline_ruler || row_place(index).bottom() > height() - timeline_legend)
+    scroll_->setValue(scroll_->value() + int(row_top(index) - timeline_ruler - phases_height()));
   emit factsChanged();
 }
 
@@ -405,7 +408,7 @@ QString TimelineCanvas::facts() const {
 
 // With Shift, or beside the rows, the wheel scrolls the ranks.
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
-  const bool scrolls = event->modifiers().testFlag(Qt::ShiftModifier) || event->position().x() < left;
+  const bool scrolls = event->modifiers().testFlag(Qt::ShiftModifier) || event->position().x() < timeline_left;
   if (!scrolls || !scroll_->isVisible()) return TimeCanvas::wheelEvent(event);
   const int by = event->angleDelta().y() ? event->angleDelta().y() : event->angleDelta().x();
   scroll_->setValue(scroll_->value() - by);

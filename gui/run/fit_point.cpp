@@ -12,7 +12,7 @@
 namespace shardscope {
 namespace {
 
-const std::array<QString, 3> columns{"inputs", "targets", "predictions"};
+const std::array<QString, 3> fit_values{"inputs", "targets", "predictions"};
 
 bool is_column(const Graph& graph, const std::map<std::string, ValueId>& values, const QString& name) {
   const auto found = values.find(name.toStdString());
@@ -27,8 +27,8 @@ bool has_fit(const Plan& plan) {
   const DataKind* kind = find_data_kind(plan.config.data.name);
   if (!kind || kind->examples == 0 || !plan.graph) return false;
   const Graph& graph = *plan.graph;
-  return is_column(graph, graph.inputs, columns[0]) && is_column(graph, graph.inputs, columns[1]) &&
-         is_column(graph, graph.outputs, columns[2]);
+  return is_column(graph, graph.inputs, fit_values[0]) && is_column(graph, graph.inputs, fit_values[1]) &&
+         is_column(graph, graph.outputs, fit_values[2]);
 }
 
 std::vector<FitPoint> read_fit(const QString& file) {
@@ -38,7 +38,7 @@ std::vector<FitPoint> read_fit(const QString& file) {
   while (!lines.atEnd()) {
     const QJsonObject line = QJsonDocument::fromJson(lines.readLine()).object();
     const auto number = [&line](const QString& name) { return line[name].toArray().at(0).toDouble(); };
-    points.push_back({number(columns[0]), number(columns[1]), number(columns[2])});
+    points.push_back({number(fit_values[0]), number(fit_values[1]), number(fit_values[2])});
   }
   std::ranges::sort(points, {}, &FitPoint::x);
   return points;

@@ -14,7 +14,9 @@
 namespace shardscope {
 namespace {
 
-enum Column { started_column, mesh_column, end_column, steps_column, metric_column, time_column, columns };
+struct HistoryColumn {
+  enum { started, mesh, end, steps, metric, time, count };
+};
 constexpr qint64 abandoned_seconds = 3600;  // a run that is being started has no socket yet
 
 QString end_text(const RunRecord& record) {
@@ -31,12 +33,13 @@ QString end_text(const RunRecord& record) {
 QStringList cells_of(const StoredRun& run, const RunRecord* record, const QString& end) {
   QStringList cells{run.started.toString("yyyy-MM-dd  HH:mm:ss"), run.mesh, end, {}, {}, {}};
   if (!record) return cells;
-  cells[steps_column] = HistoryTab::tr("%1 of %2").arg(record->completed()).arg(run.steps);
+  cells[HistoryColumn::steps] = HistoryTab::tr("%1 of %2").arg(record->completed()).arg(run.steps);
   if (const StepMessage* newest = record->newest(); newest && !newest->metrics.empty()) {
     const MetricValue& first = newest->metrics.front();
-    cells[metric_column] = qt(metric_label(first.name) + " " + metric_text(first.name, first.value));
+    cells[HistoryColumn::metric] = qt(metric_label(first.name) + " " + metric_text(first.name, first.value));
   }
-  if (const std::optional<double> ms = record->median_step_ms()) cells[time_column] = qt(seconds_text(*ms / 1000));
+  if (const std::optional<double> ms = record->median_step_ms())
+    cells[HistoryColumn::time] = qt(seconds_text(*ms / 1000));
   return cells;
 }
 
@@ -45,7 +48,7 @@ QStringList cells_of(const StoredRun& run, const RunRecord* record, const QStrin
 HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
     : QWidget(parent),
       run_(run),
-      table_(new QTableWidget(0, columns, this)),
+      table_(new QTableWidget(0, HistoryColumn::count, this)),
       attach_(new QPushButton(tr("Attach"), this)),
       remove_(new QPushButton(tr("Remove"), this)),
       empty_(new QLabel(tr("Runs of this file are listed here; ticked ones are laid over the curves."), this)),
@@ -57,9 +60,9 @@ HistoryTab::HistoryTab(RunControl& run, QWidget* parent)
   table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(23);
   table_->horizontalHeader()->setHighlightSections(false);
-  table_->horizontalHeader()->setSectionResizeMode(end_column, QHeaderView::Stretch);
-  table_->setColumnWidth(started_column, 170);
-  table_->setColumnWidth(mesh_column, 150);
+  table_->horizontalHeader()->setSectionResizeMode(HistoryColumn::end, QHeaderView::Stretch);
+  table_->setColumnWidth(HistoryColumn::started, 170);
+  table_->setColumnWidth(HistoryColumn::mesh, 150);
   table_->setFrameShape(QFrame::NoFrame);
   table_->setShowGrid(false);
   table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
@@ -104,7 +107,7 @@ const StoredRun* HistoryTab::selected() const {
 }
 
 bool HistoryTab::is_ticked(int row) const {
-  const QTableWidgetItem* item = table_->item(row, started_column);
+  const QTableWidgetItem* item = table_->item(row, HistoryColumn::started);
   return item && item->checkState() == Qt::Checked;
 }
 
@@ -125,9 +128,9 @@ void HistoryTab::refresh() {
     table_->setRowCount(static_cast<int>(runs_.size()));
     for (int row = 0; row < table_->rowCount(); ++row) {
       const StoredRun& run = runs_[size_t(row)];
-      for (int column = 0; column < columns; ++column) table_->setItem(row, column, new QTableWidgetItem);
+      for (int column = 0; column < HistoryColumn::count; ++column) table_->setItem(row, column, new QTableWidgetItem);
       const bool is_at_hand = run.id == run_.stored().id;
-      QTableWidgetItem* first = table_->item(row, started_column);
+      QTableWidgetItem* first = table_->item(row, HistoryColumn::started);
       first->setFlags(is_at_hand ? Qt::ItemIsEnabled | Qt::ItemIsSelectable
                                  : Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
       if (!is_at_hand) first->setCheckState(ticked.contains(run.id) ? Qt::Checked : Qt::Unchecked);
@@ -173,7 +176,7 @@ void HistoryTab::show_row(int row) {
   if (run.id == run_.stored().id)
     cells = cells_of(run, &run_.record(), run_.is_active() ? tr("at hand") : end_text(run_.record()));
   if (cells.isEmpty()) cells = cells_of(run, nullptr, {});
-  for (int column = 0; column < columns; ++column) {
+  for (int column = 0; column < HistoryColumn::count; ++column) {
     QTableWidgetItem* item = table_->item(row, column);
     item->setText(cells[column]);
     item->setToolTip(cells[column]);

@@ -39,8 +39,6 @@ QAction* make_redo(QWidget& window, QUndoStack& edits) {
   return finish(made, "redo", "redo", window);
 }
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 }  // namespace
 
 Actions::Actions(QWidget& window, QUndoStack& edits)

@@ -6,6 +6,9 @@
 
 namespace shardscope {
 
+// Of texts outside of QObjects.
+inline QString tr(const char* text) { return QObject::tr(text); }
+
 // What a person can do by menu, tool bar or key, by name. Who does it connects to `triggered`. The actions belong to
 // `window`; their icons follow the theme.
 struct Actions {

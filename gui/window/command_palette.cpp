@@ -18,7 +18,7 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_shown = 60;
-constexpr int widest = 620, rows_seen = 12;
+constexpr int widest_palette = 620, rows_seen = 12;
 enum Role { entry_role = Qt::UserRole, where_role, keys_role };
 
 // What it is at the left, behind it where it is found, its keys at the right.
@@ -89,7 +89,7 @@ void CommandPalette::open() {
   list_entries();
   line_->clear();
   show_matches();
-  const int width = std::min(widest, window_.width() - 40);
+  const int width = std::min(widest_palette, window_.width() - 40);
   const int height = std::min(rows_seen * (fontMetrics().height() + 10) + 60, window_.height() - 120);
   setGeometry((window_.width() - width) / 2, 64, width, height);
   show();

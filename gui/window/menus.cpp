@@ -10,8 +10,6 @@
 namespace shardscope {
 namespace {
 
-QString tr(const char* text) { return QObject::tr(text); }
-
 void add_file_menu(QMenuBar& bar, const Actions& actions, Files& files) {
   QMenu* menu = bar.addMenu(tr("&File"));
   menu->addActions({actions.new_run, actions.open});

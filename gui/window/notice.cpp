@@ -8,7 +8,7 @@ namespace shardscope {
 namespace {
 
 constexpr int shown_ms = 8000;
-constexpr int widest = 520, menus_width = 420;
+constexpr int widest_notice = 520, menus_width = 420;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Notice::Notice(QWidget* parent) : QLabel(parent) {
 QSize Notice::sizeHint() const { return {room_, fontMetrics().height() + 4}; }
 
 void Notice::fit_to(int width) {
-  room_ = std::clamp(width - menus_width, 0, widest);
+  room_ = std::clamp(width - menus_width, 0, widest_notice);
   updateGeometry();
   setText(text().isEmpty() ? QString() : fontMetrics().elidedText(toolTip(), Qt::ElideMiddle, room_ - 12));
 }

@@ -4,6 +4,9 @@
 #include <limits>
 
 #include "engine/base/bfloat16.h"
+#include "tests/test_program.h"
+
+namespace bfloat16_test {
 
 using namespace shardscope;
 
@@ -78,5 +81,8 @@ class BFloat16Test : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(BFloat16Test)
+REGISTER_TEST(BFloat16Test)
+
+}  // namespace bfloat16_test
+
 #include "bfloat16_test.moc"

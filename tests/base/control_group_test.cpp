@@ -11,6 +11,10 @@
 #include <fstream>
 #include <functional>
 
+#include "tests/test_program.h"
+
+namespace control_group_test {
+
 using namespace shardscope;
 
 namespace {
@@ -120,5 +124,8 @@ void ControlGroupTest::without_groups_nothing_is_known() {
   QVERIFY(!is_frozen(0));
 }
 
-QTEST_APPLESS_MAIN(ControlGroupTest)
+REGISTER_TEST(ControlGroupTest)
+
+}  // namespace control_group_test
+
 #include "control_group_test.moc"

@@ -9,6 +9,9 @@
 #include <fstream>
 
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace data_identity_test {
 
 using namespace shardscope;
 
@@ -108,5 +111,8 @@ class DataIdentityTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(DataIdentityTest)
+REGISTER_TEST(DataIdentityTest)
+
+}  // namespace data_identity_test
+
 #include "data_identity_test.moc"

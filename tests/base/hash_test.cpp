@@ -5,6 +5,9 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/sha1.h"
+#include "tests/test_program.h"
+
+namespace hash_test {
 
 using namespace shardscope;
 
@@ -61,5 +64,8 @@ class HashTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(HashTest)
+REGISTER_TEST(HashTest)
+
+}  // namespace hash_test
+
 #include "hash_test.moc"

@@ -13,6 +13,9 @@
 #include <functional>
 
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace input_file_test {
 
 using namespace shardscope;
 
@@ -91,5 +94,8 @@ class InputFileTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(InputFileTest)
+REGISTER_TEST(InputFileTest)
+
+}  // namespace input_file_test
+
 #include "input_file_test.moc"

@@ -9,6 +9,9 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace live_file_test {
 
 using namespace shardscope;
 
@@ -184,5 +187,8 @@ class LiveFileTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LiveFileTest)
+REGISTER_TEST(LiveFileTest)
+
+}  // namespace live_file_test
+
 #include "live_file_test.moc"

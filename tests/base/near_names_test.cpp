@@ -1,6 +1,9 @@
 #include <QTest>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace near_names_test {
 
 using namespace shardscope;
 
@@ -35,5 +38,8 @@ class NearNamesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(NearNamesTest)
+REGISTER_TEST(NearNamesTest)
+
+}  // namespace near_names_test
+
 #include "near_names_test.moc"

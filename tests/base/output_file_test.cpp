@@ -10,6 +10,9 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace output_file_test {
 
 using namespace shardscope;
 
@@ -167,5 +170,8 @@ class OutputFileTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(OutputFileTest)
+REGISTER_TEST(OutputFileTest)
+
+}  // namespace output_file_test
+
 #include "output_file_test.moc"

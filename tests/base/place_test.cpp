@@ -2,6 +2,10 @@
 
 #include <QTest>
 
+#include "tests/test_program.h"
+
+namespace place_test {
+
 using namespace shardscope;
 
 class PlaceTest : public QObject {
@@ -47,5 +51,8 @@ class PlaceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PlaceTest)
+REGISTER_TEST(PlaceTest)
+
+}  // namespace place_test
+
 #include "place_test.moc"

@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace printable_test {
 
 using namespace shardscope;
 
@@ -49,5 +52,8 @@ class PrintableTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PrintableTest)
+REGISTER_TEST(PrintableTest)
+
+}  // namespace printable_test
+
 #include "printable_test.moc"

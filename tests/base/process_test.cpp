@@ -7,6 +7,10 @@
 #include <QTest>
 #include <csignal>
 
+#include "tests/test_program.h"
+
+namespace process_test {
+
 using namespace shardscope;
 using Presence = ProcessSight::Presence;
 
@@ -52,5 +56,8 @@ class ProcessTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ProcessTest)
+REGISTER_TEST(ProcessTest)
+
+}  // namespace process_test
+
 #include "process_test.moc"

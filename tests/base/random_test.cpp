@@ -8,6 +8,9 @@
 
 #include "engine/base/numpy_random.h"
 #include "engine/base/random.h"
+#include "tests/test_program.h"
+
+namespace random_test {
 
 using namespace shardscope;
 using Json = nlohmann::json;
@@ -281,5 +284,8 @@ class RandomTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RandomTest)
+REGISTER_TEST(RandomTest)
+
+}  // namespace random_test
+
 #include "random_test.moc"

@@ -2,6 +2,10 @@
 
 #include <QTest>
 
+#include "tests/test_program.h"
+
+namespace shape_test {
+
 using namespace shardscope;
 
 class ShapeTest : public QObject {
@@ -40,5 +44,8 @@ class ShapeTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ShapeTest)
+REGISTER_TEST(ShapeTest)
+
+}  // namespace shape_test
+
 #include "shape_test.moc"

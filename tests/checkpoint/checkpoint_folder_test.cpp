@@ -15,6 +15,9 @@
 
 #include "tests/base/child_status.h"
 #include "tests/checkpoint/made_checkpoint.h"
+#include "tests/test_program.h"
+
+namespace checkpoint_folder_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -424,5 +427,8 @@ class CheckpointFolderTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CheckpointFolderTest)
+REGISTER_TEST(CheckpointFolderTest)
+
+}  // namespace checkpoint_folder_test
+
 #include "checkpoint_folder_test.moc"

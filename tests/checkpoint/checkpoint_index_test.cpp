@@ -11,6 +11,9 @@
 #include "engine/base/hash.h"
 #include "engine/checkpoint/box_cover.h"
 #include "tests/checkpoint/made_checkpoint.h"
+#include "tests/test_program.h"
+
+namespace checkpoint_index_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -251,5 +254,8 @@ class CheckpointIndexTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CheckpointIndexTest)
+REGISTER_TEST(CheckpointIndexTest)
+
+}  // namespace checkpoint_index_test
+
 #include "checkpoint_index_test.moc"

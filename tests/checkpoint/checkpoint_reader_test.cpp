@@ -9,6 +9,9 @@
 #include "engine/checkpoint/export_parameters.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "tests/checkpoint/made_checkpoint.h"
+#include "tests/test_program.h"
+
+namespace checkpoint_reader_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -281,5 +284,8 @@ class CheckpointReaderTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CheckpointReaderTest)
+REGISTER_TEST(CheckpointReaderTest)
+
+}  // namespace checkpoint_reader_test
+
 #include "checkpoint_reader_test.moc"

@@ -12,6 +12,9 @@
 #include "engine/checkpoint/array_file.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace safetensors_test {
 
 using namespace shardscope;
 
@@ -134,5 +137,8 @@ class SafetensorsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SafetensorsTest)
+REGISTER_TEST(SafetensorsTest)
+
+}  // namespace safetensors_test
+
 #include "safetensors_test.moc"

@@ -9,6 +9,10 @@
 #include <cerrno>
 #include <fstream>
 
+#include "tests/test_program.h"
+
+namespace bounded_output_test {
+
 using namespace shardscope;
 using namespace std::chrono_literals;
 
@@ -131,5 +135,8 @@ class BoundedOutputTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(BoundedOutputTest)
+REGISTER_TEST(BoundedOutputTest)
+
+}  // namespace bounded_output_test
+
 #include "bounded_output_test.moc"

@@ -11,6 +11,8 @@
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/cli/small_run.h"
 
+namespace checkpoint_test {
+
 using namespace shardscope;
 
 namespace {
@@ -255,5 +257,8 @@ class CheckpointTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<CheckpointTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(CheckpointTest)
+
+}  // namespace checkpoint_test
+
 #include "checkpoint_test.moc"

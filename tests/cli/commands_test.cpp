@@ -8,6 +8,8 @@
 #include "engine/base/version.h"
 #include "tests/cli/program.h"
 
+namespace commands_test {
+
 using namespace shardscope;
 
 namespace {
@@ -319,5 +321,8 @@ void CommandsTest::the_version_is_that_of_the_build() {
   QVERIFY(file.readAll().contains(QByteArray("VERSION ") + version + " "));
 }
 
-int main(int argc, char** argv) { return main_of<CommandsTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(CommandsTest)
+
+}  // namespace commands_test
+
 #include "commands_test.moc"

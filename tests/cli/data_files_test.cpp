@@ -11,6 +11,8 @@
 #include "engine/session/processes.h"
 #include "tests/cli/program.h"
 
+namespace data_files_test {
+
 using namespace shardscope;
 
 namespace {
@@ -191,5 +193,8 @@ class DataFilesTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<DataFilesTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(DataFilesTest)
+
+}  // namespace data_files_test
+
 #include "data_files_test.moc"

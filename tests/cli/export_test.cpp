@@ -15,6 +15,8 @@
 #include "tests/cli/small_run.h"
 #include "tests/export/event_reader.h"
 
+namespace export_test {
+
 using namespace shardscope;
 
 namespace {
@@ -329,5 +331,8 @@ class ExportTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<ExportTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(ExportTest)
+
+}  // namespace export_test
+
 #include "export_test.moc"

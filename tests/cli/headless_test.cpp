@@ -10,6 +10,8 @@
 #include "tests/cli/small_run.h"
 #include "tests/session/socket_client.h"
 
+namespace headless_test {
+
 using namespace shardscope;
 
 namespace {
@@ -232,5 +234,8 @@ class HeadlessTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<HeadlessTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(HeadlessTest)
+
+}  // namespace headless_test
+
 #include "headless_test.moc"

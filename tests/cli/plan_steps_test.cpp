@@ -2,6 +2,9 @@
 
 #include "engine/cli/plan_report.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace plan_steps_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -79,5 +82,8 @@ class PlanStepsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PlanStepsTest)
+REGISTER_TEST(PlanStepsTest)
+
+}  // namespace plan_steps_test
+
 #include "plan_steps_test.moc"

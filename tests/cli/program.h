@@ -8,16 +8,9 @@
 #include <memory>
 
 #include "engine/cli/command_line.h"
+#include "tests/test_program.h"
 
 namespace shardscope {
-
-// The test's own executable serves as shardrun: called with a subcommand (or
-// what a person takes for one) it is that program, ranks included.
-inline bool is_shardrun_call(int argc, char** argv) {
-  static const QStringList commands = {"validate",   "show",         "plan",    "train",  "rank",  "checkpoint",
-                                       "host-agent", "remote-shell", "suggest", "export", "trian", "no-such-command"};
-  return argc > 1 && commands.contains(QString(argv[1]));
-}
 
 struct ProgramResult {
   int code = -1;
@@ -44,11 +37,7 @@ inline QString preset(const QString& name) { return QString(SHARDSCOPE_SOURCE_DI
 
 }  // namespace shardscope
 
-// Runs the class's tests, or shardrun.
-template <class Test>
-int main_of(int argc, char** argv) {
-  if (shardscope::is_shardrun_call(argc, argv)) return shardscope::run_command_line(argc, argv);
-  QCoreApplication application(argc, argv);
-  Test test;
-  return QTest::qExec(&test, argc, argv);
-}
+// The tests' own program serves as shardrun, ranks included, where it is not called with the name of a test.
+#define REGISTER_PROGRAM_TEST(Test) \
+  REGISTER_CORE_TEST(Test)          \
+  static const bool is_program = shardscope::tests::register_program(shardscope::run_command_line);

@@ -21,6 +21,8 @@
 #include "tests/cli/program.h"
 #include "tests/session/run_client.h"
 
+namespace soak_test {
+
 // Trains a small network over many steps on real ranks, with four clients beside it: one that reads all, one that reads
 // slowly, one that never reads, and one that comes when all steps are done and asks for them. Nothing is lost, and
 // neither the launcher nor a rank grows. SHARDSCOPE_SOAK=100000 (./run test soak) makes it long.
@@ -283,5 +285,8 @@ class SoakTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<SoakTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(SoakTest)
+
+}  // namespace soak_test
+
 #include "soak_test.moc"

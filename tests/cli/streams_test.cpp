@@ -9,6 +9,8 @@
 
 #include "tests/cli/program.h"
 
+namespace streams_test {
+
 using namespace shardscope;
 
 namespace {
@@ -274,5 +276,8 @@ void StreamsTest::what_a_rank_says_gives_the_terminal_no_orders() {
   QVERIFY2(result.errors.startsWith("rank 1: \\u001b[2J\\xff is red\n"), qPrintable(result.errors));
 }
 
-int main(int argc, char** argv) { return main_of<StreamsTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(StreamsTest)
+
+}  // namespace streams_test
+
 #include "streams_test.moc"

@@ -7,6 +7,8 @@
 #include "tests/base/errors_of.h"
 #include "tests/cli/program.h"
 
+namespace suggest_test {
+
 using namespace shardscope;
 
 class SuggestTest : public QObject {
@@ -93,5 +95,8 @@ class SuggestTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<SuggestTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(SuggestTest)
+
+}  // namespace suggest_test
+
 #include "suggest_test.moc"

@@ -12,6 +12,8 @@
 #include "engine/session/recorded_run.h"
 #include "tests/cli/small_run.h"
 
+namespace train_outputs_test {
+
 using namespace shardscope;
 
 namespace {
@@ -190,5 +192,8 @@ class TrainOutputsTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<TrainOutputsTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(TrainOutputsTest)
+
+}  // namespace train_outputs_test
+
 #include "train_outputs_test.moc"

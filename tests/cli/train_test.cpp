@@ -16,6 +16,8 @@
 #include "engine/session/processes.h"
 #include "tests/cli/small_run.h"
 
+namespace train_test {
+
 using namespace shardscope;
 
 namespace {
@@ -452,5 +454,8 @@ void TrainTest::a_reader_that_goes_away_ends_the_run_as_it_ends_other_programs()
   QCOMPARE(scratch.left(), QStringList());
 }
 
-int main(int argc, char** argv) { return main_of<TrainTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(TrainTest)
+
+}  // namespace train_test
+
 #include "train_test.moc"

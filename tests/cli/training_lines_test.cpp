@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/session/step_line.h"
+#include "tests/test_program.h"
+
+namespace training_lines_test {
 
 using namespace shardscope;
 using Json = nlohmann::ordered_json;
@@ -112,5 +115,8 @@ class TrainingLinesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TrainingLinesTest)
+REGISTER_TEST(TrainingLinesTest)
+
+}  // namespace training_lines_test
+
 #include "training_lines_test.moc"

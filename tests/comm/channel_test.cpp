@@ -9,6 +9,9 @@
 #include "tests/comm/channel_checks.h"
 #include "tests/comm/forked_ranks.h"
 #include "tests/comm/thread_ranks.h"
+#include "tests/test_program.h"
+
+namespace channel_test {
 
 using namespace shardscope;
 using namespace shardscope::checks;
@@ -292,5 +295,8 @@ class ChannelTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ChannelTest)
+REGISTER_TEST(ChannelTest)
+
+}  // namespace channel_test
+
 #include "channel_test.moc"

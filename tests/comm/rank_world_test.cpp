@@ -7,6 +7,9 @@
 #include "engine/comm/rank_world.h"
 #include "tests/comm/collective_checks.h"
 #include "tests/comm/forked_ranks.h"
+#include "tests/test_program.h"
+
+namespace rank_world_test {
 
 using namespace shardscope;
 using namespace shardscope::checks;
@@ -188,5 +191,8 @@ class RankWorldTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RankWorldTest)
+REGISTER_TEST(RankWorldTest)
+
+}  // namespace rank_world_test
+
 #include "rank_world_test.moc"

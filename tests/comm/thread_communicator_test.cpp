@@ -5,6 +5,9 @@
 #include "tests/base/errors_of.h"
 #include "tests/comm/collective_checks.h"
 #include "tests/comm/thread_ranks.h"
+#include "tests/test_program.h"
+
+namespace thread_communicator_test {
 
 using namespace shardscope;
 using namespace shardscope::checks;
@@ -172,5 +175,8 @@ class ThreadCommunicatorTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ThreadCommunicatorTest)
+REGISTER_TEST(ThreadCommunicatorTest)
+
+}  // namespace thread_communicator_test
+
 #include "thread_communicator_test.moc"

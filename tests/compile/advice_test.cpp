@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace advice_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -120,5 +123,8 @@ class AdviceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(AdviceTest)
+REGISTER_TEST(AdviceTest)
+
+}  // namespace advice_test
+
 #include "advice_test.moc"

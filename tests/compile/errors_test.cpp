@@ -6,6 +6,9 @@
 #include "tests/base/errors_of.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace errors_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -186,5 +189,8 @@ class ErrorsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ErrorsTest)
+REGISTER_TEST(ErrorsTest)
+
+}  // namespace errors_test
+
 #include "errors_test.moc"

@@ -5,6 +5,9 @@
 #include "tests/compile/preset.h"
 #include "tests/compile/random_run.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace layout_modes_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -91,5 +94,8 @@ class LayoutModesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LayoutModesTest)
+REGISTER_TEST(LayoutModesTest)
+
+}  // namespace layout_modes_test
+
 #include "layout_modes_test.moc"

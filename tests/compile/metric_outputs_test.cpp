@@ -4,6 +4,9 @@
 
 #include "engine/compile/compile.h"
 #include "tests/compile/preset.h"
+#include "tests/test_program.h"
+
+namespace metric_outputs_test {
 
 using namespace shardscope;
 
@@ -39,5 +42,8 @@ class MetricOutputsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MetricOutputsTest)
+REGISTER_TEST(MetricOutputsTest)
+
+}  // namespace metric_outputs_test
+
 #include "metric_outputs_test.moc"

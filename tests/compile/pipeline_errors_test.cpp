@@ -1,6 +1,9 @@
 #include <QtTest>
 
 #include "tests/laws/pipeline_case.h"
+#include "tests/test_program.h"
+
+namespace pipeline_errors_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -70,5 +73,8 @@ class PipelineErrorsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PipelineErrorsTest)
+REGISTER_TEST(PipelineErrorsTest)
+
+}  // namespace pipeline_errors_test
+
 #include "pipeline_errors_test.moc"

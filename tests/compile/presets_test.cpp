@@ -5,6 +5,9 @@
 #include "engine/compile/compile.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/preset.h"
+#include "tests/test_program.h"
+
+namespace presets_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -149,5 +152,8 @@ class PresetsTest : public QObject {
   std::vector<PresetPlan> plans_;
 };
 
-QTEST_APPLESS_MAIN(PresetsTest)
+REGISTER_TEST(PresetsTest)
+
+}  // namespace presets_test
+
 #include "presets_test.moc"

@@ -6,6 +6,9 @@
 #include "tests/compile/plan_check.h"
 #include "tests/compile/preset.h"
 #include "tests/compile/random_run.h"
+#include "tests/test_program.h"
+
+namespace random_runs_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -149,5 +152,8 @@ class RandomRunsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RandomRunsTest)
+REGISTER_TEST(RandomRunsTest)
+
+}  // namespace random_runs_test
+
 #include "random_runs_test.moc"

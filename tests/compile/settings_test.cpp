@@ -13,6 +13,9 @@
 #include "engine/config/parse.h"
 #include "engine/data/data_kind.h"
 #include "models/registry.h"
+#include "tests/test_program.h"
+
+namespace settings_test {
 
 using namespace shardscope;
 
@@ -131,5 +134,8 @@ class SettingsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SettingsTest)
+REGISTER_TEST(SettingsTest)
+
+}  // namespace settings_test
+
 #include "settings_test.moc"

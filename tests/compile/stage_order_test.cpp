@@ -3,6 +3,9 @@
 
 #include "engine/plan/stage_timeline.h"
 #include "tests/laws/pipeline_case.h"
+#include "tests/test_program.h"
+
+namespace stage_order_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -89,5 +92,8 @@ class StageOrderTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(StageOrderTest)
+REGISTER_TEST(StageOrderTest)
+
+}  // namespace stage_order_test
+
 #include "stage_order_test.moc"

@@ -3,6 +3,9 @@
 #include "tests/base/errors_of.h"
 #include "tests/compile/plan_check.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace system_presets_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -297,5 +300,8 @@ class SystemPresetsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SystemPresetsTest)
+REGISTER_TEST(SystemPresetsTest)
+
+}  // namespace system_presets_test
+
 #include "system_presets_test.moc"

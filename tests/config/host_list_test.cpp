@@ -2,6 +2,9 @@
 
 #include "engine/base/error.h"
 #include "engine/config/host_list.h"
+#include "tests/test_program.h"
+
+namespace host_list_test {
 
 using namespace shardscope;
 
@@ -107,6 +110,8 @@ class HostListTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(HostListTest)
+REGISTER_TEST(HostListTest)
+
+}  // namespace host_list_test
 
 #include "host_list_test.moc"

@@ -5,6 +5,9 @@
 
 #include "engine/base/path.h"
 #include "engine/config/run_config.h"
+#include "tests/test_program.h"
+
+namespace name_pattern_test {
 
 using namespace shardscope;
 
@@ -125,5 +128,8 @@ class NamePatternTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(NamePatternTest)
+REGISTER_TEST(NamePatternTest)
+
+}  // namespace name_pattern_test
+
 #include "name_pattern_test.moc"

@@ -9,6 +9,9 @@
 #include "engine/config/write.h"
 #include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
+#include "tests/test_program.h"
+
+namespace override_test {
 
 using namespace shardscope;
 
@@ -287,5 +290,8 @@ class OverrideTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(OverrideTest)
+REGISTER_TEST(OverrideTest)
+
+}  // namespace override_test
+
 #include "override_test.moc"

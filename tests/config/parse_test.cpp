@@ -11,6 +11,9 @@
 #include "engine/config/write.h"
 #include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
+#include "tests/test_program.h"
+
+namespace parse_test {
 
 using namespace shardscope;
 namespace fs = std::filesystem;
@@ -393,5 +396,8 @@ class ParseTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ParseTest)
+REGISTER_TEST(ParseTest)
+
+}  // namespace parse_test
+
 #include "parse_test.moc"

@@ -4,6 +4,9 @@
 #include <random>
 
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace placement_text_test {
 
 using namespace shardscope;
 
@@ -91,5 +94,8 @@ class PlacementTextTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PlacementTextTest)
+REGISTER_TEST(PlacementTextTest)
+
+}  // namespace placement_text_test
+
 #include "placement_text_test.moc"

@@ -4,6 +4,9 @@
 #include <sstream>
 
 #include "engine/config/parse.h"
+#include "tests/test_program.h"
+
+namespace presets_test {
 
 using namespace shardscope;
 
@@ -81,5 +84,8 @@ class PresetsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PresetsTest)
+REGISTER_TEST(PresetsTest)
+
+}  // namespace presets_test
+
 #include "presets_test.moc"

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "tests/config/random_config.h"
+#include "tests/test_program.h"
+
+namespace rename_axis_test {
 
 using namespace shardscope;
 
@@ -61,5 +64,8 @@ class RenameAxisTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RenameAxisTest)
+REGISTER_TEST(RenameAxisTest)
+
+}  // namespace rename_axis_test
+
 #include "rename_axis_test.moc"

@@ -10,6 +10,9 @@
 #include "engine/config/write.h"
 #include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
+#include "tests/test_program.h"
+
+namespace schema_test {
 
 using namespace shardscope;
 using nlohmann::json;
@@ -224,5 +227,8 @@ class SchemaTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SchemaTest)
+REGISTER_TEST(SchemaTest)
+
+}  // namespace schema_test
+
 #include "schema_test.moc"

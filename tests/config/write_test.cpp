@@ -12,6 +12,9 @@
 #include "engine/config/parse.h"
 #include "tests/base/errors_of.h"
 #include "tests/config/random_config.h"
+#include "tests/test_program.h"
+
+namespace write_test {
 
 using namespace shardscope;
 namespace fs = std::filesystem;
@@ -168,5 +171,8 @@ class WriteTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(WriteTest)
+REGISTER_TEST(WriteTest)
+
+}  // namespace write_test
+
 #include "write_test.moc"

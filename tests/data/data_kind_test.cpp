@@ -13,6 +13,9 @@
 #include "engine/base/random.h"
 #include "engine/mesh/box_runs.h"
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace data_kind_test {
 
 using namespace shardscope;
 using Json = nlohmann::json;
@@ -288,5 +291,8 @@ class DataKindTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(DataKindTest)
+REGISTER_TEST(DataKindTest)
+
+}  // namespace data_kind_test
+
 #include "data_kind_test.moc"

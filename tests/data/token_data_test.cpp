@@ -18,6 +18,9 @@
 #include "engine/mesh/mesh.h"
 #include "engine/mesh/sharding.h"
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace token_data_test {
 
 using namespace shardscope;
 
@@ -383,5 +386,8 @@ class TokenDataTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TokenDataTest)
+REGISTER_TEST(TokenDataTest)
+
+}  // namespace token_data_test
+
 #include "token_data_test.moc"

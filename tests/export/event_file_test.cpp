@@ -7,6 +7,9 @@
 #include "engine/export/tensorboard.h"
 #include "tests/export/event_reader.h"
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace event_file_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -128,5 +131,8 @@ class EventFileTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(EventFileTest)
+REGISTER_CORE_TEST(EventFileTest)
+
+}  // namespace event_file_test
+
 #include "event_file_test.moc"

@@ -16,7 +16,10 @@
 #include "engine/mesh/partition_spec.h"
 #include "engine/session/step_line.h"
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
 #include "viz/text/visualize.h"
+
+namespace export_kind_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -358,5 +361,8 @@ class ExportKindTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExportKindTest)
+REGISTER_CORE_TEST(ExportKindTest)
+
+}  // namespace export_kind_test
+
 #include "export_kind_test.moc"

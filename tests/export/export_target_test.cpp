@@ -6,6 +6,9 @@
 #include <filesystem>
 
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace export_target_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -227,5 +230,8 @@ class ExportTargetTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(ExportTargetTest)
+REGISTER_CORE_TEST(ExportTargetTest)
+
+}  // namespace export_target_test
+
 #include "export_target_test.moc"

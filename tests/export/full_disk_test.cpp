@@ -5,6 +5,9 @@
 #include <QtTest>
 
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace full_disk_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -64,5 +67,8 @@ class FullDiskTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(FullDiskTest)
+REGISTER_CORE_TEST(FullDiskTest)
+
+}  // namespace full_disk_test
+
 #include "full_disk_test.moc"

@@ -5,6 +5,9 @@
 #include "engine/export/jax_specs_file.h"
 #include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace jax_program_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -200,5 +203,8 @@ class JaxProgramTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(JaxProgramTest)
+REGISTER_TEST(JaxProgramTest)
+
+}  // namespace jax_program_test
+
 #include "jax_program_test.moc"

@@ -4,6 +4,9 @@
 #include "engine/export/jax_specs_file.h"
 #include "tests/compile/system_preset.h"
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace jax_source_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -156,5 +159,8 @@ class JaxSourceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(JaxSourceTest)
+REGISTER_TEST(JaxSourceTest)
+
+}  // namespace jax_source_test
+
 #include "jax_source_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/export/plan_words.h"
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace perfetto_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -143,5 +146,8 @@ class PerfettoTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PerfettoTest)
+REGISTER_CORE_TEST(PerfettoTest)
+
+}  // namespace perfetto_test
+
 #include "perfetto_test.moc"

@@ -4,6 +4,9 @@
 
 #include "tests/compile/system_preset.h"
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace pictures_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -115,5 +118,8 @@ class PicturesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PicturesTest)
+REGISTER_TEST(PicturesTest)
+
+}  // namespace pictures_test
+
 #include "pictures_test.moc"

@@ -6,6 +6,9 @@
 #include "engine/export/exported_arrays.h"
 #include "engine/export/table_pages.h"
 #include "tests/export/exported.h"
+#include "tests/test_program.h"
+
+namespace table_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -220,5 +223,8 @@ class TableTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(TableTest)
+REGISTER_CORE_TEST(TableTest)
+
+}  // namespace table_test
+
 #include "table_test.moc"

@@ -4,6 +4,9 @@
 #include <functional>
 
 #include "tests/base/errors_of.h"
+#include "tests/test_program.h"
+
+namespace factor_rule_test {
 
 using namespace shardscope;
 
@@ -110,5 +113,8 @@ class FactorRuleTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(FactorRuleTest)
+REGISTER_TEST(FactorRuleTest)
+
+}  // namespace factor_rule_test
+
 #include "factor_rule_test.moc"

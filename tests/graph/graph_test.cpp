@@ -7,6 +7,9 @@
 #include "engine/graph/autodiff.h"
 #include "tests/base/errors_of.h"
 #include "tests/graph/test_op.h"
+#include "tests/test_program.h"
+
+namespace graph_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -260,5 +263,8 @@ class GraphTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GraphTest)
+REGISTER_TEST(GraphTest)
+
+}  // namespace graph_test
+
 #include "graph_test.moc"

@@ -22,6 +22,9 @@
 #include "tests/gui/hostile_server.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace attach_test {
 
 using namespace shardscope;
 
@@ -359,5 +362,8 @@ class AttachTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(AttachTest)
+REGISTER_WINDOW_TEST(AttachTest)
+
+}  // namespace attach_test
+
 #include "attach_test.moc"

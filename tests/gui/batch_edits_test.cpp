@@ -17,6 +17,9 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace batch_edits_test {
 
 using namespace shardscope;
 
@@ -373,5 +376,8 @@ class BatchEditsTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(BatchEditsTest)
+REGISTER_WINDOW_TEST(BatchEditsTest)
+
+}  // namespace batch_edits_test
+
 #include "batch_edits_test.moc"

@@ -5,6 +5,9 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/cell_delegate.h"
+#include "tests/test_program.h"
+
+namespace cells_test {
 
 using namespace shardscope;
 
@@ -84,5 +87,8 @@ class CellsTest : public QObject {
   }
 };
 
-QTEST_MAIN(CellsTest)
+REGISTER_WINDOW_TEST(CellsTest)
+
+}  // namespace cells_test
+
 #include "cells_test.moc"

@@ -11,7 +11,10 @@
 #include "gui/workspace/array_facts.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace collectives_test {
 
 using namespace shardscope;
 
@@ -284,5 +287,8 @@ class CollectivesTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(CollectivesTest)
+REGISTER_WINDOW_TEST(CollectivesTest)
+
+}  // namespace collectives_test
+
 #include "collectives_test.moc"

@@ -18,6 +18,9 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace commands_test {
 
 using namespace shardscope;
 
@@ -195,5 +198,8 @@ class CommandsTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(CommandsTest)
+REGISTER_WINDOW_TEST(CommandsTest)
+
+}  // namespace commands_test
+
 #include "commands_test.moc"

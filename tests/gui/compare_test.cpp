@@ -18,7 +18,10 @@
 #include "tests/gui/made_plan.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace compare_test {
 
 using namespace shardscope;
 
@@ -316,5 +319,8 @@ class CompareTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(CompareTest)
+REGISTER_WINDOW_TEST(CompareTest)
+
+}  // namespace compare_test
+
 #include "compare_test.moc"

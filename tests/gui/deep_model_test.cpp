@@ -14,6 +14,9 @@
 #include "gui/pages/flow_page.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/test_program.h"
+
+namespace deep_model_test {
 
 using namespace shardscope;
 
@@ -218,5 +221,8 @@ class DeepModelTest : public QObject {
   }
 };
 
-QTEST_MAIN(DeepModelTest)
+REGISTER_WINDOW_TEST(DeepModelTest)
+
+}  // namespace deep_model_test
+
 #include "deep_model_test.moc"

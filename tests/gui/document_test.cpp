@@ -8,6 +8,9 @@
 #include "engine/config/parse.h"
 #include "gui/document/config_difference.h"
 #include "tests/gui/made_plan.h"
+#include "tests/test_program.h"
+
+namespace document_test {
 
 using namespace shardscope;
 
@@ -187,5 +190,8 @@ class DocumentTest : public QObject {
   }
 };
 
-QTEST_MAIN(DocumentTest)
+REGISTER_WINDOW_TEST(DocumentTest)
+
+}  // namespace document_test
+
 #include "document_test.moc"

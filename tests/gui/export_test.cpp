@@ -17,6 +17,9 @@
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
+#include "tests/test_program.h"
+
+namespace export_test {
 
 using namespace shardscope;
 
@@ -302,5 +305,8 @@ class ExportTest : public QObject {
   }
 };
 
-QTEST_MAIN(ExportTest)
+REGISTER_WINDOW_TEST(ExportTest)
+
+}  // namespace export_test
+
 #include "export_test.moc"

@@ -14,6 +14,9 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace fields_test {
 
 using namespace shardscope;
 
@@ -250,5 +253,8 @@ class FieldsTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(FieldsTest)
+REGISTER_WINDOW_TEST(FieldsTest)
+
+}  // namespace fields_test
+
 #include "fields_test.moc"

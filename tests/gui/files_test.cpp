@@ -27,6 +27,9 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/test_program.h"
+
+namespace files_test {
 
 using namespace shardscope;
 
@@ -559,5 +562,8 @@ class FilesTest : public QObject {
   }
 };
 
-QTEST_MAIN(FilesTest)
+REGISTER_WINDOW_TEST(FilesTest)
+
+}  // namespace files_test
+
 #include "files_test.moc"

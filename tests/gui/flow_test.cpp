@@ -11,7 +11,10 @@
 #include "gui/workspace/array_of_value.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace flow_test {
 
 using namespace shardscope;
 
@@ -361,5 +364,8 @@ class FlowTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(FlowTest)
+REGISTER_WINDOW_TEST(FlowTest)
+
+}  // namespace flow_test
+
 #include "flow_test.moc"

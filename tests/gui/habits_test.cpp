@@ -28,6 +28,9 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace habits_test {
 
 using namespace shardscope;
 
@@ -306,5 +309,8 @@ class HabitsTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(HabitsTest)
+REGISTER_WINDOW_TEST(HabitsTest)
+
+}  // namespace habits_test
+
 #include "habits_test.moc"

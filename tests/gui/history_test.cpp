@@ -25,6 +25,9 @@
 #include "gui/run/history_tab.h"
 #include "gui/run/run_panel.h"
 #include "tests/gui/made_plan.h"
+#include "tests/test_program.h"
+
+namespace history_test {
 
 using namespace shardscope;
 
@@ -444,5 +447,8 @@ class HistoryTest : public QObject {
   }
 };
 
-QTEST_MAIN(HistoryTest)
+REGISTER_WINDOW_TEST(HistoryTest)
+
+}  // namespace history_test
+
 #include "history_test.moc"

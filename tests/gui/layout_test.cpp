@@ -33,7 +33,10 @@
 #include "gui/run/run_curves.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace layout_test {
 
 using namespace shardscope;
 
@@ -679,5 +682,8 @@ class LayoutTest : public QObject {
   }
 };
 
-QTEST_MAIN(LayoutTest)
+REGISTER_WINDOW_TEST(LayoutTest)
+
+}  // namespace layout_test
+
 #include "layout_test.moc"

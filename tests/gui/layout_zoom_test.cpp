@@ -10,6 +10,9 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace layout_zoom_test {
 
 using namespace shardscope;
 
@@ -222,5 +225,8 @@ class LayoutZoomTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(LayoutZoomTest)
+REGISTER_WINDOW_TEST(LayoutZoomTest)
+
+}  // namespace layout_zoom_test
+
 #include "layout_zoom_test.moc"

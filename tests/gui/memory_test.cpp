@@ -9,7 +9,10 @@
 #include "gui/window/window.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace memory_test {
 
 using namespace shardscope;
 
@@ -208,5 +211,8 @@ class MemoryTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(MemoryTest)
+REGISTER_WINDOW_TEST(MemoryTest)
+
+}  // namespace memory_test
+
 #include "memory_test.moc"

@@ -16,6 +16,9 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace mesh_test {
 
 using namespace shardscope;
 
@@ -318,5 +321,8 @@ class MeshTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(MeshTest)
+REGISTER_WINDOW_TEST(MeshTest)
+
+}  // namespace mesh_test
+
 #include "mesh_test.moc"

@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "gui/look/fitted_name.h"
+#include "tests/test_program.h"
+
+namespace names_test {
 
 using namespace shardscope;
 
@@ -38,5 +41,8 @@ class NamesTest : public QObject {
   }
 };
 
-QTEST_MAIN(NamesTest)
+REGISTER_WINDOW_TEST(NamesTest)
+
+}  // namespace names_test
+
 #include "names_test.moc"

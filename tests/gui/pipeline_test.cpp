@@ -22,7 +22,10 @@
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
 #include "tests/gui/small_models.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace pipeline_test {
 
 using namespace shardscope;
 
@@ -351,6 +354,9 @@ class PipelineTest : public QObject {
   }
 };
 
-QTEST_MAIN(PipelineTest)
+REGISTER_WINDOW_TEST(PipelineTest)
+
+}  // namespace pipeline_test
+
 #include "pipeline_test.moc"
 #include "tests/gui/small_models.h"

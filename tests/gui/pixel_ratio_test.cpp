@@ -8,6 +8,9 @@
 #include "gui/look/kept_picture.h"
 #include "tests/gui/small_models.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace pixel_ratio_test {
 
 using namespace shardscope;
 
@@ -93,5 +96,8 @@ class PixelRatioTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(PixelRatioTest)
+REGISTER_WINDOW_TEST(PixelRatioTest)
+
+}  // namespace pixel_ratio_test
+
 #include "pixel_ratio_test.moc"

@@ -8,6 +8,9 @@
 #include "gui/planning/chosen_network.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
+#include "tests/test_program.h"
+
+namespace planner_test {
 
 using namespace shardscope;
 
@@ -156,5 +159,8 @@ class PlannerTest : public QObject {
   }
 };
 
-QTEST_MAIN(PlannerTest)
+REGISTER_WINDOW_TEST(PlannerTest)
+
+}  // namespace planner_test
+
 #include "planner_test.moc"

@@ -12,6 +12,9 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace replay_test {
 
 using namespace shardscope;
 
@@ -293,6 +296,9 @@ class ReplayTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(ReplayTest)
+REGISTER_WINDOW_TEST(ReplayTest)
+
+}  // namespace replay_test
+
 #include "replay_test.moc"
 #include "tests/gui/window_case.h"

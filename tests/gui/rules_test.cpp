@@ -9,6 +9,9 @@
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace rules_test {
 
 using namespace shardscope;
 
@@ -200,6 +203,9 @@ class RulesTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(RulesTest)
+REGISTER_WINDOW_TEST(RulesTest)
+
+}  // namespace rules_test
+
 #include "rules_test.moc"
 #include "tests/gui/window_case.h"

@@ -12,6 +12,9 @@
 #include "gui/run/run_control.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/own_settings.h"
+#include "tests/test_program.h"
+
+namespace run_control_test {
 
 using namespace shardscope;
 
@@ -347,5 +350,8 @@ class RunControlTest : public QObject {
   }
 };
 
-QTEST_MAIN(RunControlTest)
+REGISTER_WINDOW_TEST(RunControlTest)
+
+}  // namespace run_control_test
+
 #include "run_control_test.moc"

@@ -18,6 +18,9 @@
 #include "gui/window/session_keeper.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
+#include "tests/test_program.h"
+
+namespace session_test {
 
 using namespace shardscope;
 
@@ -297,5 +300,8 @@ class SessionTest : public QObject {
   }
 };
 
-QTEST_MAIN(SessionTest)
+REGISTER_WINDOW_TEST(SessionTest)
+
+}  // namespace session_test
+
 #include "session_test.moc"

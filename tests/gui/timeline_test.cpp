@@ -13,6 +13,9 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
+
+namespace timeline_test {
 
 using namespace shardscope;
 
@@ -261,5 +264,8 @@ class TimelineTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(TimelineTest)
+REGISTER_WINDOW_TEST(TimelineTest)
+
+}  // namespace timeline_test
+
 #include "timeline_test.moc"

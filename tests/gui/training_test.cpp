@@ -29,7 +29,10 @@
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "gui/workspace/array_facts.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace training_test {
 
 using namespace shardscope;
 
@@ -545,5 +548,8 @@ class TrainingTest : public QObject {
   }
 };
 
-QTEST_MAIN(TrainingTest)
+REGISTER_WINDOW_TEST(TrainingTest)
+
+}  // namespace training_test
+
 #include "training_test.moc"

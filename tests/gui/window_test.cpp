@@ -19,7 +19,10 @@
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
+#include "tests/test_program.h"
 #include "viz/paint/units.h"
+
+namespace window_test {
 
 using namespace shardscope;
 
@@ -406,5 +409,8 @@ class WindowTest : public WindowCase {
   }
 };
 
-QTEST_MAIN(WindowTest)
+REGISTER_WINDOW_TEST(WindowTest)
+
+}  // namespace window_test
+
 #include "window_test.moc"

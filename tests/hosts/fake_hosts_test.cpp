@@ -17,6 +17,8 @@
 #include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
 
+namespace fake_hosts_test {
+
 using namespace shardscope;
 
 namespace {
@@ -406,6 +408,8 @@ class FakeHostsTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<FakeHostsTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(FakeHostsTest)
+
+}  // namespace fake_hosts_test
 
 #include "fake_hosts_test.moc"

@@ -8,6 +8,8 @@
 #include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
 
+namespace namespaces_test {
+
 using namespace shardscope;
 
 namespace {
@@ -173,6 +175,8 @@ class NamespacesTest : public QObject {
   bool made_ = false;
 };
 
-int main(int argc, char** argv) { return main_of<NamespacesTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(NamespacesTest)
+
+}  // namespace namespaces_test
 
 #include "namespaces_test.moc"

@@ -7,6 +7,8 @@
 #include "tests/hosts/listening.h"
 #include "tests/hosts/trained.h"
 
+namespace strangers_test {
+
 using namespace shardscope;
 
 namespace {
@@ -115,6 +117,8 @@ class StrangersTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<StrangersTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(StrangersTest)
+
+}  // namespace strangers_test
 
 #include "strangers_test.moc"

@@ -7,6 +7,9 @@
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/test_program.h"
+
+namespace checkpoint_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -160,5 +163,8 @@ class CheckpointTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CheckpointTest)
+REGISTER_TEST(CheckpointTest)
+
+}  // namespace checkpoint_test
+
 #include "checkpoint_test.moc"

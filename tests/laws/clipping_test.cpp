@@ -3,6 +3,9 @@
 #include "tests/compile/plan_check.h"
 #include "tests/laws/preset_case.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/test_program.h"
+
+namespace clipping_test {
 
 using namespace shardscope;
 
@@ -106,5 +109,8 @@ class ClippingTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ClippingTest)
+REGISTER_TEST(ClippingTest)
+
+}  // namespace clipping_test
+
 #include "clipping_test.moc"

@@ -3,6 +3,9 @@
 #include "engine/ops/conv.h"
 #include "tests/reference/reference.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace convolution_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -82,5 +85,8 @@ class ConvolutionTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ConvolutionTest)
+REGISTER_TEST(ConvolutionTest)
+
+}  // namespace convolution_test
+
 #include "convolution_test.moc"

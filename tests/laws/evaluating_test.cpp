@@ -8,6 +8,9 @@
 #include "engine/worker/thread_training.h"
 #include "tests/compile/plan_check.h"
 #include "tests/laws/preset_case.h"
+#include "tests/test_program.h"
+
+namespace evaluating_test {
 
 using namespace shardscope;
 
@@ -145,5 +148,8 @@ class EvaluatingTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(EvaluatingTest)
+REGISTER_TEST(EvaluatingTest)
+
+}  // namespace evaluating_test
+
 #include "evaluating_test.moc"

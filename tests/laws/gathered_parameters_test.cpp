@@ -6,6 +6,9 @@
 #include "engine/worker/parameter_file.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/test_program.h"
+
+namespace gathered_parameters_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -100,5 +103,8 @@ class GatheredParametersTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GatheredParametersTest)
+REGISTER_TEST(GatheredParametersTest)
+
+}  // namespace gathered_parameters_test
+
 #include "gathered_parameters_test.moc"

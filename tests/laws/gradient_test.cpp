@@ -16,6 +16,9 @@
 #include "models/linen.h"
 #include "models/losses.h"
 #include "tests/laws/agreement.h"
+#include "tests/test_program.h"
+
+namespace gradient_test {
 
 using namespace shardscope;
 
@@ -369,5 +372,8 @@ class GradientTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GradientTest)
+REGISTER_TEST(GradientTest)
+
+}  // namespace gradient_test
+
 #include "gradient_test.moc"

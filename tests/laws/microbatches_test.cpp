@@ -1,6 +1,9 @@
 #include <QtTest>
 
 #include "tests/laws/serial_training.h"
+#include "tests/test_program.h"
+
+namespace microbatches_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -118,5 +121,8 @@ class MicrobatchesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MicrobatchesTest)
+REGISTER_TEST(MicrobatchesTest)
+
+}  // namespace microbatches_test
+
 #include "microbatches_test.moc"

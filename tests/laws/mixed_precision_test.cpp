@@ -4,6 +4,9 @@
 #include "engine/graph/op_definition.h"
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/test_program.h"
+
+namespace mixed_precision_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -107,5 +110,8 @@ class MixedPrecisionTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MixedPrecisionTest)
+REGISTER_TEST(MixedPrecisionTest)
+
+}  // namespace mixed_precision_test
+
 #include "mixed_precision_test.moc"

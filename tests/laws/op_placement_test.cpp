@@ -5,6 +5,9 @@
 
 #include "engine/shard/placement.h"
 #include "tests/laws/small_op_case.h"
+#include "tests/test_program.h"
+
+namespace op_placement_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -155,5 +158,8 @@ class OpPlacementTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(OpPlacementTest)
+REGISTER_TEST(OpPlacementTest)
+
+}  // namespace op_placement_test
+
 #include "op_placement_test.moc"

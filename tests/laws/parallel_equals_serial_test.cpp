@@ -4,6 +4,9 @@
 #include "engine/mesh/partition_spec.h"
 #include "tests/laws/preset_case.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/test_program.h"
+
+namespace parallel_equals_serial_test {
 
 using namespace shardscope;
 
@@ -161,5 +164,8 @@ class ParallelEqualsSerialTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ParallelEqualsSerialTest)
+REGISTER_TEST(ParallelEqualsSerialTest)
+
+}  // namespace parallel_equals_serial_test
+
 #include "parallel_equals_serial_test.moc"

@@ -8,6 +8,9 @@
 #include "engine/plan/value_lives.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/laws/stage_memory.h"
+#include "tests/test_program.h"
+
+namespace pipeline_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -207,5 +210,8 @@ class PipelineTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PipelineTest)
+REGISTER_TEST(PipelineTest)
+
+}  // namespace pipeline_test
+
 #include "pipeline_test.moc"

@@ -3,6 +3,9 @@
 #include "tests/base/errors_of.h"
 #include "tests/laws/agreement.h"
 #include "tests/laws/small_op_case.h"
+#include "tests/test_program.h"
+
+namespace reference_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -116,5 +119,8 @@ class ReferenceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ReferenceTest)
+REGISTER_TEST(ReferenceTest)
+
+}  // namespace reference_test
+
 #include "reference_test.moc"

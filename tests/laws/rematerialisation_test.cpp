@@ -1,6 +1,9 @@
 #include <QtTest>
 
 #include "tests/laws/serial_training.h"
+#include "tests/test_program.h"
+
+namespace rematerialisation_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -114,5 +117,8 @@ class RematerialisationTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RematerialisationTest)
+REGISTER_TEST(RematerialisationTest)
+
+}  // namespace rematerialisation_test
+
 #include "rematerialisation_test.moc"

@@ -1,6 +1,9 @@
 #include <QtTest>
 
 #include "tests/laws/serial_training.h"
+#include "tests/test_program.h"
+
+namespace system_presets_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -37,5 +40,8 @@ class SystemPresetsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SystemPresetsTest)
+REGISTER_TEST(SystemPresetsTest)
+
+}  // namespace system_presets_test
+
 #include "system_presets_test.moc"

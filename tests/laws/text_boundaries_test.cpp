@@ -11,6 +11,9 @@
 #include "engine/session/recorded_run.h"
 #include "engine/session/run_recorder.h"
 #include "tests/laws/pipeline_case.h"
+#include "tests/test_program.h"
+
+namespace text_boundaries_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -189,5 +192,8 @@ class TextBoundariesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TextBoundariesTest)
+REGISTER_TEST(TextBoundariesTest)
+
+}  // namespace text_boundaries_test
+
 #include "text_boundaries_test.moc"

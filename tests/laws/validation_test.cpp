@@ -3,6 +3,9 @@
 
 #include "tests/compile/system_preset.h"
 #include "tests/laws/training_agreement.h"
+#include "tests/test_program.h"
+
+namespace validation_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -83,5 +86,8 @@ class ValidationTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ValidationTest)
+REGISTER_TEST(ValidationTest)
+
+}  // namespace validation_test
+
 #include "validation_test.moc"

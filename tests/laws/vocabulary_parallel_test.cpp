@@ -3,6 +3,9 @@
 
 #include "engine/worker/thread_training.h"
 #include "tests/laws/preset_case.h"
+#include "tests/test_program.h"
+
+namespace vocabulary_parallel_test {
 
 using namespace shardscope;
 
@@ -83,5 +86,8 @@ class VocabularyParallelTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(VocabularyParallelTest)
+REGISTER_TEST(VocabularyParallelTest)
+
+}  // namespace vocabulary_parallel_test
+
 #include "vocabulary_parallel_test.moc"

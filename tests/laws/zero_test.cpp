@@ -1,6 +1,9 @@
 #include <QtTest>
 
 #include "tests/laws/serial_training.h"
+#include "tests/test_program.h"
+
+namespace zero_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -130,5 +133,8 @@ class ZeroTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ZeroTest)
+REGISTER_TEST(ZeroTest)
+
+}  // namespace zero_test
+
 #include "zero_test.moc"

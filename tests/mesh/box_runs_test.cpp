@@ -5,6 +5,9 @@
 #include <random>
 
 #include "engine/mesh/box_runs.h"
+#include "tests/test_program.h"
+
+namespace box_runs_test {
 
 using namespace shardscope;
 
@@ -94,5 +97,8 @@ class BoxRunsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(BoxRunsTest)
+REGISTER_TEST(BoxRunsTest)
+
+}  // namespace box_runs_test
+
 #include "box_runs_test.moc"

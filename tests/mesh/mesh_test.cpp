@@ -5,6 +5,9 @@
 
 #include "tests/base/errors_of.h"
 #include "tests/mesh/random_case.h"
+#include "tests/test_program.h"
+
+namespace mesh_test {
 
 using namespace shardscope;
 
@@ -119,5 +122,8 @@ class MeshTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MeshTest)
+REGISTER_TEST(MeshTest)
+
+}  // namespace mesh_test
+
 #include "mesh_test.moc"

@@ -4,6 +4,9 @@
 
 #include "tests/mesh/golden_case.h"
 #include "tests/mesh/random_case.h"
+#include "tests/test_program.h"
+
+namespace partition_spec_test {
 
 using namespace shardscope;
 
@@ -195,5 +198,8 @@ class PartitionSpecTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PartitionSpecTest)
+REGISTER_TEST(PartitionSpecTest)
+
+}  // namespace partition_spec_test
+
 #include "partition_spec_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/mesh/box_runs.h"
 #include "tests/mesh/random_pair.h"
+#include "tests/test_program.h"
+
+namespace piece_moves_test {
 
 using namespace shardscope;
 
@@ -234,5 +237,8 @@ class PieceMovesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PieceMovesTest)
+REGISTER_TEST(PieceMovesTest)
+
+}  // namespace piece_moves_test
+
 #include "piece_moves_test.moc"

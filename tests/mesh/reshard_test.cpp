@@ -5,6 +5,9 @@
 #include <random>
 
 #include "tests/mesh/random_pair.h"
+#include "tests/test_program.h"
+
+namespace reshard_test {
 
 using namespace shardscope;
 
@@ -331,5 +334,8 @@ class ReshardTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ReshardTest)
+REGISTER_TEST(ReshardTest)
+
+}  // namespace reshard_test
+
 #include "reshard_test.moc"

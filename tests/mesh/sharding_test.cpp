@@ -6,6 +6,9 @@
 #include "engine/mesh/partition_spec.h"
 #include "tests/mesh/golden_case.h"
 #include "tests/mesh/random_case.h"
+#include "tests/test_program.h"
+
+namespace sharding_test {
 
 using namespace shardscope;
 
@@ -156,5 +159,8 @@ class ShardingTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ShardingTest)
+REGISTER_TEST(ShardingTest)
+
+}  // namespace sharding_test
+
 #include "sharding_test.moc"

@@ -15,6 +15,9 @@
 #include "engine/ops/equation.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
+#include "tests/test_program.h"
+
+namespace decoder_only_transformer_test {
 
 using namespace shardscope;
 
@@ -191,5 +194,8 @@ class DecoderOnlyTransformerTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(DecoderOnlyTransformerTest)
+REGISTER_TEST(DecoderOnlyTransformerTest)
+
+}  // namespace decoder_only_transformer_test
+
 #include "decoder_only_transformer_test.moc"

@@ -4,6 +4,9 @@
 
 #include "engine/ops/dropout.h"
 #include "engine/ops/initialise.h"
+#include "tests/test_program.h"
+
+namespace nnx_gpt2_test {
 
 using namespace shardscope;
 
@@ -96,5 +99,8 @@ class NnxGpt2Test : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(NnxGpt2Test)
+REGISTER_TEST(NnxGpt2Test)
+
+}  // namespace nnx_gpt2_test
+
 #include "nnx_gpt2_test.moc"

@@ -4,6 +4,9 @@
 
 #include "engine/graph/op_definition.h"
 #include "models/layer_list.h"
+#include "tests/test_program.h"
+
+namespace sequential_test {
 
 using namespace shardscope;
 
@@ -147,5 +150,8 @@ class SequentialTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SequentialTest)
+REGISTER_TEST(SequentialTest)
+
+}  // namespace sequential_test
+
 #include "sequential_test.moc"

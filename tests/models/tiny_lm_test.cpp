@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "engine/graph/op_definition.h"
+#include "tests/test_program.h"
+
+namespace tiny_lm_test {
 
 using namespace shardscope;
 
@@ -57,5 +60,8 @@ class TinyLmTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TinyLmTest)
+REGISTER_TEST(TinyLmTest)
+
+}  // namespace tiny_lm_test
+
 #include "tiny_lm_test.moc"

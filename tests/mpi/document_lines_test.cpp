@@ -3,6 +3,8 @@
 
 #include "tests/cli/program.h"
 
+namespace document_lines_test {
+
 using namespace shardscope;
 
 // Law 7 as a person sees it: what `shardrun train` prints on real MPI ranks is what the documents print.
@@ -27,6 +29,8 @@ class DocumentLinesTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<DocumentLinesTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(DocumentLinesTest)
+
+}  // namespace document_lines_test
 
 #include "document_lines_test.moc"

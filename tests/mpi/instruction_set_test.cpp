@@ -4,6 +4,8 @@
 #include "engine/base/instruction_set.h"
 #include "tests/cli/program.h"
 
+namespace instruction_set_test {
+
 using namespace shardscope;
 
 namespace {
@@ -66,6 +68,8 @@ class InstructionSetTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<InstructionSetTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(InstructionSetTest)
+
+}  // namespace instruction_set_test
 
 #include "instruction_set_test.moc"

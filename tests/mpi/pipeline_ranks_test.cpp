@@ -3,6 +3,8 @@
 
 #include "tests/cli/preset_runs.h"
 
+namespace pipeline_ranks_test {
+
 using namespace shardscope;
 
 namespace {
@@ -57,6 +59,8 @@ class PipelineRanksTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<PipelineRanksTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(PipelineRanksTest)
+
+}  // namespace pipeline_ranks_test
 
 #include "pipeline_ranks_test.moc"

@@ -5,6 +5,8 @@
 #include "tests/cli/preset_runs.h"
 #include "tests/compile/system_preset.h"
 
+namespace preset_ranks_test {
+
 using namespace shardscope;
 
 namespace {
@@ -89,6 +91,8 @@ class PresetRanksTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<PresetRanksTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(PresetRanksTest)
+
+}  // namespace preset_ranks_test
 
 #include "preset_ranks_test.moc"

@@ -3,6 +3,8 @@
 
 #include "tests/cli/program.h"
 
+namespace system_ranks_test {
+
 using namespace shardscope;
 
 // The MinText document's MLP on eight real ranks, as a person runs it.
@@ -31,6 +33,8 @@ class SystemRanksTest : public QObject {
   }
 };
 
-int main(int argc, char** argv) { return main_of<SystemRanksTest>(argc, argv); }
+REGISTER_PROGRAM_TEST(SystemRanksTest)
+
+}  // namespace system_ranks_test
 
 #include "system_ranks_test.moc"

@@ -3,6 +3,9 @@
 #include <limits>
 
 #include "tests/ops/op_case.h"
+#include "tests/test_program.h"
+
+namespace attributes_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -234,5 +237,8 @@ class AttributesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(AttributesTest)
+REGISTER_TEST(AttributesTest)
+
+}  // namespace attributes_test
+
 #include "attributes_test.moc"

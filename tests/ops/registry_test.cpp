@@ -5,6 +5,9 @@
 
 #include "engine/base/error.h"
 #include "tests/ops/op_case.h"
+#include "tests/test_program.h"
+
+namespace registry_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -193,5 +196,8 @@ class RegistryTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RegistryTest)
+REGISTER_TEST(RegistryTest)
+
+}  // namespace registry_test
+
 #include "registry_test.moc"

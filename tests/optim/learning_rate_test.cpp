@@ -6,6 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tests/test_program.h"
+
+namespace learning_rate_test {
+
 using namespace shardscope;
 using Json = nlohmann::json;
 
@@ -108,5 +112,8 @@ class LearningRateTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LearningRateTest)
+REGISTER_TEST(LearningRateTest)
+
+}  // namespace learning_rate_test
+
 #include "learning_rate_test.moc"

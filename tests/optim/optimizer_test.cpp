@@ -11,6 +11,9 @@
 #include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
+#include "tests/test_program.h"
+
+namespace optimizer_test {
 
 using namespace shardscope;
 
@@ -204,5 +207,8 @@ class OptimizerTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(OptimizerTest)
+REGISTER_TEST(OptimizerTest)
+
+}  // namespace optimizer_test
+
 #include "optimizer_test.moc"

@@ -4,6 +4,9 @@
 #include "tests/compile/system_preset.h"
 #include "tests/laws/serial_training.h"
 #include "tests/parity/golden_training.h"
+#include "tests/test_program.h"
+
+namespace jax_programs_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -119,5 +122,8 @@ class JaxProgramsParityTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(JaxProgramsParityTest)
+REGISTER_TEST(JaxProgramsParityTest)
+
+}  // namespace jax_programs_test
+
 #include "jax_programs_test.moc"

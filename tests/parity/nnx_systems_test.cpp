@@ -2,6 +2,9 @@
 
 #include "tests/compile/system_preset.h"
 #include "tests/parity/golden_training.h"
+#include "tests/test_program.h"
+
+namespace nnx_systems_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -63,5 +66,8 @@ class NnxSystemsParityTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(NnxSystemsParityTest)
+REGISTER_TEST(NnxSystemsParityTest)
+
+}  // namespace nnx_systems_test
+
 #include "nnx_systems_test.moc"

@@ -3,6 +3,9 @@
 
 #include "tests/laws/preset_case.h"
 #include "tests/parity/golden_training.h"
+#include "tests/test_program.h"
+
+namespace parallax_decoder_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -66,5 +69,8 @@ class ParallaxDecoderParityTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ParallaxDecoderParityTest)
+REGISTER_TEST(ParallaxDecoderParityTest)
+
+}  // namespace parallax_decoder_test
+
 #include "parallax_decoder_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/base/error.h"
 #include "engine/plan/device_profile.h"
+#include "tests/test_program.h"
+
+namespace device_profile_test {
 
 using namespace shardscope;
 
@@ -159,5 +162,8 @@ class DeviceProfileTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(DeviceProfileTest)
+REGISTER_TEST(DeviceProfileTest)
+
+}  // namespace device_profile_test
+
 #include "device_profile_test.moc"

@@ -8,6 +8,9 @@
 #include "engine/plan/cost_model.h"
 #include "engine/shard/lowering.h"
 #include "tests/shard/random_graph.h"
+#include "tests/test_program.h"
+
+namespace memory_plan_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -230,5 +233,8 @@ class MemoryPlanTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MemoryPlanTest)
+REGISTER_TEST(MemoryPlanTest)
+
+}  // namespace memory_plan_test
+
 #include "memory_plan_test.moc"

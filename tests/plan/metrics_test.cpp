@@ -4,6 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/test_program.h"
+
+namespace metrics_test {
+
 using namespace shardscope;
 
 namespace {
@@ -63,5 +67,8 @@ class MetricsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MetricsTest)
+REGISTER_TEST(MetricsTest)
+
+}  // namespace metrics_test
+
 #include "metrics_test.moc"

@@ -8,6 +8,9 @@
 #include "engine/base/align.h"
 #include "engine/base/error.h"
 #include "engine/plan/memory_plan.h"
+#include "tests/test_program.h"
+
+namespace packing_test {
 
 using namespace shardscope;
 
@@ -160,5 +163,8 @@ class PackingTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PackingTest)
+REGISTER_TEST(PackingTest)
+
+}  // namespace packing_test
+
 #include "packing_test.moc"

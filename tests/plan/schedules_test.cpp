@@ -3,6 +3,9 @@
 #include <set>
 
 #include "engine/plan/pipeline_timeline.h"
+#include "tests/test_program.h"
+
+namespace schedules_test {
 
 using namespace shardscope;
 
@@ -161,5 +164,8 @@ class SchedulesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SchedulesTest)
+REGISTER_TEST(SchedulesTest)
+
+}  // namespace schedules_test
+
 #include "schedules_test.moc"

@@ -3,6 +3,10 @@
 #include <QTest>
 #include <cmath>
 
+#include "tests/test_program.h"
+
+namespace strategy_test {
+
 using namespace shardscope;
 
 namespace {
@@ -77,5 +81,8 @@ class StrategyTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(StrategyTest)
+REGISTER_TEST(StrategyTest)
+
+}  // namespace strategy_test
+
 #include "strategy_test.moc"

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/test_program.h"
+
+namespace sequence_test {
+
 using namespace shardscope;
 
 namespace {
@@ -75,5 +79,8 @@ class SequenceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SequenceTest)
+REGISTER_TEST(SequenceTest)
+
+}  // namespace sequence_test
+
 #include "sequence_test.moc"

@@ -37,7 +37,7 @@ Results grad_moments(const Call& call) {
   return {scaled.rowwise().sum(), (scaled * norm.of(table(call.operands[1]))).rowwise().sum()};
 }
 
-Results grad_input(const Call& call) {
+Results layer_norm_grad_input(const Call& call) {
   const LayerNormAttributes& attributes = call.attributes.as<LayerNormAttributes>();
   const Norm norm(attributes, call.values(2), call.values(3));
   const double features = static_cast<double>(attributes.features);
@@ -61,7 +61,7 @@ std::vector<NamedReference> layer_norm_references() {
   return {{"layer_norm_moments", moments},
           {"layer_norm", layer_norm},
           {"layer_norm_grad_moments", grad_moments},
-          {"layer_norm_grad_input", grad_input},
+          {"layer_norm_grad_input", layer_norm_grad_input},
           {"layer_norm_grad_parameters", grad_parameters}};
 }
 

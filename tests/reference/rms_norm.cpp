@@ -22,7 +22,7 @@ Results grad_product(const Call& call) {
   return {(scaled * table(call.operands[1])).rowwise().sum()};
 }
 
-Results grad_input(const Call& call) {
+Results rms_norm_grad_input(const Call& call) {
   const double features = static_cast<double>(call.attributes.as<LayerNormAttributes>().features);
   const Values inverse = root_inverse(call, call.values(3)), pull = inverse.cube() * call.values(4) / features;
   const Table scaled = table(call.operands[0]).rowwise() * call.values(2).transpose();
@@ -41,7 +41,7 @@ std::vector<NamedReference> rms_norm_references() {
   return {{"rms_norm_squares", squares},
           {"rms_norm", rms_norm},
           {"rms_norm_grad_product", grad_product},
-          {"rms_norm_grad_input", grad_input},
+          {"rms_norm_grad_input", rms_norm_grad_input},
           {"rms_norm_grad_scale", grad_scale}};
 }
 

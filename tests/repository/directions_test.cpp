@@ -10,6 +10,10 @@
 
 #include <functional>
 
+#include "tests/test_program.h"
+
+namespace directions_test {
+
 namespace {
 
 const QString root = SHARDSCOPE_SOURCE_DIR;
@@ -293,5 +297,8 @@ class DirectionsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(DirectionsTest)
+REGISTER_TEST(DirectionsTest)
+
+}  // namespace directions_test
+
 #include "directions_test.moc"

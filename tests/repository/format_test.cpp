@@ -1,6 +1,10 @@
 #include <QProcess>
 #include <QTest>
 
+#include "tests/test_program.h"
+
+namespace format_test {
+
 // The formatter of Debian 12 (clang-format 14) and .clang-format decide how the sources look.
 class FormatTest : public QObject {
   Q_OBJECT
@@ -23,5 +27,8 @@ class FormatTest : public QObject {
   }
 };
 
-QTEST_MAIN(FormatTest)
+REGISTER_TEST(FormatTest)
+
+}  // namespace format_test
+
 #include "format_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/base/error.h"
 #include "engine/runtime/arena.h"
+#include "tests/test_program.h"
+
+namespace arena_test {
 
 using namespace shardscope;
 
@@ -67,5 +70,8 @@ class ArenaTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ArenaTest)
+REGISTER_TEST(ArenaTest)
+
+}  // namespace arena_test
+
 #include "arena_test.moc"

@@ -2,6 +2,9 @@
 #include <cmath>
 
 #include "engine/runtime/calibration.h"
+#include "tests/test_program.h"
+
+namespace calibration_test {
 
 using namespace shardscope;
 
@@ -41,5 +44,8 @@ class CalibrationTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CalibrationTest)
+REGISTER_TEST(CalibrationTest)
+
+}  // namespace calibration_test
+
 #include "calibration_test.moc"

@@ -2,11 +2,14 @@
 #include "engine/ops/equation.h"
 #include "engine/ops/registry.h"  // before Qt, which makes `emit` a keyword
 #include "tests/runtime/small_plan.h"
+#include "tests/test_program.h"
 
 #include <QTest>
 #include <algorithm>
 #include <numeric>
 #include <random>
+
+namespace executor_test {
 
 using namespace shardscope;
 
@@ -320,5 +323,8 @@ class ExecutorTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ExecutorTest)
+REGISTER_TEST(ExecutorTest)
+
+}  // namespace executor_test
+
 #include "executor_test.moc"

@@ -5,6 +5,9 @@
 #include "engine/base/random.h"
 #include "engine/ops/attention.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_attention_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -330,5 +333,8 @@ void KernelAttentionTest::declared_workspace_suffices_for_long_sequences_and_wid
   }
 }
 
-QTEST_APPLESS_MAIN(KernelAttentionTest)
+REGISTER_TEST(KernelAttentionTest)
+
+}  // namespace kernel_attention_test
+
 #include "kernel_attention_test.moc"

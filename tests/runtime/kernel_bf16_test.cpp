@@ -7,6 +7,9 @@
 #include "engine/ops/scale.h"
 #include "engine/runtime/kernels/storage.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_bf16_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -134,5 +137,8 @@ void KernelBf16Test::casting_to_its_own_type_copies() {
   QCOMPARE(half.result(), rounded(x));
 }
 
-QTEST_APPLESS_MAIN(KernelBf16Test)
+REGISTER_TEST(KernelBf16Test)
+
+}  // namespace kernel_bf16_test
+
 #include "kernel_bf16_test.moc"

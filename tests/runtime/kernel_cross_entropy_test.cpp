@@ -5,6 +5,9 @@
 
 #include "engine/ops/scale.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_cross_entropy_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -281,5 +284,8 @@ void KernelCrossEntropyTest::label_outside_the_vocabulary_makes_the_loss_not_a_n
   }
 }
 
-QTEST_APPLESS_MAIN(KernelCrossEntropyTest)
+REGISTER_TEST(KernelCrossEntropyTest)
+
+}  // namespace kernel_cross_entropy_test
+
 #include "kernel_cross_entropy_test.moc"

@@ -6,6 +6,9 @@
 #include "engine/ops/equation.h"
 #include "engine/runtime/kernels/matrix_product.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_einsum_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -187,5 +190,8 @@ void KernelEinsumTest::too_small_a_workspace_never_changes_the_result() {
   QVERIFY(refused < 7);
 }
 
-QTEST_APPLESS_MAIN(KernelEinsumTest)
+REGISTER_TEST(KernelEinsumTest)
+
+}  // namespace kernel_einsum_test
+
 #include "kernel_einsum_test.moc"

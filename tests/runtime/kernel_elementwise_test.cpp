@@ -7,6 +7,9 @@
 #include "engine/ops/adam.h"
 #include "engine/ops/dropout.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_elementwise_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -151,5 +154,8 @@ void KernelElementwiseTest::adam_follows_its_definition_over_steps() {
   }
 }
 
-QTEST_APPLESS_MAIN(KernelElementwiseTest)
+REGISTER_TEST(KernelElementwiseTest)
+
+}  // namespace kernel_elementwise_test
+
 #include "kernel_elementwise_test.moc"

@@ -2,6 +2,9 @@
 
 #include "engine/ops/embedding.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_embedding_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -97,5 +100,8 @@ void KernelEmbeddingTest::gradient_sums_the_cotangents_of_each_token() {
   }
 }
 
-QTEST_APPLESS_MAIN(KernelEmbeddingTest)
+REGISTER_TEST(KernelEmbeddingTest)
+
+}  // namespace kernel_embedding_test
+
 #include "kernel_embedding_test.moc"

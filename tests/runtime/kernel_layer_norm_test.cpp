@@ -4,6 +4,9 @@
 
 #include "engine/ops/layer_norm.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_layer_norm_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -197,5 +200,8 @@ void KernelLayerNormTest::constant_rows_stay_finite() {
   for (float value : test.result()) QVERIFY(std::isfinite(value));
 }
 
-QTEST_APPLESS_MAIN(KernelLayerNormTest)
+REGISTER_TEST(KernelLayerNormTest)
+
+}  // namespace kernel_layer_norm_test
+
 #include "kernel_layer_norm_test.moc"

@@ -10,6 +10,9 @@
 
 #include "engine/runtime/kernels/parallel.h"
 #include "engine/runtime/kernels/vector_math.h"
+#include "tests/test_program.h"
+
+namespace kernel_math_test {
 
 using namespace shardscope;
 
@@ -105,5 +108,8 @@ void KernelMathTest::thread_limit_is_lifted_at_its_end() {
   QCOMPARE(threads(), 3);
 }
 
-QTEST_APPLESS_MAIN(KernelMathTest)
+REGISTER_TEST(KernelMathTest)
+
+}  // namespace kernel_math_test
+
 #include "kernel_math_test.moc"

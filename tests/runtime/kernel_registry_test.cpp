@@ -2,6 +2,9 @@
 
 #include "tests/base/errors_of.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_registry_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -49,5 +52,8 @@ void KernelRegistryTest::an_array_read_as_another_type_is_named() {
   QVERIFY(view.bf16() == nullptr);
 }
 
-QTEST_APPLESS_MAIN(KernelRegistryTest)
+REGISTER_TEST(KernelRegistryTest)
+
+}  // namespace kernel_registry_test
+
 #include "kernel_registry_test.moc"

@@ -3,6 +3,9 @@
 #include "engine/ops/constant.h"
 #include "engine/ops/scale.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_squared_error_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -58,5 +61,8 @@ void KernelSquaredErrorTest::constant_sets_every_element() {
   }
 }
 
-QTEST_APPLESS_MAIN(KernelSquaredErrorTest)
+REGISTER_TEST(KernelSquaredErrorTest)
+
+}  // namespace kernel_squared_error_test
+
 #include "kernel_squared_error_test.moc"

@@ -5,6 +5,9 @@
 #include "engine/base/error.h"
 #include "engine/ops/equation.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace kernel_sum_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -121,5 +124,8 @@ void KernelSumTest::reduce_sum_of_many_rows_is_exact_to_rounding() {
   QVERIFY(difference(all.result(), {whole}) < 2e-7);
 }
 
-QTEST_APPLESS_MAIN(KernelSumTest)
+REGISTER_TEST(KernelSumTest)
+
+}  // namespace kernel_sum_test
+
 #include "kernel_sum_test.moc"

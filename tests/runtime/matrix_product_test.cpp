@@ -8,6 +8,9 @@
 #include "engine/runtime/kernels/serial_product.h"
 #include "engine/runtime/kernels/storage.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace matrix_product_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -239,5 +242,8 @@ void MatrixProductTest::eigen_neither_allocates_nor_leaves_functions_to_the_link
   QVERIFY2(!symbols.contains(weak), qPrintable(weak.match(symbols).captured()));
 }
 
-QTEST_APPLESS_MAIN(MatrixProductTest)
+REGISTER_TEST(MatrixProductTest)
+
+}  // namespace matrix_product_test
+
 #include "matrix_product_test.moc"

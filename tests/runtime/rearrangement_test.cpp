@@ -5,6 +5,9 @@
 #include "engine/base/error.h"
 #include "engine/runtime/kernels/rearrangement.h"
 #include "tests/runtime/kernel_case.h"
+#include "tests/test_program.h"
+
+namespace rearrangement_test {
 
 using namespace shardscope;
 using namespace shardscope::testing;
@@ -84,5 +87,8 @@ void RearrangementTest::orders_of_different_factors_are_refused() {
   QVERIFY_EXCEPTION_THROWN(Rearrangement({2, 3}, {0, 1}, {0}, 4), Failure);
 }
 
-QTEST_APPLESS_MAIN(RearrangementTest)
+REGISTER_TEST(RearrangementTest)
+
+}  // namespace rearrangement_test
+
 #include "rearrangement_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/base/error.h"
 #include "engine/session/host_link.h"
+#include "tests/test_program.h"
+
+namespace host_link_test {
 
 using namespace shardscope;
 
@@ -45,7 +48,7 @@ std::string converse(HostLink& one, HostLink& other) {
 
 struct Pair {
   Sockets sockets;
-  HostLink starter = ::starter(sockets.starter);
+  HostLink starter = host_link_test::starter(sockets.starter);
   HostLink agent = HostLink::of_agent(sockets.agent, 1, secrets.at(1));
 };
 
@@ -221,6 +224,8 @@ class HostLinkTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(HostLinkTest)
+REGISTER_TEST(HostLinkTest)
+
+}  // namespace host_link_test
 
 #include "host_link_test.moc"

@@ -8,6 +8,10 @@
 #include <QTest>
 #include <csignal>
 
+#include "tests/test_program.h"
+
+namespace host_observer_test {
+
 using namespace shardscope;
 
 namespace {
@@ -90,5 +94,8 @@ class HostObserverTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(HostObserverTest)
+REGISTER_CORE_TEST(HostObserverTest)
+
+}  // namespace host_observer_test
+
 #include "host_observer_test.moc"

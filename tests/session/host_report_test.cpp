@@ -4,6 +4,9 @@
 #include <random>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace host_report_test {
 
 using namespace shardscope;
 
@@ -91,5 +94,8 @@ class HostReportTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(HostReportTest)
+REGISTER_TEST(HostReportTest)
+
+}  // namespace host_report_test
+
 #include "host_report_test.moc"

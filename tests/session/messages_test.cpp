@@ -9,6 +9,9 @@
 
 #include "engine/base/enum_count.h"
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace messages_test {
 
 using namespace shardscope;
 
@@ -320,5 +323,8 @@ void MessagesTest::requests_survive_the_wire_and_others_are_refused() {
   }
 }
 
-QTEST_APPLESS_MAIN(MessagesTest)
+REGISTER_TEST(MessagesTest)
+
+}  // namespace messages_test
+
 #include "messages_test.moc"

@@ -9,6 +9,9 @@
 #include <functional>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace preflight_test {
 
 using namespace shardscope;
 
@@ -72,5 +75,8 @@ class PreflightTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(PreflightTest)
+REGISTER_CORE_TEST(PreflightTest)
+
+}  // namespace preflight_test
+
 #include "preflight_test.moc"

@@ -5,6 +5,9 @@
 
 #include "engine/base/error.h"
 #include "engine/session/host_observer.h"
+#include "tests/test_program.h"
+
+namespace progress_test {
 
 using namespace shardscope;
 
@@ -147,5 +150,8 @@ class ProgressTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ProgressTest)
+REGISTER_TEST(ProgressTest)
+
+}  // namespace progress_test
+
 #include "progress_test.moc"

@@ -8,6 +8,9 @@
 #include "engine/base/error.h"
 #include "engine/session/rank_seat.h"
 #include "engine/session/run_clock.h"
+#include "tests/test_program.h"
+
+namespace rank_board_test {
 
 using namespace shardscope;
 
@@ -126,5 +129,8 @@ void RankBoardTest::the_runs_clock_stands_still_while_nobody_looks() {
   QCOMPARE(clock.tick(1000 * second), second / 10 + second / 2);
 }
 
-QTEST_APPLESS_MAIN(RankBoardTest)
+REGISTER_TEST(RankBoardTest)
+
+}  // namespace rank_board_test
+
 #include "rank_board_test.moc"

@@ -15,6 +15,9 @@
 
 #include "engine/base/error.h"
 #include "engine/session/run_recorder.h"
+#include "tests/test_program.h"
+
+namespace recorded_run_test {
 
 using namespace shardscope;
 
@@ -355,5 +358,8 @@ class RecordedRunTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RecordedRunTest)
+REGISTER_CORE_TEST(RecordedRunTest)
+
+}  // namespace recorded_run_test
+
 #include "recorded_run_test.moc"

@@ -9,6 +9,9 @@
 #include <fstream>
 
 #include "engine/session/processes.h"
+#include "tests/test_program.h"
+
+namespace run_cgroup_test {
 
 using namespace shardscope;
 
@@ -142,5 +145,8 @@ class RunCgroupTest : public QObject {
   static ProcessId identify(int pid) { return look_at_process(pid).info.id; }
 };
 
-QTEST_GUILESS_MAIN(RunCgroupTest)
+REGISTER_CORE_TEST(RunCgroupTest)
+
+}  // namespace run_cgroup_test
+
 #include "run_cgroup_test.moc"

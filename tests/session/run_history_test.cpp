@@ -8,6 +8,9 @@
 #include <csignal>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace run_history_test {
 
 using namespace shardscope;
 
@@ -149,5 +152,8 @@ class RunHistoryTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(RunHistoryTest)
+REGISTER_TEST(RunHistoryTest)
+
+}  // namespace run_history_test
+
 #include "run_history_test.moc"

@@ -22,6 +22,9 @@
 #include "engine/base/loaded_code.h"
 #include "engine/session/telemetry.h"
 #include "tests/session/socket_client.h"
+#include "tests/test_program.h"
+
+namespace run_hosts_test {
 
 using namespace shardscope;
 using nlohmann::json;
@@ -335,5 +338,8 @@ class RunHostsTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(RunHostsTest)
+REGISTER_CORE_TEST(RunHostsTest)
+
+}  // namespace run_hosts_test
+
 #include "run_hosts_test.moc"

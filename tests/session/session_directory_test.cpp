@@ -13,6 +13,9 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace session_directory_test {
 
 using namespace shardscope;
 
@@ -197,5 +200,8 @@ class SessionDirectoryTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SessionDirectoryTest)
+REGISTER_TEST(SessionDirectoryTest)
+
+}  // namespace session_directory_test
+
 #include "session_directory_test.moc"

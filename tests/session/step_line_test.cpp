@@ -3,6 +3,10 @@
 #include <QtTest>
 #include <nlohmann/json.hpp>
 
+#include "tests/test_program.h"
+
+namespace step_line_test {
+
 using namespace shardscope;
 
 class StepLineTest : public QObject {
@@ -17,5 +21,8 @@ class StepLineTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(StepLineTest)
+REGISTER_CORE_TEST(StepLineTest)
+
+}  // namespace step_line_test
+
 #include "step_line_test.moc"

@@ -6,6 +6,10 @@
 #include <limits>
 #include <random>
 
+#include "tests/test_program.h"
+
+namespace step_times_test {
+
 using namespace shardscope;
 
 class StepTimesTest : public QObject {
@@ -49,5 +53,8 @@ class StepTimesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(StepTimesTest)
+REGISTER_TEST(StepTimesTest)
+
+}  // namespace step_times_test
+
 #include "step_times_test.moc"

@@ -12,6 +12,9 @@
 
 #include "engine/base/error.h"
 #include "engine/session/control.h"
+#include "tests/test_program.h"
+
+namespace telemetry_test {
 
 using namespace shardscope;
 
@@ -287,5 +290,8 @@ void TelemetryTest::a_stop_request_reaches_the_other_mapping() {
   QVERIFY(rank.stop_requested());
 }
 
-QTEST_APPLESS_MAIN(TelemetryTest)
+REGISTER_TEST(TelemetryTest)
+
+}  // namespace telemetry_test
+
 #include "telemetry_test.moc"

@@ -5,6 +5,9 @@
 #include <random>
 
 #include "engine/base/error.h"
+#include "tests/test_program.h"
+
+namespace watchdog_test {
 
 using namespace shardscope;
 
@@ -547,5 +550,8 @@ void WatchdogTest::tags_are_taken_off_lines() {
   }
 }
 
-QTEST_APPLESS_MAIN(WatchdogTest)
+REGISTER_TEST(WatchdogTest)
+
+}  // namespace watchdog_test
+
 #include "watchdog_test.moc"

@@ -12,6 +12,9 @@
 
 #include "engine/base/error.h"
 #include "tests/session/socket_client.h"
+#include "tests/test_program.h"
+
+namespace watcher_server_test {
 
 using namespace shardscope;
 
@@ -219,5 +222,8 @@ class WatcherServerTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(WatcherServerTest)
+REGISTER_CORE_TEST(WatcherServerTest)
+
+}  // namespace watcher_server_test
+
 #include "watcher_server_test.moc"

@@ -7,6 +7,9 @@
 #include "engine/shard/op_classes.h"
 #include "engine/shard/propagation.h"
 #include "tests/shard/random_graph.h"
+#include "tests/test_program.h"
+
+namespace layout_choice_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -149,5 +152,8 @@ class LayoutChoiceTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LayoutChoiceTest)
+REGISTER_TEST(LayoutChoiceTest)
+
+}  // namespace layout_choice_test
+
 #include "layout_choice_test.moc"

@@ -7,6 +7,9 @@
 #include "engine/base/error.h"
 #include "engine/program/program_text.h"
 #include "tests/shard/random_graph.h"
+#include "tests/test_program.h"
+
+namespace lowering_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -213,5 +216,8 @@ class LoweringTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LoweringTest)
+REGISTER_TEST(LoweringTest)
+
+}  // namespace lowering_test
+
 #include "lowering_test.moc"

@@ -7,6 +7,9 @@
 #include <string>
 
 #include "tests/ops/op_case.h"
+#include "tests/test_program.h"
+
+namespace placement_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -353,5 +356,8 @@ class PlacementTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PlacementTest)
+REGISTER_TEST(PlacementTest)
+
+}  // namespace placement_test
+
 #include "placement_test.moc"

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "tests/shard/random_graph.h"
+#include "tests/test_program.h"
+
+namespace propagation_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -268,5 +271,8 @@ class PropagationTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PropagationTest)
+REGISTER_TEST(PropagationTest)
+
+}  // namespace propagation_test
+
 #include "propagation_test.moc"

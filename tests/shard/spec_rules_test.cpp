@@ -8,6 +8,9 @@
 #include "engine/config/parse.h"
 #include "engine/config/rename_axis.h"
 #include "tests/shard/spec_targets.h"
+#include "tests/test_program.h"
+
+namespace spec_rules_test {
 
 using namespace shardscope;
 using test::decoder_targets;
@@ -479,5 +482,8 @@ class SpecRulesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(SpecRulesTest)
+REGISTER_TEST(SpecRulesTest)
+
+}  // namespace spec_rules_test
+
 #include "spec_rules_test.moc"

@@ -7,6 +7,9 @@
 #include "engine/shard/lowering.h"
 #include "engine/shard/propagation.h"
 #include "tests/shard/random_graph.h"
+#include "tests/test_program.h"
+
+namespace written_placement_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -196,5 +199,8 @@ class WrittenPlacementTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(WrittenPlacementTest)
+REGISTER_TEST(WrittenPlacementTest)
+
+}  // namespace written_placement_test
+
 #include "written_placement_test.moc"

@@ -2,7 +2,10 @@
 #include <QPicture>
 #include <QTest>
 
+#include "tests/test_program.h"
 #include "viz/paint/layout_painter.h"
+
+namespace cell_words_test {
 
 using namespace shardscope;
 
@@ -37,5 +40,8 @@ class CellWordsTest : public QObject {
   }
 };
 
-QTEST_MAIN(CellWordsTest)
+REGISTER_WINDOW_TEST(CellWordsTest)
+
+}  // namespace cell_words_test
+
 #include "cell_words_test.moc"

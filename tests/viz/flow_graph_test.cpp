@@ -6,8 +6,11 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "tests/test_program.h"
 #include "viz/paint/flow_difference.h"
 #include "viz/paint/flow_layout.h"
+
+namespace flow_graph_test {
 
 using namespace shardscope;
 
@@ -225,5 +228,8 @@ class FlowGraphTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(FlowGraphTest)
+REGISTER_TEST(FlowGraphTest)
+
+}  // namespace flow_graph_test
+
 #include "flow_graph_test.moc"

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/mesh/partition_spec.h"
+#include "tests/test_program.h"
 #include "viz/paint/curve.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/memory_geometry.h"
@@ -15,6 +16,8 @@
 #include "viz/paint/ticks.h"
 #include "viz/paint/timeline_geometry.h"
 #include "viz/paint/units.h"
+
+namespace geometry_test {
 
 using namespace shardscope;
 
@@ -421,5 +424,8 @@ class GeometryTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(GeometryTest)
+REGISTER_TEST(GeometryTest)
+
+}  // namespace geometry_test
+
 #include "geometry_test.moc"

@@ -2,7 +2,10 @@
 #include <random>
 
 #include "engine/mesh/box_runs.h"
+#include "tests/test_program.h"
 #include "viz/paint/layout_geometry.h"
+
+namespace layout_pages_test {
 
 using namespace shardscope;
 
@@ -82,5 +85,8 @@ class LayoutPagesTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(LayoutPagesTest)
+REGISTER_TEST(LayoutPagesTest)
+
+}  // namespace layout_pages_test
+
 #include "layout_pages_test.moc"

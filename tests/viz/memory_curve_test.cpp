@@ -5,7 +5,10 @@
 
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
+#include "tests/test_program.h"
 #include "viz/paint/memory_curve.h"
+
+namespace memory_curve_test {
 
 using namespace shardscope;
 
@@ -182,5 +185,8 @@ class MemoryCurveTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(MemoryCurveTest)
+REGISTER_TEST(MemoryCurveTest)
+
+}  // namespace memory_curve_test
+
 #include "memory_curve_test.moc"

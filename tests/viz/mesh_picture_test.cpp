@@ -5,8 +5,11 @@
 #include <cmath>
 #include <set>
 
+#include "tests/test_program.h"
 #include "viz/paint/host_areas.h"
 #include "viz/paint/mesh_painter.h"
+
+namespace mesh_picture_test {
 
 using namespace shardscope;
 
@@ -179,5 +182,8 @@ class MeshPictureTest : public QObject {
   }
 };
 
-QTEST_MAIN(MeshPictureTest)
+REGISTER_WINDOW_TEST(MeshPictureTest)
+
+}  // namespace mesh_picture_test
+
 #include "mesh_picture_test.moc"

@@ -3,7 +3,10 @@
 #include <cmath>
 
 #include "engine/graph/graph.h"
+#include "tests/test_program.h"
 #include "viz/paint/pipeline_geometry.h"
+
+namespace pipeline_geometry_test {
 
 using namespace shardscope;
 
@@ -150,5 +153,8 @@ class PipelineGeometryTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PipelineGeometryTest)
+REGISTER_TEST(PipelineGeometryTest)
+
+}  // namespace pipeline_geometry_test
+
 #include "pipeline_geometry_test.moc"

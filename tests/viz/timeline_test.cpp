@@ -5,9 +5,12 @@
 #include <set>
 
 #include "engine/graph/graph.h"
+#include "tests/test_program.h"
 #include "viz/paint/timeline_colors.h"
 #include "viz/paint/timeline_image.h"
 #include "viz/paint/timeline_ranks.h"
+
+namespace timeline_test {
 
 using namespace shardscope;
 
@@ -310,5 +313,8 @@ class TimelineTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(TimelineTest)
+REGISTER_TEST(TimelineTest)
+
+}  // namespace timeline_test
+
 #include "timeline_test.moc"

@@ -3,6 +3,9 @@
 #include <QTest>
 
 #include "tests/mesh/golden_case.h"
+#include "tests/test_program.h"
+
+namespace index_map_test {
 
 using namespace shardscope;
 
@@ -31,5 +34,8 @@ class IndexMapTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(IndexMapTest)
+REGISTER_TEST(IndexMapTest)
+
+}  // namespace index_map_test
+
 #include "index_map_test.moc"

@@ -5,6 +5,9 @@
 
 #include "tests/mesh/golden_case.h"
 #include "tests/mesh/random_case.h"
+#include "tests/test_program.h"
+
+namespace visualize_test {
 
 using namespace shardscope;
 
@@ -113,5 +116,8 @@ class VisualizeTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(VisualizeTest)
+REGISTER_TEST(VisualizeTest)
+
+}  // namespace visualize_test
+
 #include "visualize_test.moc"

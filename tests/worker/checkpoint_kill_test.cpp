@@ -13,6 +13,9 @@
 #include "tests/base/child_status.h"
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace checkpoint_kill_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -108,5 +111,8 @@ class CheckpointKillTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CheckpointKillTest)
+REGISTER_TEST(CheckpointKillTest)
+
+}  // namespace checkpoint_kill_test
+
 #include "checkpoint_kill_test.moc"

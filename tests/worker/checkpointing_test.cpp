@@ -19,6 +19,9 @@
 #include "tests/checkpoint/made_checkpoint.h"
 #include "tests/comm/thread_ranks.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace checkpointing_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -559,5 +562,8 @@ class CheckpointingTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(CheckpointingTest)
+REGISTER_TEST(CheckpointingTest)
+
+}  // namespace checkpointing_test
+
 #include "checkpointing_test.moc"

@@ -11,6 +11,9 @@
 #include "engine/runtime/finite_check.h"
 #include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace lost_loss_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -79,5 +82,8 @@ class LostLossTest : public QObject {
   }
 };
 
-QTEST_GUILESS_MAIN(LostLossTest)
+REGISTER_CORE_TEST(LostLossTest)
+
+}  // namespace lost_loss_test
+
 #include "lost_loss_test.moc"

@@ -19,6 +19,9 @@
 #include "engine/worker/thread_training.h"
 #include "models/linen.h"
 #include "tests/laws/preset_case.h"
+#include "tests/test_program.h"
+
+namespace parameter_init_test {
 
 using namespace shardscope;
 using Json = nlohmann::json;
@@ -194,5 +197,8 @@ class ParameterInitTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(ParameterInitTest)
+REGISTER_TEST(ParameterInitTest)
+
+}  // namespace parameter_init_test
+
 #include "parameter_init_test.moc"

@@ -6,6 +6,9 @@
 
 #include "engine/worker/thread_training.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace predictions_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -73,5 +76,8 @@ class PredictionsTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(PredictionsTest)
+REGISTER_TEST(PredictionsTest)
+
+}  // namespace predictions_test
+
 #include "predictions_test.moc"

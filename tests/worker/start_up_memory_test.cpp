@@ -11,6 +11,9 @@
 #include "tests/base/child_status.h"
 #include "tests/comm/forked_ranks.h"
 #include "tests/compile/system_preset.h"
+#include "tests/test_program.h"
+
+namespace start_up_memory_test {
 
 using namespace shardscope;
 using namespace shardscope::test;
@@ -118,5 +121,8 @@ class StartUpMemoryTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(StartUpMemoryTest)
+REGISTER_TEST(StartUpMemoryTest)
+
+}  // namespace start_up_memory_test
+
 #include "start_up_memory_test.moc"

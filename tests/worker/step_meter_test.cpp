@@ -6,6 +6,9 @@
 #include <thread>
 
 #include "engine/worker/outside_memory.h"
+#include "tests/test_program.h"
+
+namespace step_meter_test {
 
 using namespace shardscope;
 
@@ -152,5 +155,8 @@ class StepMeterTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(StepMeterTest)
+REGISTER_TEST(StepMeterTest)
+
+}  // namespace step_meter_test
+
 #include "step_meter_test.moc"

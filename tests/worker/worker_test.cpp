@@ -12,6 +12,9 @@
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
 #include "engine/runtime/kernels/kernel.h"
+#include "tests/test_program.h"
+
+namespace worker_test {
 
 using namespace shardscope;
 
@@ -308,5 +311,8 @@ class WorkerTest : public QObject {
   }
 };
 
-QTEST_APPLESS_MAIN(WorkerTest)
+REGISTER_TEST(WorkerTest)
+
+}  // namespace worker_test
+
 #include "worker_test.moc"

@@ -14,7 +14,7 @@ namespace shardscope::faults {
 
 namespace {
 
-constexpr int64_t limit = int64_t{1} << 30;
+constexpr int64_t memory_limit = int64_t{1} << 30;
 
 // Takes all the memory of a group, slowly, until it is told to go. The kernel shall end a rank for it.
 class Hog {
@@ -22,9 +22,9 @@ class Hog {
   Hog() : pid_(::fork()) {
     if (pid_ != 0) return;
     ::raise(SIGSTOP);
-    void* memory = ::mmap(nullptr, 2 * limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* memory = ::mmap(nullptr, 2 * memory_limit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) ::_exit(1);
-    for (int64_t at = 0; at < 2 * limit; at += 4096) {
+    for (int64_t at = 0; at < 2 * memory_limit; at += 4096) {
       static_cast<char*>(memory)[at] = 1;
       if (at % (4 << 20) == 0) ::usleep(1000);
     }
@@ -55,7 +55,7 @@ std::vector<Fault> exhausted_memory() {
   if (!Cgroup::can_make(Cgroup::Kind::memory)) fault.lacks = "the right to make a memory control group";
   const auto group = std::make_shared<std::optional<Cgroup>>();
   fault.prepare = [group](Start& start, Random&) {
-    group->emplace(Cgroup::Kind::memory).limit_memory(limit);
+    group->emplace(Cgroup::Kind::memory).limit_memory(memory_limit);
     start.before = {"sh", "-c", fmt::format("echo $$ > {}/cgroup.procs; exec \"$@\"", (*group)->path()), "sh"};
   };
   fault.inject = [group](Run& run, Random&) {

@@ -111,7 +111,7 @@ Answer refuse_changes(const std::vector<std::string>& payloads, Random random) {
 }
 
 // The first letter says what the rest is: what a stranger tells an agent or a starter, or payloads.
-Answer answer_to(const std::string& input) {
+Answer host_link_answer(const std::string& input) {
   const std::string rest = input.empty() ? "" : input.substr(1);
   if (input.starts_with('f')) return refuse_changes(words_of(rest), Random(std::hash<std::string>()(input)));
   return refuse_stranger(rest, input.starts_with('a'));
@@ -131,7 +131,7 @@ Target host_links() {
     for (size_t count = random.size(4); count > 0; --count) mutate(rest, random);
     return input[0] + rest;
   };
-  target.run = answer_to;
+  target.run = host_link_answer;
   return target;
 }
 

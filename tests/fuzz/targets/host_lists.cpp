@@ -26,7 +26,7 @@ std::string fault_of(const std::vector<HostRanks>& hosts) {
 }
 
 // The first word says what the others are. One in eight is given to the program.
-Answer answer_to(const std::string& input) {
+Answer host_list_answer(const std::string& input) {
   std::vector<std::string> words = words_of(input);
   words.resize(3);
   if (std::hash<std::string>()(input) % 8 == 0 && words[0] != "slurm") {
@@ -72,7 +72,7 @@ Target host_lists() {
     }
     return input_of(words);
   };
-  target.run = answer_to;
+  target.run = host_list_answer;
   return target;
 }
 

@@ -53,7 +53,7 @@ struct WatchedRun {
   }
 };
 
-Answer answer_to(const std::string& bytes) {
+Answer request_answer(const std::string& bytes) {
   static WatchedRun run;
   Answer answer;
   {
@@ -87,7 +87,7 @@ Target requests() {
     if (text.size() > most_sent) text.resize(most_sent);
     return text;
   };
-  target.run = [](const std::string& input) { return answer_to(input + "\n"); };
+  target.run = [](const std::string& input) { return request_answer(input + "\n"); };
   return target;
 }
 
