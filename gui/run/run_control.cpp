@@ -28,21 +28,35 @@ constexpr int clearing_ms = 200, most_clearings = 50, last_clearing_ms = 1000;
 constexpr qint64 read_ahead = 1 << 20;     // bytes; more waits in the run
 constexpr qint64 most_printed = 16 << 20;  // bytes of what shardrun prints that are shown at its end
 
-// Each metric has a curve: those that the run has named at first, and no others.
-void keep_named(std::span<StepMessage> steps, const std::vector<std::string>& names) {
-  for (StepMessage& step : steps)
-    std::erase_if(step.metrics, [&](const MetricValue& metric) { return !std::ranges::count(names, metric.name); });
+// Each metric has a curve, each rank a row and a choice of lines: those that the run has named at first, and no others.
+void keep_named(std::span<StepMessage> steps, const HelloMessage& hello) {
+  for (StepMessage& step : steps) {
+    std::erase_if(step.metrics, [&](const MetricValue& each) { return !std::ranges::count(hello.metrics, each.name); });
+    std::erase_if(step.ranks, [&](const RankMeasurement& each) { return each.rank >= hello.ranks; });
+  }
 }
 
-void keep_named_metrics(Message& message, const HelloMessage& hello) {
+void keep_named(std::span<LogMessage> lines, const HelloMessage& hello) {
+  for (LogMessage& line : lines)
+    if (line.rank >= hello.ranks) line.rank = -1;
+}
+
+// False for what is of no rank of the run.
+bool keep_named(Message& message, const HelloMessage& hello) {
   if (auto* step = std::get_if<StepMessage>(&message)) {
-    keep_named({step, 1}, hello.metrics);
-  } else if (auto* snapshot = std::get_if<SnapshotMessage>(&message)) {
-    keep_named(snapshot->past, hello.metrics);
-    keep_named(snapshot->steps, hello.metrics);
+    keep_named(std::span(step, 1), hello);
   } else if (auto* answer = std::get_if<StepsMessage>(&message)) {
-    keep_named(answer->steps, hello.metrics);
+    keep_named(answer->steps, hello);
+  } else if (auto* line = std::get_if<LogMessage>(&message)) {
+    keep_named(std::span(line, 1), hello);
+  } else if (auto* snapshot = std::get_if<SnapshotMessage>(&message)) {
+    keep_named(snapshot->past, hello);
+    keep_named(snapshot->steps, hello);
+    keep_named(snapshot->log, hello);
+    std::erase_if(snapshot->ranks, [&](const RankStateMessage& each) { return each.rank >= hello.ranks; });
   }
+  const auto* rank = std::get_if<RankStateMessage>(&message);
+  return !rank || rank->rank < hello.ranks;
 }
 
 }  // namespace
@@ -304,8 +318,7 @@ void RunControl::take_told(Message message) {
                         (std::holds_alternative<SnapshotMessage>(message) && has_told_past_);
   if (is_again) return;
   has_told_past_ = has_told_past_ || std::holds_alternative<SnapshotMessage>(message);
-  if (record_.hello) keep_named_metrics(message, *record_.hello);
-  take(std::move(message));
+  if (!record_.hello || keep_named(message, *record_.hello)) take(std::move(message));
 }
 
 // A run of this window goes on, and is ended by its process alone.

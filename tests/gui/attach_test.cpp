@@ -292,8 +292,9 @@ class AttachTest : public WindowCase {
   void whatever_a_socket_sends_the_window_goes_on() {
     QFETCH(QString, said);
     QFETCH(bool, ends);
-    const HostileServer hostile(path().toStdString(), to_json_line(hello_of(plan())),
-                                pieces(QTest::currentDataTag(), plan()));
+    HelloMessage hello = hello_of(plan());
+    if (QTest::currentDataTag() == QString("ranks")) hello.ranks = message_limits::ranks;
+    const HostileServer hostile(path().toStdString(), to_json_line(hello), pieces(QTest::currentDataTag(), plan()));
     QVERIFY(hostile.is_listening());
     int turns = 0;
     QTimer heart;
@@ -321,6 +322,7 @@ class AttachTest : public WindowCase {
     for (const LogMessage& line : run().record().log) kept += line.text.size();
     QVERIFY(kept <= size_t{16} << 20 && run().record().log.size() <= 10000);
     QVERIFY(run().record().restarts.size() <= 2000);
+    QVERIFY(std::ssize(run().record().ranks) <= hello.ranks);
     QVERIFY(run().record().steps().size() <= 20000);
   }
 
