@@ -27,7 +27,8 @@
 namespace {
 
 constexpr int silence_seconds = 30;  // of a connection that the kernel holds back
-constexpr int connect_ms = 20'000, token_ms = 100;
+constexpr int connect_ms = 20'000;
+constexpr int token_ms = 2;  // what the kernel gives without a byte has been silent, but for a crowd of others
 constexpr size_t longest_token = 128;
 
 template <class Function>
