@@ -100,14 +100,11 @@ class Losses {
 class Training {
  public:
   Training(int ranks, int64_t steps) : steps_(steps), attended_(steps), late_(steps) {
-    QStringList arguments = {"train", preset("mintext_mlp"), "--steps", "1000000000", "--socket", path("socket")};
-    arguments << "--deadline"
-              << "stopped=100000"
-              << "--deadline"
-              << "training=100000";
-    arguments << "--set" << QString("mesh.data=%1").arg(ranks) << "--set"
-              << "mesh.model=1"
-              << "--jsonl" << path("steps");
+    const QString data = QString("mesh.data=%1").arg(ranks);
+    const QStringList arguments = {
+        "train",    preset("mintext_mlp"), "--steps",    "1000000000",     "--set",      data,
+        "--set",    "mesh.model=1",        "--deadline", "stopped=100000", "--deadline", "training=100000",
+        "--socket", path("socket"),        "--jsonl",    path("steps")};
     process_.setStandardOutputFile(QProcess::nullDevice());
     process_.setStandardErrorFile(path("errors"));
     process_.setChildProcessModifier([] { die_with_parent(); });
@@ -200,7 +197,8 @@ class Training {
         for (const RankStateMessage& rank : snapshot->ranks) ranks[rank.rank] = rank.pid;
       }
       if (auto* rank = std::get_if<RankStateMessage>(&message)) ranks[rank->rank] = rank->pid;
-      if (auto* step = std::get_if<StepMessage>(&message); step && ranks_.empty()) {
+      auto* step = std::get_if<StepMessage>(&message);
+      if (step && ranks_.empty()) {
         if (begun_ns == 0) begun_ns = monotonic_ns();
         if (growth_.processes() == 0 && step->step >= steps_ / 2) {
           growth_.settle(launcher_);
@@ -216,7 +214,7 @@ class Training {
           for (int pid : ranks_) ::kill(pid, SIGSTOP);
         }
       }
-      if (known.has_all(steps_)) attended_all_ = true;
+      if (!ranks_.empty() && known.has_all(steps_)) attended_all_ = true;
     };
     read_all(handle, attended_);
   }
