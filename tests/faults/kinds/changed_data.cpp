@@ -45,7 +45,7 @@ Fault on_a_file(const std::string& name, std::vector<Phase> phases, const std::s
 
 // One line names the file, both sizes and that it changed.
 const std::string changed =
-    "(?=[^\\n]*/data\\b)(?=[^\\n]*chang)(?=[^\\n]*\\b200[, ]?0\\d\\d\\b)(?=[^\\n]*\\b201[, ]?0\\d\\d\\b)";
+    "(?=[^\\n]*[/']data\\b)(?=[^\\n]*chang)(?=[^\\n]*\\b200[, ]?0\\d\\d\\b)(?=[^\\n]*\\b201[, ]?0\\d\\d\\b)";
 
 // Neither the steps that it does again nor those after them would be the same run's.
 Fault grown_before_a_restart(bool allowed) {
