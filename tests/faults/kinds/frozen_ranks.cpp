@@ -9,13 +9,13 @@ namespace shardscope::faults {
 
 namespace {
 
-const std::string named = "rank %r has been frozen by its control group";
+const std::string frozen_by_group = "rank %r has been frozen by its control group";
 
 Fault frozen(const std::string& name, Cgroup::Kind kind) {
   Fault fault;
   fault.name = "a rank frozen" + name;
   fault.phases = {Phase::joining, Phase::initialising, Phase::computing, Phase::exchanging};
-  fault.expected = {named, {1}};
+  fault.expected = {frozen_by_group, {1}};
   if (!Cgroup::can_make(kind)) fault.lacks = "the right to make such a control group";
   return fault;
 }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int64_t steps = 8000;
+constexpr int64_t first_steps = 8000;
 
 std::string record(const Start& start) { return start.folder + "/record"; }
 std::string socket_path(const Start& start) { return start.folder + "/socket"; }
@@ -88,7 +88,7 @@ Fault second(const std::string& output, const std::vector<std::string>& more) {
   fault.phases = {Phase::joining, Phase::computing};
   fault.expected = {"", {0}, 90};
   fault.prepare = [output](Start& start, Random&) {
-    ask_for_all_steps(start, steps);
+    ask_for_all_steps(start, first_steps);
     if (output != "--jsonl") start.add({output, named(output, start)});
     if (output == "--checkpoint") start.add({"--save-every", "500"});
   };

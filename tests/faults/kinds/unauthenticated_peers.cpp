@@ -15,8 +15,8 @@ namespace shardscope::faults {
 
 namespace {
 
-constexpr int64_t to_the_end = 60'000;
-constexpr int64_t steps = 4000;
+constexpr int64_t flood_ms = 60'000;
+constexpr int64_t flooded_steps = 4000;
 
 using Process = std::function<std::optional<int>(Run&)>;
 
@@ -26,7 +26,7 @@ Fault peers(const std::string& name, std::function<void(Run&, Random&)> inject) 
   fault.name = name;
   fault.phases = {Phase::joining, Phase::computing};
   fault.expected = {"", {0}, 90};
-  fault.prepare = [](Start& start, Random&) { ask_for_all_steps(start, steps); };
+  fault.prepare = [](Start& start, Random&) { ask_for_all_steps(start, flooded_steps); };
   fault.inject = std::move(inject);
   fault.check = check_all_steps;
   return fault;
@@ -51,7 +51,7 @@ Fault a_byte_held(const std::string& whose, const Process& process) {
   return peers("a byte to " + whose + ", held open", [process](Run& run, Random&) {
     const std::list<TcpPeer> all = peers_of(run, process);
     for (const TcpPeer& peer : all) peer.send("x");
-    run.go_on(to_the_end);
+    run.go_on(flood_ms);
   });
 }
 
@@ -65,7 +65,7 @@ Fault garbage(const std::string& whose, const Process& process) {
       for (const TcpPort& port : listening_ports(*pid)) TcpPeer(*pid, port).send(bytes);
       return false;
     };
-    run.go_on_until(send, to_the_end);
+    run.go_on_until(send, flood_ms);
   });
 }
 
@@ -93,7 +93,7 @@ Fault garbage_to_the_socket() {
           }
           return false;
         },
-        to_the_end);
+        flood_ms);
   });
 }
 
@@ -108,7 +108,7 @@ std::string late_launcher(const Start& start) {
 // Connections to the port at which the agents of the hosts come, from before they come, for some time. None of them
 // says anything. Once they have ceased the agents get in.
 Fault flood_of_the_agents(const std::string& name, int64_t milliseconds, std::set<int> codes) {
-  const bool ends = milliseconds < to_the_end;
+  const bool ends = milliseconds < flood_ms;
   FaultOnHosts flood(name, 2, at_start, {"", std::move(codes), 90});
   flood.fault().prepare = [prepare = flood.fault().prepare](Start& start, Random& random) {
     prepare(start, random);
@@ -138,7 +138,7 @@ std::vector<Fault> unauthenticated_peers() {
           ports_beyond_the_loopback(),
           garbage_to_the_socket(),
           flood_of_the_agents("connections to the agents' port, for 3 s", 3000, {0}),
-          flood_of_the_agents("connections to the agents' port, without end", to_the_end, {0, 1})};
+          flood_of_the_agents("connections to the agents' port, without end", flood_ms, {0, 1})};
 }
 
 }  // namespace shardscope::faults
