@@ -37,12 +37,6 @@ void rename_new(const std::string& from, const std::string& to, const std::strin
 
 }  // namespace
 
-std::string free_name(const std::string& name) {
-  std::string found = name;
-  for (int number = 2; !is_nothing(found); ++number) found = fmt::format("{}.{}", name, number);
-  return found;
-}
-
 void replace_keeping(const std::string& part, const std::string& path, const std::string& kept) {
   if (::link(path.c_str(), kept.c_str()) != 0) {
     if (!has_no_links(errno)) fail_to_write(path, errno);

@@ -63,9 +63,6 @@ class LiveFile {
   int64_t bytes_ = 0;  // that must be in the file
 };
 
-// The first of NAME, NAME.2, NAME.3, ... that nothing has.
-std::string free_name(const std::string& name);
-
 // Gives the file at `path` the name `kept` too, and then `part` the name `path`: at no moment is there no file at
 // `path`, but on file systems without hard links. `kept` must be free. Throws Failure (unwritable_file).
 void replace_keeping(const std::string& part, const std::string& path, const std::string& kept);

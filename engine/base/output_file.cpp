@@ -84,6 +84,13 @@ OutputFile open_as(const std::string& path, const std::string& told, Existing ex
 
 }  // namespace
 
+std::string free_name(const std::string& name) {
+  std::string found = name;
+  struct stat there {};
+  for (int number = 2; ::lstat(found.c_str(), &there) == 0; ++number) found = fmt::format("{}.{}", name, number);
+  return found;
+}
+
 void fail_to_write(const std::string& path, int error) {
   fail("unwritable_file", path, fmt::format("cannot write: {}", std::strerror(error)), "");
 }
@@ -113,7 +120,8 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
   }
   replaces_ = existing != Existing::refuse;
   const std::string part = part_of(path_);
-  file_ = open_as(part, path_, existing, inputs);
+  if (replaces_) aside_ = std::make_unique<SetAside>(part, path_);
+  file_ = open_as(part, path_, Existing::refuse, {});
   part_ = part;
   if (const int error = bytes > 0 ? ::posix_fallocate(::fileno(file_.get()), 0, bytes) : 0; error != 0) {
     ::unlink(part_.c_str());
@@ -123,6 +131,20 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
 
 WholeFile::~WholeFile() {
   if (!part_.empty()) ::unlink(part_.c_str());
+}
+
+WholeFile::SetAside::SetAside(const std::string& part, const std::string& path) {
+  struct stat there {};
+  if (::lstat(part.c_str(), &there) != 0) return;
+  const OutputFile locked = open_as(part, path, Existing::append, {});  // else another run is writing it
+  const std::string name = free_name(part);
+  if (std::rename(part.c_str(), name.c_str()) != 0) fail_to_write(path, errno);
+  from = part;
+  to = name;
+}
+
+WholeFile::SetAside::~SetAside() {
+  if (!to.empty()) ::renameat2(AT_FDCWD, to.c_str(), AT_FDCWD, from.c_str(), RENAME_NOREPLACE);
 }
 
 void WholeFile::keep() {

@@ -37,7 +37,8 @@ void check_output(const std::string& path, Existing existing, const std::vector<
 // start, and given its own name when it is done.
 class WholeFile {
  public:
-  // As open_output, for regular files; PATH.part must not exist either. Nothing is appended.
+  // As open_output, for regular files. Nothing is appended. PATH.part must not exist either; where `existing` allows a
+  // file to be replaced, one that nobody writes has another name (PATH.part.2) while this lives.
   WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes);
   ~WholeFile();  // what was not kept is removed
   WholeFile(const WholeFile&) = delete;
@@ -51,10 +52,21 @@ class WholeFile {
   void keep();
 
  private:
+  // A file that was at PATH.part, under another name until this goes.
+  struct SetAside {
+    explicit SetAside(const std::string& part, const std::string& path);  // nothing where there is none
+    ~SetAside();
+    std::string from, to;
+  };
+
   std::string path_, part_;
+  std::unique_ptr<SetAside> aside_;
   OutputFile file_;
   bool replaces_ = false;
 };
+
+// The first of NAME, NAME.2, NAME.3, ... that nothing has.
+std::string free_name(const std::string& name);
 
 // Opens a file to write. What is there is never lost unasked: a regular file that exists is refused, appended to or
 // emptied, as `existing` says; a symbolic link is not followed; and a file that is one of `inputs` (under whatever

@@ -130,6 +130,23 @@ class OutputFileTest : public QObject {
     QVERIFY(!std::filesystem::exists(path("whole.part")));
   }
 
+  void a_file_of_the_user_at_the_name_of_the_part_stays() {
+    write(path("mine"), "before");
+    write(path("mine.part"), "the user's");
+    { const WholeFile refused(path("mine"), Existing::overwrite, {}, 4); }
+    QCOMPARE(text(path("mine")) + text(path("mine.part")), std::string("beforethe user's"));
+    QVERIFY_EXCEPTION_THROWN(WholeFile(path("mine"), Existing::overwrite, {}, int64_t{1} << 60), Failure);
+    QCOMPARE(text(path("mine.part")), std::string("the user's"));
+    {
+      WholeFile file(path("mine"), Existing::overwrite, {}, 4);
+      QVERIFY_EXCEPTION_THROWN(WholeFile(path("mine"), Existing::overwrite, {}, 4), Failure);
+      write(file.part(), "kept");
+      file.keep();
+    }
+    QCOMPARE(text(path("mine")) + text(path("mine.part")), std::string("keptthe user's"));
+    QVERIFY(!std::filesystem::exists(path("mine.part.2")));
+  }
+
   void a_file_that_came_to_be_meanwhile_is_kept_beside_what_was_written() {
     WholeFile file(path("late"), Existing::refuse, {}, 1);
     write(file.part(), "trained");

@@ -49,7 +49,8 @@ std::vector<Message> through_record(const std::vector<Message>& told, const Devi
   const QTemporaryDir parent;
   const std::string folder = parent.filePath("record").toStdString();
   {
-    RunRecorder recorder(folder, Existing::refuse, std::get<HelloMessage>(told.front()), profile);
+    RunRecorder recorder(folder, Existing::refuse, {}, std::get<HelloMessage>(told.front()), profile);
+    recorder.begin();
     for (size_t i = 1; i < told.size(); ++i) recorder.add(told[i]);
   }
   std::vector<Message> read;
