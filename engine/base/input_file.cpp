@@ -38,9 +38,19 @@ void require_regular(mode_t mode, const std::string& path, const std::string& co
   fail(path, code, fmt::format("this is {}, not a regular file", kind), regular_hint);
 }
 
+// /dev/stdin, /dev/fd/N, /proc/self/fd/N: who called this program has opened it for reading.
+bool names_own_descriptor(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 // Negative where there is no such file.
-int open_found(const std::string& path, const std::string& code) {
+int open_found(const std::string& path, const std::string& code, bool takes_pipes) {
   struct stat status {};
+  if (takes_pipes && names_own_descriptor(path) && ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) fail_to_read(path, code, errno);
+    return descriptor;
+  }
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return -1;
     fail_to_read(path, code, errno);
@@ -64,7 +74,7 @@ int open_found(const std::string& path, const std::string& code) {
 }  // namespace
 
 int open_regular(const std::string& path, const std::string& code) {
-  const int descriptor = open_found(path, code);
+  const int descriptor = open_found(path, code, false);
   if (descriptor < 0) fail_to_read(path, code, ENOENT);
   return descriptor;
 }
@@ -73,11 +83,12 @@ std::optional<InputFile> InputFile::find(const std::string& path, const std::str
   InputFile file;
   file.path_ = path;
   file.code_ = code;
-  file.descriptor_ = open_found(path, code);
+  file.descriptor_ = open_found(path, code, true);
   if (file.descriptor_ < 0) return std::nullopt;
   struct stat status {};
   if (::fstat(file.descriptor_, &status) != 0) fail_to_read(path, code, errno);
   file.bytes_ = status.st_size;
+  file.is_pipe_ = S_ISFIFO(status.st_mode);
   return file;
 }
 
@@ -92,7 +103,8 @@ InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       code_(std::move(other.code_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      bytes_(other.bytes_) {}
+      bytes_(other.bytes_),
+      is_pipe_(other.is_pipe_) {}
 
 InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -116,7 +128,8 @@ std::string InputFile::text(int64_t limit) const {
     const size_t begin = text.size();
     const auto length = static_cast<size_t>(std::clamp(bytes_ - std::ssize(text) + 1, least, most));
     text.resize(begin + length);
-    const ssize_t more = ::pread(descriptor_, text.data() + begin, length, static_cast<off_t>(begin));
+    const ssize_t more = is_pipe_ ? ::read(descriptor_, text.data() + begin, length)
+                                  : ::pread(descriptor_, text.data() + begin, length, static_cast<off_t>(begin));
     if (more < 0 && errno != EINTR) fail_to_read(path_, code_, errno);
     text.resize(begin + static_cast<size_t>(std::max<ssize_t>(more, 0)));
     if (more == 0) return text;

@@ -10,6 +10,7 @@ namespace shardscope {
 
 // A regular file that is open for reading. Opening it never waits: what a user named by mistake or what was put in its
 // place (a FIFO without a writer, a device, a socket, a folder) is refused as what it is. Symbolic links are followed.
+// A pipe that the caller of this program holds open for it (/dev/stdin, /dev/fd/63) is read by text() alone.
 //
 //   InputFile file("tokens.bin");
 //   std::vector<std::byte> head(64);
@@ -30,7 +31,7 @@ class InputFile {
   int64_t bytes() const { return bytes_; }  // when it was opened
   // Bytes [offset, offset + out.size()), all of them: a file that has become shorter is an error.
   void read(int64_t offset, std::span<std::byte> out) const;
-  // From its beginning to its end, as it is now; at most `limit` bytes.
+  // From its beginning to its end, as it is now; at most `limit` bytes. A pipe can be read once.
   std::string text(int64_t limit) const;
 
  private:
@@ -39,6 +40,7 @@ class InputFile {
   std::string path_, code_;
   int descriptor_ = -1;
   int64_t bytes_ = 0;
+  bool is_pipe_ = false;
 };
 
 // The descriptor alone, which the caller closes.

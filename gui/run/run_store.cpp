@@ -88,6 +88,7 @@ std::vector<StoredRun> RunStore::runs() const {
 StoredRun RunStore::add(const Plan& plan, const QString& socket, const QString& directory) const {
   StoredRun run;
   run.started = QDateTime::currentDateTime();
+  while (QFile::exists(description(run.started.toString(id_format)))) run.started = run.started.addMSecs(1);
   run.id = run.started.toString(id_format);
   run.mesh = mesh_text(plan.mesh);
   run.steps = plan.config.steps;

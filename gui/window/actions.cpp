@@ -47,7 +47,7 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
       save(make(window, {"save", tr("&Save"), "save", tr("Save the run file")}, QKeySequence::Save)),
       save_as(make(window, {"saveAs", tr("Save &as\u2026"), "", tr("Save under another name")},
                    QKeySequence("Ctrl+Shift+S"))),
-      reload(make(window, {"reload", tr("&Reload"), "", tr("Take what is on disk, as one edit that can be undone")},
+      reload(make(window, {"reload", tr("Re&load"), "", tr("Take what is on disk, as one edit that can be undone")},
                   QKeySequence("Ctrl+R"))),
       quit(make(window, {"quit", tr("&Quit"), "", tr("Close the window")}, QKeySequence::Quit)),
       export_as(make(

@@ -192,6 +192,13 @@ class HistoryTest : public QObject {
     QCOMPARE(curves(), qsizetype{1});
   }
 
+  void runs_that_begin_together_are_kept_apart() {
+    QSet<QString> records;
+    for (int i = 0; i < 8; ++i) records.insert(store().add(*plan_, {}, {}).record);
+    QCOMPARE(records.size(), qsizetype{8});
+    QVERIFY(!records.contains(QString()));
+  }
+
   void a_run_that_is_removed_takes_nothing_of_the_users_with_it() {
     const StoredRun run = record_run(3, 5), linked = store().add(*plan_, {}, {});
     const QString archive = folder_->filePath("archive");
