@@ -82,7 +82,7 @@ void MessageReader::forget() {
 
 void MessageReader::wait() {
   pool_.waitForDone();
-  give_out(std::nullopt);
+  give_out(true);
 }
 
 std::optional<MessageReader::News> MessageReader::next() {
@@ -95,15 +95,17 @@ std::optional<MessageReader::News> MessageReader::next() {
 
 void MessageReader::receive() {
   is_announced_ = false;
-  if (!gives_out_later_) give_out(turn_ms);
+  if (!gives_out_later_) give_out(false);
 }
 
-void MessageReader::give_out(std::optional<int> most_ms) {
+void MessageReader::give_out(bool all) {
   QElapsedTimer since;
   since.start();
   bool has_taken = false;
+  int given = 0;
   while (std::optional<News> news = next()) {
     if (news->number != number_) continue;
+    ++given;
     if (news->message) {
       take_(std::move(*news->message));
     } else if (!news->fault.isEmpty()) {
@@ -114,11 +116,11 @@ void MessageReader::give_out(std::optional<int> most_ms) {
       has_taken = true;
       if (news->is_end) ended_();
     }
-    if (!most_ms || since.elapsed() < *most_ms || gives_out_later_) continue;
+    if (all || gives_out_later_ || (given < most_a_turn && since.elapsed() < turn_ms)) continue;
     gives_out_later_ = true;
     in_later_turn(this, [this] {
       gives_out_later_ = false;
-      give_out(turn_ms);
+      give_out(false);
     });
     break;
   }

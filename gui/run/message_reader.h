@@ -15,12 +15,13 @@ namespace shardscope {
 
 // What a watcher reads of a run: bytes of its socket in, messages out in their order. They are parsed on a thread of
 // its own, for a trace may have a million events, and are given out for some milliseconds in each turn of the event
-// loop, however many there are. A line that cannot be read becomes a line of the log. A connection that sends a line
+// loop, at most most_a_turn of them. A line that cannot be read becomes a line of the log. A connection that sends a line
 // beyond message_limits, or most_bad_lines, is broken: nothing more of it is read.
 class MessageReader : public QObject {
   Q_OBJECT
  public:
   static constexpr int most_bad_lines = 20;
+  static constexpr int most_a_turn = 4096;  // messages, given out in one turn of the event loop
 
   // All are called in the thread of the owner; `ended` behind the last message of a connection, `broken` with the
   // reason in place of what follows.
@@ -56,7 +57,7 @@ class MessageReader : public QObject {
   void read(const QByteArray& bytes, bool is_end);
   void decode(std::deque<News>& news, const QByteArray& bytes, int number);
   void receive();
-  void give_out(std::optional<int> most_ms);
+  void give_out(bool all);
   std::optional<News> next();
 
   std::function<void(Message)> take_;
