@@ -1,5 +1,6 @@
 #include "engine/session/session_directory.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -34,14 +36,19 @@ std::string host_name() {
   return name.data();
 }
 
-// What the lock of a directory says; empty of what is no directory of this user.
-std::string marker_of(const fs::path& directory) {
-  struct stat status {};
-  const bool is_own =
-      ::lstat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
+int open_directory(int in, const std::string& name) {
+  return ::openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// What the lock of a directory says; empty of one that this user does not own, or that is no longer at its path.
+std::string marker_of(int directory, const std::string& path) {
+  struct stat held {
+  }, named{};
+  const bool is_own = ::fstat(directory, &held) == 0 && held.st_uid == ::geteuid() &&
+                      ::lstat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev && held.st_ino == named.st_ino;
   if (!is_own) return "";
-  return fmt::format("session directory {} (inode {}) of a run of shardscope on {}\n", directory.filename().string(),
-                     status.st_ino, host_name());
+  return fmt::format("session directory {} (inode {}) of a run of shardscope on {}\n",
+                     fs::path(path).filename().string(), held.st_ino, host_name());
 }
 
 bool says(int file, const std::string& marker) {
@@ -52,27 +59,51 @@ bool says(int file, const std::string& marker) {
   return count >= 0 && std::string(text.data(), static_cast<size_t>(count)) == marker;
 }
 
+std::vector<std::string> names_in(int directory) {
+  std::vector<std::string> names;
+  const int own = open_directory(directory, ".");
+  DIR* const entries = own < 0 ? nullptr : ::fdopendir(own);
+  if (!entries) {
+    if (own >= 0) ::close(own);
+    return names;
+  }
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  ::closedir(entries);
+  return names;
+}
+
+// False where something is left.
+bool remove_below(int in, const std::string& name) {
+  if (::unlinkat(in, name.c_str(), 0) == 0 || errno == ENOENT) return true;
+  const int folder = open_directory(in, name);
+  if (folder < 0) return false;
+  for (const std::string& below : names_in(folder)) remove_below(folder, below);
+  ::close(folder);
+  return ::unlinkat(in, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
 // The lock last: what cannot be removed now, or is left by an interrupted removal, is found by the next start.
-void remove_directory(const fs::path& directory) {
-  std::error_code fault;
-  std::vector<fs::path> inside;
-  for (fs::directory_iterator at(directory, fault), end; !fault && at != end; at.increment(fault)) {
-    if (at->path().filename() != lock_name) inside.push_back(at->path());
-  }
-  for (const fs::path& path : inside) {
-    if (std::error_code failed; fs::remove_all(path, failed), failed) fault = failed;
-  }
-  if (fault) return;
-  ::unlink((directory / lock_name).c_str());
-  ::rmdir(directory.c_str());
+void remove_directory(int directory, int lock, const std::string& path) {
+  if (!says(lock, marker_of(directory, path))) return;
+  bool is_empty = true;
+  for (const std::string& name : names_in(directory)) is_empty &= name == lock_name || remove_below(directory, name);
+  if (!is_empty) return;
+  ::unlinkat(directory, lock_name, 0);
+  if (!marker_of(directory, path).empty()) ::rmdir(path.c_str());
 }
 
 // An owner writes the marker when it has locked the file, and not before.
-void remove_if_abandoned(const fs::path& directory) {
-  const int lock = ::open((directory / lock_name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (lock < 0) return;
-  if (says(lock, marker_of(directory)) && ::flock(lock, LOCK_EX | LOCK_NB) == 0) remove_directory(directory);
-  ::close(lock);
+void remove_if_abandoned(const std::string& path) {
+  const int directory = open_directory(AT_FDCWD, path);
+  if (directory < 0) return;
+  const int lock = ::openat(directory, lock_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (lock >= 0 && says(lock, marker_of(directory, path)) && ::flock(lock, LOCK_EX | LOCK_NB) == 0)
+    remove_directory(directory, lock, path);
+  if (lock >= 0) ::close(lock);
+  ::close(directory);
 }
 
 void remove_abandoned(const std::string& base) {
@@ -90,23 +121,28 @@ SessionDirectory::SessionDirectory() {
   const auto fail = [&](const char* action) {
     Error error{"session_directory", fmt::format("cannot {}: {}", action, std::strerror(errno)), in_file(base),
                 "set TMPDIR to a place that can be written"};
-    if (!path_.empty()) remove_directory(path_);
+    if (lock_ >= 0) ::unlinkat(folder_, lock_name, 0);
+    if (!path_.empty()) ::rmdir(path_.c_str());
     if (lock_ >= 0) ::close(lock_);
+    if (folder_ >= 0) ::close(folder_);
     throw Failure(std::move(error));
   };
   std::string made = base + "/" + prefix + "XXXXXX";
   if (!::mkdtemp(made.data())) fail("make a directory");
   path_ = made;
-  lock_ = ::open((path_ + "/" + lock_name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  folder_ = open_directory(AT_FDCWD, path_);
+  if (folder_ < 0) fail("open a directory");
+  lock_ = ::openat(folder_, lock_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (lock_ < 0) fail("make a file");
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) fail("lock a file");
-  const std::string marker = marker_of(path_);
-  if (::write(lock_, marker.data(), marker.size()) != std::ssize(marker)) fail("write a file");
+  const std::string marker = marker_of(folder_, path_);
+  if (marker.empty() || ::write(lock_, marker.data(), marker.size()) != std::ssize(marker)) fail("write a file");
 }
 
 SessionDirectory::~SessionDirectory() {
-  remove_directory(path_);
+  remove_directory(folder_, lock_, path_);
   ::close(lock_);
+  ::close(folder_);
 }
 
 }  // namespace shardscope

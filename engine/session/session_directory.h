@@ -11,7 +11,8 @@ namespace shardscope {
 //
 // A start removes the directories of this user whose owner was killed: those of such a name whose `lock` is a regular
 // file that says just that, so that a copied, renamed or foreign folder is none, nor one of another host on a shared
-// disk, and that nobody has locked. No symbolic link is followed.
+// disk, and that nobody has locked. No symbolic link is followed, and what is removed is held open: a directory that
+// was moved stays where it is, with all it holds, and so does what has taken its place.
 class SessionDirectory {
  public:
   SessionDirectory();  // throws Failure (code session_directory)
@@ -23,7 +24,7 @@ class SessionDirectory {
 
  private:
   std::string path_;
-  int lock_ = -1;
+  int folder_ = -1, lock_ = -1;
 };
 
 }  // namespace shardscope

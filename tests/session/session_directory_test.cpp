@@ -129,6 +129,25 @@ class SessionDirectoryTest : public QObject {
     QVERIFY(fs::exists(archive / "thesis") && fs::exists(elsewhere / "file") && fs::is_symlink(linked));
   }
 
+  void what_takes_its_place_during_a_run_is_left_as_it_is() {
+    for (bool by_a_link : {true, false}) {
+      const Base base;
+      const fs::path archive = base.make("archive", true), aside = base.path("aside");
+      fs::path taken;
+      {
+        const SessionDirectory directory;
+        taken = directory.path();
+        std::ofstream(taken / "file") << "x";
+        fs::rename(taken, aside);
+        if (by_a_link) fs::create_directory_symlink(archive, taken);
+        else fs::rename(archive, taken);
+      }
+      QVERIFY(fs::exists(taken / "thesis") && fs::exists(taken / "lock") && fs::exists(aside / "file"));
+      { const SessionDirectory next; }
+      QVERIFY(fs::exists(taken / "thesis") && fs::exists(taken / "lock") && fs::exists(aside / "file"));
+    }
+  }
+
   // A lock that links to the marker of another session says nothing of this folder.
   void a_marker_behind_a_link_is_none() {
     const Base base;
