@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 namespace shardscope {
@@ -35,6 +36,18 @@ void rename_new(const std::string& from, const std::string& to, const std::strin
   fail_to_write(told, errno);
 }
 
+// With the path that a person gave, where it fails.
+template <class Call>
+auto told_at(const std::string& path, Call call) {
+  try {
+    return call();
+  } catch (const Failure& failure) {
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) error.place = in_file(path);
+    throw Failure(std::move(errors));
+  }
+}
+
 }  // namespace
 
 void replace_keeping(const std::string& part, const std::string& path, const std::string& kept) {
@@ -49,25 +62,21 @@ void replace_keeping(const std::string& part, const std::string& path, const std
   fail_to_write(path, error);
 }
 
-void remove_if_same(std::FILE* file, const std::string& path) {
-  struct stat own {
-  }, named{};
-  const bool is_same = file && ::fstat(::fileno(file), &own) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-                       own.st_dev == named.st_dev && own.st_ino == named.st_ino;
-  if (is_same) ::unlink(path.c_str());
-}
-
-LiveFile::LiveFile(std::string path, Existing existing, const std::vector<std::string>& inputs)
-    : path_(std::move(path)) {
-  is_new_ = is_nothing(path_);
-  if (existing == Existing::overwrite && is_regular(path_)) {
-    before_ = open_output(path_, Existing::append, inputs);
-    const std::string part = free_name(WholeFile::part_of(path_));
-    file_ = open_output(part, Existing::refuse, {});
+LiveFile::LiveFile(std::string path, Existing existing, const std::vector<std::string>& inputs, const HeldFolder* in)
+    : path_(std::move(path)), name_(in ? in->system_path_of(std::filesystem::path(path_).filename().string()) : path_) {
+  is_new_ = is_nothing(name_);
+  const auto open = [&](const std::string& name, Existing how) {
+    if (!in) return open_output(name, how, inputs);
+    return told_at(path_, [&] { return open_output(name, how, inputs); });
+  };
+  if (existing == Existing::overwrite && is_regular(name_)) {
+    before_ = open(name_, Existing::append);
+    const std::string part = free_name(WholeFile::part_of(name_));
+    file_ = open(part, Existing::refuse);
     part_ = part;
     is_new_ = true;
   } else {
-    file_ = open_output(path_, is_new_ ? Existing::refuse : existing, inputs);
+    file_ = open(name_, is_new_ ? Existing::refuse : existing);
   }
   struct stat there {};
   const int descriptor = ::fileno(file_.get());
@@ -76,13 +85,13 @@ LiveFile::LiveFile(std::string path, Existing existing, const std::vector<std::s
 }
 
 LiveFile::~LiveFile() {
-  if (is_new_ && !has_begun_ && !is_stream(path_)) remove_if_same(file_.get(), own_name());
+  if (is_new_ && !has_begun_ && !is_stream(name_)) remove_if_same(file_.get(), own_name());
 }
 
 void LiveFile::begin(const std::string& kept) {
   if (!part_.empty()) {
     const std::string name = kept.empty() ? free_name(path_ + ".old") : kept;
-    replace_keeping(part_, path_, name);
+    told_at(path_, [&] { replace_keeping(part_, name_, name); });
     part_.clear();
     kept_ = name;
   } else if (!is_new_) {
@@ -91,6 +100,16 @@ void LiveFile::begin(const std::string& kept) {
     bytes_ = size_of(file_.get());
   }
   has_begun_ = true;
+}
+
+void LiveFile::undo() {
+  if (!has_begun_) return;
+  if (!kept_.empty()) {
+    const bool are_in_place = is_name_of(before_.get(), kept_) && is_name_of(file_.get(), name_);
+    if (!are_in_place || ::rename(kept_.c_str(), name_.c_str()) != 0) return;
+    kept_.clear();
+  }
+  has_begun_ = false;
 }
 
 void LiveFile::complete() {

@@ -63,6 +63,15 @@ int above_standard_streams(int descriptor) {
   return moved;
 }
 
+// Else another run is writing it. Whatever has taken its place is not waited for.
+void require_unlocked(const std::string& path, const std::string& told) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0 && errno != ELOOP && errno != ENXIO) fail_to_write(told, errno);
+  if (descriptor < 0) return;
+  lock_regular(descriptor, path, told);
+  ::close(descriptor);
+}
+
 // `told`: the path that a person gave.
 OutputFile open_as(const std::string& path, const std::string& told, Existing existing,
                    const std::vector<std::string>& inputs) {
@@ -89,6 +98,16 @@ std::string free_name(const std::string& name) {
   struct stat there {};
   for (int number = 2; ::lstat(found.c_str(), &there) == 0; ++number) found = fmt::format("{}.{}", name, number);
   return found;
+}
+
+bool is_name_of(std::FILE* file, const std::string& path) {
+  struct stat own {
+  }, named{};
+  return file && ::fstat(::fileno(file), &own) == 0 && ::lstat(path.c_str(), &named) == 0 && is_same_file(own, named);
+}
+
+void remove_if_same(std::FILE* file, const std::string& path) {
+  if (is_name_of(file, path)) ::unlink(path.c_str());
 }
 
 void fail_to_write(const std::string& path, int error) {
@@ -124,19 +143,19 @@ WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std:
   file_ = open_as(part, path_, Existing::refuse, {});
   part_ = part;
   if (const int error = bytes > 0 ? ::posix_fallocate(::fileno(file_.get()), 0, bytes) : 0; error != 0) {
-    ::unlink(part_.c_str());
+    remove_if_same(file_.get(), part_);
     fail_to_write(path_, error);
   }
 }
 
 WholeFile::~WholeFile() {
-  if (!part_.empty()) ::unlink(part_.c_str());
+  if (!part_.empty()) remove_if_same(file_.get(), part_);
 }
 
 WholeFile::SetAside::SetAside(const std::string& part, const std::string& path) {
   struct stat there {};
   if (::lstat(part.c_str(), &there) != 0) return;
-  const OutputFile locked = open_as(part, path, Existing::append, {});  // else another run is writing it
+  if (S_ISREG(there.st_mode)) require_unlocked(part, path);
   const std::string name = free_name(part);
   if (std::rename(part.c_str(), name.c_str()) != 0) fail_to_write(path, errno);
   from = part;
@@ -151,12 +170,16 @@ void WholeFile::keep() {
   const OutputFile lock(::fdopen(::fcntl(::fileno(file_.get()), F_DUPFD_CLOEXEC, 0), "we"));  // until it has its name
   close_file(std::move(file_), path_);
   const std::string part = std::exchange(part_, "");
+  if (!is_name_of(lock.get(), part)) {
+    fail("unwritable_file", path_, fmt::format("somebody has removed or replaced '{}', which was written", part),
+         "begin again");
+  }
   if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path_.c_str(), replaces_ ? 0 : RENAME_NOREPLACE) == 0) return;
   if (errno == EINVAL && std::rename(part.c_str(), path_.c_str()) == 0) return;  // a file system without such a call
   const int error = errno;
   if (error == EEXIST)
     fail("file_exists", path_, "the file has come to be meanwhile", "what was written is in " + part);
-  ::unlink(part.c_str());
+  remove_if_same(lock.get(), part);
   fail_to_write(path_, error);
 }
 

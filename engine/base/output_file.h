@@ -34,7 +34,8 @@ bool is_stream(const std::string& path);
 void check_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 
 // A file that is there whole or not at all: written under the name PATH.part, which has room for `bytes` from the
-// start, and given its own name when it is done.
+// start, and given its own name when it is done. What somebody has put at that name meanwhile is neither kept nor
+// removed.
 class WholeFile {
  public:
   // As open_output, for regular files. Nothing is appended. PATH.part must not exist either; where `existing` allows a
@@ -67,6 +68,10 @@ class WholeFile {
 
 // The first of NAME, NAME.2, NAME.3, ... that nothing has.
 std::string free_name(const std::string& name);
+
+// Whether `path` is still a name of the open file; removes it then.
+bool is_name_of(std::FILE* file, const std::string& path);
+void remove_if_same(std::FILE* file, const std::string& path);
 
 // Opens a file to write. What is there is never lost unasked: a regular file that exists is refused, appended to or
 // emptied, as `existing` says; a symbolic link is not followed; and a file that is one of `inputs` (under whatever

@@ -32,7 +32,7 @@ void make_folders(const FileCalls& calls, const fs::path& path) {
   if (fs::is_directory(path, error)) return;
   const fs::path parent = fs::absolute(path).parent_path();
   make_folders(calls, parent);
-  const HeldFolder above(parent.string());
+  const HeldFolder above(parent.string(), unwritable_checkpoint);
   calls.make_folder(above, path.filename().string());
   calls.sync_folder(above);
 }
@@ -68,7 +68,7 @@ CheckpointFolder::CheckpointFolder(std::string path, const FileCalls& calls, Rep
     throw Failure(Error{"unwritable_checkpoint", fmt::format("cannot write: {}", std::strerror(errno)), in_file(path),
                         "name a folder that can be written to"});
   }
-  held_.emplace(path);
+  held_.emplace(path, unwritable_checkpoint);
   lock(patience);
 }
 
@@ -90,7 +90,7 @@ void CheckpointFolder::lock(std::chrono::milliseconds patience) const {
     }
     std::this_thread::sleep_for(pause);
   }
-  held_->require_in_place();
+  require_in_place(*held_);
 }
 
 std::vector<int64_t> CheckpointFolder::newer_than(std::optional<int64_t> step) const {
@@ -150,7 +150,7 @@ void CheckpointFolder::complete(const CheckpointIndex& index, int keep) {
     file.finish();
     calls_.sync_folder(part);
   }
-  held_->require_in_place();
+  require_in_place(*held_);
   calls_.rename(*held_, part_name(index.step), step_folder_name(index.step));
   calls_.sync_folder(*held_);
   rotate(keep);
@@ -207,7 +207,7 @@ void CheckpointFolder::report_once(const std::string& name, const std::string& w
 std::vector<uint64_t> write_checkpoint_file(const FileCalls& calls, const HeldFolder& folder, int64_t step,
                                             const std::string& name, std::span<const std::byte> image,
                                             const std::stop_token& stop) {
-  folder.require_in_place();
+  require_in_place(folder);
   calls.make_folder(folder, part_name(step));
   const HeldFolder part = calls.open_folder(folder, part_name(step));
   NewFile file(calls, part, name);

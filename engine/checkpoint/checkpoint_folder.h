@@ -14,8 +14,8 @@
 #include "engine/checkpoint/checkpoint_index.h"
 #include "engine/checkpoint/checkpoint_list.h"
 #include "engine/checkpoint/checkpoint_names.h"
+#include "engine/checkpoint/checkpoint_place.h"
 #include "engine/checkpoint/file_calls.h"
-#include "engine/checkpoint/held_folder.h"
 
 namespace shardscope {
 

@@ -54,7 +54,7 @@ HeldFolder FileCalls::open_folder(const HeldFolder& in, const std::string& name)
   ask("open", in.path_of(name));
   const int descriptor = ::openat(in.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) fail("open", in.path_of(name), errno);
-  return {descriptor, in.path_of(name)};
+  return {descriptor, in.path_of(name), "unwritable_checkpoint"};
 }
 
 // A file that is there may have other names, and what it is under these is not ours.

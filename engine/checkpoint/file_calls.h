@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/checkpoint/held_folder.h"
+#include "engine/base/held_folder.h"
 
 namespace shardscope {
 

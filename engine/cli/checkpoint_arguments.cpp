@@ -48,7 +48,7 @@ CheckpointOptions CheckpointArguments::options() const {
 }
 
 std::vector<std::string> CheckpointArguments::rank_arguments(bool again) const {
-  if (again && held_) held_->require_in_place();
+  if (again && held_) require_in_place(*held_);
   std::vector<std::string> list;
   if (!folder.empty()) {
     list = {"--checkpoint", absolute(folder), "--keep", std::to_string(keep), "--on-checkpoint-error", on_error};
@@ -76,7 +76,7 @@ void CheckpointArguments::check(const Plan& plan, const DataIdentity& data) cons
   CheckpointOptions checked = options();
   checked.say = [](const std::string& text) { say(text); };
   check_checkpoints(plan, checked, data);
-  if (!folder.empty()) held_ = std::make_shared<HeldFolder>(absolute(folder));
+  if (!folder.empty()) held_ = std::make_shared<HeldFolder>(absolute(folder), unwritable_checkpoint);
 }
 
 }  // namespace shardscope

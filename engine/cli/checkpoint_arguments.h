@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint/held_folder.h"
+#include "engine/checkpoint/checkpoint_place.h"
 #include "engine/plan/plan.h"
 #include "engine/worker/checkpointing.h"
 

@@ -1,5 +1,7 @@
 #include "engine/session/run_recorder.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,13 +48,30 @@ std::string checked(const std::string& folder, Existing existing, const std::vec
   return folder;
 }
 
-bool is_regular(const std::string& path) {
-  struct stat there {};
-  return ::lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+constexpr const char* unwritable_file = "unwritable_file";
+
+std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
+
+bool is_regular(const HeldFolder& folder, const std::string& name) {
+  const std::optional<struct stat> status = folder.status(name);
+  return status && S_ISREG(status->st_mode);
 }
 
-std::string in_folder(const std::string& folder, const std::string& path) {
-  return (fs::path(folder) / fs::path(path).filename()).string();
+int rename_new(const HeldFolder& from, const HeldFolder& to, const std::string& name) {
+  const int flags = RENAME_NOREPLACE;
+  if (::renameat2(from.descriptor(), name.c_str(), to.descriptor(), name.c_str(), flags) == 0) return 0;
+  if (errno != EINVAL || to.status(name)) return errno;  // a file system without such a call
+  return ::renameat(from.descriptor(), name.c_str(), to.descriptor(), name.c_str()) == 0 ? 0 : errno;
+}
+
+// A new folder of the first of these names that nothing has.
+HeldFolder make_folder(const HeldFolder& in, const std::string& name) {
+  std::string made = name;
+  for (int number = 2; ::mkdirat(in.descriptor(), made.c_str(), 0777) != 0; ++number) {
+    if (errno != EEXIST) fail_to_write(in.path_of(name), errno);
+    made = fmt::format("{}.{}", name, number);
+  }
+  return in.folder(made);
 }
 
 void put(LiveFile& file, std::string_view text) {
@@ -61,31 +80,15 @@ void put(LiveFile& file, std::string_view text) {
 
 }  // namespace
 
-RunRecorder::NewFolders::NewFolders(const std::string& path) {
-  std::error_code fault;
-  std::vector<fs::path> missing;
-  for (fs::path at = without_slashes(path); !at.empty() && !fs::exists(at, fault); at = at.parent_path())
-    missing.push_back(at);
-  for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
-    if (fs::create_directory(*at, fault)) made_.push_back(at->string());
-    if (!fault) continue;
-    remove();
-    fail_to_write(path, fault.value());
-  }
-}
-
-void RunRecorder::NewFolders::remove() {
-  for (; !made_.empty(); made_.pop_back()) ::rmdir(made_.back().c_str());
-}
-
 RunRecorder::RunRecorder(const std::string& folder, Existing existing, const std::vector<std::string>& inputs,
                          HelloMessage hello, const DeviceProfile& profile)
     : files_{checked(folder, existing, inputs)},
       folders_(folder),
-      messages_(files_.messages(), existing, inputs),
-      run_file_(files_.run_file(), existing, inputs),
-      profile_(files_.profile(), existing, inputs),
-      header_(files_.header(), existing, inputs) {
+      held_(folder, unwritable_file),
+      messages_(files_.messages(), existing, inputs, &held_),
+      run_file_(files_.run_file(), existing, inputs, &held_),
+      profile_(files_.profile(), existing, inputs, &held_),
+      header_(files_.header(), existing, inputs, &held_) {
   const nlohmann::ordered_json header = {
       {"format", RecordedRun::format}, {"version", version}, {"started", seconds_since_1970()}};
   put(header_, header.dump() + '\n');
@@ -106,25 +109,63 @@ void RunRecorder::begin() {
   const auto files = {&messages_, &run_file_, &profile_, &header_};
   const bool is_any_replaced = std::ranges::any_of(files, &LiveFile::replaces) ||
                                std::ranges::any_of(RecordFiles::choices, [this](TraceChoice choice) {
-                                 return is_regular(files_.trace(choice));
+                                 return is_regular(held_, name_of(files_.trace(choice)));
                                });
-  const std::string kept = free_name(files_.folder + "/old");
-  if (is_any_replaced && ::mkdir(kept.c_str(), 0777) != 0) fail_to_write(kept, errno);
-  if (is_any_replaced) kept_ = kept;
-  for (LiveFile* file : files) file->begin(in_folder(kept, file->path()));
-  for (TraceChoice choice : RecordFiles::choices) {
-    const std::string path = files_.trace(choice);
-    if (is_regular(path) && std::rename(path.c_str(), in_folder(kept, path).c_str()) != 0) fail_to_write(path, errno);
+  try {
+    if (is_any_replaced) {
+      old_.emplace(make_folder(held_, "old"));
+      kept_ = old_->path();
+    }
+    for (LiveFile* file : files) file->begin(old_ ? old_->system_path_of(name_of(file->path())) : "");
+    keep_traces();
+  } catch (const Failure&) {
+    undo();
+    throw;
   }
   folders_.keep();
   is_open_ = true;
 }
 
+void RunRecorder::keep_traces() {
+  for (TraceChoice choice : RecordFiles::choices) {
+    const std::string path = files_.trace(choice), name = name_of(path);
+    if (!old_ || !is_regular(held_, name)) continue;
+    if (const int error = rename_new(held_, *old_, name); error != 0) fail_to_write(path, error);
+  }
+}
+
+void RunRecorder::undo() {
+  is_open_ = false;
+  for (TraceChoice choice : RecordFiles::choices) {
+    if (old_) rename_new(*old_, held_, name_of(files_.trace(choice)));
+  }
+  for (LiveFile* file : {&header_, &profile_, &run_file_, &messages_}) file->undo();
+  folders_.keep(false);
+  remove_old();
+}
+
 void RunRecorder::complete() {
-  if (kept_.empty()) return;
+  if (!old_ || !has_step_) return;
+  if (!is_old_in_place()) {
+    kept_ = old_->present_path().value_or(kept_);
+    return;
+  }
   for (LiveFile* file : {&messages_, &run_file_, &profile_, &header_}) file->complete();
-  for (TraceChoice choice : RecordFiles::choices) ::unlink(in_folder(kept_, files_.trace(choice)).c_str());
-  if (::rmdir(kept_.c_str()) == 0) kept_.clear();
+  for (TraceChoice choice : RecordFiles::choices)
+    ::unlinkat(old_->descriptor(), name_of(files_.trace(choice)).c_str(), 0);
+  remove_old();
+}
+
+// No link leads to it, either.
+bool RunRecorder::is_old_in_place() const {
+  const std::optional<struct stat> there = old_ ? held_.status(name_of(old_->path())) : std::nullopt;
+  return there && FolderIdentity{there->st_dev, there->st_ino} == old_->identity();
+}
+
+// Where it is empty.
+void RunRecorder::remove_old() {
+  if (is_old_in_place() && ::unlinkat(held_.descriptor(), name_of(old_->path()).c_str(), AT_REMOVEDIR) == 0)
+    kept_.clear();
 }
 
 void RunRecorder::add(const ToldMessage& told) {
@@ -133,27 +174,44 @@ void RunRecorder::add(const ToldMessage& told) {
   try {
     const bool is_end = std::holds_alternative<FinishedMessage>(message);
     const bool is_turn = is_end || std::holds_alternative<RestartMessage>(message);
+    has_step_ = has_step_ || std::holds_alternative<StepMessage>(message);
     if (auto* trace = std::get_if<TraceMessage>(&message)) traces_[static_cast<size_t>(trace->choice)] = *trace;
     if (is_turn || std::chrono::steady_clock::now() - traced_ >= traces_every) write_traces();
     if (!std::holds_alternative<TraceMessage>(message)) put(messages_, told.line());
     if (const std::optional<Error> loss = is_end ? messages_.loss() : std::nullopt) throw Failure(*loss);
+    if (const auto displaced = is_end ? held_.displaced() : std::nullopt)
+      throw Failure(Error{unwritable_file, displaced->what, in_file(held_.path()), "name the record where it is now"});
   } catch (const Failure&) {
     is_open_ = false;
     throw;
   }
 }
 
-// A reader finds the trace before or this one, whole.
 void RunRecorder::write_traces() {
   for (std::optional<TraceMessage>& trace : traces_) {
     if (!trace) continue;
-    const std::string path = files_.trace(trace->choice), part = path + ".part";
-    ::unlink(part.c_str());
-    write_new_file(part, to_json_line(*trace));
-    if (std::rename(part.c_str(), path.c_str()) != 0) fail_to_write(path, errno);
+    write_trace(*trace);
     trace.reset();
     traced_ = std::chrono::steady_clock::now();
   }
+}
+
+// A reader finds the trace before or this one, whole.
+void RunRecorder::write_trace(const TraceMessage& trace) {
+  const std::string path = files_.trace(trace.choice), name = name_of(path);
+  const std::string part = held_.system_path_of(WholeFile::part_of(name));
+  const std::string free = free_name(part);
+  const int descriptor = ::open(free.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor < 0) fail_to_write(path, errno);
+  const OutputFile file(::fdopen(descriptor, "we"));
+  const std::string line = to_json_line(trace);
+  const bool is_written = std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
+                          std::fflush(file.get()) == 0 &&
+                          std::rename(free.c_str(), held_.system_path_of(name).c_str()) == 0;
+  if (is_written) return;
+  const int error = errno;
+  remove_if_same(file.get(), free);
+  fail_to_write(path, error);
 }
 
 }  // namespace shardscope

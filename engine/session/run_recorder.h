@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/held_folder.h"
 #include "engine/base/live_file.h"
+#include "engine/base/new_folders.h"
 #include "engine/plan/device_profile.h"
 #include "engine/session/messages.h"
 #include "engine/session/record_files.h"
@@ -21,12 +23,17 @@ namespace shardscope {
 // A record takes the place of another in the stages of a LiveFile (engine/base/live_file.h), file by file, since the
 // folder may hold checkpoints and other files of the user, which stay where they are:
 //
-//   RunRecorder record(DIR, Existing::overwrite, ...);  // locked; the record of before is as it was
-//   record.begin();                                     // readers find the new record in DIR, that of before in
-//   DIR/old record.add(...); record.complete();                                  // DIR/old is removed
+//   RunRecorder record(DIR, Existing::overwrite, ...);
+//     // locked; the record of before is as it was
+//   record.begin();
+//     // readers find the new record in DIR, that of before in DIR/old
+//   record.add(...);
+//   record.complete();
+//     // DIR/old is removed
 //
-// Without begin() nothing is left of it, nor of folders that were made for it. Of two that are made in one folder, by
-// whatever process, the second is refused until the first has gone.
+// Both folders are held open: where somebody moves one, what is written goes with it, what takes its path is not
+// touched, and the end of the run says so. Without begin() nothing is left of it, nor of folders that were made for it.
+// Of two that are made in one folder, by whatever process, the second is refused until the first has gone.
 class RunRecorder {
  public:
   static constexpr std::chrono::seconds traces_every{2};
@@ -40,40 +47,33 @@ class RunRecorder {
   RunRecorder(const RunRecorder&) = delete;
   RunRecorder& operator=(const RunRecorder&) = delete;
 
-  // Before add(). Throws Failure (unwritable_file).
+  // Before add(). Throws Failure (unwritable_file) with the record of before as it was, unless kept() says where it is.
   void begin();
+  // What begin() has done, likewise, where another part of the start has failed.
+  void undo();
   // What watchers are told, after Hello. Throws Failure (unwritable_file, also where somebody has removed or truncated
-  // what was written, at the end); nothing is written from then on.
+  // what was written, or moved the folder, at the end); nothing is written from then on.
   void add(const ToldMessage& told);
   void add(const Message& message) { add(ToldMessage(message)); }
-  // The run has ended well: removes the record of before.
+  // The run has ended well: removes the record of before, unless no step was told: it has more to say than the new one.
   void complete();
-  // The folder of the record of before, from begin() to complete(); empty: there was none.
+  // The folder of the record of before, from begin() to complete(), or to which it was moved; empty: there was none.
   const std::string& kept() const { return kept_; }
 
  private:
-  // The folders that were made for a record, which go where it does not begin.
-  class NewFolders {
-   public:
-    explicit NewFolders(const std::string& path);  // throws Failure (unwritable_file)
-    ~NewFolders() { remove(); }
-    NewFolders(const NewFolders&) = delete;
-    NewFolders& operator=(const NewFolders&) = delete;
-    void keep() { made_.clear(); }
-
-   private:
-    void remove();
-
-    std::vector<std::string> made_;  // the innermost last
-  };
-
+  void keep_traces();
+  bool is_old_in_place() const;
+  void remove_old();
   void write_traces();
+  void write_trace(const TraceMessage& trace);
 
   RecordFiles files_;
   NewFolders folders_;
+  HeldFolder held_;
+  std::optional<HeldFolder> old_;  // in it, with the record of before
   LiveFile messages_, run_file_, profile_, header_;
   std::string kept_;
-  bool is_open_ = false;
+  bool is_open_ = false, has_step_ = false;
   std::array<std::optional<TraceMessage>, std::size(RecordFiles::choices)> traces_;  // told, not yet written
   std::chrono::steady_clock::time_point traced_;
 };

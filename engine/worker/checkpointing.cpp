@@ -230,7 +230,7 @@ void Checkpointing::hold_folder() {
   } own{0, kernel_identity(), {}};
   std::optional<Failure> error;
   try {
-    if (own_file_ && !folder_) held_ = std::make_unique<HeldFolder>(options_.folder);
+    if (own_file_ && !folder_) held_ = std::make_unique<HeldFolder>(options_.folder, unwritable_checkpoint);
     own.is_held = folder_ || held_;
     if (own.is_held) own.folder = (folder_ ? folder_->held() : *held_).identity();
   } catch (const Failure& failure) {

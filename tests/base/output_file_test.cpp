@@ -147,6 +147,30 @@ class OutputFileTest : public QObject {
     QVERIFY(!std::filesystem::exists(path("mine.part.2")));
   }
 
+  void whatever_stands_at_the_name_of_the_part_is_put_aside_and_not_waited_for() {
+    write(path("it"), "before");
+    QCOMPARE(::mkfifo(path("it.part").c_str(), 0600), 0);
+    {
+      WholeFile file(path("it"), Existing::overwrite, {}, 4);
+      QVERIFY(std::filesystem::is_fifo(path("it.part.2")));
+      write(file.part(), "kept");
+      file.keep();
+    }
+    QCOMPARE(text(path("it")), std::string("kept"));
+    QVERIFY(std::filesystem::is_fifo(path("it.part")));
+  }
+
+  void what_somebody_has_put_at_the_name_of_the_part_is_neither_kept_nor_removed() {
+    for (bool keeps : {false, true}) {
+      WholeFile file(path("replaced"), Existing::overwrite, {}, 4);
+      std::filesystem::rename(file.part(), path("aside"));
+      write(file.part(), "the user's");
+      if (keeps) QVERIFY_EXCEPTION_THROWN(file.keep(), Failure);
+    }
+    QVERIFY(!std::filesystem::exists(path("replaced")));
+    QCOMPARE(text(path("replaced.part")), std::string("the user's"));
+  }
+
   void a_file_that_came_to_be_meanwhile_is_kept_beside_what_was_written() {
     WholeFile file(path("late"), Existing::refuse, {}, 1);
     write(file.part(), "trained");

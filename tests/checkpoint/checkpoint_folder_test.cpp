@@ -161,7 +161,8 @@ class CheckpointFolderTest : public QObject {
       return 0;
     });
     const std::vector<std::byte> image(size_t{65} << 20);
-    write_checkpoint_file(watched, HeldFolder(folder.path().toStdString()), 1, "file", image, {});
+    write_checkpoint_file(watched, HeldFolder(folder.path().toStdString(), unwritable_checkpoint), 1, "file", image,
+                          {});
     QCOMPARE(std::ranges::count(calls, "fsync"), std::ptrdiff_t{2});
   }
 
@@ -339,7 +340,7 @@ class CheckpointFolderTest : public QObject {
   void a_file_with_other_names_is_replaced_not_written_to() {
     Saves saves;
     const FileCalls calls;
-    const HeldFolder held(saves.path);
+    const HeldFolder held(saves.path, unwritable_checkpoint);
     put_text(saves.path + "/theirs", "kept");
     std::filesystem::create_directory(saves.path + "/.step_000001.part");
     std::filesystem::create_hard_link(saves.path + "/theirs", saves.path + "/.step_000001.part/file");

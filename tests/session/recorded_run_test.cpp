@@ -210,6 +210,73 @@ class RecordedRunTest : public QObject {
     QCOMPARE(text_of(kept), std::string("kept"));
   }
 
+  void of_two_runs_whose_folder_was_moved_between_each_writes_its_own() {
+    const std::string moved = parent_->filePath("moved").toStdString();
+    {
+      Begun first = recorder();
+      first.add(step_of(0));
+      fs::rename(folder_, moved);
+      Begun second = recorder();
+      for (const Message& message : told) second.add(message);
+      first.add(trace_of(TraceChoice::latest, 0));
+      std::string said;
+      try {
+        first.add(FinishedMessage{RunEnd::finished, 1});
+      } catch (const Failure& failure) {
+        said = failure.what();
+      }
+      QVERIFY2(said.find("moved to " + moved) != said.npos && said.find(folder_) != said.npos, said.c_str());
+    }
+    QVERIFY(RecordedRun(folder_).traces().empty());
+    QCOMPARE(replayed(folder_).size(), 1 + told.size());
+    QCOMPARE(RecordedRun(moved).traces().size(), size_t{1});
+    QCOMPARE(replayed(moved).size(), size_t{4});
+  }
+
+  void the_record_of_before_is_left_where_it_was_moved_to() {
+    record();
+    const std::string archive = parent_->filePath("archive").toStdString();
+    Begun run = recorder(Existing::overwrite);
+    run.add(step_of(0));
+    fs::rename(folder_ + "/old", archive);
+    fs::create_directory_symlink(archive, folder_ + "/old");
+    run.complete();
+    QCOMPARE(replayed(archive).size(), 1 + told.size());
+    QCOMPARE(run.kept(), archive);
+  }
+
+  void a_file_of_the_user_at_the_name_of_a_part_of_a_trace_stays() {
+    {
+      Begun run = recorder();
+      std::ofstream(folder_ + "/trace_latest.json.part") << "mine";
+      run.add(trace_of(TraceChoice::latest, 0));
+    }
+    QCOMPARE(text_of(folder_ + "/trace_latest.json.part"), std::string("mine"));
+    QCOMPARE(RecordedRun(folder_).traces().size(), size_t{1});
+  }
+
+  void a_record_of_before_is_kept_where_the_new_one_has_no_step() {
+    record();
+    Begun run = recorder(Existing::overwrite);
+    run.add(FinishedMessage{RunEnd::finished, 0});
+    run.complete();
+    QCOMPARE(run.kept(), folder_ + "/old");
+    QCOMPARE(replayed(run.kept()).size(), 1 + told.size());
+  }
+
+  void a_begin_that_fails_half_way_is_undone() {
+    record();
+    std::ofstream(folder_ + "/trace_latest.json") << to_json_line(trace_of(TraceChoice::latest, 7));
+    const auto before = contents();
+    const auto run = staged(Existing::overwrite);
+    fs::rename(folder_ + "/record.json.part", folder_ + "/elsewhere");
+    QVERIFY(failure_of([&] { run->begin(); }).starts_with("unwritable_file at "));
+    QVERIFY(run->kept().empty());
+    auto after = contents();
+    for (const auto& [name, text] : before) QVERIFY2(after[name] == text, name.c_str());
+    QVERIFY(!after.contains("old"));
+  }
+
   void messages_that_somebody_has_removed_or_truncated_are_said_at_the_end() {
     for (bool removes : {true, false}) {
       Begun run = recorder(Existing::overwrite);
