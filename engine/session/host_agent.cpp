@@ -200,7 +200,8 @@ class HostAgent {
     check_host_limits({path, static_cast<int>(ranks_.size()), setup.at("rank_bytes").get<int64_t>()});
     lose_after(link_.socket(), setup.at("silence_ns"));
     mpi_token_ = setup.at("mpi_token");
-    mpi_address_ = own_address_in(setup.at("mpi_networks"));
+    mpi_networks_ = setup.at("mpi_networks");
+    mpi_address_ = own_address_in(mpi_networks_);
     control_ = Control::create(path);
     board_ = RankBoard::create(path, setup.at("world_size"));
     std::filesystem::create_directory(path + "/tmp");
@@ -223,8 +224,8 @@ class HostAgent {
     const bool is_one = command.find(';') == std::string::npos;  // then it dies with this process
     const std::vector<std::string> shell = {"/bin/sh", "-c", (is_one ? "exec " : "") + command};
     if (!mpi_token_.empty() && !has_mpi_guard()) fail(mpi_guard_missing());
-    group_ =
-        std::make_unique<RankGroup>(shell, directory_->path(), ranks_, mpi_guard_environment(mpi_token_, mpi_address_));
+    group_ = std::make_unique<RankGroup>(shell, directory_->path(), ranks_,
+                                         mpi_guard_environment(mpi_token_, mpi_address_, mpi_networks_));
   }
 
   void report() {
@@ -259,7 +260,7 @@ class HostAgent {
   std::optional<RankBoard> board_;
   std::unique_ptr<RankGroup> group_;
   std::vector<int> ranks_;
-  std::string mpi_token_, mpi_address_;
+  std::string mpi_token_, mpi_address_, mpi_networks_;
   bool told_exit_ = false;
   bool ended_ = false;
 };

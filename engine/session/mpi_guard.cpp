@@ -28,6 +28,18 @@ std::string loadable_path() {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
 }
 
+// What a variable says already, behind a separator; empty where it says nothing.
+std::string preceded_by(const char* separator, const char* variable) {
+  const char* text = std::getenv(variable);
+  return text && *text ? std::string(separator) + text : "";
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool has_address_sanitizer = true;
+#else
+constexpr bool has_address_sanitizer = false;
+#endif
+
 }  // namespace
 
 std::string new_mpi_token() { return new_host_secret(); }
@@ -38,12 +50,18 @@ std::string mpi_guard_missing() {
   return "warning: " + library_path() + " is missing: connections of others to the ports of Open MPI can end the run";
 }
 
-ChildProcess::Environment mpi_guard_environment(const std::string& token, const std::string& address) {
+ChildProcess::Environment mpi_guard_environment(const std::string& token, const std::string& address,
+                                                const std::string& networks) {
   if (token.empty() || !has_mpi_guard()) return {};
-  const char* others = std::getenv("LD_PRELOAD");
-  return {{"LD_PRELOAD", loadable_path() + (others && *others ? std::string(" ") + others : "")},
-          {"SHARDSCOPE_MPI_TOKEN", token},
-          {"SHARDSCOPE_MPI_ADDRESS", address}};
+  ChildProcess::Environment all = {{"LD_PRELOAD", loadable_path() + preceded_by(" ", "LD_PRELOAD")},
+                                   {"SHARDSCOPE_MPI_TOKEN", token},
+                                   {"SHARDSCOPE_MPI_ADDRESS", address},
+                                   {"SHARDSCOPE_MPI_NETWORKS", networks}};
+  // A rank that is built with it would refuse any library that is loaded before its own.
+  if (has_address_sanitizer) {
+    all.emplace_back("ASAN_OPTIONS", "verify_asan_link_order=0" + preceded_by(":", "ASAN_OPTIONS"));
+  }
+  return all;
 }
 
 }  // namespace shardscope

@@ -18,7 +18,9 @@ bool has_mpi_guard();
 std::string mpi_guard_missing();
 
 // For the environment of mpirun or a daemon, whose children inherit it. `address`: where they listen; empty: on all
-// interfaces, still for each other alone. Empty where there is no library, or no token.
-ChildProcess::Environment mpi_guard_environment(const std::string& token, const std::string& address);
+// interfaces, still for each other alone. `networks` ("10.99.0.0/24,..."): where they connect to each other, and nobody
+// else is sent the token; empty: not known. Empty where there is no library, or no token.
+ChildProcess::Environment mpi_guard_environment(const std::string& token, const std::string& address,
+                                                const std::string& networks);
 
 }  // namespace shardscope

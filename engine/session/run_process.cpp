@@ -123,10 +123,11 @@ void RunProcess::run_once() {
 void RunProcess::start_ranks() {
   std::vector<int> here;
   std::vector<std::string> command;
-  std::string address = "127.0.0.1";
+  std::string address = "127.0.0.1", networks = "127.0.0.0/8";
   if (hosts_) {
     const MpirunHosts hosts = hosts_->mpirun_hosts();
-    address = own_address_in(hosts.networks);
+    networks = hosts.networks;
+    address = own_address_in(networks);
     command = options_.hosts->command(hosts);
   } else {
     here.resize(static_cast<size_t>(options_.ranks));
@@ -134,7 +135,7 @@ void RunProcess::start_ranks() {
     command = options_.command(directory_.path());
   }
   ranks_ = std::make_unique<RankGroup>(command, directory_.path(), std::move(here),
-                                       mpi_guard_environment(mpi_token_, address));
+                                       mpi_guard_environment(mpi_token_, address, networks));
 }
 
 bool RunProcess::reach_hosts() {
