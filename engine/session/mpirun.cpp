@@ -25,7 +25,8 @@ Words network_options(const std::string& networks) {
 
 Words common_options() {
   Words options = {"mpirun", "--oversubscribe", "--bind-to", "none", "--tag-output"};
-  append(options, {"--mca", "mpi_yield_when_idle", "1", "--mca", "btl", "self,tcp"});
+  // Where there is InfiniBand, others than ob1 would be chosen, for which what is asked of the btl does not hold.
+  append(options, {"--mca", "mpi_yield_when_idle", "1", "--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
   // Others are tried out with objects in /dev/shm, or of System V, that a crash amid such leaves there.
   append(options, {"--mca", "shmem", "mmap"});
   // A rank's threads meet after each op: they spin for some 20 us, where OpenMP's default is milliseconds, then sleep.
