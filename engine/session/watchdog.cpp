@@ -181,6 +181,19 @@ int Watchdog::first_vanished(const RunObservation& run) const {
   return earliest(run.ranks, has_vanished, [&](int i) { return std::pair(gone_since_[i], innocence(run.ranks[i])); });
 }
 
+// By the kernel's word. mpirun ends ranks by SIGTERM, then by SIGKILL, which several get at once.
+bool Watchdog::was_killed_by_others(const RunObservation& run, int rank) const {
+  const auto signal_of = [&](int i) {
+    const int status = run.ranks[i].exit_status.value_or(0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  };
+  if (signal_of(rank) != SIGKILL) return signal_of(rank) != 0 && signal_of(rank) != SIGTERM;
+  for (int i = 0; i < static_cast<int>(run.ranks.size()); ++i) {
+    if (i != rank && gone_since_[i] == gone_since_[rank] && signal_of(i) == SIGKILL) return false;
+  }
+  return true;
+}
+
 bool Watchdog::is_abnormal(const RunObservation& run) const {
   if (run.report->names_culprit()) return true;
   bool all_finished = std::all_of(run.ranks.begin(), run.ranks.end(), has_finished);
@@ -232,7 +245,8 @@ FailureMessage Watchdog::verdict(const RunObservation& run) {
   if (by_signal && unseen != run.ranks.end() && std::ranges::any_of(run.ranks, has_come)) {
     return killed(run, static_cast<int>(unseen - run.ranks.begin()), code - 128);
   }
-  if (first_gone >= 0 && (code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon)) {
+  const bool is_told = code == 0 || by_signal || peers_complain || code == ExitReport::lost_daemon;
+  if (first_gone >= 0 && (is_told || was_killed_by_others(run, first_gone))) {
     const int status = run.ranks[first_gone].exit_status.value_or(0);
     if (WIFSIGNALED(status)) return killed(run, first_gone, WTERMSIG(status));
     if (by_signal) return killed(run, first_gone, code - 128);

@@ -58,6 +58,7 @@ class Watchdog {
   void look_at_idle_launcher(const RunObservation& run);
   bool awaits_word(const RunObservation& run) const;
   int first_vanished(const RunObservation& run) const;
+  bool was_killed_by_others(const RunObservation& run, int rank) const;
   bool is_abnormal(const RunObservation& run) const;
   bool waits_for_debugger(const RunObservation& run);
   FailureMessage verdict(const RunObservation& run);

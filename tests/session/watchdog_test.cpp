@@ -100,6 +100,10 @@ class WatchdogTest : public QObject {
   void a_death_is_told_as_the_kernel_tells_it_where_mpirun_says_nothing();
   void mpiruns_word_about_a_rank_that_it_has_waited_for_may_come_late();
   void an_mpirun_that_ended_its_ranks_is_to_blame();
+  void a_rank_that_the_kernel_saw_killed_is_named_though_mpirun_only_fails_data();
+  void a_rank_that_the_kernel_saw_killed_is_named_though_mpirun_only_fails();
+  void ranks_that_mpirun_ended_are_never_blamed_data();
+  void ranks_that_mpirun_ended_are_never_blamed();
   void a_rank_that_died_before_it_was_seen_is_named_where_mpirun_tells_but_a_signal();
   void an_mpirun_that_names_nobody_does_not_hide_a_death_of_which_peers_complain();
   void a_failure_is_told_once();
@@ -120,6 +124,7 @@ class WatchdogTest : public QObject {
   void a_deadline_that_is_asked_for_counts();
   void exit_reports_are_read_from_mpiruns_output();
   void tags_are_taken_off_lines();
+  void open_mpi_is_asked_for_tcp_and_for_what_heeds_that();
 };
 
 void WatchdogTest::a_healthy_run_is_never_failed() {
@@ -287,6 +292,58 @@ void WatchdogTest::an_mpirun_that_ended_its_ranks_is_to_blame() {
   for (RankSight& rank : scene.ranks) rank.process_state = 0;
   QVERIFY(!scene.look(0));
   auto failure = scene.look(second, exited(1));
+  QVERIFY(failure);
+  QCOMPARE(failure->rank, -1);
+  QCOMPARE(failure->message, std::string("mpirun ended with exit code 1 before every rank had finished"));
+}
+
+void WatchdogTest::a_rank_that_the_kernel_saw_killed_is_named_though_mpirun_only_fails_data() {
+  QTest::addColumn<bool>("others_are_gone");
+  QTest::addColumn<int>("signal");
+  QTest::newRow("alone") << false << SIGKILL;
+  QTest::newRow("and mpirun ended the others") << true << SIGKILL;
+  QTest::newRow("by a signal of its own") << true << SIGSEGV;
+}
+
+// Its report is lost: it ends with an ordinary exit code.
+void WatchdogTest::a_rank_that_the_kernel_saw_killed_is_named_though_mpirun_only_fails() {
+  QFETCH(bool, others_are_gone);
+  QFETCH(int, signal);
+  Scene scene;
+  for (int i = 0; i < 4; ++i) {
+    if (i != 2 && !others_are_gone) continue;
+    scene.ranks[i].process_state = 0;
+    scene.ranks[i].exit_status = i == 2 ? signal : SIGTERM;
+  }
+  const auto failure = scene.look(0, exited(1));
+  QVERIFY(failure);
+  QCOMPARE(failure->rank, 2);
+  QCOMPARE(failure->signal, std::string(signal == SIGKILL ? "SIGKILL" : "SIGSEGV"));
+  QCOMPARE(failure->message, "rank 2 was killed by " + failure->signal + " in training step 5, at 'adam'");
+  QVERIFY(scene.watchdog.lost_a_rank());
+}
+
+void WatchdogTest::ranks_that_mpirun_ended_are_never_blamed_data() {
+  QTest::addColumn<int>("signal");
+  QTest::addColumn<int>("last_signal");
+  QTest::newRow("all in order") << SIGTERM << SIGTERM;
+  QTest::newRow("the last by force") << SIGTERM << SIGKILL;
+  QTest::newRow("all by force") << SIGKILL << SIGKILL;
+}
+
+void WatchdogTest::ranks_that_mpirun_ended_are_never_blamed() {
+  QFETCH(int, signal);
+  QFETCH(int, last_signal);
+  Scene scene;
+  for (int i = 0; i < 3; ++i) {
+    scene.ranks[i].process_state = 0;
+    scene.ranks[i].exit_status = signal;
+  }
+  if (signal == last_signal) scene.ranks[3] = scene.ranks[2];
+  QVERIFY(!scene.look(0));
+  scene.ranks[3].process_state = 0;
+  scene.ranks[3].exit_status = last_signal;
+  const auto failure = scene.look(second, exited(1));
   QVERIFY(failure);
   QCOMPARE(failure->rank, -1);
   QCOMPARE(failure->message, std::string("mpirun ended with exit code 1 before every rank had finished"));
@@ -547,6 +604,19 @@ void WatchdogTest::tags_are_taken_off_lines() {
   for (const char* line : {"", "plain", "[1,x]<stdout>:", "[1,2]<stdout", "see [1,2]<stdout>:"}) {
     QCOMPARE(parse_tagged_line(line).rank, -1);
     QCOMPARE(parse_tagged_line(line).text, std::string(line));
+  }
+}
+
+void WatchdogTest::open_mpi_is_asked_for_tcp_and_for_what_heeds_that() {
+  const MpirunHosts hosts{"run-host-0:2", "10.99.0.0/24", "shell"};
+  for (const std::vector<std::string>& command :
+       {mpirun_command("program", "session", 2), mpirun_command("program", hosts, 2)}) {
+    const auto value_of = [&](const char* option) {
+      const auto at = std::ranges::find(command, option);
+      return at == command.end() || at + 1 == command.end() ? std::string() : at[1];
+    };
+    QCOMPARE(value_of("pml"), std::string("ob1"));
+    QCOMPARE(value_of("btl"), std::string("self,tcp"));
   }
 }
 
