@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/session/line_cost.h"
 
 namespace shardscope {
 
 namespace {
 
 constexpr std::string_view cut_mark = " ...";
+constexpr size_t details_part = 8, answer_part = 2;  // of what a client accepts
 
 }  // namespace
 
@@ -27,6 +29,7 @@ std::optional<LogMessage> RunHistory::add(const Message& message) {
     add_log(*log);
   } else if (auto* restart = std::get_if<RestartMessage>(&message)) {
     restarts_.push_back(*restart);
+    if (restarts_.size() > message_limits::restarts) restarts_.erase(restarts_.begin());
   } else if (auto* failure = std::get_if<FailureMessage>(&message)) {
     failure_ = *failure;
   } else if (auto* finished = std::get_if<FinishedMessage>(&message)) {
@@ -64,20 +67,42 @@ void RunHistory::add_log(LogMessage log) {
 }
 
 std::string RunHistory::greeting() const {
-  SnapshotMessage snapshot{past_.steps(), {recent_.begin(), recent_.end()}, step_times_, {},
-                           ranks_,        {log_.begin(), log_.end()},       restarts_,   failure_};
+  SnapshotMessage snapshot{past_.steps(), newest_steps(), step_times_, {}, ranks_, {log_.begin(), log_.end()},
+                           restarts_,     failure_};
+  LineCost cost;
   for (const auto& trace : traces_) {
-    if (trace) snapshot.traces.push_back(*trace);
+    if (!trace) continue;
+    LineCost with = cost;
+    with += cost_of(*trace);
+    if (with.fitting(trace_part) == 0) continue;
+    cost = with;
+    snapshot.traces.push_back(*trace);
   }
   std::string lines = to_json_line(hello_) + to_json_line(snapshot);
   if (finished_) lines += to_json_line(*finished_);
   return lines;
 }
 
+// The ranks of as many of the latest as fit.
+std::vector<StepMessage> RunHistory::newest_steps() const {
+  if (recent_.empty()) return {};
+  const size_t detailed = std::min(recent_.size(), cost_of(Message(recent_.back())).fitting(details_part));
+  std::vector<StepMessage> steps;
+  for (const StepMessage& step : recent_) {
+    if (steps.size() + detailed >= recent_.size()) steps.push_back(step);
+    else steps.push_back({step.step, step.metrics, step.step_ms, {}});
+  }
+  return steps;
+}
+
 StepsMessage RunHistory::steps(int64_t from, int64_t to) const {
-  StepsMessage answer{from, to, {}};
+  constexpr int64_t last = message_limits::steps - 1;
+  StepsMessage answer{std::clamp<int64_t>(from, 0, last), std::clamp<int64_t>(to, 0, last), {}};
   try {
     if (file_) answer.steps = file_->read(from, to, steps_an_answer);
+    if (answer.steps.empty()) return answer;
+    const size_t fitting = cost_of(Message(answer.steps.back())).fitting(answer_part);
+    answer.steps.resize(std::clamp<size_t>(fitting, 1, answer.steps.size()));
   } catch (const Failure&) {
     answer.steps.clear();  // as where there are none
   }

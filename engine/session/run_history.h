@@ -28,9 +28,10 @@ class RunHistory {
   // What watchers are told. Returns what is to be told besides: that the disk has failed, once; all else goes on.
   std::optional<LogMessage> add(const Message& message);
 
-  // The lines for a watcher that has just come: Hello, Snapshot, and Finished after the end.
+  // The lines for a watcher that has just come: Hello, Snapshot, and Finished after the end. The snapshot takes no more
+  // than half of what a client accepts: where there are very many ranks, those of older steps are left out, and traces.
   std::string greeting() const;
-  // The first steps of [from, to), no more than an answer takes.
+  // The first steps of [from, to), no more than an answer takes, nor than half of what a client accepts.
   StepsMessage steps(int64_t from, int64_t to) const;
 
   const std::optional<FailureMessage>& failure() const { return failure_; }
@@ -38,6 +39,7 @@ class RunHistory {
  private:
   std::optional<LogMessage> add_step(const StepMessage& step);
   void add_log(LogMessage log);
+  std::vector<StepMessage> newest_steps() const;
 
   HelloMessage hello_;
   std::unique_ptr<StepFile> file_;  // null once the disk has failed

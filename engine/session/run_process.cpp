@@ -14,10 +14,12 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <utility>
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
 #include "engine/session/host_network.h"
+#include "engine/session/line_cost.h"
 #include "engine/session/mpi_guard.h"
 #include "engine/session/preflight.h"
 #include "engine/session/rank_words.h"
@@ -345,6 +347,10 @@ void RunProcess::flush_watchers() {
 
 void RunProcess::publish(const Message& message) {
   if (auto* step = std::get_if<StepMessage>(&message)) tell_restart(step->step);
+  if (auto* trace = std::get_if<TraceMessage>(&message); trace && !is_sendable(*trace)) {
+    if (!std::exchange(left_out_a_trace_, true)) publish(LogMessage{LogMessage::supervisor, unsendable_note(*trace)});
+    return;
+  }
   const std::optional<LogMessage> lost = history_.add(message);
   const ToldMessage told(message);
   if (server_.has_watchers()) server_.send(told.line());

@@ -122,7 +122,8 @@ class RunProcess {
   int restarts_ = 0;
   std::optional<RestartMessage> restarting_;  // told with the first step, which shows where the ranks go on
   bool more_telemetry_ = false;
-  bool over_ = false;  // it has failed, or is to be ended by force
+  bool left_out_a_trace_ = false;  // for its size; said once
+  bool over_ = false;              // it has failed, or is to be ended by force
   std::function<void(const ToldMessage&)> on_message_;
 
   std::atomic<int> interrupts_ = 0;

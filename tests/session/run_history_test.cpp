@@ -8,6 +8,8 @@
 #include <csignal>
 
 #include "engine/base/error.h"
+#include "engine/base/json_memory.h"
+#include "engine/session/line_cost.h"
 #include "tests/test_program.h"
 
 namespace run_history_test {
@@ -18,12 +20,12 @@ namespace {
 
 constexpr int ranks = 4;
 
-StepMessage step_of(int64_t number) {
+StepMessage step_of(int64_t number, int of_ranks = ranks) {
   StepMessage step{number, {{"loss", 8.0 / (1 + number)}, {"accuracy", 0.5}}, 10.0 + number % 7, {}};
-  for (int rank = 0; rank < ranks; ++rank) {
+  for (int rank = 0; rank < of_ranks; ++rank) {
     RankMeasurement measured;
     measured.rank = rank;
-    measured.arena_bytes = number * ranks + rank;
+    measured.arena_bytes = number * of_ranks + rank;
     measured.busy_ms = {number + 0.5, 2, 3};
     step.ranks.push_back(measured);
   }
@@ -130,6 +132,40 @@ class RunHistoryTest : public QObject {
     QVERIFY(history.greeting().size() < 2 * RunHistory::log_bytes);
     QCOMPARE(snapshot_of(history).log.size(), RunHistory::log_lines);
     QCOMPARE(snapshot_of(history).log.back().rank, 4999);
+  }
+
+  // Whoever comes late attaches, however large the run is.
+  void a_greeting_at_the_limit_is_accepted() {
+    QTemporaryDir directory;
+    constexpr int many = 6000, plan_steps = 150;
+    RunHistory history(directory.path().toStdString(), {"{}", 1, many, {}, {"loss", "accuracy"}});
+    for (int64_t i = 0; i < 12; ++i) history.add(step_of(i, many));
+    const auto trace_of = [&](TraceChoice choice, int64_t each) {
+      const std::vector<PlanStepTime> times(static_cast<size_t>(each), {999'999'997, 999'999'998, 999'999'999});
+      return TraceMessage{choice, 11, std::vector<std::vector<PlanStepTime>>(many, times)};
+    };
+    QVERIFY(is_sendable(trace_of(TraceChoice::latest, plan_steps)));
+    QVERIFY(!is_sendable(trace_of(TraceChoice::latest, 5 * plan_steps)));
+    for (TraceChoice choice : {TraceChoice::latest, TraceChoice::slowest, TraceChoice::median}) {
+      history.add(trace_of(choice, plan_steps));
+    }
+    const std::string greeting = history.greeting();
+    MessageDecoder decoder;
+    decoder.feed(greeting);
+    QVERIFY(std::holds_alternative<HelloMessage>(*decoder.next()));
+    const SnapshotMessage told = std::get<SnapshotMessage>(*decoder.next());
+    QVERIFY(greeting.size() < message_limits::line_bytes / 2);
+    QVERIFY(json_memory(greeting) < message_limits::parsed_bytes / 2);
+    QCOMPARE(told.traces.size(), size_t{1});
+    QCOMPARE(told.steps.size(), size_t{12});
+    QVERIFY(told.steps.front().ranks.empty());
+    QCOMPARE(told.steps.back().ranks.size(), size_t{many});
+
+    const std::string answer = to_json_line(history.steps(0, 12));
+    QVERIFY(json_memory(answer) < message_limits::parsed_bytes / 2 + (size_t{32} << 20));
+    const StepsMessage some = std::get<StepsMessage>(parse_message(answer));
+    QVERIFY(!some.steps.empty());
+    QCOMPARE(some.steps.front().ranks.size(), size_t{many});
   }
 
   void a_full_disk_is_told_once_and_the_run_goes_on() {
