@@ -271,7 +271,7 @@ Json write(const StepsMessage& steps) {
 }
 
 StepsMessage read_steps(const Json& json) {
-  return {whole<int64_t>(json.at("from")), whole<int64_t>(json.at("to")),
+  return {step_of(json.at("from")), step_of(json.at("to")),
           list<StepMessage>(json.at("steps"), read_step, limits::answer_steps)};
 }
 
@@ -310,7 +310,8 @@ Json write(const RestartMessage& restart) {
 }
 
 RestartMessage read_restart(const Json& json) {
-  return {whole<int>(json.at("restart")), whole<int64_t>(json.at("from_step")), read_failure(json.at("failure"))};
+  return {within<int>(json.at("restart"), 0, std::numeric_limits<int>::max(), "the number of a restart"),
+          step_of(json.at("from_step")), read_failure(json.at("failure"))};
 }
 
 Json write(const FinishedMessage& finished) {

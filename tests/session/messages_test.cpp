@@ -281,6 +281,12 @@ void MessagesTest::what_is_beyond_the_limits_is_refused_or_cut() {
     QVERIFY(!said_of(to_json_line(step)).empty());
   }
   QVERIFY(!said_of(to_json_line(LogMessage{limits::ranks, ""})).empty());
+  for (const int64_t step : {int64_t{-1}, limits::steps}) {
+    QVERIFY(!said_of(to_json_line(RestartMessage{1, step, {}})).empty());
+    QVERIFY(!said_of(to_json_line(StepsMessage{step, 0, {}})).empty());
+    QVERIFY(!said_of(to_json_line(StepsMessage{0, step, {}})).empty());
+  }
+  QVERIFY(!said_of(to_json_line(RestartMessage{-1, 0, {}})).empty());
   StepMessage metrics;
   for (size_t i = 0; i <= max_metrics; ++i) metrics.metrics.push_back({"m" + std::to_string(i), 1});
   QVERIFY(!said_of(to_json_line(metrics)).empty());
