@@ -72,11 +72,12 @@ int64_t CheckpointArguments::restart_step() const {
   return found.empty() ? 0 : found.back().step;
 }
 
-void CheckpointArguments::check(const Plan& plan, const DataIdentity& data) const {
+std::optional<std::string> CheckpointArguments::check(const Plan& plan, const DataIdentity& data) const {
   CheckpointOptions checked = options();
   checked.say = [](const std::string& text) { say(text); };
-  check_checkpoints(plan, checked, data);
+  std::optional<std::string> nothing_to_do = check_checkpoints(plan, checked, data);
   if (!folder.empty()) held_ = std::make_shared<HeldFolder>(absolute(folder), unwritable_checkpoint);
+  return nothing_to_do;
 }
 
 }  // namespace shardscope

@@ -28,8 +28,8 @@ struct CheckpointArguments {
   // The step with which these begin.
   int64_t restart_step() const;
   // What can be known before ranks are started, which will read `data`. Throws Failure as Checkpointing::restore() and
-  // begin().
-  void check(const Plan& plan, const DataIdentity& data) const;
+  // begin(). Gives what there is to say where a training has nothing left to do.
+  std::optional<std::string> check(const Plan& plan, const DataIdentity& data) const;
 
  private:
   std::string resumed_path(bool again) const;

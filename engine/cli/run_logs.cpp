@@ -5,15 +5,21 @@
 
 namespace shardscope {
 
-RunLogs::RunLogs(const LogFolders& folders, Existing existing, const std::vector<std::string>& inputs, const Plan& plan)
-    : tensorboard_folder_(folders.tensorboard) {
+RunLogs::RunLogs(const LogFolders& folders, Existing existing, const std::vector<std::string>& inputs,
+                 const Plan& plan) {
+  if (!folders.tensorboard.empty()) tensorboard_ = std::make_unique<TensorboardLog>(folders.tensorboard);
   if (folders.record.empty()) return;
   recorder_ = std::make_unique<RunRecorder>(folders.record, existing, inputs, hello_of(plan), plan.profile);
 }
 
 void RunLogs::begin() {
-  if (!tensorboard_folder_.empty()) tensorboard_ = std::make_unique<TensorboardLog>(tensorboard_folder_);
+  if (tensorboard_) tensorboard_->begin();
   if (recorder_) recorder_->begin();
+}
+
+void RunLogs::undo() {
+  if (recorder_) recorder_->undo();
+  if (tensorboard_) tensorboard_->undo();
 }
 
 void RunLogs::complete() {

@@ -18,10 +18,11 @@ struct LogFolders {
 
 class RunLogs {
  public:
-  // The record in its stages, as RunRecorder, none of whose files is among `inputs`; the event file is made, new, in
-  // begin(). Throws Failure where nothing could be written.
+  // The record in its stages, as RunRecorder, none of whose files is among `inputs`; the event file is made, new, and
+  // goes without begin(). Throws Failure where nothing could be written.
   RunLogs(const LogFolders& folders, Existing existing, const std::vector<std::string>& inputs, const Plan& plan);
   void begin();
+  void undo();  // what begin() has done
   void complete();
   // The folder in which the record of before is, until complete(); empty: there was none.
   std::string kept() const { return recorder_ ? recorder_->kept() : ""; }
@@ -31,7 +32,6 @@ class RunLogs {
   const std::string& problem() const { return problem_; }
 
  private:
-  std::string tensorboard_folder_;
   std::unique_ptr<RunRecorder> recorder_;
   std::unique_ptr<TensorboardLog> tensorboard_;
   std::string problem_;

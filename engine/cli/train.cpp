@@ -159,7 +159,11 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   // Else each host tells.
   if (plan.profile.ranks_per_host.empty()) require_host_memory(plan, arguments.outputs.force);
   const DataIdentity data = identify_data(plan.config.data);
-  arguments.checkpoints.check(plan, data);
+  const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);
+  if (nothing_to_do && arguments.outputs.trained.gathered().empty()) {
+    say(*nothing_to_do);
+    return exit_ok;
+  }
   HeldSignals held;
   const int code = train_by_ranks(plan, arguments, data, held);
   if (code == exit_by_signal + SIGPIPE) ::raise(SIGPIPE);
@@ -210,6 +214,10 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
   options.on_plan = [&](const Plan& plan) {
     for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
     outputs = std::make_unique<TrainOutputs>(arguments.open_outputs(plan));
+  };
+  options.on_begin = [&](const Plan& plan, int64_t first) {
+    const bool has_nothing_to_do = plan.trains() && first >= plan.config.steps;
+    if (has_nothing_to_do && arguments.outputs.trained.gathered().empty()) return;
     outputs->begin();
     output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
                                               outputs->steps() ? TextSink(*outputs->steps()) : TextSink());
@@ -219,6 +227,11 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
     steps_done = step.step + 1;
     const bool is_kept = outputs->logs().take(Message(step)), is_told = output->step(step);
     if (!is_kept || !is_told) unwritable.request_stop();
+  };
+  options.on_failure = [&] {
+    for (const std::string& text : output ? outputs->end(false) : std::vector<std::string>()) say(text);
+    output.reset();
+    outputs.reset();
   };
   options.stop = unwritable.get_token();
   options.parameter_file = arguments.outputs.trained.gathered();

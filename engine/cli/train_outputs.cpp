@@ -47,18 +47,28 @@ TrainOutputs::TrainOutputs(const Plan& plan, const TrainOutputPaths& paths, std:
 }
 
 void TrainOutputs::begin() {
-  logs_->begin();
-  if (!steps_) return;
-  steps_->begin();
-  if (steps_->has_ended_cut_line())
+  try {
+    logs_->begin();
+    if (steps_) steps_->begin();
+  } catch (const Failure&) {
+    if (steps_) steps_->undo();
+    logs_->undo();
+    for (const std::string& line : kept()) say(line);
+    throw;
+  }
+  if (steps_ && steps_->has_ended_cut_line())
     say(fmt::format("note: the last line of '{}' was cut off, and has been ended", steps_->path()));
 }
 
 std::vector<std::string> TrainOutputs::end(bool well) {
   if (well) {
     logs_->complete();
-    if (steps_) steps_->complete();
+    if (steps_ && steps_->bytes() > 0) steps_->complete();
   }
+  return kept();
+}
+
+std::vector<std::string> TrainOutputs::kept() const {
   std::vector<std::string> kept;
   for (const std::string& path : {steps_ ? steps_->kept() : std::string(), logs_->kept()}) {
     if (!path.empty()) kept.push_back(fmt::format("note: what was there before is kept as '{}'", path));

@@ -23,11 +23,13 @@ struct TrainOutputPaths {
 
 // All of them, such that a call that is refused changes nothing and a run that fails has lost nothing:
 //
-//   TrainOutputs outputs(plan, paths, inputs);  // each is checked and locked; what is new is written beside what
-//   exists
-//   ...                                         // all else for which the run may be refused
-//   outputs.begin();                            // the ranks are about to start: readers find the new files
-//   outputs.end(true);                          // the run has ended well: what was there before goes
+//   TrainOutputs outputs(plan, paths, inputs);
+//     // each is checked and locked; what is new is written beside what exists
+//   ...  // all else for which the run may be refused
+//   outputs.begin();
+//     // the ranks are about to start: readers find the new files
+//   outputs.end(true);
+//     // the run has ended well: what was there before goes
 //
 // What is written while the run goes on is at its path from begin() on, and what was there before beside it, as
 // PATH.old or, of a record, in DIR/old, until the end (engine/base/live_file.h); --parameters and --predictions take
@@ -38,9 +40,10 @@ class TrainOutputs {
   // written.
   TrainOutputs(const Plan& plan, const TrainOutputPaths& paths, std::vector<std::string> inputs);
 
-  // Throws Failure (unwritable_file).
+  // Throws Failure (unwritable_file), with all that was there before as it was; what could not be put back is said.
   void begin();
-  // Removes what was replaced where the run has ended well. What of it is kept otherwise is said, a line each.
+  // Removes what was replaced where the run has ended well, unless no step takes its place. What of it is kept
+  // otherwise is said, a line each.
   std::vector<std::string> end(bool well);
 
   LiveFile* steps() { return steps_.get(); }  // null: not asked for
@@ -48,6 +51,8 @@ class TrainOutputs {
   RunLogs& logs() { return *logs_; }
 
  private:
+  std::vector<std::string> kept() const;
+
   std::unique_ptr<RunLogs> logs_;  // whose folder the others may be in
   std::unique_ptr<LiveFile> steps_;
   std::unique_ptr<TrainedOutput> trained_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <numeric>
 
 #include "engine/base/wall_time.h"
@@ -13,13 +12,6 @@ namespace shardscope {
 namespace {
 
 float sum(const PhaseMs& phases) { return static_cast<float>(std::accumulate(phases.begin(), phases.end(), 0.0)); }
-
-std::string new_event_file(const std::string& folder) {
-  std::error_code fault;
-  std::filesystem::create_directories(folder, fault);
-  if (fault) fail_to_write(folder, fault.value());
-  return folder + "/" + event_file_name();
-}
 
 }  // namespace
 
@@ -41,9 +33,19 @@ std::string step_record(const StepMessage& step, double wall_time) {
   return scalars_record(wall_time, step.step, scalars);
 }
 
-TensorboardLog::TensorboardLog(const std::string& folder) : file_(new_event_file(folder), Existing::refuse, {}) {
+TensorboardLog::TensorboardLog(const std::string& folder)
+    : folders_(folder), file_(folder + "/" + event_file_name(), Existing::refuse, {}) {
   append(file_version_record(seconds_since_1970()));
+}
+
+void TensorboardLog::begin() {
   file_.begin();
+  folders_.keep();
+}
+
+void TensorboardLog::undo() {
+  file_.undo();
+  folders_.keep(false);
 }
 
 void TensorboardLog::add(const Message& message) {

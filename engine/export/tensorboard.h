@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/base/live_file.h"
+#include "engine/base/new_folders.h"
 #include "engine/session/messages.h"
 
 namespace shardscope {
@@ -14,9 +15,12 @@ std::string step_record(const StepMessage& step, double wall_time);
 // Tells TensorBoard of a run while it goes on: a new event file in a folder, which is made where it is not there.
 class TensorboardLog {
  public:
-  // Throws Failure (unwritable_file), as add() does (where somebody has removed or truncated the file, at the end):
-  // which is not to be called again then.
+  // The file is there from now on, but goes again, with folders that were made for it, where begin() is not called, or
+  // undone. Throws Failure (unwritable_file), as add() does (where somebody has removed or truncated the file, at the
+  // end): which is not to be called again then.
   explicit TensorboardLog(const std::string& folder);
+  void begin();
+  void undo();
 
   // What watchers are told. Of it steps and restarts are written.
   void add(const Message& message);
@@ -24,6 +28,7 @@ class TensorboardLog {
  private:
   void append(const std::string& record);
 
+  NewFolders folders_;
   LiveFile file_;
 };
 

@@ -77,11 +77,23 @@ bool asks_for_same_data(const Plan& plan, const CheckpointOptions& options) {
   return plan.trains() && !options.allow_changed_data;
 }
 
+bool is_done(const Plan& plan, int64_t step, int64_t steps) { return plan.trains() && step >= steps; }
+
+std::string nothing_to_do_text(const std::string& path, int64_t step, int64_t steps) {
+  return fmt::format(
+      "{}: there is nothing to do: {} steps are done, and the run asks for {} (--steps counts from its beginning)",
+      path, step, steps);
+}
+
 }  // namespace
 
-void check_checkpoints(const Plan& plan, const CheckpointOptions& options, const DataIdentity& data) {
+std::optional<std::string> check_checkpoints(const Plan& plan, const CheckpointOptions& options,
+                                             const DataIdentity& data) {
   const FileCalls calls;
   std::optional<CheckpointFolder> folder;
+  std::optional<int64_t> resumed;  // as Checkpointing has it
+  std::vector<int64_t> damaged;
+  std::optional<std::string> nothing_to_do;
   std::error_code none;
   // Held before its checkpoints are read, which a run that is just ending may still remove.
   if (!options.folder.empty() && fs::is_directory(options.folder, none))
@@ -90,21 +102,29 @@ void check_checkpoints(const Plan& plan, const CheckpointOptions& options, const
     std::vector<FoundCheckpoint> found = candidates(options.resume);
     for (; !found.empty(); found.pop_back()) {
       try {
-        const CheckpointReader reader(found.back().path);
+        CheckpointReader reader(found.back().path);
         require_same_model(plan, stored_states(plan), reader);
         if (asks_for_same_data(plan, options)) require_same_data(reader.index(), reader.path(), data);
+        const int64_t step = reader.index().step;
+        if (is_done(plan, step, plan.config.steps)) {
+          reader.verify();
+          nothing_to_do = nothing_to_do_text(reader.path(), step, plan.config.steps);
+        }
+        if (same_folder(folder_of(reader.path()), options.folder)) resumed = step;
         break;
       } catch (const Failure& failure) {
         if (is_of_another_run(failure)) throw;
+        damaged.push_back(found.back().step);
         if (found.size() > 1) continue;
         throw with_hint(failure, hint_for_damaged(found.back().path));
       }
     }
   }
-  if (options.folder.empty()) return;
+  if (options.folder.empty()) return nothing_to_do;
   require_training(plan);
   if (!folder) folder.emplace(options.folder, calls, options.say);
-  if (options.resume.empty()) folder->require_free_after(std::nullopt, {});
+  folder->require_free_after(resumed, damaged);
+  return nothing_to_do;
 }
 
 Checkpointing::Checkpointing(const Plan& plan, const Executor& executor, Communicator& world,
@@ -182,11 +202,7 @@ std::optional<int64_t> Checkpointing::restore(int64_t steps) {
 }
 
 void Checkpointing::say_resumed(const std::string& path, const CheckpointIndex& index, int64_t steps) const {
-  if (plan_.trains() && index.step >= steps) {
-    return options_.say(fmt::format(
-        "{}: there is nothing to do: {} steps are done, and the run asks for {} (--steps counts from its beginning)",
-        path, index.step, steps));
-  }
+  if (is_done(plan_, index.step, steps)) return options_.say(nothing_to_do_text(path, index.step, steps));
   options_.say(fmt::format("going on from {}", path));
   if (!plan_.trains()) return;
   for (const std::string& line : changes_since(index, plan_.config, data_)) options_.say(line);

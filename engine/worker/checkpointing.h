@@ -40,8 +40,10 @@ struct CheckpointOptions {
 };
 
 // What can be known of the options before any rank is started: throws Failure as restore() and begin() below, but of
-// damage that shows in an index or in the length of a file alone. `data`: what the run will read.
-void check_checkpoints(const Plan& plan, const CheckpointOptions& options, const DataIdentity& data);
+// damage that shows in an index or in the length of a file alone. `data`: what the run will read. Gives what there is
+// to say where a training has nothing left to do: it would go on from a whole checkpoint of its last step, or a later.
+std::optional<std::string> check_checkpoints(const Plan& plan, const CheckpointOptions& options,
+                                             const DataIdentity& data);
 
 // Writes a run's checkpoints while it trains, and restores it from one: the part of one rank. The step waits until the
 // rank's own part is copied; a thread writes it, and when all ranks have written rank 0's completes the checkpoint. One

@@ -88,6 +88,7 @@ class RankProcess {
     if (telemetry_) hooks.checkpoints.on_progress = [this] { telemetry_->beat(); };
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
+      if (options_.on_begin) hooks.on_begin = [&](int64_t first) { options_.on_begin(plan, first); };
       hooks.on_step = options_.on_step;
       hooks.stop = options_.stop;
     }
@@ -99,6 +100,7 @@ class RankProcess {
     if (telemetry_) telemetry_->fail(own_words(error, mpi_.rank()));
     seat_.fail(error);
     if (!seat_.is_watched()) say(mpi_.rank(), error.what());
+    if (mpi_.rank() == 0 && options_.on_failure) options_.on_failure();
     mpi_.abort(failed);
   }
 

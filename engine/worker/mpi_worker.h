@@ -25,9 +25,12 @@ struct RankOptions {
   bool keep_going = false;        // likewise
   // Likewise; called on every rank, where there is a session. Throws Failure.
   std::function<std::optional<DataIdentity>()> data_at_start;
-  CheckpointOptions checkpoints;                    // likewise; what they say goes to standard error
-  std::function<void(const Plan&)> check_plan;      // on every rank, before it has memory; throws Failure
-  std::function<void(const Plan&)> on_plan;         // on rank 0, before the first step
+  CheckpointOptions checkpoints;                // likewise; what they say goes to standard error
+  std::function<void(const Plan&)> check_plan;  // on every rank, before it has memory; throws Failure
+  std::function<void(const Plan&)> on_plan;     // on rank 0, before what a checkpoint holds is read
+  // On rank 0, before step `first`, with which it begins, when nothing can refuse the training any more.
+  std::function<void(const Plan&, int64_t first)> on_begin;
+  std::function<void()> on_failure;                 // on rank 0, where that has failed, before it aborts the run
   std::function<void(const StepMessage&)> on_step;  // on rank 0, after each step
   std::stop_token stop;                             // on rank 0: all ranks stop after the step
 };

@@ -76,6 +76,7 @@ class Training {
     if (!restored) executor_.run(Purpose::initialise, {});
     first_step_ = restored.value_or(0);
     checkpoints_.begin(first_step_);
+    if (hooks.on_begin) hooks.on_begin(first_step_);
     stored_ = measure_stored(plan, executor_, arena_);
     if (!hooks_.telemetry) return;
     hooks_.telemetry->set_state(RankState::running);

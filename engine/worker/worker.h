@@ -30,6 +30,8 @@ struct TrainHooks {
   // What the data were when the run began, as its launcher found them; nothing: what rank 0 finds now.
   std::optional<DataIdentity> data_at_start;
   CheckpointOptions checkpoints;
+  // On every rank, when all that may refuse the training has gone well: `first` is the step with which it begins.
+  std::function<void(int64_t first)> on_begin;
   std::function<void(const StepMessage&)> on_step;  // on every rank, after each step
 };
 

@@ -87,6 +87,7 @@ class TrainOutputsTest : public QObject {
         all() + QStringList{"--socket", path("taken")},
         all() + QStringList{"--tensorboard", path("taken/logs")},
         all() + QStringList{"--checkpoint", path("taken")},
+        {"--tensorboard", path("logs/deep"), "--jsonl", nowhere},
         all() + QStringList{"--deadline", "nothing=3"},
         {"--record", path("record"), "--force", "--jsonl", nowhere},
         {"--predictions", path("predicted"), "--force", "--jsonl", nowhere},
@@ -103,6 +104,46 @@ class TrainOutputsTest : public QObject {
       QVERIFY2(result.code != 0 && result.output.isEmpty(), qPrintable(arguments.join(' ')));
       QVERIFY2(contents(folder_->path()) == before, qPrintable(arguments.join(' ') + "\n" + result.errors));
     }
+  }
+
+  void a_run_with_nothing_to_do_changes_nothing() {
+    const QStringList outputs = {"--jsonl", path("steps"), "--record", path("record"), "--checkpoint", path("saved")};
+    QCOMPARE(train(outputs).code, 0);
+    const auto before = contents(folder_->path());
+    const QStringList again = outputs + QStringList{"--force", "--resume", path("saved")};
+    for (int i = 0; i < 2; ++i) {
+      const ProgramResult result = train(again + QStringList{"--tensorboard", path("logs")});
+      QVERIFY2(result.code == 0 && result.output.isEmpty(), qPrintable(result.errors));
+      QVERIFY2(result.errors.contains("nothing to do: 3 steps are done, and the run asks for 3"),
+               qPrintable(result.errors));
+      QVERIFY(contents(folder_->path()) == before);
+    }
+    const ProgramResult exported = train(again + QStringList{"--parameters", path("parameters")});
+    QVERIFY2(exported.code == 0 && exported.errors.contains("nothing to do"), qPrintable(exported.errors));
+    const auto after = contents(folder_->path());
+    QVERIFY(after.contains("parameters") && after["steps.old"] == before["steps"]);
+    QCOMPARE(steps_of(path("record/old")).size(), size_t{3});
+  }
+
+  void a_checkpoint_that_would_be_written_over_is_refused_before_anything_is_replaced() {
+    const QStringList outputs = {"--jsonl", path("steps"), "--record", path("record"), "--force"};
+    const QString saved = path("saved"), other = path("other");
+    QCOMPARE(train(outputs + QStringList{"--checkpoint", saved, "--save-every", "1"}).code, 0);
+    QCOMPARE(train({"--checkpoint", other}).code, 0);
+    const auto before = contents(folder_->path());
+    for (const QStringList& refused : {QStringList{"--resume", saved + "/step_000001", "--checkpoint", saved},
+                                       QStringList{"--resume", saved, "--checkpoint", other}}) {
+      const ProgramResult result = train(outputs + refused, 6);
+      QVERIFY2(result.code == exit_bad_input && result.output.isEmpty(), qPrintable(result.errors));
+      QVERIFY2(contents(folder_->path()) == before, qPrintable(result.errors));
+    }
+  }
+
+  void a_file_beside_the_predictions_is_no_matter() {
+    write(path("predicted.parameters"), "mine");
+    QCOMPARE(train({"--predictions", path("predicted")}).code, 0);
+    QCOMPARE(bytes_of(path("predicted.parameters")), QByteArray("mine"));
+    QVERIFY(QFile::exists(path("predicted")));
   }
 
   void what_is_replaced_goes_when_the_run_has_ended_well() {

@@ -90,6 +90,8 @@ class EventFileTest : public QObject {
     const std::string path = folder.filePath("new/logs").toStdString();
     const std::shared_ptr<const Plan> plan = preset_plan("tiny_lm_dp");
     TensorboardLog log(path), other(path);
+    log.begin();
+    other.begin();
     for (int64_t step = 0; step < 3; ++step) {
       log.add(made_step(*plan, step));
       log.add(LogMessage{0, "said"});
