@@ -41,7 +41,10 @@ TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing exis
     options.inputs = inputs;
     predictions_ = std::make_unique<ExportTarget>(paths_.predictions, ExportTarget::Form::file, std::move(options));
   }
-  parameters_ = std::make_unique<WholeFile>(parameter_path(paths_), existing, inputs, parameter_layout(plan).bytes());
+  // Parameters for predictions alone never take the path, so what is there is no matter.
+  const Existing of_parameters = paths_.parameters.empty() ? Existing::overwrite : existing;
+  parameters_ =
+      std::make_unique<WholeFile>(parameter_path(paths_), of_parameters, inputs, parameter_layout(plan).bytes());
 }
 
 void TrainedOutput::finish() {
