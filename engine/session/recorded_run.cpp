@@ -7,8 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -30,28 +29,17 @@ using Json = nlohmann::json;
   throw Failure(Error{code, what, in_file(file, line), hint});
 }
 
-// Whatever else lies there may never end, or keep its reader waiting.
-std::ifstream open(const std::string& path) {
-  InputFile(path, "unreadable_record");  // a FIFO would be waited for
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("unreadable_record", path, 0, fmt::format("cannot read: {}", std::strerror(errno)));
-  return file;
-}
-
 std::string text_of(const std::string& path) {
-  std::ifstream file = open(path);
-  std::error_code fault;
-  if (std::filesystem::file_size(path, fault) > message_limits::line_bytes && !fault)
+  const InputFile file(path, "unreadable_record");
+  if (file.bytes() > static_cast<int64_t>(message_limits::line_bytes))
     fail("bad_record", path, 0, fmt::format("it has more than {} MiB", message_limits::line_bytes >> 20));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) fail("unreadable_record", path, 0, "cannot read all of it");
-  return text;
+  return file.text(std::numeric_limits<int64_t>::max());
 }
 
 // The next line of a file of messages; a last one without its end is none.
 class RecordLines {
  public:
-  explicit RecordLines(const std::string& path) : path_(path), file_(open(path)) {}
+  explicit RecordLines(const std::string& path) : file_(path, "unreadable_record") {}
 
   int number() const { return number_; }  // of the line that was given last
   std::optional<std::string> next() {
@@ -61,10 +49,12 @@ class RecordLines {
         return line;
       }
       std::array<char, 65536> bytes;
-      file_.read(bytes.data(), bytes.size());
-      if (file_.bad()) fail("unreadable_record", path_, 0, "cannot read all of it");
-      if (file_.gcount() == 0) return std::nullopt;
-      feed({bytes.data(), static_cast<size_t>(file_.gcount())});
+      const ssize_t count = ::pread(file_.descriptor(), bytes.data(), bytes.size(), offset_);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail("unreadable_record", file_.path(), 0, fmt::format("cannot read: {}", std::strerror(errno)));
+      if (count == 0) return std::nullopt;
+      offset_ += count;
+      feed({bytes.data(), static_cast<size_t>(count)});
     }
   }
 
@@ -73,12 +63,12 @@ class RecordLines {
     try {
       lines_.feed(bytes);
     } catch (const Failure& failure) {
-      fail("bad_record", path_, number_ + 1, failure.errors().front().message);
+      fail("bad_record", file_.path(), number_ + 1, failure.errors().front().message);
     }
   }
 
-  std::string path_;
-  std::ifstream file_;
+  InputFile file_;
+  int64_t offset_ = 0;
   LineBuffer lines_{message_limits::line_bytes};
   int number_ = 0;
 };
