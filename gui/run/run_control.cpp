@@ -159,12 +159,12 @@ QStringList RunControl::checkpoint_arguments(const QString& checkpoint) const {
 
 void RunControl::start(std::shared_ptr<const Plan> plan, const QString& checkpoint, bool allow_changed_data) {
   if (is_active()) return;
-  directory_ = std::make_unique<QTemporaryDir>();
-  if (!directory_->isValid()) {
+  directory_ = std::make_unique<RunDirectory>();
+  if (!directory_->fault().isEmpty()) {
     begin(std::move(plan), {}, false);
-    return fail(directory_->errorString());
+    return fail(directory_->fault());
   }
-  const StoredRun stored = store_.add(*plan, directory_->filePath(run_files::socket), directory_->path());
+  const StoredRun stored = store_.add(*plan, directory_->path() + '/' + run_files::socket, directory_->path());
   begin(std::move(plan), stored, false);
   const QString config = file(run_files::config), profile = file(run_files::profile);
   try {
@@ -247,7 +247,7 @@ bool RunControl::leave() {
     static auto& left = *new std::vector<std::unique_ptr<QProcess>>;  // whose end would end the run
     left.push_back(std::move(process_));
     process_ = make_process();
-    directory_->setAutoRemove(false);
+    directory_->keep();
     directory_.reset();
   }
   connect_timer_.stop();

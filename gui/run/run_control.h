@@ -3,7 +3,6 @@
 #include <QLocalSocket>
 #include <QObject>
 #include <QProcess>
-#include <QTemporaryDir>
 #include <QTimer>
 #include <memory>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "gui/run/fit_point.h"
 #include "gui/run/message_reader.h"
+#include "gui/run/run_directory.h"
 #include "gui/run/run_record.h"
 #include "gui/run/run_store.h"
 
@@ -125,7 +125,7 @@ class RunControl : public QObject {
   RunRecord record_;
   std::vector<FitPoint> fit_;
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<QTemporaryDir> directory_;
+  std::unique_ptr<RunDirectory> directory_;
   std::unique_ptr<QProcess> process_;
   RunStore store_;
   StoredRun stored_;

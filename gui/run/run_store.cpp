@@ -11,6 +11,7 @@
 
 #include "engine/session/recorded_run.h"
 #include "gui/document/text.h"
+#include "gui/run/run_directory.h"
 
 namespace shardscope {
 namespace {
@@ -39,21 +40,7 @@ bool StoredRun::is_running() const {
 
 bool StoredRun::is_left() const { return !directory.isEmpty() && QFileInfo::exists(directory + '/' + run_files::left); }
 
-bool remove_left(const StoredRun& run) {
-  if (run.directory.isEmpty() || QFileInfo(run.directory).isSymLink()) return true;
-  QDir directory(run.directory);
-  const QStringList ours{run_files::config,
-                         run_files::profile,
-                         run_files::output,
-                         run_files::errors,
-                         QString(run_files::predictions) + '*',
-                         run_files::socket};
-  for (const QString& name : directory.entryList(ours, QDir::Files | QDir::System | QDir::Hidden))
-    directory.remove(name);
-  const QStringList rest = directory.entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot);
-  if (rest == QStringList{run_files::left}) directory.remove(run_files::left);
-  return QDir().rmdir(run.directory) || !QDir(run.directory).exists();
-}
+bool remove_left(const StoredRun& run) { return run.directory.isEmpty() || remove_run_directory(run.directory); }
 
 RunStore RunStore::of(const QString& path, const QString& title) {
   const QFileInfo file(path);

@@ -276,6 +276,24 @@ class RunControlTest : public QObject {
     QVERIFY(remove_left(left));
   }
 
+  void what_takes_the_place_of_its_folder_is_left_as_it_is() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher);
+    const QString directory = run_->stored().directory, archive = path("archive");
+    QVERIFY(QDir().mkdir(archive));
+    for (const QString& name : {archive + "/thesis", archive + "/output"}) {
+      QFile mine(name);
+      QVERIFY(mine.open(QIODevice::WriteOnly));
+    }
+    QVERIFY(QDir().rename(directory, path("aside")) && QFile::link(archive, directory));
+    end_process();
+    watcher->disconnectFromServer();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
+    QVERIFY(QFile::exists(archive + "/thesis") && QFile::exists(archive + "/output"));
+    QVERIFY(QFile::exists(path("aside/run.json")));
+    QVERIFY(QFile::remove(directory));
+  }
+
   void a_run_is_started_on_the_hosts_that_were_chosen() {
     QVERIFY(accept());
     QVERIFY(!arguments().contains("--hosts"));
