@@ -25,7 +25,8 @@ std::string without_slash(std::string path) {
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) names.push_back(entry.path().filename().string());
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
   if (error && error != std::errc::no_such_file_or_directory) {
     throw Failure(Error{"unreadable_checkpoint", "cannot read: " + error.message(), in_file(folder), ""});
   }
@@ -35,8 +36,9 @@ std::vector<std::string> names_in(const std::string& folder) {
 }  // namespace
 
 bool is_checkpoint(const std::string& path) {
+  std::error_code error;
   return step_of_checkpoint(fs::path(without_slash(path)).filename().string()) ||
-         fs::exists(path + "/" + index_file_name);
+         fs::exists(path + "/" + index_file_name, error);
 }
 
 bool has_checkpoint_index(const std::string& folder) {

@@ -96,8 +96,9 @@ std::vector<fs::path> files_below(const fs::path& folder, std::error_code& fault
   std::vector<fs::path> files;
   for (fs::recursive_directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
     const bool hidden = at->path().filename().string().starts_with('.');
-    if (hidden && at->is_directory()) at.disable_recursion_pending();
-    if (!hidden && at->is_regular_file()) files.push_back(at->path());
+    std::error_code unknown;  // of a link that leads nowhere, or round and round: it is no file
+    if (hidden && at->is_directory(unknown)) at.disable_recursion_pending();
+    if (!hidden && at->is_regular_file(unknown)) files.push_back(at->path());
   }
   std::ranges::sort(files);
   return files;

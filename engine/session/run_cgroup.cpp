@@ -52,15 +52,15 @@ void mark(const std::string& folder, const std::string& name) {
 // Named after its owner: prefix, number, start time, count.
 void remove_abandoned(const std::string& parent) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(parent, error)) {
-    const std::string name = entry.path().filename();
+  for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
+    const std::string folder = at->path(), name = at->path().filename();
     int pid = 0;
     unsigned long long start_time = 0;
     const bool is_ours = name.starts_with(prefix) &&
                          std::sscanf(name.c_str() + std::string(prefix).size(), "%9d-%19llu", &pid, &start_time) == 2;
-    if (!is_ours || !is_marked(entry.path(), name) || is_alive({pid, start_time})) continue;
-    kill_all(entry.path());
-    remove_group(entry.path());
+    if (!is_ours || !is_marked(folder, name) || is_alive({pid, start_time})) continue;
+    kill_all(folder);
+    remove_group(folder);
   }
 }
 
