@@ -23,7 +23,8 @@
 //   socket   refuses IPv6
 //   bind     uses SHARDSCOPE_MPI_ADDRESS instead of all interfaces, where it is set
 //   listen   has the kernel hold back connections that send nothing
-//   connect  sends the token of the run, SHARDSCOPE_MPI_TOKEN, first; in SHARDSCOPE_MPI_NETWORKS alone, where it is set
+//   connect  sends the token of the run, SHARDSCOPE_MPI_TOKEN, first; where SHARDSCOPE_MPI_NETWORKS is set, in these
+//            and on the loopback alone
 //   accept   returns only connections that begin with it; others are closed, EAGAIN
 //
 // Local (Unix domain) sockets are left alone. Without a token all is left alone. The variables are read once, before
@@ -52,7 +53,7 @@ struct Guard {
   size_t token_length;
   in_addr address;
   bool has_address;
-  std::array<Network, most_networks> networks;
+  std::array<Network, most_networks + 1> networks;
   size_t network_count;
   bool is_read;
 };
@@ -69,7 +70,12 @@ std::string_view variable(const char* name) {
   return text ? text : "";
 }
 
-// "10.99.0.0/24,127.0.0.0/8". One that is a single address does not say where the others are.
+constexpr uint32_t loopback = 127u << 24, loopback_mask = 255u << 24;
+
+bool is_loopback(in_addr_t address) { return (ntohl(address) & loopback_mask) == loopback; }
+
+// "10.99.0.0/24,127.0.0.0/8". One that is a single address does not say where the others are. Over the loopback a
+// process talks to the daemon of its own host, also where it is not told.
 void read_networks(std::string_view list) {
   while (!list.empty()) {
     const std::string_view one = list.substr(0, list.find(','));
@@ -88,6 +94,12 @@ void read_networks(std::string_view list) {
     }
     const uint32_t mask = htonl(~uint32_t{0} << (32 - bits));
     guard.networks[guard.network_count++] = {address.s_addr & mask, mask};
+  }
+  const auto end = guard.networks.begin() + guard.network_count;
+  const bool is_told =
+      std::any_of(guard.networks.begin(), end, [](const Network& one) { return is_loopback(one.address); });
+  if (guard.network_count > 0 && !is_told) {
+    guard.networks[guard.network_count++] = {htonl(loopback), htonl(loopback_mask)};
   }
 }
 

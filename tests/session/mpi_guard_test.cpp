@@ -165,6 +165,7 @@ class MpiGuardTest : public QObject {
     QTest::addColumn<bool>("is_sent");
     QTest::newRow("within") << "10.9.0.0/16,127.0.0.0/24" << true;
     QTest::newRow("without") << "10.9.0.0/16,127.9.0.0/16" << false;
+    QTest::newRow("on this machine") << "10.9.0.0/16" << true;
     QTest::newRow("not known") << "" << true;
     QTest::newRow("an address") << "127.0.0.9/32" << true;
   }
