@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -96,6 +97,15 @@ void lose_after(int socket, int64_t silence_ns) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
   ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+// By which this host has reached the launcher.
+std::string own_address_of(int socket) {
+  sockaddr_in here{};
+  socklen_t length = sizeof here;
+  std::array<char, INET_ADDRSTRLEN> text{};
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0) return "";
+  return ::inet_ntop(AF_INET, &here.sin_addr, text.data(), text.size()) ? text.data() : "";
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -201,7 +211,7 @@ class HostAgent {
     lose_after(link_.socket(), setup.at("silence_ns"));
     mpi_token_ = setup.at("mpi_token");
     mpi_networks_ = setup.at("mpi_networks");
-    mpi_address_ = own_address_in(mpi_networks_);
+    mpi_address_ = own_address_in(mpi_networks_, own_address_of(link_.socket()));
     control_ = Control::create(path);
     board_ = RankBoard::create(path, setup.at("world_size"));
     std::filesystem::create_directory(path + "/tmp");
@@ -223,7 +233,9 @@ class HostAgent {
     if (!directory_ || group_) fail("nothing is to be launched now");
     const bool is_one = command.find(';') == std::string::npos;  // then it dies with this process
     const std::vector<std::string> shell = {"/bin/sh", "-c", (is_one ? "exec " : "") + command};
-    if (!mpi_token_.empty() && !has_mpi_guard()) fail(mpi_guard_missing());
+    if (!mpi_token_.empty() && !has_mpi_guard())
+      fail(mpi_guard_path() + " is missing: install it beside shardrun on this host, as it is on the others");
+    if (mpi_address_.empty()) link_.send(HostFrameKind::output, any_address_warning(mpi_networks_));
     group_ = std::make_unique<RankGroup>(shell, directory_->path(), ranks_,
                                          mpi_guard_environment(mpi_token_, mpi_address_, mpi_networks_));
   }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -15,7 +16,6 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <set>
 
 #include "engine/base/error.h"
 
@@ -107,7 +107,7 @@ std::string network_of(const std::string& own_address) {
       own_address + "/32");
 }
 
-std::string own_address_in(const std::string& networks) {
+std::string own_address_in(const std::string& networks, const std::string& reached_by) {
   std::set<std::string> found;
   find_interface<bool>(
       [&](const ifaddrs& one) {
@@ -116,7 +116,21 @@ std::string own_address_in(const std::string& networks) {
         return false;
       },
       [](const ifaddrs&) { return false; }, false);
-  return found.size() == 1 ? *found.begin() : "";
+  return own_address_of(found, reached_by);
+}
+
+std::string own_address_of(const std::set<std::string>& addresses, const std::string& reached_by) {
+  if (addresses.size() == 1) return *addresses.begin();
+  if (addresses.contains(reached_by)) return reached_by;
+  const bool is_loopback = std::ranges::all_of(addresses, [](const auto& one) { return one.starts_with("127."); });
+  return is_loopback && addresses.contains("127.0.0.1") ? "127.0.0.1" : "";
+}
+
+std::string any_address_warning(const std::string& networks) {
+  return fmt::format(
+      "warning: Open MPI listens on all interfaces, since not one address of this machine stands for the networks {}; "
+      "it still closes connections without this run's token (--interface names an interface)",
+      networks);
 }
 
 std::vector<std::string> launch_command(const std::vector<std::string>& launcher, const std::string& host,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,13 @@ std::string own_address_towards(const std::string& host, const std::string& inte
 // The network of an own address, "10.99.0.0/24".
 std::string network_of(const std::string& own_address);
 
-// The one address that this machine has in `networks` ("10.99.0.0/24,127.0.0.0/8"); empty where it has none or several.
-std::string own_address_in(const std::string& networks);
+// This machine's address in `networks` ("10.99.0.0/24,127.0.0.0/8") at which Open MPI listens: own_address_of() those
+// that it has there.
+std::string own_address_in(const std::string& networks, const std::string& reached_by);
+// Of several, `reached_by`, by which the other hosts are reached (may be empty); of the loopback's, 127.0.0.1. Empty
+// where that leaves none, or several: Open MPI then listens on all interfaces, which any_address_warning() says.
+std::string own_address_of(const std::set<std::string>& addresses, const std::string& reached_by);
+std::string any_address_warning(const std::string& networks);
 
 // What must be called so that `host` runs `command` in a shell: here a shell, elsewhere `launcher`. An empty launcher
 // is Slurm's inside of an allocation, and else ssh.

@@ -14,6 +14,7 @@ std::string new_mpi_token();
 
 // Is the library beside this program?
 bool has_mpi_guard();
+std::string mpi_guard_path();
 // "warning: FILE is missing: ...", what that means for a run.
 std::string mpi_guard_missing();
 

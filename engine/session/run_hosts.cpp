@@ -11,7 +11,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 
 #include "engine/base/error.h"
 #include "engine/session/host_network.h"
@@ -307,12 +306,24 @@ bool RunHosts::has_running() const { return std::ranges::any_of(hosts_, &Host::r
 
 bool RunHosts::is_ready() const { return std::ranges::all_of(hosts_, &Host::ready); }
 
-std::string RunHosts::networks() const {
+// With those of other machines; the loopback's where there is no other.
+std::set<std::string> RunHosts::own_addresses() const {
   const std::vector<std::string>& addresses = port_.addresses();
   std::set<std::string> found;
   for (const std::string& address : addresses) {
-    if (addresses.size() == 1 || !address.starts_with("127.")) found.insert(network_of(address));
+    if (addresses.size() == 1 || !address.starts_with("127.")) found.insert(address);
   }
+  return found;
+}
+
+std::string RunHosts::own_address() const {
+  const std::set<std::string> addresses = own_addresses();
+  return addresses.size() == 1 ? *addresses.begin() : "";
+}
+
+std::string RunHosts::networks() const {
+  std::set<std::string> found;
+  for (const std::string& address : own_addresses()) found.insert(network_of(address));
   return fmt::format("{}", fmt::join(found, ","));
 }
 

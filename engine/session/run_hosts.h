@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,8 @@ class RunHosts {
   News serve();
 
   bool is_ready() const;  // all agents have come and are set up
+  // By which all hosts are reached; empty where it is not one address.
+  std::string own_address() const;
   // How mpirun reaches the hosts, then.
   MpirunHosts mpirun_hosts() const;
 
@@ -111,6 +114,7 @@ class RunHosts {
   void ask(Host& host);
   void launch_ranks(Host& host, const std::string& command);
   int world_size() const;
+  std::set<std::string> own_addresses() const;
   std::string networks() const;
   void end_by_launcher(const Host& host, News& news);
   void take_shell_requests();

@@ -129,7 +129,8 @@ void RunProcess::start_ranks() {
   if (hosts_) {
     const MpirunHosts hosts = hosts_->mpirun_hosts();
     networks = hosts.networks;
-    address = own_address_in(networks);
+    address = own_address_in(networks, hosts_->own_address());
+    if (address.empty()) publish(LogMessage{LogMessage::supervisor, any_address_warning(networks)});
     command = options_.hosts->command(hosts);
   } else {
     here.resize(static_cast<size_t>(options_.ranks));
