@@ -46,6 +46,16 @@ std::vector<Fault> limits() {
   for (int mib : {100, 130, 200, 400, 800}) {
     faults.push_back(limit(fmt::format("ulimit -v {} MiB", mib), fmt::format("--as={}", int64_t{mib} << 20), memory));
   }
+  for (int kib : {64, 511}) {
+    Fault fault = limit(fmt::format("ulimit -s {}", kib), fmt::format("--stack={}", kib << 10), "");
+    fault.expected = {fmt::format("the stack limit is {} KiB, a rank needs 512 KiB .ulimit -s \\d+.", kib), {1}};
+    fault.check = [](const Run&) {};
+    faults.push_back(std::move(fault));
+  }
+  Fault least = limit("ulimit -s 512, the least", "--stack=524288", "");
+  least.expected = {"", {0}};
+  least.check = check_all_steps;
+  faults.push_back(std::move(least));
   return faults;
 }
 
