@@ -68,14 +68,16 @@ void judge(Trial& trial, Run& run, const Fault& fault, int64_t fault_ns) {
   trial.ended_after = seconds_between(fault_ns, run.ended_ns());
   // One that comes when all is done may do no harm.
   const bool harmless = trial.hit == Phase::finishing && trial.code == 0;
-  trial.has_culprit = !expected.said.empty() && !harmless;
+  const std::string& wanted = expected.said.empty() && run.code() != 0 ? expected.said_by_failed : expected.said;
+  const std::string words = with_victim(wanted, run.victim());
+  trial.has_culprit = !words.empty() && !harmless;
   if (!trial.has_culprit) {
     trial.named_after = trial.ended_after;
-  } else if (const auto said = run.first_said(with_victim(expected.said, run.victim()))) {
+  } else if (const auto said = run.first_said(words)) {
     trial.named = true;
     trial.named_after = std::max(0.0, seconds_between(fault_ns, *said));
   } else {
-    trial.complaints.push_back("did not say /" + with_victim(expected.said, run.victim()) + "/");
+    trial.complaints.push_back("did not say /" + words + "/");
   }
   if (!expected.codes.contains(trial.code) && !harmless) {
     trial.complaints.push_back(fmt::format("ended with code {}", trial.code));
