@@ -14,10 +14,15 @@ FileWatch::FileWatch(Document& document) : document_(document) {
   settle_.setSingleShot(true);
   settle_.setInterval(settle_ms);
   connect(&settle_, &QTimer::timeout, this, &FileWatch::check);
-  connect(&watcher_, &QFileSystemWatcher::fileChanged, &settle_, qOverload<>(&QTimer::start));
-  connect(&watcher_, &QFileSystemWatcher::directoryChanged, &settle_, qOverload<>(&QTimer::start));
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, &FileWatch::settle);
+  connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, &FileWatch::settle);
   connect(&document, &Document::titleChanged, this, &FileWatch::follow);
   follow();
+}
+
+// Not begun anew by what comes meanwhile: in a folder where something is always written it would never end.
+void FileWatch::settle() {
+  if (!settle_.isActive()) settle_.start();
 }
 
 void FileWatch::follow() {

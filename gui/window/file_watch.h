@@ -25,6 +25,7 @@ class FileWatch : public QObject {
   void changed();  // found() is another
 
  private:
+  void settle();
   void follow();
   void watch();
   void take(StoredFile found);
