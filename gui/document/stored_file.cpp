@@ -1,9 +1,10 @@
 #include "gui/document/stored_file.h"
 
-#include <QFile>
 #include <QFileInfo>
+#include <optional>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 #include "engine/compile/data_paths.h"
 #include "engine/config/parse.h"
 #include "gui/document/text.h"
@@ -11,31 +12,29 @@
 namespace shardscope {
 namespace {
 
-constexpr qint64 most_bytes = 64 << 20;  // of a run file
+constexpr int64_t most_bytes = 64 << 20;  // of a run file
 
 }  // namespace
 
 StoredFile look_at(const QString& path, const KnownFile& known) {
-  const QFileInfo info(path);
-  if (!info.exists()) return {StoredState::missing, {}};
   StoredFile found{StoredState::unreadable, {}};
-  if (!info.isFile()) found.fault = QObject::tr("it is no regular file");
-  else if (info.size() > most_bytes) found.fault = QObject::tr("it is too large for a run file");
-  if (!found.fault.isEmpty()) return found;
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) {
-    found.fault = file.errorString();
+  try {
+    const std::optional<InputFile> file = InputFile::find(path.toStdString());
+    if (!file) return {StoredState::missing, {}};
+    found.text = file->text(most_bytes);
+  } catch (const Failure& failure) {
+    const Error& error = failure.errors().front();
+    found.fault = qt(error.message);
     return found;
   }
-  found.text = file.read(most_bytes).toStdString();
   if (known.config && found.text == known.text) {
     found.config = *known.config;
     found.state = StoredState::same;
     return found;
   }
   try {
-    found.config =
-        with_absolute_paths(parse_run_config(found.text, path.toStdString()), info.absolutePath().toStdString());
+    found.config = with_absolute_paths(parse_run_config(found.text, path.toStdString()),
+                                       QFileInfo(path).absolutePath().toStdString());
     found.state = known.config && found.config == *known.config ? StoredState::same : StoredState::changed;
   } catch (const Failure& failure) {
     found.fault = qt(to_string(failure.errors().front()));
