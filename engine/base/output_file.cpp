@@ -167,19 +167,23 @@ WholeFile::SetAside::~SetAside() {
 }
 
 void WholeFile::keep() {
-  const OutputFile lock(::fdopen(::fcntl(::fileno(file_.get()), F_DUPFD_CLOEXEC, 0), "we"));  // until it has its name
-  close_file(std::move(file_), path_);
-  const std::string part = std::exchange(part_, "");
-  if (!is_name_of(lock.get(), part)) {
+  // Locked until it has its name, and known by its inode where it cannot get it.
+  OutputFile written =
+      std::exchange(file_, OutputFile(::fdopen(::fcntl(::fileno(file_.get()), F_DUPFD_CLOEXEC, 0), "we")));
+  close_file(std::move(written), path_);
+  const std::string part = part_;
+  if (!is_name_of(file_.get(), part)) {
     fail("unwritable_file", path_, fmt::format("somebody has removed or replaced '{}', which was written", part),
          "begin again");
   }
-  if (::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path_.c_str(), replaces_ ? 0 : RENAME_NOREPLACE) == 0) return;
-  if (errno == EINVAL && std::rename(part.c_str(), path_.c_str()) == 0) return;  // a file system without such a call
+  const bool is_renamed =
+      ::renameat2(AT_FDCWD, part.c_str(), AT_FDCWD, path_.c_str(), replaces_ ? 0 : RENAME_NOREPLACE) == 0 ||
+      (errno == EINVAL && std::rename(part.c_str(), path_.c_str()) == 0);  // a file system without such a call
   const int error = errno;
+  if (is_renamed || error == EEXIST) part_.clear();
+  if (is_renamed) return file_.reset();
   if (error == EEXIST)
     fail("file_exists", path_, "the file has come to be meanwhile", "what was written is in " + part);
-  remove_if_same(lock.get(), part);
   fail_to_write(path_, error);
 }
 
