@@ -5,19 +5,11 @@
 #include <filesystem>
 
 #include "engine/base/output_file.h"
+#include "engine/base/path.h"
 
 namespace shardscope {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-}  // namespace
 
 NewFolders::NewFolders(const std::string& path) {
   std::error_code fault;

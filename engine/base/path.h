@@ -12,4 +12,10 @@ inline std::string join_path(const std::vector<std::string>& path) {
   return text;
 }
 
+// "ck//" -> "ck"; "/" stays.
+inline std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
 }  // namespace shardscope

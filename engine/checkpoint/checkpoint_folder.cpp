@@ -15,6 +15,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/path.h"
 #include "engine/checkpoint/checkpoint_removal.h"
 
 namespace shardscope {
@@ -61,7 +62,7 @@ void require_no_checkpoint(const std::string& path) {
 CheckpointFolder::CheckpointFolder(std::string path, const FileCalls& calls, Report report,
                                    std::chrono::milliseconds patience)
     : calls_(calls), report_(std::move(report)) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  path = without_slashes(std::move(path));
   require_no_checkpoint(path);
   make_folders(calls_, path);
   if (::access(path.c_str(), W_OK) != 0) {

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
+#include "engine/base/path.h"
 #include "engine/checkpoint/checkpoint_names.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 
@@ -16,11 +17,6 @@ namespace shardscope {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
-}
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
@@ -37,7 +33,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 bool is_checkpoint(const std::string& path) {
   std::error_code error;
-  return step_of_checkpoint(fs::path(without_slash(path)).filename().string()) ||
+  return step_of_checkpoint(fs::path(without_slashes(path)).filename().string()) ||
          fs::exists(path + "/" + index_file_name, error);
 }
 
@@ -59,7 +55,7 @@ bool is_removed(const std::string& checkpoint) {
 }
 
 std::string folder_of(const std::string& checkpoint) {
-  return fs::absolute(without_slash(checkpoint)).lexically_normal().parent_path().string();
+  return fs::absolute(without_slashes(checkpoint)).lexically_normal().parent_path().string();
 }
 
 std::vector<FoundCheckpoint> list_checkpoints(const std::string& folder) {

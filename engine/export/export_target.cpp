@@ -16,6 +16,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
+#include "engine/base/path.h"
 #include "engine/compile/compile.h"
 
 namespace shardscope {
@@ -27,11 +28,6 @@ namespace {
 [[noreturn]] void fail(const char* code, const std::string& path, const std::string& what,
                        const std::string& hint = "") {
   throw Failure(Error{code, what, in_file(path), hint});
-}
-
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/path.h"
 #include "engine/base/version.h"
 #include "engine/base/wall_time.h"
 #include "engine/session/recorded_run.h"
@@ -25,11 +26,6 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& folder, const char* what, const char* hint) {
   throw Failure(Error{"file_exists", what, in_file(folder), hint});
-}
-
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
 }
 
 // The folder, where a record may be made in it.
