@@ -3,7 +3,7 @@ jitted step, arrays laid out by NamedSharding as the run file's specs say. A pee
 bench/jax_program.py.
 """
 
-from jax_program import linen_parameters, main, make_mesh, to_spec
+from jax_program import linen_parameters, main, make_mesh, matches, to_spec
 
 
 def make_model(options):
@@ -58,10 +58,12 @@ def synthetic_data(run):
 
 
 def spec_entries(tree, path):
-    """The entries that the run file gives the parameter at `path`; none where it does not name it."""
-    for key in path:
-        tree = tree.get(key.key, {}) if isinstance(tree, dict) else {}
-    return tree if isinstance(tree, list) else []
+    """The entries that the run file gives the parameter at `path`, by the first names or patterns that fit all of it;
+    none where it does not name it."""
+    if not path:
+        return tree if isinstance(tree, list) else None
+    fits = [entry for name, entry in tree.items() if matches(name, path[0].key)] if isinstance(tree, dict) else []
+    return next(filter(None, (spec_entries(entry, path[1:]) for entry in fits)), [])
 
 
 def make_program(run):

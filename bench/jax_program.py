@@ -69,6 +69,15 @@ SCHEDULE_ARGUMENTS = {
 DEFAULTS = {"init_value": 0.0, "end_value": 0.0, "transition_begin": 0, "alpha": 0.0, "exponent": 1.0}
 
 
+# Of the Optax function of the same name, by the names that run files have for them.
+OPTIMIZER_ARGUMENTS = {
+    "adam": ["b1", "b2", "eps"],
+    "adamw": ["b1", "b2", "eps", "weight_decay"],
+    "sgd": ["momentum", "nesterov"],
+    "lion": ["b1", "b2", "weight_decay"],
+}
+
+
 def make_schedule(options):
     """The Optax schedule that a run file's section `optimizer` names."""
     import optax
@@ -93,15 +102,17 @@ def make_optimizer(run, name_of):
     import optax
 
     options = run["optimizer"]
-    optimizer = optax.adam(make_schedule(options))
-    if options["name"] == "adamw":
+    rate = make_schedule(options)
+    given = {name: options[name] for name in OPTIMIZER_ARGUMENTS[options["name"]] if name in options}
+    if options["name"] in ("adamw", "lion"):
         patterns = [part.strip() for part in options.get("decay_mask", "**").split(",")]
-
-        def mask(params):
-            return jax.tree_util.tree_map_with_path(
-                lambda path, _: any(matches(pattern, name_of(path)) for pattern in patterns), params)
-
-        optimizer = optax.adamw(make_schedule(options), weight_decay=options.get("weight_decay", 1e-4), mask=mask)
+        given["mask"] = lambda params: jax.tree_util.tree_map_with_path(
+            lambda path, _: any(matches(pattern, name_of(path)) for pattern in patterns), params)
+    if options["name"] == "sgd" and not options.get("momentum"):
+        decay = options.get("decay", 0.9)
+        optimizer = optax.chain(optax.ema(decay, debias=False), optax.scale_by_learning_rate(rate))
+    else:
+        optimizer = getattr(optax, options["name"])(rate, **given)
     norm = options.get("clip_by_global_norm", 0)
     return optax.chain(optax.clip_by_global_norm(norm), optimizer) if norm else optimizer
 

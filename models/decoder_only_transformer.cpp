@@ -11,7 +11,7 @@ namespace shardscope {
 namespace {
 
 std::vector<Error> check(const OptionList& options) {
-  std::vector<Error> errors = check_compute_dtype(options);
+  std::vector<Error> errors;
   require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
 }
@@ -79,7 +79,8 @@ ModelDefinition decoder_only_transformer() {
            compute_dtype_option()},
           check,
           build,
-          captions};
+          captions,
+          {.unit = "Epoch"}};
 }
 
 }  // namespace shardscope

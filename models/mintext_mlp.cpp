@@ -44,7 +44,7 @@ ModelDefinition mintext_mlp() {
            {"dmid", int64_t{32}, true, 1, 1e7, "width of the hidden layer"},
            {"dout", int64_t{1}, false, 1, 1e7, "numbers in a target"},
            compute_dtype_option()},
-          check_compute_dtype,
+          [](const OptionList&) { return std::vector<Error>(); },
           build,
           captions,
           {"Step {step}: Loss = {loss}", 1000, false, "", 20}};

@@ -62,8 +62,7 @@ ValueId layer(const Module& module, NnxRngs& rngs, ValueId x, const Sizes& sizes
 }
 
 std::vector<Error> check(const OptionList& options) {
-  std::vector<Error> errors = check_compute_dtype(options);
-  for (Error& error : check_dtype(options, "ffw_dtype")) errors.push_back(std::move(error));
+  std::vector<Error> errors;
   const int64_t heads = integer_option(options, "num_heads"), key_heads = integer_option(options, "kv_heads");
   if (heads % key_heads != 0) {
     std::string divisors;
@@ -93,7 +92,7 @@ std::vector<Error> notes(const OptionList& options) {
 Graph build(const OptionList& options, const ModelContext& context) {
   const int64_t vocabulary = integer_option(options, "vocab_size"), width = integer_option(options, "d_model");
   const DType compute = compute_dtype(options);
-  const DType ffw = compute == DType::bf16 ? compute : dtype_option(options, "ffw_dtype");
+  const DType ffw = compute == DType::bf16 ? compute : dtype_of(options, "ffw_dtype");
   const Sizes sizes{width,
                     integer_option(options, "num_heads"),
                     integer_option(options, "kv_heads"),
@@ -128,23 +127,22 @@ std::vector<std::pair<std::string, std::vector<std::string>>> captions(const Opt
 }  // namespace
 
 ModelDefinition mintext_transformer() {
-  return {
-      "mintext_transformer",
-      {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
-       {"seq_len", int64_t{1024}, true, 1, 1e7, "positions in a sequence"},
-       {"d_model", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
-       {"num_layers", int64_t{2}, true, 1, 1e3, "transformer blocks"},
-       {"num_heads", int64_t{8}, true, 1, 1e5, "query heads"},
-       {"kv_heads", int64_t{8}, true, 1, 1e5, "key and value heads; divides num_heads"},
-       {"key_dim", int64_t{64}, true, 1, 1e5, "width of a head"},
-       {"ffw_multiplier", int64_t{4}, false, 1, 1e4, "width of the feed-forward block, in d_model"},
-       compute_dtype_option(),
-       {"ffw_dtype", std::string("f32"), false, 0, 0, "type to which the document casts in the feed-forward block"}},
-      check,
-      build,
-      captions,
-      {"Step {number}, Loss: {loss}", 1, false, "Average step time: {seconds:.4f} seconds"},
-      notes};
+  return {"mintext_transformer",
+          {{"vocab_size", int64_t{1024}, true, 2, 1e9, "number of tokens"},
+           {"seq_len", int64_t{1024}, true, 1, 1e7, "positions in a sequence"},
+           {"d_model", int64_t{512}, true, 1, 1e7, "width of the residual stream"},
+           {"num_layers", int64_t{2}, true, 1, 1e3, "transformer blocks"},
+           {"num_heads", int64_t{8}, true, 1, 1e5, "query heads"},
+           {"kv_heads", int64_t{8}, true, 1, 1e5, "key and value heads; divides num_heads"},
+           {"key_dim", int64_t{64}, true, 1, 1e5, "width of a head"},
+           {"ffw_multiplier", int64_t{4}, false, 1, 1e4, "width of the feed-forward block, in d_model"},
+           compute_dtype_option(),
+           dtype_option("ffw_dtype", "type to which the document casts in the feed-forward block")},
+          check,
+          build,
+          captions,
+          {"Step {number}, Loss: {loss}", 1, false, "Average step time: {seconds:.4f} seconds"},
+          notes};
 }
 
 }  // namespace shardscope

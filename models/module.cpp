@@ -7,6 +7,21 @@
 
 namespace shardscope {
 
+namespace {
+
+// The result of a cast of x that the layer at hand has already; no_id where it has none.
+ValueId known_cast(const Graph& graph, ValueId x, const CastAttributes& attributes) {
+  const OpDefinition& cast = op_definition("cast");
+  for (auto op = graph.ops.rbegin(); op != graph.ops.rend() && op->place.layer == graph.place.layer; ++op) {
+    if (op->definition == &cast && op->inputs[0] == x && op->attributes.as<CastAttributes>() == attributes) {
+      return op->outputs[0];
+    }
+  }
+  return no_id;
+}
+
+}  // namespace
+
 Module Module::child(const std::string& name) const {
   Module module = *this;
   module.path_.push_back(name);
@@ -73,7 +88,9 @@ ValueId Module::layer_norm(ValueId x, ValueId scale, ValueId bias) const {
 }
 
 ValueId Module::cast(ValueId x, DType to, const std::string& leaf) const {
-  return graph_->type(x).dtype == to ? x : append("cast", {x}, CastAttributes{to}, leaf);
+  if (graph_->type(x).dtype == to) return x;
+  const ValueId known = known_cast(*graph_, x, {to});
+  return known == no_id ? append("cast", {x}, CastAttributes{to}, leaf) : known;
 }
 
 }  // namespace shardscope

@@ -12,7 +12,8 @@ namespace shardscope {
 // A module of a network under construction: appends parameters and ops under its path to a graph. Children extend the
 // path. Knows no convention of random keys: initialisers come with their keys.
 //
-// Products are made in the compute type: operands of another one are cast, and results stay in it.
+// Products are made in the compute type: operands of another one are cast, and results stay in it. An array is cast to
+// a type once in a layer, for all that use it there.
 //
 // Example: Module mlp = Module(graph).child("mlp"); mlp.product(x, mlp.parameter("w1", ...), "bse,ef->bsf") makes
 // params/mlp/w1 and op mlp/w1/einsum.

@@ -18,7 +18,8 @@ ValueId Nnx::embed(ValueId ids, int64_t count, int64_t features) const {
 
 ValueId Nnx::attend(ValueId x, ValueId embedded) const {
   const Graph& graph = module_.graph();
-  return module_.product(x, graph.ops[graph.values[embedded].producer].inputs[1], "bse,ve->bsv", "attend");
+  const ValueId table = graph.ops[graph.values[embedded].producer].inputs[1];
+  return module_.cast(module_.product(x, table, "bse,ve->bsv", "attend"), graph.type(x).dtype);
 }
 
 ValueId Nnx::add_positions(ValueId x) const {

@@ -13,14 +13,12 @@ namespace shardscope {
 namespace {
 
 std::vector<Error> check(const OptionList& options) {
-  std::vector<Error> errors = check_compute_dtype(options);
+  std::vector<Error> errors;
   require_multiple(options, "embed_dim", "num_heads", errors);
   return errors;
 }
 
-bool is_tied(const OptionList& options) {
-  return std::ranges::find(options, "tied_embedding", &OptionList::value_type::first)->second == OptionValue(true);
-}
+bool is_tied(const OptionList& options) { return bool_option(options, "tied_embedding"); }
 
 ValueId mlp(const Nnx& module, ValueId x, int64_t embed, int64_t hidden) {
   const PlaceScope place(module.graph(), LayerPart::mlp);

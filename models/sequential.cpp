@@ -50,7 +50,7 @@ std::vector<ListedLayer> layers_of(const OptionList& options, std::vector<Error>
 }
 
 std::vector<Error> check(const OptionList& options) {
-  std::vector<Error> errors = check_compute_dtype(options);
+  std::vector<Error> errors;
   layers_of(options, errors);
   return errors;
 }

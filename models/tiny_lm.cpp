@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Error> check(const OptionList& options) {
   const int64_t width = integer_option(options, "d_model");
-  std::vector<Error> errors = check_compute_dtype(options);
+  std::vector<Error> errors;
   require_multiple(options, "d_model", "n_heads", errors);
   if (width % 2 != 0) {
     errors.push_back({"indivisible", "d_model " + std::to_string(width) + " is odd: sines and cosines come in pairs",

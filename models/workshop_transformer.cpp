@@ -104,13 +104,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
 }
 
 std::vector<Error> check(const OptionList& options) {
-  std::vector<Error> errors = check_compute_dtype(options);
+  std::vector<Error> errors;
   require_multiple(options, "hidden_size", "num_heads", errors);
-  const std::string& layout = string_option(options, "qkv_layout");
-  if (layout != "heads" && layout != "flat") {
-    errors.push_back(
-        {"unknown_layout", "unknown qkv_layout '" + layout + "'", "model.qkv_layout", "\"heads\" or \"flat\""});
-  }
   return errors;
 }
 
@@ -138,21 +133,26 @@ std::vector<std::pair<std::string, std::vector<std::string>>> captions(const Opt
 }  // namespace
 
 ModelDefinition workshop_transformer() {
-  return {
-      "workshop_transformer",
-      {{"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
-       {"hidden_size", int64_t{768}, true, 1, 1e7, "width of the residual stream"},
-       {"num_heads", int64_t{12}, true, 1, 1e5, "attention heads; divides hidden_size"},
-       {"ffn_hidden_size", int64_t{3072}, false, 0, 1e7, "width of the feed-forward block; 0: there is none"},
-       {"num_layers", int64_t{1}, false, 1, 1e4,
-        "layers, one behind the other; of several each has a folder of its own"},
-       {"qkv_layout", std::string("heads"), false, 0, 0, "of the fused kernel: \"heads\", or \"flat\" as the document"},
-       compute_dtype_option()},
-      check,
-      build,
-      captions,
-      {},
-      notes};
+  return {"workshop_transformer",
+          {{"seq_len", int64_t{128}, true, 1, 1e7, "positions in a sequence"},
+           {"hidden_size", int64_t{768}, true, 1, 1e7, "width of the residual stream"},
+           {"num_heads", int64_t{12}, true, 1, 1e5, "attention heads; divides hidden_size"},
+           {"ffn_hidden_size", int64_t{3072}, false, 0, 1e7, "width of the feed-forward block; 0: there is none"},
+           {"num_layers", int64_t{1}, false, 1, 1e4,
+            "layers, one behind the other; of several each has a folder of its own"},
+           {"qkv_layout",
+            std::string("heads"),
+            false,
+            0,
+            0,
+            "of the fused kernel: \"heads\", or \"flat\" as the document",
+            {"heads", "flat"}},
+           compute_dtype_option()},
+          check,
+          build,
+          captions,
+          {},
+          notes};
 }
 
 }  // namespace shardscope

@@ -20,8 +20,17 @@ def run_file(preset, settings):
     return run
 
 
+def cast(array, dtype):
+    return array.astype(dtype)
+
+
+def round_once(array, dtype):
+    """The cast as it is defined: XLA may keep excess precision between operations of bf16, and rounds within gelu."""
+    return jax.lax.reduce_precision(array, 8, 7) if dtype == jnp.bfloat16 else array.astype(dtype)
+
+
 def einsum(equation, x, y, dtype):
-    return jnp.einsum(equation, x.astype(dtype), y.astype(dtype))
+    return cast(jnp.einsum(equation, cast(x, dtype), cast(y, dtype)), dtype)
 
 
 def unplaced(name, array):
@@ -101,8 +110,8 @@ class TransformerLayer(nnx.Module):
         context = einsum("bhts,bshd->bthd", jax.nn.softmax(scores, axis=-1), v, jnp.float32)
         x = x + einsum("bthv,hvd->btd", context, self.proj[...], dtype)
         y = self.place("layers/*/norm2/rms_norm", self.norm2(x))
-        y = self.place("layers/*/w1/einsum", einsum("btd,df->btf", y, self.w1[...], dtype).astype(ffw_dtype))
-        y = einsum("btf,fd->btd", jax.nn.gelu(y), self.w2[...], dtype).astype(ffw_dtype)
+        y = self.place("layers/*/w1/einsum", cast(einsum("btd,df->btf", y, self.w1[...], dtype), ffw_dtype))
+        y = cast(einsum("btf,fd->btd", cast(jax.nn.gelu(y), ffw_dtype), self.w2[...], dtype), ffw_dtype)
         return self.place("layers/*/ffw_residual", x + y)
 
 
@@ -258,6 +267,21 @@ def train(run, steps):
     return losses, nnx.to_flat_state(nnx.state(model, nnx.Param))
 
 
+def changes(settings, preset):
+    """How far the settings of bf16 change the first loss, from several seeds, with every cast rounded once."""
+    def first_loss(chosen, seed):
+        global cast
+        cast, kept = round_once, cast
+        seeds = [f"seed={seed}", f"data.seed={seed}"]
+        try:
+            return train(run_file(preset, chosen + seeds), 1)[0][0]
+        finally:
+            cast = kept
+
+    exact = [setting for setting in settings if not setting.endswith("=bf16")]
+    return [first_loss(settings, seed) - first_loss(exact, seed) for seed in range(4)]
+
+
 def one_case(old):
     if "quadratic" in old:
         case = old["quadratic"]
@@ -265,9 +289,16 @@ def one_case(old):
                  for x, y in quadratic(case["seed"], case["batch"], case["count"])]
         return {"quadratic": {**case, "batches": drawn}}
     losses, final = train(run_file(old["preset"], old["settings"]), old["steps"])
-    norms = {"/".join(map(str, ("params",) + path)): float(numpy.linalg.norm(numpy.asarray(value[...], numpy.float64)))
-             for path, value in final}
-    return {**old, "losses": losses, "final_norms": norms}
+    final = {"/".join(map(str, ("params",) + path)): numpy.asarray(value[...], numpy.float64) for path, value in final}
+    norms = {name: float(numpy.linalg.norm(array)) for name, array in final.items()}
+    case = {**old, "losses": losses, "final_norms": norms}
+    if any(setting.endswith("=bf16") for setting in old["settings"]):
+        case["changes"] = changes(old["settings"], old["preset"])
+    if "params/qkv_proj/bias" in final:
+        # The keys' part, between these, has a gradient that is zero but for rounding.
+        query, _, value = numpy.split(final["params/qkv_proj/bias"], 3)
+        case["qkv_bias"] = {"query": query.tolist(), "value": value.tolist()}
+    return case
 
 
 def nnx_systems(old):

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "engine/base/hash.h"
+#include "engine/base/plural.h"
 #include "engine/base/printable.h"
 
 namespace shardscope {
@@ -31,15 +32,15 @@ void compare(const DataPart& before, const DataPart& now, std::vector<std::strin
   for (const auto& [name, files] : by_name) {
     const auto& [old, current] = files;
     if (!old) {
-      found.push_back(fmt::format("data.{}: '{}' ({} bytes) is new", now.option, name, current->bytes));
+      found.push_back(fmt::format("data.{}: '{}' ({}) is new", now.option, name, counted(current->bytes, "byte")));
     } else if (!current) {
-      found.push_back(fmt::format("data.{}: '{}' ({} bytes) is gone", now.option, name, old->bytes));
+      found.push_back(fmt::format("data.{}: '{}' ({}) is gone", now.option, name, counted(old->bytes, "byte")));
     } else if (old->bytes != current->bytes) {
-      found.push_back(
-          fmt::format("data.{}: '{}' had {} bytes and has {}", now.option, name, old->bytes, current->bytes));
+      found.push_back(fmt::format("data.{}: '{}' had {} and has {}", now.option, name, counted(old->bytes, "byte"),
+                                  current->bytes));
     } else if (old->hash != current->hash) {
-      found.push_back(
-          fmt::format("data.{}: '{}' has other content, of {} bytes as before", now.option, name, current->bytes));
+      found.push_back(fmt::format("data.{}: '{}' has other content, of {} as before", now.option, name,
+                                  counted(current->bytes, "byte")));
     }
   }
 }

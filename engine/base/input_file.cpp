@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/standard_streams.h"
 
 namespace shardscope {
 
@@ -29,7 +31,7 @@ constexpr const char* regular_hint = "name a regular file";
        error == EACCES || error == EPERM ? "check its permissions" : "");
 }
 
-void require_regular(mode_t mode, const std::string& path, const std::string& code) {
+void require_regular_mode(mode_t mode, const std::string& path, const std::string& code) {
   if (S_ISREG(mode)) return;
   const char* kind = S_ISDIR(mode)    ? "a folder"
                      : S_ISFIFO(mode) ? "a FIFO (a pipe)"
@@ -43,8 +45,19 @@ bool names_own_descriptor(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
+int open_standard_input(const std::string& code) {
+  static std::atomic<bool> is_taken = false;
+  struct stat status {};
+  const int descriptor = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) fail_to_read(std::string(standard_stream), code, errno);
+  if (S_ISREG(status.st_mode) || !is_taken.exchange(true)) return descriptor;
+  ::close(descriptor);
+  fail(std::string(standard_stream), code, "standard input was read already", "name a file");
+}
+
 // Negative where there is no such file.
 int open_found(const std::string& path, const std::string& code, bool takes_pipes) {
+  if (takes_pipes && path == standard_stream) return open_standard_input(code);
   struct stat status {};
   if (takes_pipes && names_own_descriptor(path) && ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode)) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -55,7 +68,7 @@ int open_found(const std::string& path, const std::string& code, bool takes_pipe
     if (errno == ENOENT || errno == ENOTDIR) return -1;
     fail_to_read(path, code, errno);
   }
-  require_regular(status.st_mode, path, code);
+  require_regular_mode(status.st_mode, path, code);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return -1;
@@ -63,7 +76,7 @@ int open_found(const std::string& path, const std::string& code, bool takes_pipe
   }
   try {
     if (::fstat(descriptor, &status) != 0) fail_to_read(path, code, errno);
-    require_regular(status.st_mode, path, code);  // it may have been replaced meanwhile
+    require_regular_mode(status.st_mode, path, code);  // it may have been replaced meanwhile
   } catch (...) {
     ::close(descriptor);
     throw;
@@ -88,7 +101,7 @@ std::optional<InputFile> InputFile::find(const std::string& path, const std::str
   struct stat status {};
   if (::fstat(file.descriptor_, &status) != 0) fail_to_read(path, code, errno);
   file.bytes_ = status.st_size;
-  file.is_pipe_ = S_ISFIFO(status.st_mode);
+  file.is_pipe_ = !S_ISREG(status.st_mode);
   return file;
 }
 
@@ -110,7 +123,12 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void InputFile::require_regular() const {
+  if (is_pipe_) fail(path_, code_, "this is read here and there, and a pipe only from its beginning", regular_hint);
+}
+
 void InputFile::read(int64_t offset, std::span<std::byte> out) const {
+  require_regular();
   while (!out.empty()) {
     const ssize_t more = ::pread(descriptor_, out.data(), out.size(), offset);
     if (more < 0 && errno == EINTR) continue;

@@ -10,7 +10,8 @@ namespace shardscope {
 
 // A regular file that is open for reading. Opening it never waits: what a user named by mistake or what was put in its
 // place (a FIFO without a writer, a device, a socket, a folder) is refused as what it is. Symbolic links are followed.
-// A pipe that the caller of this program holds open for it (/dev/stdin, /dev/fd/63) is read by text() alone.
+// A pipe that the caller of this program holds open for it (/dev/stdin, /dev/fd/63) is read by text() alone. "-" is
+// standard input, whatever that is; a pipe or terminal is read once.
 //
 //   InputFile file("tokens.bin");
 //   std::vector<std::byte> head(64);
@@ -29,6 +30,8 @@ class InputFile {
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
   int64_t bytes() const { return bytes_; }  // when it was opened
+  // Throws for a pipe or terminal, of which read() takes nothing.
+  void require_regular() const;
   // Bytes [offset, offset + out.size()), all of them: a file that has become shorter is an error.
   void read(int64_t offset, std::span<std::byte> out) const;
   // From its beginning to its end, as it is now; at most `limit` bytes. A pipe can be read once.

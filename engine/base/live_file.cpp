@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/base/plural.h"
+#include "engine/base/standard_streams.h"
+
 namespace shardscope {
 
 namespace {
@@ -64,12 +67,13 @@ void replace_keeping(const std::string& part, const std::string& path, const std
 
 LiveFile::LiveFile(std::string path, Existing existing, const std::vector<std::string>& inputs, const HeldFolder* in)
     : path_(std::move(path)), name_(in ? in->system_path_of(std::filesystem::path(path_).filename().string()) : path_) {
-  is_new_ = is_nothing(name_);
+  const bool is_file = path_ != standard_stream;
+  is_new_ = is_file && is_nothing(name_);
   const auto open = [&](const std::string& name, Existing how) {
     if (!in) return open_output(name, how, inputs);
     return told_at(path_, [&] { return open_output(name, how, inputs); });
   };
-  if (existing == Existing::overwrite && is_regular(name_)) {
+  if (is_file && existing == Existing::overwrite && is_regular(name_)) {
     before_ = open(name_, Existing::append);
     const std::string part = free_name(WholeFile::part_of(name_));
     file_ = open(part, Existing::refuse);
@@ -80,7 +84,7 @@ LiveFile::LiveFile(std::string path, Existing existing, const std::vector<std::s
   }
   struct stat there {};
   const int descriptor = ::fileno(file_.get());
-  if (::fstat(descriptor, &there) == 0 && S_ISREG(there.st_mode)) ::fcntl(descriptor, F_SETFL, O_APPEND);
+  if (is_file && ::fstat(descriptor, &there) == 0 && S_ISREG(there.st_mode)) ::fcntl(descriptor, F_SETFL, O_APPEND);
   bytes_ = size_of(file_.get());
 }
 
@@ -94,7 +98,7 @@ void LiveFile::begin(const std::string& kept) {
     told_at(path_, [&] { replace_keeping(part_, name_, name); });
     part_.clear();
     kept_ = name;
-  } else if (!is_new_) {
+  } else if (!is_new_ && path_ != standard_stream) {
     has_ended_cut_line_ = end_cut_line(file_.get(), path_);
     if (std::fflush(file_.get()) != 0) fail_to_write(path_, errno);
     bytes_ = size_of(file_.get());
@@ -134,8 +138,8 @@ std::optional<Error> LiveFile::loss() const {
   }
   if (there.st_size >= bytes_) return std::nullopt;
   return Error{"unwritable_file",
-               fmt::format("somebody has truncated this file since the run began; {} bytes of it are lost",
-                           bytes_ - there.st_size),
+               fmt::format("somebody has truncated this file since the run began; {} of it {} lost",
+                           counted(bytes_ - there.st_size, "byte"), plural(bytes_ - there.st_size, "is", "are")),
                in_file(path_), "rotate it by renaming it (logrotate: nocopytruncate)"};
 }
 

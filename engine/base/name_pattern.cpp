@@ -1,6 +1,7 @@
 #include "engine/base/name_pattern.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardscope {
 namespace {
@@ -33,9 +34,86 @@ bool part_matches(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+constexpr size_t most_alternatives = 1000;
+
+// "{a,b}" in a text: the positions of its braces and, between these, of the commas that part its alternatives.
+using Braces = std::vector<size_t>;
+
+// The outermost that are closed and have a comma, of these the first; empty where there are none.
+Braces first_braces(std::string_view text) {
+  Braces first;
+  std::vector<Braces> open;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '{') open.push_back({at});
+    if (open.empty() || (text[at] != ',' && text[at] != '}')) continue;
+    open.back().push_back(at);
+    if (text[at] == ',') continue;
+    if (open.back().size() > 2 && (first.empty() || open.back().front() < first.front())) first = open.back();
+    open.pop_back();
+  }
+  return first;
+}
+
 }  // namespace
 
-bool is_pattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
+bool is_pattern(std::string_view name) {
+  return name.find('*') != std::string_view::npos || !first_braces(name).empty();
+}
+
+std::vector<std::string> alternatives(std::string_view pattern) {
+  std::vector<std::string> done, open{std::string(pattern)};
+  while (!open.empty()) {
+    const std::string text = std::move(open.back());
+    open.pop_back();
+    const Braces braces = first_braces(text);
+    if (braces.empty()) {
+      done.push_back(text);
+      continue;
+    }
+    if (done.size() + open.size() + braces.size() - 1 > most_alternatives) return {std::string(pattern)};
+    for (size_t i = braces.size() - 1; i > 0; --i) {
+      const size_t begin = braces[i - 1] + 1;
+      open.push_back(text.substr(0, braces.front()) + text.substr(begin, braces[i] - begin) +
+                     text.substr(braces.back() + 1));
+    }
+  }
+  return done;
+}
+
+std::vector<std::string> split_patterns(std::string_view list) {
+  std::vector<std::string> patterns;
+  const auto add = [&](size_t begin, size_t end) {
+    begin = std::min(list.find_first_not_of(' ', begin), end);
+    while (end > begin && list[end - 1] == ' ') --end;
+    if (begin < end) patterns.emplace_back(list.substr(begin, end - begin));
+  };
+  size_t begin = 0;
+  for (size_t at = 0; at < list.size();) {
+    const Braces braces = first_braces(list.substr(at));
+    const size_t end = braces.empty() ? list.size() : at + braces.front();
+    for (; at < end; ++at) {
+      if (list[at] == ',') add(std::exchange(begin, at + 1), at);
+    }
+    if (!braces.empty()) at += braces.back() - braces.front() + 1;
+  }
+  add(begin, list.size());
+  return patterns;
+}
+
+std::string pattern_of_list(const std::vector<std::string>& patterns) {
+  std::string text;
+  for (const std::string& pattern : patterns) text += (text.empty() ? "" : ",") + pattern;
+  return patterns.size() == 1 ? text : "{" + text + "}";
+}
+
+std::vector<std::string> list_of_pattern(std::string_view pattern) {
+  const Braces braces = first_braces(pattern);
+  if (braces.empty() || braces.front() != 0 || braces.back() + 1 != pattern.size()) return {};
+  std::vector<std::string> list;
+  for (size_t i = 1; i < braces.size(); ++i)
+    list.emplace_back(pattern.substr(braces[i - 1] + 1, braces[i] - braces[i - 1] - 1));
+  return std::ranges::find(list, std::string()) == list.end() ? list : std::vector<std::string>();
+}
 
 std::string pattern_hint(std::string_view pattern, const std::vector<std::string>& names) {
   if (names.empty()) return "there are none";
@@ -73,7 +151,7 @@ int NamePatterns::step(int node, std::string_view part) {
     if (nodes_[node].stays) return node;
     if (nodes_[node].rest < 0) nodes_[node].rest = fresh;
     next = nodes_[node].rest;
-  } else if (is_pattern(part)) {
+  } else if (part.find('*') != std::string_view::npos) {
     auto& globs = nodes_[node].globs;
     const auto at = std::find_if(globs.begin(), globs.end(), [&](const auto& glob) { return glob.first == part; });
     if (at == globs.end()) {
@@ -89,9 +167,12 @@ int NamePatterns::step(int node, std::string_view part) {
 }
 
 void NamePatterns::add(std::string_view pattern, int id) {
-  int node = 0;
-  for (bool last = false; !last;) node = step(node, next_part(pattern, last));
-  nodes_[node].ids.push_back(id);
+  for (const std::string& alternative : alternatives(pattern)) {
+    std::string_view rest = alternative;
+    int node = 0;
+    for (bool last = false; !last;) node = step(node, next_part(rest, last));
+    nodes_[node].ids.push_back(id);
+  }
 }
 
 void NamePatterns::enter(int node, std::vector<int>& nodes, std::vector<int>& ids) const {

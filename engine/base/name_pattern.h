@@ -8,9 +8,22 @@
 
 namespace shardscope {
 
-// Patterns over names of parts joined by '/': in a part '*' stands for any text, the part '**' for any number of parts.
-//   params/SelfAttentionBlock_*/MLP_0/Dense_0/kernel    params/**/bias    **
+// Patterns over names of parts joined by '/': in a part '*' stands for any text, the part '**' for any number of parts,
+// and '{a,b}' for a or b, each of which may have parts and braces of its own.
+//   params/SelfAttentionBlock_*/MLP_0/Dense_0/kernel    params/**/bias    params/**/{query,key}/{kernel,bias}    **
 bool is_pattern(std::string_view name);
+
+// The patterns without braces that a pattern stands for, in their order: "a/{b,c/d}" -> "a/b", "a/c/d". Braces without
+// a comma, or that are not closed, are plain text, as all are in what would stand for more than 1000.
+std::vector<std::string> alternatives(std::string_view pattern);
+
+// The patterns of a list with commas, of which those in braces are not, without spaces around them: "a/{b,c}, d" ->
+// "a/{b,c}", "d".
+std::vector<std::string> split_patterns(std::string_view list);
+
+// One pattern for all of a list, and back; empty where a pattern is not such a one: {"a/b", "c"} <-> "{a/b,c}".
+std::string pattern_of_list(const std::vector<std::string>& patterns);
+std::vector<std::string> list_of_pattern(std::string_view pattern);
 
 // Where a pattern that matches none of `names` leaves them: "below 'params/Block_*' there are 'MLP_0', 'LayerNorm_0'".
 std::string pattern_hint(std::string_view pattern, const std::vector<std::string>& names);

@@ -19,9 +19,7 @@ std::string text_of(const OptionValue& value) {
 }
 
 const OptionValue& find(const OptionList& options, const std::string& name) {
-  for (const auto& [key, value] : options) {
-    if (key == name) return value;
-  }
+  if (const OptionValue* value = find_option(options, name)) return *value;
   throw Failure(Error{"unknown_option", "no option '" + name + "'", "", ""});
 }
 
@@ -75,6 +73,13 @@ OptionList resolve_options(const std::vector<OptionDefinition>& definitions, con
   }
   return resolved;
 }
+
+const OptionValue* find_option(const OptionList& options, const std::string& name) {
+  const auto found = std::ranges::find(options, name, &OptionList::value_type::first);
+  return found == options.end() ? nullptr : &found->second;
+}
+
+bool bool_option(const OptionList& options, const std::string& name) { return std::get<bool>(find(options, name)); }
 
 int64_t integer_option(const OptionList& options, const std::string& name) {
   return std::get<int64_t>(find(options, name));

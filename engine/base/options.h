@@ -33,6 +33,9 @@ struct OptionDefinition {
 OptionList resolve_options(const std::vector<OptionDefinition>& definitions, const OptionList& given,
                            const std::string& section, std::vector<Error>& errors);
 
+// The value where the list has it; or nullptr.
+const OptionValue* find_option(const OptionList& options, const std::string& name);
+bool bool_option(const OptionList& options, const std::string& name);
 int64_t integer_option(const OptionList& options, const std::string& name);
 double real_option(const OptionList& options, const std::string& name);
 const std::string& string_option(const OptionList& options, const std::string& name);

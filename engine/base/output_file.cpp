@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/base/standard_streams.h"
+
 namespace shardscope {
 namespace {
 
@@ -22,6 +24,7 @@ bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev 
 
 // Gives the flags with which open() meets no other file than the one that was looked at.
 int check_existing(const std::string& path, Existing existing, const std::vector<std::string>& inputs) {
+  if (path == standard_stream) return 0;
   struct stat link {};
   if (::lstat(path.c_str(), &link) != 0) return O_CREAT | O_EXCL;  // open() says why where that is a fault
   struct stat file {};
@@ -77,11 +80,13 @@ OutputFile open_as(const std::string& path, const std::string& told, Existing ex
                    const std::vector<std::string>& inputs) {
   const bool adds = existing == Existing::append;
   const int flags = check_existing(path, existing, inputs) | (adds ? O_APPEND : 0);
-  const int opened = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+  const int opened = path == standard_stream ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                                             : ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
   const int descriptor = opened < 0 ? opened : above_standard_streams(opened);
   if (descriptor < 0) fail_to_write(told, errno);
-  lock_regular(descriptor, path, told);
-  if (existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
+  const bool is_file = path != standard_stream;
+  if (is_file) lock_regular(descriptor, path, told);
+  if (is_file && existing == Existing::overwrite && ::ftruncate(descriptor, 0) != 0 && errno != EINVAL) {
     const int error = errno;
     ::close(descriptor);
     fail_to_write(told, error);
@@ -132,6 +137,9 @@ void write_new_file(const std::string& path, std::string_view text) {
 
 WholeFile::WholeFile(std::string path, Existing existing, const std::vector<std::string>& inputs, int64_t bytes)
     : path_(std::move(path)) {
+  if (path_ == standard_stream)
+    fail("unwritable_file", path_, "this is written in pieces in any order, which standard output does not take",
+         "the name of a new file");
   check_existing(path_, existing, inputs);
   struct stat there {};
   if (::stat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
@@ -189,6 +197,7 @@ void WholeFile::keep() {
 
 bool is_stream(const std::string& path) {
   struct stat there {};
+  if (path == standard_stream) return true;
   return ::stat(path.c_str(), &there) == 0 && (S_ISCHR(there.st_mode) || S_ISFIFO(there.st_mode));
 }
 

@@ -27,7 +27,7 @@ void put(std::FILE* file, std::string_view text, const std::string& path);
 void close_file(OutputFile file, const std::string& path);
 void write_new_file(const std::string& path, std::string_view text);
 
-// A pipe, a terminal, /dev/null: what is written to is not kept there.
+// A pipe, a terminal, /dev/null, standard output ("-"): what is written to is not kept there.
 bool is_stream(const std::string& path);
 
 // What open_output() throws of what is at the path, without opening it.
@@ -75,8 +75,8 @@ void remove_if_same(std::FILE* file, const std::string& path);
 
 // Opens a file to write. What is there is never lost unasked: a regular file that exists is refused, appended to or
 // emptied, as `existing` says; a symbolic link is not followed; and a file that is one of `inputs` (under whatever
-// name), or that another run writes to, is never written to. Pipes and devices are written to as they are. Throws
-// Failure: unwritable_file, file_exists, output_is_input.
+// name), or that another run writes to, is never written to. Pipes and devices are written to as they are, as is
+// standard output, which "-" names whatever it is. Throws Failure: unwritable_file, file_exists, output_is_input.
 OutputFile open_output(const std::string& path, Existing existing, const std::vector<std::string>& inputs);
 
 // Ends the last line of a regular file that is added to where that was cut off: by a full disk, or the end of who wrote

@@ -16,6 +16,7 @@ namespace shardscope {
 namespace {
 
 int print_error = 0;
+bool quiet = false;
 
 void put(std::FILE* file, const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), file) != text.size() && file == stdout) print_error = errno;
@@ -36,6 +37,14 @@ void say(std::string_view line) noexcept {
   put(stderr, printable(line) + '\n');
   std::fflush(stderr);
 }
+
+void note(std::string_view line) noexcept {
+  if (!quiet) say(line);
+}
+
+void be_quiet() noexcept { quiet = true; }
+
+bool is_quiet() noexcept { return quiet; }
 
 void print_lines(std::string_view text) noexcept { put(stdout, printable_lines(text)); }
 

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/plural.h"
 
 namespace shardscope {
 
@@ -29,7 +30,7 @@ InputFile open_block_file(const std::string& path) {
 BlockFile::BlockFile(const std::string& folder, const CheckpointFile& file, Contents contents)
     : file_(file), contents_(std::move(contents)), input_(open_block_file(folder + "/" + file.name)) {
   if (input_.bytes() == file.bytes) return;
-  damaged(input_.path(), fmt::format("the file has {} bytes instead of {}", input_.bytes(), file.bytes));
+  damaged(input_.path(), fmt::format("the file has {} instead of {}", counted(input_.bytes(), "byte"), file.bytes));
 }
 
 void BlockFile::read(int64_t offset, std::span<std::byte> out) {

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
+#include "engine/checkpoint/float_types.h"
 #include "engine/checkpoint/safetensors.h"
 #include "engine/checkpoint/told_array.h"
 
@@ -17,23 +18,28 @@ namespace {
 constexpr uint64_t longest_header = 100'000'000;  // as the format says
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Failure(Error{"unreadable_file", what, in_file(path), "a safetensors file of f32, bf16 or i32 arrays"});
+  throw Failure(
+      Error{"unreadable_file", what, in_file(path), "a safetensors file of F32, BF16, F16, F64 or I32 arrays"});
 }
 
 SafetensorsReader::Array array_of(const nlohmann::json& json, const std::string& name, int64_t begin, int64_t bytes) {
   const auto dtype = json.at("dtype").get<std::string>();
   const int64_t from = told_number(json.at("data_offsets").at(0)), to = told_number(json.at("data_offsets").at(1));
   const std::optional<DType> known = dtype_of_safetensors(dtype);
-  if (!known) throw std::invalid_argument(fmt::format("'{}' is of type {}", name, dtype));
-  const TensorType type{told_shape(json.at("shape")), *known};
-  const bool sound = from >= 0 && from <= to && to <= bytes - begin && told_bytes(type) == to - from;
+  const std::optional<int64_t> foreign = bytes_of_foreign_float(dtype);
+  if (!known && !foreign) throw std::invalid_argument(fmt::format("'{}' is of type {}", name, dtype));
+  const TensorType type{told_shape(json.at("shape")), known.value_or(DType::f32)};
+  const int64_t size = foreign.value_or(byte_size(type.dtype)), length = to - from;
+  const bool sound = from >= 0 && from <= to && to <= bytes - begin && length % size == 0 &&
+                     told_bytes(type) == length / size * byte_size(type.dtype);
   if (!sound) throw std::invalid_argument(fmt::format("'{}' does not lie where the header says", name));
-  return {type, begin + from};
+  return {type, dtype, begin + from};
 }
 
 }  // namespace
 
 SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
+  file_.require_regular();
   const auto bytes = static_cast<uint64_t>(file_.bytes());
   uint64_t length = 0;
   if (bytes < sizeof length) fail(path, "this is no safetensors file");
@@ -54,6 +60,14 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
   }
 }
 
-void SafetensorsReader::read(const Array& array, std::span<std::byte> out) const { file_.read(array.offset, out); }
+bool SafetensorsReader::Array::is_widened() const { return bytes_of_foreign_float(stored).has_value(); }
+
+void SafetensorsReader::read(const Array& array, std::span<std::byte> out) const {
+  const std::optional<int64_t> foreign = bytes_of_foreign_float(array.stored);
+  if (!foreign) return file_.read(array.offset, out);
+  std::vector<std::byte> stored(out.size() / sizeof(float) * static_cast<size_t>(*foreign));
+  file_.read(array.offset, stored);
+  widen_foreign_floats(array.stored, stored, out);
+}
 
 }  // namespace shardscope

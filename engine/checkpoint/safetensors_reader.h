@@ -16,8 +16,11 @@ namespace shardscope {
 class SafetensorsReader {
  public:
   struct Array {
-    TensorType type;
+    TensorType type;     // as it is read: F16 and F64 as f32
+    std::string stored;  // the format's name of the type in the file: "F16"
     int64_t offset = 0;  // of its elements in the file
+
+    bool is_widened() const;
   };
 
   explicit SafetensorsReader(const std::string& path);

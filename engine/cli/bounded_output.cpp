@@ -15,6 +15,8 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 namespace {
 
@@ -156,8 +158,8 @@ void BoundedOutput::write_on(const std::shared_ptr<Shared>& shared) {
 }
 
 std::string loss_text(const std::string& name, const OutputLoss& loss) {
-  return fmt::format("{}: {} line{} ({} bytes) {} not written: {}", name, loss.lines, loss.lines == 1 ? "" : "s",
-                     loss.bytes, loss.lines == 1 ? "was" : "were",
+  return fmt::format("{}: {} ({}) {} not written: {}", name, counted(loss.lines, "line"), counted(loss.bytes, "byte"),
+                     plural(loss.lines, "was", "were"),
                      loss.error == 0 ? "its reader was too slow" : std::strerror(loss.error));
 }
 

@@ -15,10 +15,11 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
   command->callback([&line, once] {
     line.action = [once] {
       if (*once && std::filesystem::exists(profile_path())) return exit_ok;
-      print_lines("Measuring this machine, so that predicted times fit it ...\n");
+      if (!is_quiet()) print_lines("Measuring this machine, so that predicted times fit it ...\n");
       flush_lines();
       const DeviceProfile profile = calibrate();
       save_profile(profile, profile_path());
+      if (is_quiet()) return exit_ok;
       print_lines(fmt::format(
           "matrix products   {:.0f} GFLOP/s a core\n"
           "  of bf16         {:.0f} GFLOP/s a core ({})\n"

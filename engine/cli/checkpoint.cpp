@@ -1,8 +1,16 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "engine/base/output_file.h"
+#include "engine/base/plural.h"
 #include "engine/base/printable.h"
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/checkpoint_folder.h"
@@ -36,10 +44,9 @@ void print_states(const CheckpointIndex& index) {
     table.add_row({printable(state.name), std::string(name(state.type.dtype)), to_string(state.type.shape),
                    bytes_text(static_cast<double>(state.type.bytes())), std::to_string(state.pieces.size())});
   }
-  print_lines(fmt::format("{}: step {} of model {} on {}, {} in {} file{}\n{}", step_folder_name(index.step),
-                          index.step, printable(index.model), printable(index.mesh),
-                          bytes_text(static_cast<double>(index.bytes())), index.files.size(),
-                          index.files.size() == 1 ? "" : "s", table.text()));
+  print_lines(fmt::format("{}: step {} of model {} on {}, {} in {}\n{}", step_folder_name(index.step), index.step,
+                          printable(index.model), printable(index.mesh), bytes_text(static_cast<double>(index.bytes())),
+                          counted(std::ssize(index.files), "file"), table.text()));
 }
 
 int list(const std::string& path, bool verify) {
@@ -75,6 +82,37 @@ std::vector<std::string> files_of(const std::string& path, const CheckpointIndex
   return files;
 }
 
+class TemporaryFile {
+ public:
+  TemporaryFile() : path_((std::filesystem::temp_directory_path() / "shardrun.XXXXXX").string()) {
+    const int descriptor = ::mkstemp(path_.data());
+    if (descriptor >= 0) file_.reset(::fdopen(descriptor, "r+"));
+    if (!file_) fail_to_write(path_, errno);
+  }
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::FILE* file() const { return file_.get(); }
+
+ private:
+  std::string path_;
+  OutputFile file_;
+};
+
+// By way of a file, since arrays are not written in their order.
+int export_to_standard_output(CheckpointReader& reader) {
+  const TemporaryFile whole;
+  export_parameters(reader, whole.path());
+  OutputFile out = open_output(std::string(standard_stream), Existing::overwrite, {});
+  std::array<char, 1 << 16> block;
+  while (const size_t count = std::fread(block.data(), 1, block.size(), whole.file()))
+    put(out.get(), {block.data(), count}, std::string(standard_stream));
+  close_file(std::move(out), std::string(standard_stream));
+  return exit_ok;
+}
+
 void add_parameter_export(CLI::App& command, CommandLine& line) {
   struct Arguments {
     std::string path, out;
@@ -83,17 +121,18 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* export_command = command.add_subcommand("export", "Write all parameters, whole, to one safetensors file");
   export_command->add_option("DIR", arguments->path, "DIR/step_..., or a folder: its newest checkpoint")->required();
-  export_command->add_option("OUT", arguments->out, "new safetensors file")->required();
+  export_command->add_option("OUT", arguments->out, "new safetensors file, or - for standard output")->required();
   export_command->add_flag("--force", arguments->force, "lose what is in a file that exists");
   export_command->callback([&line, arguments] {
     line.action = [arguments] {
       const std::string path = checkpoint_at(arguments->path);
       CheckpointReader reader(path);
+      if (arguments->out == standard_stream) return export_to_standard_output(reader);
       const Existing existing = arguments->force ? Existing::overwrite : Existing::refuse;
       WholeFile file(arguments->out, existing, files_of(path, reader.index()), exported_layout(reader.index()).bytes());
       export_parameters(reader, file.part());
       file.keep();
-      print_lines(fmt::format("{}: the parameters of step {}\n", arguments->out, reader.index().step));
+      if (!is_quiet()) print_lines(fmt::format("{}: the parameters of step {}\n", arguments->out, reader.index().step));
       return exit_ok;
     };
   });
@@ -102,6 +141,7 @@ void add_parameter_export(CLI::App& command, CommandLine& line) {
 void add_import(CLI::App& command, CommandLine& line) {
   struct Arguments {
     std::string path, parameters;
+    bool cast = false;
     RunFileArguments run_file;
   };
   auto arguments = std::make_shared<Arguments>();
@@ -110,12 +150,16 @@ void add_import(CLI::App& command, CommandLine& line) {
   import_command->add_option("DIR", arguments->path, "folder of checkpoints, which has none yet")->required();
   import_command->add_option("PARAMETERS", arguments->parameters, "safetensors file, arrays named as export does")
       ->required();
+  import_command->add_flag("--cast", arguments->cast, "convert arrays of another floating-point type: F16, BF16, F64");
   arguments->run_file.add_to(*import_command);
   import_command->callback([&line, arguments] {
     line.action = [arguments] {
       const Plan plan = compile(arguments->run_file.load(), host_profile());
-      import_parameters(plan, arguments->parameters, arguments->path, [](const std::string& text) { say(text); });
-      print_lines(fmt::format("{}/{}: {} parameters\n", arguments->path, step_folder_name(0), plan.parameters.size()));
+      import_parameters(plan, arguments->parameters, arguments->path, arguments->cast,
+                        [](const std::string& text) { say(text); });
+      if (!is_quiet())
+        print_lines(fmt::format("{}/{}: {}\n", arguments->path, step_folder_name(0),
+                                counted(std::ssize(plan.parameters), "parameter")));
       return exit_ok;
     };
   });

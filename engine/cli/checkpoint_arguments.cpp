@@ -75,6 +75,7 @@ int64_t CheckpointArguments::restart_step() const {
 std::optional<std::string> CheckpointArguments::check(const Plan& plan, const DataIdentity& data) const {
   CheckpointOptions checked = options();
   checked.say = [](const std::string& text) { say(text); };
+  checked.note = [](const std::string& text) { note(text); };
   std::optional<std::string> nothing_to_do = check_checkpoints(plan, checked, data);
   if (!folder.empty()) held_ = std::make_shared<HeldFolder>(absolute(folder), unwritable_checkpoint);
   return nothing_to_do;

@@ -10,21 +10,18 @@
 #include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
 #include "engine/base/version.h"
+#include "engine/cli/usage_errors.h"
 
 namespace shardscope {
 namespace {
 
-// The word that stands where a command should, as in "shardrun trian FILE".
-std::optional<Error> unknown_command(const CLI::App& app) {
-  const CLI::App* asked = &app;
-  while (!asked->get_subcommands().empty()) asked = asked->get_subcommands().front();
-  const std::vector<std::string> left = asked->remaining();
-  if (asked->get_require_subcommand_min() == 0 || left.empty()) return {};
-  std::vector<std::string> names;
-  for (const CLI::App* command : asked->get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
-    names.push_back(command->get_name());
-  return Error{"command", fmt::format("there is no command '{}'", left.front()), at_argument(asked->get_name()),
-               name_hint(left.front(), names)};
+// Of every command that people call, and of those that the program calls for them.
+void add_quiet(CLI::App& app, bool& quiet) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_require_subcommand_min() > 0) add_quiet(*command, quiet);
+    else if (!command->get_prefix_command())
+      command->add_flag("-q,--quiet", quiet, "say nothing but errors and what was asked for");
+  }
 }
 
 int run_command(int argc, char** argv) {
@@ -44,10 +41,12 @@ int run_command(int argc, char** argv) {
   add_rank(app, line);
   add_host_agent(app, line);
   add_remote_shell(app, line);
+  bool quiet = false;
+  add_quiet(app, quiet);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (const std::optional<Error> unknown = unknown_command(app)) {
+    if (const std::optional<Error> unknown = unknown_word(app)) {
       say(to_string(*unknown));
       return exit_bad_input;
     }
@@ -58,6 +57,7 @@ int run_command(int argc, char** argv) {
     for (std::string text; std::getline(lines, text);) say(text);
     return code == 0 ? exit_ok : exit_bad_input;
   }
+  if (quiet) be_quiet();
   try {
     return line.action();
   } catch (const Failure& failure) {

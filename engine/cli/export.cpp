@@ -68,8 +68,8 @@ int export_file(const ExportArguments& arguments) {
       exported = export_source(kind, source, arguments.choice(), arguments.out, options);
       seconds = progress.seconds();
     }
-    say(fmt::format("{}: {}, {}{:.2g} s", exported.path, bytes_text(static_cast<double>(exported.bytes)),
-                    exported.notes.empty() ? "" : fmt::format("{}, ", fmt::join(exported.notes, ", ")), seconds));
+    note(fmt::format("{}: {}, {}{:.2g} s", exported.path, bytes_text(static_cast<double>(exported.bytes)),
+                     exported.notes.empty() ? "" : fmt::format("{}, ", fmt::join(exported.notes, ", ")), seconds));
     return exit_ok;
   } catch (const Cancelled&) {
   } catch (const Failure&) {
@@ -112,7 +112,7 @@ void add_export(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("export", "Hand out a plan or a recorded run as something else");
   auto arguments = std::make_shared<ExportArguments>();
   arguments->run_file.add_to(*command, false);
-  command->add_option("OUT", arguments->out, "file or folder to write");
+  command->add_option("OUT", arguments->out, "file or folder to write; - for standard output");
   command->add_option("--to", arguments->kind, "what to write, see below")->type_name("KIND");
   command->add_option("--page", arguments->page, "which picture or table")->type_name("PAGE");
   command

@@ -45,17 +45,20 @@ void HostArguments::add_to(CLI::App& command) {
 
 std::vector<HostRanks> HostArguments::hosts(int ranks) const {
   std::vector<HostSlots> all;
+  Place place = at_argument("--hosts");
   if (!list.empty()) {
     all = parse_host_list(list);
   } else if (!file.empty()) {
     all = parse_host_file(read_text(file, most_file_bytes, "bad_hosts"), file);
+    place = at_argument("--hostfile " + file);
   } else if (const std::string nodes = environment("SLURM_JOB_NODELIST"); !nodes.empty()) {
     all = parse_slurm_hosts(nodes, environment("SLURM_TASKS_PER_NODE"));
     if (all.size() == 1) return {};
+    place = at_name("SLURM_JOB_NODELIST");
   } else {
     return {};
   }
-  return lay_over_hosts(all, ranks);
+  return lay_over_hosts(all, ranks, place);
 }
 
 std::optional<RunHostsOptions> HostArguments::options(int ranks, const std::string& program) const {

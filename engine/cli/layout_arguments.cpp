@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/config/placement_text.h"
 #include "engine/config/read_specs.h"
 
 namespace shardscope {
@@ -60,18 +61,19 @@ Mesh parse_mesh_argument(const std::string& axes, const std::string& devices) {
   }
 }
 
-PartitionSpec parse_spec_argument(const std::string& json) {
+PartitionSpec parse_spec_argument(const std::string& text) {
   std::vector<Error> errors;
-  FaultList faults("", errors);
-  PartitionSpec spec;
   try {
-    spec = read_spec(read_json(json, ""), "", faults);
+    if (text.find_first_not_of(' ') != std::string::npos && text[text.find_first_not_of(' ')] != '[')
+      return parse_spec(text);
+    FaultList faults("", errors);
+    const PartitionSpec spec = read_spec(read_json(text, ""), "", faults);
+    if (errors.empty()) return spec;
   } catch (const Failure& failure) {
     errors = failure.errors();
   }
   for (Error& error : errors) error.place.argument = "--spec";
-  if (!errors.empty()) throw Failure(std::move(errors));
-  return spec;
+  throw Failure(std::move(errors));
 }
 
 Shape parse_shape_argument(const std::string& sizes) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -20,12 +22,13 @@ std::string compared(const RunFileArguments& arguments, const HostArguments& hos
                         "PATH=A,B,..., such as schedule.microbatches=1,2,4"});
   }
   std::vector<NamedPlan> plans;
+  RunFileArguments changed = arguments;
   for (size_t begin = equals; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin + 1), text.size());
-    RunFileArguments changed = arguments;
     const std::string value = text.substr(begin + 1, end - begin - 1);
-    changed.assignments.push_back(setting + "=" + value);
+    changed.assign(setting, value, fmt::format("--compare {}={}", setting, value));
     const RunConfig config = changed.load();
+    changed.assignments.pop_back();
     plans.push_back({value, compile(config, hosts.with_hosts(host_profile(), config))});
     begin = end;
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/plural.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
 
@@ -27,9 +28,9 @@ std::string pipeline_text(const Plan& plan) {
                    fmt::format("{:.3g} s", totals.seconds_per_step),
                    fmt::format("{:.0f} %", 100 * pipeline.waiting_share(stage))});
   }
-  return fmt::format("Pipeline: axis {}, {} over {} stages, {} microbatch{}\n{}", plan.config.pipeline.axis,
-                     plan.config.pipeline.schedule, plan.program.stages, pipeline.shape.microbatches,
-                     pipeline.shape.microbatches == 1 ? "" : "es", table.text()) +
+  return fmt::format("Pipeline: axis {}, {} over {}, {}\n{}", plan.config.pipeline.axis, plan.config.pipeline.schedule,
+                     counted(plan.program.stages, "stage"),
+                     counted(pipeline.shape.microbatches, "microbatch", "microbatches"), table.text()) +
          fmt::format("The stages wait {:.1f} % of the step; were all their work equal, it would be {:.1f} %\n",
                      100 * pipeline.timeline.bubble, 100 * pipeline.equal_bubble);
 }

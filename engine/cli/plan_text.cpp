@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/base/plural.h"
 #include "engine/cli/plan_report.h"
 #include "engine/cli/text_table.h"
 #include "engine/plan/advice.h"
@@ -15,8 +16,8 @@ using Align = TextTable::Align;
 std::string mesh_line(const Plan& plan) {
   std::vector<std::string> axes;
   for (const MeshAxis& axis : plan.mesh.axes()) axes.push_back(fmt::format("{} [{}]", axis.name, axis.size));
-  return fmt::format("Mesh: {} = {} devices\n", axes.empty() ? "no axes" : fmt::format("{}", fmt::join(axes, " x ")),
-                     plan.mesh.device_count()) +
+  return fmt::format("Mesh: {} = {}\n", axes.empty() ? "no axes" : fmt::format("{}", fmt::join(axes, " x ")),
+                     counted(plan.mesh.device_count(), "device")) +
          (hosts_text(plan).empty() ? "" : hosts_text(plan) + "\n");
 }
 

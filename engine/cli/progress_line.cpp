@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/base/standard_streams.h"
+
 namespace shardscope {
 
 namespace {
@@ -16,7 +18,8 @@ constexpr const char* clear = "\r\033[K";
 }  // namespace
 
 ProgressLine::ProgressLine(std::string what) : what_(std::move(what)) {
-  if (::isatty(STDERR_FILENO) == 1) keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+  if (!is_quiet() && ::isatty(STDERR_FILENO) == 1)
+    keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
 }
 
 ProgressLine::~ProgressLine() {

@@ -18,10 +18,12 @@ void add_rank(CLI::App& app, CommandLine& line) {
   command->add_option("--parameters", *parameters, "file into which the ranks write the parameters at the end");
   auto keep_going = std::make_shared<bool>(false);
   command->add_flag("--keep-going", *keep_going, "train on where the loss is not finite");
+  auto bind_cpus = std::make_shared<bool>(false);
+  command->add_flag("--bind-cpus", *bind_cpus, "keep to this rank's share of its host's CPUs");
   auto checkpoints = std::make_shared<CheckpointArguments>();
   checkpoints->add_to(*command);
-  command->callback([&line, session, parameters, keep_going, checkpoints] {
-    line.action = [&line, session, parameters, keep_going, checkpoints] {
+  command->callback([&line, session, parameters, keep_going, bind_cpus, checkpoints] {
+    line.action = [&line, session, parameters, keep_going, bind_cpus, checkpoints] {
       RankOptions options;
       options.config = [session] { return load_run_config(*session + "/config.json"); };
       options.profile = [session] { return load_profile(*session + "/profile.json"); };
@@ -29,6 +31,7 @@ void add_rank(CLI::App& app, CommandLine& line) {
       options.session_directory = *session;
       options.parameter_file = *parameters;
       options.keep_going = *keep_going;
+      options.bind_cpus = *bind_cpus;
       options.checkpoints = checkpoints->options();
       return run_rank(line.argc, line.argv, options);
     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/compile/file_faults.h"
@@ -66,10 +67,17 @@ class Assigned {
   const std::vector<std::string>& assignments_;
 };
 
+// Whether an error's place is of an assignment to the path, or to a value in it.
+bool speaks_of(const std::string& argument, const std::string& path) {
+  const std::string set = "--set " + path;
+  return argument.starts_with(set) && (argument.size() == set.size() ||
+                                       std::string_view("=.[").find(argument[set.size()]) != std::string_view::npos);
+}
+
 }  // namespace
 
 void RunFileArguments::add_to(CLI::App& command, bool file_required) {
-  command.add_option("FILE", file, "run file (JSON)")->required(file_required);
+  command.add_option("FILE", file, "run file (JSON), or - for standard input")->required(file_required);
   command.add_option("--set", assignments, "change a value of the run file: mesh.data=2, model.num_layers=3")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
@@ -79,15 +87,37 @@ void RunFileArguments::add_to(CLI::App& command, bool file_required) {
       ->type_name("JSON");
 }
 
+void RunFileArguments::assign(const std::string& path, const std::string& value, std::string typed) {
+  assignments.push_back(path + "=" + value);
+  typed_.emplace_back(path, std::move(typed));
+}
+
 RunConfig RunFileArguments::load() const {
-  ReadRunFile read = read_run_file(file);
-  read.config = with_absolute_paths(std::move(read.config), std::filesystem::path(file).parent_path());
-  if (!read.errors.empty()) throw Failure(all_faults(read, file));
-  const Assigned assigned(read.config, assignments);
+  try {
+    return read();
+  } catch (const Failure& failure) {
+    std::vector<Error> errors = failure.errors();
+    for (Error& error : errors) {
+      const auto said = std::find_if(typed_.rbegin(), typed_.rend(),
+                                     [&](const auto& one) { return speaks_of(error.place.argument, one.first); });
+      if (said != typed_.rend()) error.place.argument = said->second;
+    }
+    throw Failure(errors);
+  }
+}
+
+RunConfig RunFileArguments::read() const {
+  if (!read_) {
+    ReadRunFile read = read_run_file(file);
+    read.config = with_absolute_paths(std::move(read.config), std::filesystem::path(file).parent_path());
+    read_ = std::make_shared<const ReadRunFile>(std::move(read));
+  }
+  if (!read_->errors.empty()) throw Failure(all_faults(*read_, file));
+  const Assigned assigned(read_->config, assignments);
   RunConfig config = assigned.config();
   if (std::vector<Error> errors = validate(config); !errors.empty()) {
     std::vector<Error> faults = assigned.take_blame(errors);
-    std::ranges::move(locate_errors(std::move(errors), read.text, file), std::back_inserter(faults));
+    std::ranges::move(locate_errors(std::move(errors), read_->text, file), std::back_inserter(faults));
     throw Failure(faults);
   }
   return specs.empty() ? config : with_specs(config, read_file(specs), specs);
@@ -95,8 +125,9 @@ RunConfig RunFileArguments::load() const {
 
 std::vector<std::string> RunFileArguments::inputs(const RunConfig& config) const {
   std::vector<std::string> paths = data_paths(config);
-  paths.push_back(file);
-  if (!specs.empty()) paths.push_back(specs);
+  for (const std::string& path : {file, specs}) {
+    if (!path.empty()) paths.push_back(path == standard_stream ? "/dev/stdin" : path);
+  }
   return paths;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/base/printable.h"
+#include "engine/base/standard_streams.h"
 #include "engine/cli/command_line.h"
 
 namespace shardscope {
@@ -39,16 +40,17 @@ TextSink sink_of(LiveFile* file, BoundedOutput* piped) {
 
 }  // namespace
 
-RunOutput::RunOutput(LiveFile* steps)
+RunOutput::RunOutput(LiveFile* steps, bool prints_lines)
     : broken_pipe_ends_(ends_by_broken_pipe()),
+      steps_are_output_(steps && steps->path() == standard_stream),
       lines_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
       steps_(steps),
       piped_steps_(bounded_unless_regular(steps_)),
-      training_({standard_output, lines_}, sink_of(steps_, piped_steps_.get())) {}
+      training_(prints_lines ? TextSink(standard_output, lines_) : TextSink(), sink_of(steps_, piped_steps_.get())) {}
 
 bool RunOutput::begin(const Plan& plan) {
-  for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
+  for (const Error& warning : plan.warnings) note("warning: " + to_string(warning));
   return training_.begin(plan);
 }
 
@@ -61,6 +63,10 @@ bool RunOutput::take(const Message& message) {
 }
 
 void RunOutput::say(const std::string& text) { errors_.put(printable_lines(text) + '\n'); }
+
+void RunOutput::note(const std::string& text) {
+  if (!is_quiet()) say(text);
+}
 
 void RunOutput::tell(const LogMessage& log) {
   const std::string speaker = fmt::format("rank {}: ", log.rank), text = printable(log.text);
@@ -77,9 +83,13 @@ void RunOutput::tell(const FailureMessage& failure) {
   say(failure.message);
 }
 
+bool RunOutput::is_standard_output(const TextSink& sink) const {
+  return &sink == (steps_are_output_ ? &training_.steps() : &training_.lines());
+}
+
 bool RunOutput::tell_problem(TextSink& sink, const OutputLoss& loss, const std::string& name) {
   const int error = sink.put("");
-  const bool is_said = &sink == &training_.lines() && error == EPIPE && broken_pipe_ends_;
+  const bool is_said = is_standard_output(sink) && error == EPIPE && broken_pipe_ends_;
   if (error != 0 && !is_said) say(sink.problem());
   if (error == 0 && loss.bytes > 0) say(loss_text(name, loss));
   return error != 0 || loss.bytes > 0;
@@ -95,7 +105,9 @@ int RunOutput::finish(int code) {
   const bool steps_lost = tell_problem(training_.steps(), of_steps, steps_ ? steps_->path() : "") || loss;
   errors_.finish(waits);
   if (code != exit_ok || !(lines_lost || steps_lost)) return code;
-  if (of_lines.error == EPIPE && !steps_lost && broken_pipe_ends_) return exit_by_signal + SIGPIPE;
+  const OutputLoss& of_output = steps_are_output_ ? of_steps : of_lines;
+  const bool is_alone = steps_are_output_ || !steps_lost;
+  if (of_output.error == EPIPE && is_alone && broken_pipe_ends_) return exit_by_signal + SIGPIPE;
   return exit_failed_run;
 }
 

@@ -18,13 +18,14 @@ namespace shardscope {
 // words are kept, and said only where no rank is to blame.
 class RunOutput {
  public:
-  // `steps`: the caller's file for them, or null.
-  explicit RunOutput(LiveFile* steps);
+  // `steps`: the caller's file for them, or null. `prints_lines`: else those are left out.
+  RunOutput(LiveFile* steps, bool prints_lines);
 
   // False when lines or steps could not be written.
   bool begin(const Plan& plan);
   bool take(const Message& message);
-  void say(const std::string& text);  // to standard error
+  void say(const std::string& text);   // to standard error
+  void note(const std::string& text);  // likewise, unless the process is quiet
 
   // Waits for the readers for a while, a short one after a failure, says what they have missed, and gives the exit code
   // of a run that would have had `code`: that of SIGPIPE, by which this process is to end as others do, where nobody
@@ -35,8 +36,10 @@ class RunOutput {
   void tell(const LogMessage& log);
   void tell(const FailureMessage& failure);
   bool tell_problem(TextSink& sink, const OutputLoss& loss, const std::string& name);
+  bool is_standard_output(const TextSink& sink) const;
 
   const bool broken_pipe_ends_;
+  const bool steps_are_output_;  // steps_ is standard output
   BoundedOutput lines_, errors_;
   LiveFile* steps_;
   std::unique_ptr<BoundedOutput> piped_steps_;  // where that is no regular file

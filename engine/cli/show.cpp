@@ -65,7 +65,8 @@ void add_show(CLI::App& app, CommandLine& line) {
   arguments->run_file.add_to(*command, false);
   command->add_option("PARAM", arguments->parameter, "Embed_0/embedding, optimizer/mu/params/Embed_0/embedding");
   auto* mesh = command->add_option("--mesh", arguments->mesh, "axes, as in data=4,model=2");
-  auto* spec = command->add_option("--spec", arguments->spec, R"(partition spec, as in [["data","model"],null])");
+  auto* spec = command->add_option("--spec", arguments->spec,
+                                   R"s(partition spec: "P(('data', 'model'), None)" or [["data","model"],null])s");
   auto* shape = command->add_option("--shape", arguments->shape, "sizes, as in 1024,512");
   auto* devices = command->add_option("--devices", arguments->devices, "device order, as in 0,2,1,3");
   command->add_flag("--index-map", arguments->index_map, "which elements each device holds, as JSON");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/plural.h"
 #include "engine/cli/text_table.h"
 #include "engine/plan/strategy.h"
 
@@ -58,8 +59,8 @@ std::vector<std::string> faults(const SuggestionRequest& request) {
       by_comments == chosen ? "" : ", with which it would say " + by_comments.strategy));
   const int64_t used = chosen.data * chosen.tensor * chosen.pipeline;
   if (used != request.devices) {
-    list.push_back(
-        fmt::format("Its mesh {} has {} of the {} devices.", tuple_text(chosen.mesh_shape), used, request.devices));
+    list.push_back(fmt::format("Its mesh {} has {} of {}.", tuple_text(chosen.mesh_shape), used,
+                               counted(request.devices, "device")));
   }
   return list;
 }

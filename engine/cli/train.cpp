@@ -10,6 +10,7 @@
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 #include "engine/base/standard_streams.h"
 #include "engine/checkpoint/stored_identity.h"
 #include "engine/cli/checkpoint_arguments.h"
@@ -39,7 +40,7 @@ struct TrainArguments {
   TrainOutputPaths outputs;
   CheckpointArguments checkpoints;
   std::string socket;
-  bool keep_going = false;
+  bool keep_going = false, bind_cpus = false;
   std::string profile_file;
   std::vector<std::string> deadlines;
   int max_restarts = 0;
@@ -50,11 +51,14 @@ struct TrainArguments {
     inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
     return {plan, outputs, std::move(inputs)};
   }
+  bool prints_lines() const { return !is_quiet() && !outputs.take_standard_output(); }
   std::vector<std::string> rank_arguments(bool again) const {
     std::vector<std::string> list;
     const std::string gathered = outputs.trained.gathered();
     if (!gathered.empty()) list = {"--parameters", gathered};
     if (keep_going) list.push_back("--keep-going");
+    if (bind_cpus) list.push_back("--bind-cpus");
+    if (is_quiet()) list.push_back("--quiet");
     for (const std::string& argument : checkpoints.rank_arguments(again)) list.push_back(argument);
     return list;
   }
@@ -121,7 +125,7 @@ int supervise(const Plan& plan, RunProcess& run, HeldSignals& held, TrainOutputs
     if (!problem.empty()) output.say(problem);
     if (outcome.end == RunEnd::stopped || outcome.end == RunEnd::interrupted) {
       const std::string_view how = signals.first() == SIGTERM ? "terminated" : name(outcome.end);
-      output.say(fmt::format("{} after {} of {} steps", how, outcome.steps, plan.config.steps));
+      output.note(fmt::format("{} after {} of {}", how, outcome.steps, counted(plan.config.steps, "step")));
     }
     const int code = exit_code(outcome.end, signals.first());
     return code == exit_ok && !problem.empty() ? exit_failed_run : code;
@@ -146,12 +150,12 @@ int train_by_ranks(const Plan& plan, const TrainArguments& arguments, const Data
   std::unique_ptr<RunProcess> run = make_run(run_options(plan, arguments, data));
   if (!run) return exit_failed_run;
   outputs.begin();
-  RunOutput output(outputs.steps());
+  RunOutput output(outputs.steps(), arguments.prints_lines());
   int code = supervise(plan, *run, held, outputs, output);
   run.reset();  // the end may be by a signal
   held.release();
   code = output.finish(code);
-  for (const std::string& line : outputs.end(code == exit_ok)) say(line);
+  for (const std::string& line : outputs.end(code == exit_ok)) note(line);
   return code;
 }
 
@@ -161,7 +165,7 @@ int start_ranks(const Plan& plan, const TrainArguments& arguments) {
   const DataIdentity data = identify_data(plan.config.data);
   const std::optional<std::string> nothing_to_do = arguments.checkpoints.check(plan, data);
   if (nothing_to_do && arguments.outputs.trained.gathered().empty()) {
-    say(*nothing_to_do);
+    note(*nothing_to_do);
     return exit_ok;
   }
   HeldSignals held;
@@ -212,15 +216,16 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
                         arguments.outputs.force);
   };
   options.on_plan = [&](const Plan& plan) {
-    for (const Error& warning : plan.warnings) say("warning: " + to_string(warning));
+    for (const Error& warning : plan.warnings) note("warning: " + to_string(warning));
     outputs = std::make_unique<TrainOutputs>(arguments.open_outputs(plan));
   };
   options.on_begin = [&](const Plan& plan, int64_t first) {
     const bool has_nothing_to_do = plan.trains() && first >= plan.config.steps;
     if (has_nothing_to_do && arguments.outputs.trained.gathered().empty()) return;
     outputs->begin();
-    output = std::make_unique<TrainingOutput>(TextSink("standard output", stdout),
-                                              outputs->steps() ? TextSink(*outputs->steps()) : TextSink());
+    output =
+        std::make_unique<TrainingOutput>(arguments.prints_lines() ? TextSink("standard output", stdout) : TextSink(),
+                                         outputs->steps() ? TextSink(*outputs->steps()) : TextSink());
     if (!output->begin(plan)) unwritable.request_stop();
   };
   options.on_step = [&](const StepMessage& step) {
@@ -229,19 +234,20 @@ int be_a_rank(const CommandLine& line, const TrainArguments& arguments) {
     if (!is_kept || !is_told) unwritable.request_stop();
   };
   options.on_failure = [&] {
-    for (const std::string& text : output ? outputs->end(false) : std::vector<std::string>()) say(text);
+    for (const std::string& text : output ? outputs->end(false) : std::vector<std::string>()) note(text);
     output.reset();
     outputs.reset();
   };
   options.stop = unwritable.get_token();
   options.parameter_file = arguments.outputs.trained.gathered();
   options.keep_going = arguments.keep_going;
+  options.bind_cpus = arguments.bind_cpus;
   options.checkpoints = arguments.checkpoints.options();
   int code = run_rank(line.argc, line.argv, options);
   if (!output) return code;
   const RunEnd end = unwritable.stop_requested() ? RunEnd::stopped : RunEnd::finished;
   code = finish_outputs(*outputs, *output, code, {end, steps_done});
-  for (const std::string& text : outputs->end(code == exit_ok)) say(text);
+  for (const std::string& text : outputs->end(code == exit_ok)) note(text);
   return code;
 }
 
@@ -250,6 +256,10 @@ int train_command(const CommandLine& line, const TrainArguments& arguments) {
     if (!arguments.socket.empty()) {
       throw Failure(Error{"bad_argument", "--socket needs shardrun to start the ranks itself", at_argument("train"),
                           "call it without mpirun"});
+    }
+    if (arguments.run_file.file == standard_stream) {
+      throw Failure(Error{"bad_argument", "each rank reads the run file, and standard input is there for one of them",
+                          in_file(arguments.run_file.file), "name a file, or call it without mpirun"});
     }
     return be_a_rank(line, arguments);
   }
@@ -264,15 +274,18 @@ void add_train(CLI::App& app, CommandLine& line) {
   auto arguments = std::make_shared<TrainArguments>();
   arguments->run_file.add_to(*command);
   command->add_option_function<std::string>(
-      "--steps", [arguments](const std::string& steps) { arguments->run_file.assignments.push_back("steps=" + steps); },
+      "--steps",
+      [arguments](const std::string& steps) { arguments->run_file.assign("steps", steps, "--steps " + steps); },
       "instead of the run file's");
-  auto* jsonl =
-      command->add_option("--jsonl", arguments->outputs.jsonl, "write one JSON object a step to this new file");
+  auto* jsonl = command->add_option("--jsonl", arguments->outputs.jsonl,
+                                    "write one JSON object a step to this new file, or to standard output (-)");
   auto* append = command->add_flag("--append", arguments->outputs.append, "add to the --jsonl file where it exists");
   command->add_option("--parameters", arguments->outputs.trained.parameters,
                       "write all parameters, whole, to this new safetensors file at the end");
-  command->add_option("--predictions", arguments->outputs.trained.predictions,
-                      "write what the trained model predicts of each example of its data to this new file");
+  command->add_option(
+      "--predictions", arguments->outputs.trained.predictions,
+      "write what the trained model predicts of each example of its data to this new file, or to standard "
+      "output (-)");
   command
       ->add_option("--record", arguments->outputs.logs.record, "keep a record of the run in this new folder, to export")
       ->type_name("DIR");
@@ -285,6 +298,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   append->needs(jsonl);
   force->excludes(append);
   command->add_flag("--keep-going", arguments->keep_going, "train on where the loss is infinite or nan");
+  command->add_flag("--bind-cpus", arguments->bind_cpus, "keep each rank to its own share of its host's CPUs");
   command
       ->add_option("--deadline", arguments->deadlines,
                    "how long a phase of the run may take: " + fmt::format("{}", fmt::join(deadline_names(), ", ")))

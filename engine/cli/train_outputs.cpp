@@ -29,7 +29,7 @@ void require_different(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::error_code fault;
     const fs::path path = fs::weakly_canonical(fs::absolute(file, fault), fault);
-    if (is_stream(file) || known.insert(fault ? fs::path(file) : path).second) continue;
+    if ((file != standard_stream && is_stream(file)) || known.insert(fault ? fs::path(file) : path).second) continue;
     throw Failure(Error{"output_twice", "two outputs of this call would be written here", in_file(file),
                         "another name for one of them"});
   }
@@ -57,7 +57,7 @@ void TrainOutputs::begin() {
     throw;
   }
   if (steps_ && steps_->has_ended_cut_line())
-    say(fmt::format("note: the last line of '{}' was cut off, and has been ended", steps_->path()));
+    note(fmt::format("note: the last line of '{}' was cut off, and has been ended", steps_->path()));
 }
 
 std::vector<std::string> TrainOutputs::end(bool well) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/live_file.h"
+#include "engine/base/standard_streams.h"
 #include "engine/cli/run_logs.h"
 #include "engine/cli/trained_output.h"
 #include "engine/plan/plan.h"
@@ -19,6 +20,9 @@ struct TrainOutputPaths {
   TrainedPaths trained;
   LogFolders logs;
   bool append = false, force = false;
+
+  // Whether one of them is standard output, which then has nothing else.
+  bool take_standard_output() const { return jsonl == standard_stream || trained.predictions == standard_stream; }
 };
 
 // All of them, such that a call that is refused changes nothing and a run that fails has lost nothing:

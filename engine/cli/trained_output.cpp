@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "engine/base/standard_streams.h"
 #include "engine/checkpoint/array_file.h"
 #include "engine/worker/parameter_file.h"
 #include "engine/worker/predictions.h"
@@ -33,6 +34,10 @@ std::vector<std::string> TrainedPaths::files() const {
 
 TrainedOutput::TrainedOutput(const Plan& plan, TrainedPaths paths, Existing existing, std::vector<std::string> inputs)
     : config_(plan.config), profile_(plan.profile), paths_(std::move(paths)) {
+  if (paths_.parameters == standard_stream) {
+    throw Failure(Error{"unwritable_file", "the ranks write their parts of the parameters here, in any order",
+                        in_file(paths_.parameters), "the name of a new file"});
+  }
   if (paths_.gathered().empty()) return;
   if (!paths_.predictions.empty()) {
     check_predictions(config_);

@@ -52,10 +52,10 @@ std::string evaluation_line(const StepMessage& step) {
 
 }  // namespace
 
-std::string epoch_line(const StepMessage& step) {
+std::string metrics_line(const StepMessage& step, const std::string& unit) {
   std::vector<MetricValue> told = step.metrics;
   std::erase_if(told, is_absent);
-  return fmt::format("Epoch {}:{}{}\n", step.step, told.empty() ? "" : " ", metrics_text(told));
+  return fmt::format("{} {}:{}{}\n", unit, step.step, told.empty() ? "" : " ", metrics_text(told));
 }
 
 std::string ProgressText::after(const StepMessage& step) {
@@ -69,7 +69,7 @@ std::string ProgressText::after(const StepMessage& step) {
     for (const auto& [name, value] : step.metrics) {
       values.push_back(fmt::arg(name.c_str(), static_cast<float>(value)));
     }
-    text = lines_.step.empty() ? epoch_line(step) : fmt::vformat(lines_.step, values) + '\n';
+    text = lines_.step.empty() ? metrics_line(step, lines_.unit) : fmt::vformat(lines_.step, values) + '\n';
   }
   if (!lines_.step.empty()) text += evaluation_line(step);
   if (is_last && seen_ > 1 && !lines_.end.empty()) {

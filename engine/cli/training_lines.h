@@ -13,9 +13,9 @@ namespace shardscope {
 // "Sharded param ('params', 'Embed_0', 'embedding') with PartitionSpec('data', 'model')".
 std::string opening_lines(const Plan& plan);
 
-// Each metric under its label (viz/text/metric_text.h): "Epoch 0: Loss = 7.5672, Accuracy = 0.12%"; those of an
+// Each metric under its label (viz/text/metric_text.h): "Step 0: Loss = 7.5672, Accuracy = 0.12%"; those of an
 // evaluation where there was one.
-std::string epoch_line(const StepMessage& step);
+std::string metrics_line(const StepMessage& step, const std::string& unit = "Step");
 
 // What the model's original prints of each step and at the end (models/registry.h); nothing for steps between.
 // Originals evaluate nothing: an evaluation has a line of its own there, "Step 20: Val loss = 2.1234".

@@ -15,7 +15,7 @@ void add_validate(CLI::App& app, CommandLine& line) {
   command->callback([&line, arguments] {
     line.action = [arguments] {
       for (const Error& warning : config_warnings(arguments->load())) {
-        say("warning: " + to_string(warning));
+        note("warning: " + to_string(warning));
       }
       return exit_ok;
     };

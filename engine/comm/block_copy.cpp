@@ -71,13 +71,19 @@ void sum_block(float* sum, std::span<const float* const> sources, int64_t offset
 
 }  // namespace
 
-void copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride, const std::byte* source,
-               Stride source_stride) {
-  if (part.piece_bytes() == 0) return;
+int64_t copy_bytes(std::byte* destination, const std::byte* source, int64_t bytes) {
+  if (bytes > 0) std::memcpy(destination, source, static_cast<size_t>(bytes));
+  return bytes;
+}
+
+int64_t copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride, const std::byte* source,
+                  Stride source_stride) {
+  if (part.piece_bytes() == 0) return 0;
   for (int64_t i = 0; i < part.outer; ++i) {
     copy_rows(destination + i * destination_stride.outer, destination_stride.row, source + i * source_stride.outer,
               source_stride.row, part.rows, part.run);
   }
+  return part.piece_bytes();
 }
 
 namespace {
@@ -123,10 +129,12 @@ void ordered_sum_as(std::byte* destination, std::span<const std::byte* const> so
 
 bool widens(Reduction reduction, DType dtype) { return reduction == Reduction::sum && dtype == DType::bf16; }
 
-}  // namespace
+int64_t bytes_read(std::span<const std::byte* const> sources, int64_t count, DType dtype) {
+  return std::ssize(sources) * count * byte_size(dtype);
+}
 
-void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
-                    int64_t count) {
+void reduce(Reduction reduction, DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
+            int64_t count) {
   if (reduction == Reduction::max) {
     if (dtype == DType::i32) return ordered_max(reinterpret_cast<int32_t*>(destination), sources, count);
     return ordered_max(reinterpret_cast<float*>(destination), sources, count);
@@ -138,33 +146,46 @@ void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, st
   ordered_sum(reinterpret_cast<float*>(destination), summands, count);
 }
 
+}  // namespace
+
+int64_t ordered_reduce(Reduction reduction, DType dtype, std::byte* destination,
+                       std::span<const std::byte* const> sources, int64_t count) {
+  reduce(reduction, dtype, destination, sources, count);
+  return bytes_read(sources, count, dtype);
+}
+
 DType partial_dtype(Reduction reduction, DType dtype) { return widens(reduction, dtype) ? DType::f32 : dtype; }
 
-void ordered_partial(Reduction reduction, DType dtype, std::byte* partial, std::span<const std::byte* const> sources,
-                     int64_t count) {
+int64_t ordered_partial(Reduction reduction, DType dtype, std::byte* partial, std::span<const std::byte* const> sources,
+                        int64_t count) {
   if (widens(reduction, dtype)) ordered_sum_as<float, BFloat16>(partial, sources, count);
-  else ordered_reduce(reduction, dtype, partial, sources, count);
+  else reduce(reduction, dtype, partial, sources, count);
+  return bytes_read(sources, count, dtype);
 }
 
-void combine_partials(Reduction reduction, DType dtype, std::byte* destination,
-                      std::span<const std::byte* const> partials, int64_t count) {
+int64_t combine_partials(Reduction reduction, DType dtype, std::byte* destination,
+                         std::span<const std::byte* const> partials, int64_t count) {
   if (widens(reduction, dtype)) ordered_sum_as<BFloat16, float>(destination, partials, count);
-  else ordered_reduce(reduction, dtype, destination, partials, count);
+  else reduce(reduction, dtype, destination, partials, count);
+  return bytes_read(partials, count, partial_dtype(reduction, dtype));
 }
 
-void ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,
-                         Stride destination_stride, std::span<const std::byte* const> sources, Stride source_stride) {
-  if (part.piece_bytes() == 0) return;
+int64_t ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,
+                            Stride destination_stride, std::span<const std::byte* const> sources,
+                            Stride source_stride) {
+  if (part.piece_bytes() == 0) return 0;
+  int64_t read = 0;
   thread_local std::vector<const std::byte*> rows;
   rows.resize(sources.size());
   for (int64_t i = 0; i < part.outer; ++i) {
     for (int64_t j = 0; j < part.rows; ++j) {
       int64_t offset = i * source_stride.outer + j * source_stride.row;
       for (size_t s = 0; s < sources.size(); ++s) rows[s] = sources[s] + offset;
-      ordered_reduce(reduction, dtype, destination + i * destination_stride.outer + j * destination_stride.row, rows,
-                     part.run / byte_size(dtype));
+      read += ordered_reduce(reduction, dtype, destination + i * destination_stride.outer + j * destination_stride.row,
+                             rows, part.run / byte_size(dtype));
     }
   }
+  return read;
 }
 
 Chunk chunk(int64_t count, int index, int size) {

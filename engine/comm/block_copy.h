@@ -8,26 +8,33 @@
 
 namespace shardscope {
 
+// Each of these returns the bytes that it has read: a sum of three arrays of n bytes reads 3 n. A transport adds them
+// to its moved bytes (see Communicator::moved_bytes).
+
+// Contiguous bytes, none or more.
+[[nodiscard]] int64_t copy_bytes(std::byte* destination, const std::byte* source, int64_t bytes);
+
 // Copies the outer x rows runs of a part's piece from one place to another, each with its own strides (bytes).
-void copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride, const std::byte* source,
-               Stride source_stride);
+[[nodiscard]] int64_t copy_runs(const CallPart& part, std::byte* destination, Stride destination_stride,
+                                const std::byte* source, Stride source_stride);
 
 // destination[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + ... for each i < count, in one pass over memory;
 // or their maximum. The destination may be one of the sources. Sums of bf16 are taken in f32 and rounded once.
-void ordered_reduce(Reduction reduction, DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
-                    int64_t count);
+[[nodiscard]] int64_t ordered_reduce(Reduction reduction, DType dtype, std::byte* destination,
+                                     std::span<const std::byte* const> sources, int64_t count);
 
 // ordered_reduce over the runs of a part's piece; sources[i] is where member i's piece begins.
-void ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part, std::byte* destination,
-                         Stride destination_stride, std::span<const std::byte* const> sources, Stride source_stride);
+[[nodiscard]] int64_t ordered_reduce_runs(Reduction reduction, DType dtype, const CallPart& part,
+                                          std::byte* destination, Stride destination_stride,
+                                          std::span<const std::byte* const> sources, Stride source_stride);
 
 // The same in two stages: ordered_partial of some sources, then combine_partials of several such, in order. Partial
 // sums of bf16 are f32, so that they are rounded once.
 DType partial_dtype(Reduction reduction, DType dtype);
-void ordered_partial(Reduction reduction, DType dtype, std::byte* partial, std::span<const std::byte* const> sources,
-                     int64_t count);
-void combine_partials(Reduction reduction, DType dtype, std::byte* destination,
-                      std::span<const std::byte* const> partials, int64_t count);
+[[nodiscard]] int64_t ordered_partial(Reduction reduction, DType dtype, std::byte* partial,
+                                      std::span<const std::byte* const> sources, int64_t count);
+[[nodiscard]] int64_t combine_partials(Reduction reduction, DType dtype, std::byte* destination,
+                                       std::span<const std::byte* const> partials, int64_t count);
 
 // Elements [first, last) of an array of `count` elements that member `index` of `size` sums in an all-reduce: whole
 // cache lines. Which member owns which chunk has no influence on the sums.

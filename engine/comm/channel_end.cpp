@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 
 template <class Array>
@@ -48,8 +50,9 @@ void ChannelEnd::receive(Destinations arrays) {
   MessageShape found;
   count_waiting([&] { found = await_message(); });
   if (found == expected) return take(arrays, expected);
-  fail(fmt::format("rank {} sent {} arrays ({} bytes) where rank {} expected {} arrays ({} bytes){}", ends_.from,
-                   found.arrays, found.bytes, ends_.to, expected.arrays, expected.bytes,
+  fail(fmt::format("rank {} sent {} ({}) where rank {} expected {} ({}){}", ends_.from, counted(found.arrays, "array"),
+                   counted(found.bytes, "byte"), ends_.to, counted(expected.arrays, "array"),
+                   counted(expected.bytes, "byte"),
                    found.arrays == expected.arrays && found.bytes == expected.bytes ? " of other sizes" : ""),
        "both ends of a channel give the same sizes in the same order");
 }

@@ -42,6 +42,8 @@ class ChannelEnd : public Channel {
 
  protected:
   const Ends& ends() const { return ends_; }
+  // Adds to Communicator::moved_bytes() what a copy read, or a send handed to MPI.
+  void count_moved(int64_t bytes) const { *counts_.moved_bytes += bytes; }
   virtual void publish(Sources arrays, const MessageShape& shape) = 0;
   virtual void await_taken() = 0;
   // Waits until the next message is there and returns its shape; then copies it.

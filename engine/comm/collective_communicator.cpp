@@ -72,9 +72,11 @@ std::vector<std::unique_ptr<Channel>> CollectiveCommunicator::open_channels(std:
 
 void CollectiveCommunicator::exchange(const void* own, void* all, int64_t bytes) {
   CollectivePart part{own, all, {bytes / byte_size(DType::i32)}, DType::i32, -1, 0};
-  double counted = *counts_.wire_bytes;
+  const double counted = *counts_.wire_bytes;
+  const int64_t moved = *counts_.moved_bytes;
   all_gather({&part, 1});
   *counts_.wire_bytes = counted;
+  *counts_.moved_bytes = moved;
 }
 
 void CollectiveCommunicator::fail(std::string message, std::string hint) const {

@@ -34,6 +34,9 @@ class CollectiveCommunicator : public Communicator {
   // open_channels() of a checked list.
   virtual std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) = 0;
 
+  // Adds to moved_bytes() what a copy or a sum read, or a send handed to MPI.
+  void count_moved(int64_t bytes) const { *counts_.moved_bytes += bytes; }
+
   // all_gather of `bytes` (a multiple of 4) of each member, for the communicators' own needs: not counted. `all` has
   // size() times as many.
   void exchange(const void* own, void* all, int64_t bytes);

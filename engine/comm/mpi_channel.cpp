@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/comm/block_copy.h"
+
 namespace shardscope {
 
 MpiChannel::MpiChannel(MpiRoute route, const Ends& ends, int tag, const CommunicationCounts& counts)
@@ -24,16 +26,22 @@ void MpiChannel::publish(Sources arrays, const MessageShape& shape) {
     for (const std::span<const std::byte>& array : arrays) check(array.data(), array.size());
   }
   std::memcpy(shape_.data(), &shape, sizeof(shape));
-  link.send(transfers_, shape_.data(), sizeof(shape), to, tag_, true);
+  count_moved(link.send(transfers_, shape_.data(), sizeof(shape), to, tag_, true));
   if (!is_packed(shape)) {
     for (const std::span<const std::byte>& array : arrays) {
-      if (!array.empty()) link.send(transfers_, array.data(), static_cast<int64_t>(array.size()), to, tag_);
+      if (array.empty()) continue;
+      count_moved(link.send(transfers_, array.data(), static_cast<int64_t>(array.size()), to, tag_));
     }
     return;
   }
-  packed_.clear();
-  for (const std::span<const std::byte>& array : arrays) packed_.insert(packed_.end(), array.begin(), array.end());
-  if (!packed_.empty()) link.send(transfers_, packed_.data(), static_cast<int64_t>(packed_.size()), to, tag_);
+  packed_.resize(shape.bytes);
+  std::byte* next = packed_.data();
+  for (const std::span<const std::byte>& array : arrays) {
+    count_moved(copy_bytes(next, array.data(), static_cast<int64_t>(array.size())));
+    next += array.size();
+  }
+  if (packed_.empty()) return;
+  count_moved(link.send(transfers_, packed_.data(), static_cast<int64_t>(packed_.size()), to, tag_));
 }
 
 MessageShape MpiChannel::await_message() {
@@ -60,7 +68,7 @@ void MpiChannel::take(Destinations arrays, const MessageShape& shape) {
   wait();
   const std::byte* next = packed_.data();
   for (const std::span<std::byte>& array : arrays) {
-    if (!array.empty()) std::memcpy(array.data(), next, array.size());
+    count_moved(copy_bytes(array.data(), next, static_cast<int64_t>(array.size())));
     next += array.size();
   }
 }

@@ -1,7 +1,6 @@
 #include "engine/comm/mpi_communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -161,7 +160,8 @@ class MpiCommunicator final : public CollectiveCommunicator {
     std::byte* next = send_.data();
     for (int receiver = 0; receiver < receivers; ++receiver) {
       for (const CallPart& part : call.parts) {
-        copy_runs(part, next, part.packed(), part.source + receiver * part.source_block, part.source_stride);
+        count_moved(
+            copy_runs(part, next, part.packed(), part.source + receiver * part.source_block, part.source_stride));
         next += part.piece_bytes();
       }
     }
@@ -187,17 +187,16 @@ class MpiCommunicator final : public CollectiveCommunicator {
       int peer = (member_ + step) % size();
       Segment segment = outgoing(peer);
       if (segment.bytes == 0 && !send_empty) continue;
-      link_->send(transfers_, send_.data() + segment.first, segment.bytes, world(peer), tag_);
+      count_moved(link_->send(transfers_, send_.data() + segment.first, segment.bytes, world(peer), tag_));
     }
     Segment from = outgoing(member_), to = incoming(member_);
-    if (to.bytes == 0) return;
-    std::memcpy(received_.data() + to.first, send_.data() + from.first, static_cast<size_t>(to.bytes));
+    count_moved(copy_bytes(received_.data() + to.first, send_.data() + from.first, to.bytes));
   }
 
   void unpack(const CollectiveCall& call, int sender, int64_t first) {
     for (const CallPart& part : call.parts) {
-      copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                received_.data() + first, part.packed());
+      count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                            received_.data() + first, part.packed()));
       first += part.piece_bytes();
     }
   }
@@ -209,8 +208,8 @@ class MpiCommunicator final : public CollectiveCommunicator {
       for (int sender = 0; sender < size(); ++sender) {
         sources[static_cast<size_t>(sender)] = received_.data() + sender * bytes + first;
       }
-      ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride, sources,
-                          part.packed());
+      count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride,
+                                      sources, part.packed()));
       first += part.piece_bytes();
     }
   }
@@ -220,7 +219,8 @@ class MpiCommunicator final : public CollectiveCommunicator {
     Segment own = chunk_of(call, member_);
     std::vector<const std::byte*> sources;
     for (int sender = 0; sender < size(); ++sender) sources.push_back(received_.data() + sender * own.bytes);
-    ordered_reduce(call.reduction, call.dtype, send_.data() + own.first, sources, own.bytes / byte_size(call.dtype));
+    count_moved(ordered_reduce(call.reduction, call.dtype, send_.data() + own.first, sources,
+                               own.bytes / byte_size(call.dtype)));
     exchange_segments([=](int) { return own; }, [&](int peer) { return chunk_of(call, peer); });
   }
 

@@ -1,7 +1,6 @@
 #include "engine/comm/mpi_hosts_communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "engine/comm/block_copy.h"
@@ -198,7 +197,8 @@ void HostsCommunicator::post(std::span<const Message> incoming, std::span<const 
     world_->link->receive(transfers_, received_.data() + message.first, message.bytes, rank_of(message.member), tag_);
   }
   for (const Message& message : outgoing) {
-    world_->link->send(transfers_, sent_.data() + message.first, message.bytes, rank_of(message.member), tag_);
+    count_moved(
+        world_->link->send(transfers_, sent_.data() + message.first, message.bytes, rank_of(message.member), tag_));
   }
 }
 
@@ -212,7 +212,7 @@ void HostsCommunicator::stage(const CollectiveCall& call) {
   staged_ = call;
   std::byte* next = world_->staging.data();
   for (CallPart& part : staged_.parts) {
-    if (part.source_bytes > 0) std::memcpy(next, part.source, static_cast<size_t>(part.source_bytes));
+    count_moved(copy_bytes(next, part.source, part.source_bytes));
     part.source = next;
     next += staged_bytes(part.source_bytes);
     part.destination = next;
@@ -223,8 +223,7 @@ void HostsCommunicator::stage(const CollectiveCall& call) {
 void HostsCommunicator::unstage(const CollectiveCall& call) const {
   for (size_t i = 0; i < call.parts.size(); ++i) {
     const CallPart& part = call.parts[i];
-    if (part.destination_bytes == 0) continue;
-    std::memcpy(part.destination, staged_.parts[i].destination, static_cast<size_t>(part.destination_bytes));
+    count_moved(copy_bytes(part.destination, staged_.parts[i].destination, part.destination_bytes));
   }
 }
 
@@ -248,7 +247,7 @@ void HostsCommunicator::find_sources(size_t entry) {
 void HostsCommunicator::pack(const Round& round, int receiver, std::byte* to) const {
   for (size_t i = round.first; i < round.last; ++i) {
     const CallPart& part = round.call.parts[i];
-    copy_runs(part, to, part.packed(), part.source + receiver * part.source_block, part.source_stride);
+    count_moved(copy_runs(part, to, part.packed(), part.source + receiver * part.source_block, part.source_stride));
     to += part.piece_bytes();
   }
 }
@@ -256,7 +255,8 @@ void HostsCommunicator::pack(const Round& round, int receiver, std::byte* to) co
 void HostsCommunicator::unpack(const Round& round, int sender, const std::byte* from) const {
   for (size_t i = round.first; i < round.last; ++i) {
     const CallPart& part = round.call.parts[i];
-    copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride, from, part.packed());
+    count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride, from,
+                          part.packed()));
     from += part.piece_bytes();
   }
 }
@@ -281,8 +281,8 @@ void HostsCommunicator::all_gather(const Round& round) {
       const CallPart& part = round.call.parts[i];
       const std::byte* found = table_.find(layout_.local_index(from), 2 * (i - round.first) + entry);
       const int64_t block = piece * part.destination_block;
-      copy_runs(part, part.destination + block, part.destination_stride, whole ? found + block : found,
-                whole ? part.destination_stride : part.source_stride);
+      count_moved(copy_runs(part, part.destination + block, part.destination_stride, whole ? found + block : found,
+                            whole ? part.destination_stride : part.source_stride));
     }
   };
   for (int sender : here()) take(sender, sender, source_entry, false);
@@ -309,8 +309,8 @@ void HostsCommunicator::all_to_all(const Round& round) {
     for (size_t i = round.first; i < round.last; ++i) {
       const CallPart& part = round.call.parts[i];
       const std::byte* source = table_.find(layout_.local_index(sender), 2 * (i - round.first) + source_entry);
-      copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                source + member_ * part.source_block, part.source_stride);
+      count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                            source + member_ * part.source_block, part.source_stride));
     }
   }
   await_messages();
@@ -332,8 +332,8 @@ void HostsCommunicator::permute(const Round& round) {
   if (is_here(from)) {
     for (size_t i = round.first; i < round.last; ++i) {
       const CallPart& part = round.call.parts[i];
-      copy_runs(part, part.destination, part.destination_stride,
-                table_.find(layout_.local_index(from), 2 * (i - round.first) + source_entry), part.source_stride);
+      const std::byte* source = table_.find(layout_.local_index(from), 2 * (i - round.first) + source_entry);
+      count_moved(copy_runs(part, part.destination, part.destination_stride, source, part.source_stride));
     }
   }
   await_messages();
@@ -357,7 +357,7 @@ void HostsCommunicator::sum_here(const Round& round, int owner, std::byte* to) {
     find_sources(2 * (i - round.first) + source_entry);
     visit_slice(call, i, owner, size(), [&](int64_t source, int64_t, int64_t count) {
       for (size_t s = 0; s < runs.size(); ++s) runs[s] = sources_[s] + source;
-      ordered_partial(call.reduction, call.dtype, to, runs, count);
+      count_moved(ordered_partial(call.reduction, call.dtype, to, runs, count));
       to += count * element;
     });
   }
@@ -373,7 +373,8 @@ void HostsCommunicator::combine(const Round& round, int64_t elements) {
   }
   for (size_t i = round.first; i < round.last; ++i) {
     visit_slice(call, i, member_, size(), [&](int64_t, int64_t destination, int64_t count) {
-      combine_partials(call.reduction, call.dtype, call.parts[i].destination + destination, sources_, count);
+      std::byte* to = call.parts[i].destination + destination;
+      count_moved(combine_partials(call.reduction, call.dtype, to, sources_, count));
       for (const std::byte*& source : sources_) source += count * element;
     });
   }
@@ -427,7 +428,7 @@ void HostsCommunicator::gather_chunks(const Round& round) {
   sent_.resize(static_cast<size_t>(own));
   std::byte* next = sent_.data();
   visit_chunks(member_, [&](size_t i, int64_t offset, int64_t count) {
-    std::memcpy(next, round.call.parts[i].destination + offset, static_cast<size_t>(count));
+    count_moved(copy_bytes(next, round.call.parts[i].destination + offset, count));
     next += count;
   });
   for (int host = 0; own > 0 && host < layout_.hosts(); ++host) {
@@ -439,7 +440,7 @@ void HostsCommunicator::gather_chunks(const Round& round) {
   for (const Message& message : incoming_) {
     const std::byte* from = received_.data() + message.first;
     visit_chunks(message.member, [&](size_t i, int64_t offset, int64_t count) {
-      std::memcpy(round.call.parts[i].destination + offset, from, static_cast<size_t>(count));
+      count_moved(copy_bytes(round.call.parts[i].destination + offset, from, count));
       from += count;
     });
   }
@@ -449,7 +450,7 @@ void HostsCommunicator::gather_chunks(const Round& round) {
     if (holder == member_) continue;
     visit_chunks(owner, [&](size_t i, int64_t offset, int64_t count) {
       const std::byte* found = table_.find(layout_.local_index(holder), 2 * (i - round.first) + destination_entry);
-      std::memcpy(round.call.parts[i].destination + offset, found + offset, static_cast<size_t>(count));
+      count_moved(copy_bytes(round.call.parts[i].destination + offset, found + offset, count));
     });
   }
 }

@@ -37,6 +37,15 @@ struct HostsWorld {
 // so that all members hold the same bits, whatever the timing. Sums of bf16 cross in f32 and are rounded once.
 // Calls of up to about 8 KiB of sources may have their arrays anywhere; of others, what peers read must lie in the
 // arena: sources, and destinations of all-reduces and all-gathers.
+//
+// What they move (Communicator::moved_bytes), with p members, h of them on this host, H hosts, and n bytes of sources
+// of each, of more than 8 KiB:
+//
+//   all-gather      (H + p) n                  packed, sent to each other host, taken
+//   all-to-all      (3 (p - h) + h) n / p      of other hosts packed, sent and unpacked
+//   permute         n, and 2 n more where the receiver is on another host
+//   reduce-scatter  (h + H) n / p, and (h + 1) n / p more for each member of another host whose sum it sends
+//   all-reduce      as reduce-scatter, and (1 + (H - 1) / p) n
 class HostsCommunicator final : public CollectiveCommunicator {
  public:
   // The ranks of a run that form a group, on at least two hosts; `member` is the caller's index. `group` is made by the

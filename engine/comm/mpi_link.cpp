@@ -38,7 +38,8 @@ void MpiLink::take_tags_below(int tag) {
   throw Failure(Error{"comm_argument", "too many groups were split off and channels opened", on_rank(rank_), {}});
 }
 
-void MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag, bool synchronous) {
+int64_t MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag,
+                      bool synchronous) {
   std::lock_guard lock(mutex_);
   int64_t first = 0;
   do {
@@ -52,6 +53,7 @@ void MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t bytes
     transfers.receive_bytes.push_back(-1);
     first += count;
   } while (first < bytes);
+  return first;
 }
 
 void MpiLink::receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, int from, int tag) {

@@ -33,8 +33,9 @@ class MpiLink {
   int next_tag() const { return next_tag_; }
   void take_tags_below(int tag);
 
-  // `synchronous`: done no sooner than the receiver receives it.
-  void send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag, bool synchronous = false);
+  // Returns the bytes that it handed to MPI. `synchronous`: done no sooner than the receiver receives it.
+  [[nodiscard]] int64_t send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag,
+                             bool synchronous = false);
   void receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, int from, int tag);
   // Returns when all are done, and forgets them. Throws Failure comm_aborted or comm_mpi.
   void wait(MpiTransfers& transfers);

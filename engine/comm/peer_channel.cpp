@@ -1,8 +1,8 @@
 #include "engine/comm/peer_channel.h"
 
-#include <cstring>
 #include <utility>
 
+#include "engine/comm/block_copy.h"
 #include "engine/comm/futex.h"
 
 namespace shardscope {
@@ -30,8 +30,8 @@ void PeerChannel::publish(Sources arrays, const MessageShape& shape) {
     const auto bytes = static_cast<int64_t>(arrays[i].size());
     if (!is_small(shape)) {
       block_.entries[i] = memory_->publish(arrays[i].data(), bytes);
-    } else if (bytes > 0) {
-      std::memcpy(payload, arrays[i].data(), arrays[i].size());
+    } else {
+      count_moved(copy_bytes(payload, arrays[i].data(), bytes));
       payload += bytes;
     }
   }
@@ -56,7 +56,7 @@ void PeerChannel::take(Destinations arrays, const MessageShape& shape) {
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (arrays[i].empty()) continue;
     const std::byte* source = is_small(shape) ? payload : memory_->find(ends().from, block_.entries[i]);
-    std::memcpy(arrays[i].data(), source, arrays[i].size());
+    count_moved(copy_bytes(arrays[i].data(), source, static_cast<int64_t>(arrays[i].size())));
     payload += arrays[i].size();
   }
   done_ += one_message;

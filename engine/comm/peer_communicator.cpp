@@ -1,7 +1,6 @@
 #include "engine/comm/peer_communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <tuple>
 
@@ -124,7 +123,7 @@ void PeerCommunicator::complete(const CollectiveCall& call) {
 void PeerCommunicator::copy_to_payload(const CollectiveCall& call) {
   std::byte* payload = table_.block().payload[parity_].data();
   for (const CallPart& part : call.parts) {
-    if (part.source_bytes > 0) std::memcpy(payload, part.source, static_cast<size_t>(part.source_bytes));
+    count_moved(copy_bytes(payload, part.source, part.source_bytes));
     payload += payload_step(part);
   }
 }
@@ -180,23 +179,23 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
     case StepKind::all_reduce:
     case StepKind::reduce_scatter: {
       for (const std::byte*& source : sources_) source += member_ * part.source_block;
-      ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride, sources_,
-                          part.source_stride);
+      count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride,
+                                      sources_, part.source_stride));
       return;
     }
     case StepKind::all_gather:
     case StepKind::all_to_all: {
       for (int step = 0; step < size(); ++step) {
         int sender = (member_ + step) % size();  // not all from the same one at the same time
-        copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                  sources_[static_cast<size_t>(sender)] + member_ * part.source_block, part.source_stride);
+        count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                              sources_[static_cast<size_t>(sender)] + member_ * part.source_block, part.source_stride));
       }
       return;
     }
     case StepKind::collective_permute: {
       size_t sender =
           static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
-      copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride);
+      count_moved(copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride));
       return;
     }
     default: return;
@@ -211,7 +210,7 @@ void PeerCommunicator::reduce_chunk(const CollectiveCall& call, size_t index) {
   auto [first, last] = chunk(part.source_bytes / element, (member_ + shift) % size(), size());
   if (first == last) return;
   for (const std::byte*& source : sources_) source += first * element;
-  ordered_reduce(call.reduction, call.dtype, part.destination + first * element, sources_, last - first);
+  count_moved(ordered_reduce(call.reduction, call.dtype, part.destination + first * element, sources_, last - first));
 }
 
 void PeerCommunicator::take_chunks(const CollectiveCall& call, size_t index, size_t entry) {
@@ -222,8 +221,8 @@ void PeerCommunicator::take_chunks(const CollectiveCall& call, size_t index, siz
     int owner = (member_ + step) % size();
     auto [first, last] = chunk(part.source_bytes / element, (owner + shift) % size(), size());
     if (first == last) continue;
-    std::memcpy(part.destination + first * element, table_.find(owner, entry) + first * element,
-                static_cast<size_t>((last - first) * element));
+    count_moved(copy_bytes(part.destination + first * element, table_.find(owner, entry) + first * element,
+                           (last - first) * element));
   }
 }
 

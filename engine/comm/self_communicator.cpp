@@ -33,7 +33,7 @@ class SelfCommunicator final : public CollectiveCommunicator {
     check_aborted();
     for (const CallPart& part : call.parts) {
       if (part.source == part.destination) continue;
-      copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride);
+      count_moved(copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride));
     }
   }
 

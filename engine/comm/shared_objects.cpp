@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/control_group.h"
+#include "engine/base/plural.h"
 
 namespace shardscope {
 
@@ -91,8 +92,10 @@ void check_space(Communicator& bootstrap, const std::vector<Announcement>& all, 
   if (needed <= all[0].host_bytes) return;
   constexpr int64_t mebibyte = 1 << 20;
   fail(bootstrap,
-       fmt::format("the {}s of {} ranks need {} MiB, this host has {} MiB of memory and swap space", purpose,
-                   all.size(), (needed + mebibyte - 1) / mebibyte, all[0].host_bytes / mebibyte),
+       fmt::format("the {} of {} {} {} MiB, this host has {} MiB of memory and swap space",
+                   plural(std::ssize(all), purpose), counted(std::ssize(all), "rank"),
+                   plural(std::ssize(all), "needs", "need"), (needed + mebibyte - 1) / mebibyte,
+                   all[0].host_bytes / mebibyte),
        "split more, or use a smaller batch");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 
 #include "engine/compile/describe.h"
 #include "engine/compile/metric_outputs.h"
@@ -11,12 +12,14 @@
 #include "engine/compile/plan_hash.h"
 #include "engine/compile/training_graph.h"
 #include "engine/data/data_kind.h"
+#include "engine/graph/casts.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/pipeline_timeline.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/plan/stages.h"
+#include "engine/shard/moved_again.h"
 #include "models/registry.h"
 
 namespace shardscope {
@@ -49,9 +52,13 @@ std::vector<Error> notes(const RunConfig& config, const Graph& graph) {
   return notes;
 }
 
-std::vector<bool> parameter_values(const Graph& graph) {
-  std::vector<bool> values(graph.values.size());
-  for (StateId id : graph.trainable()) values[graph.states[id].before] = true;
+// ZeRO stage 3: parameters, and what is made of them alone, are gathered once for forward and once for backward.
+std::vector<bool> given_up(const RunConfig& config, const Graph& graph) {
+  if (config.sharding.zero.stage != 3) return {};
+  std::vector<bool> values = values_of_states(graph);
+  for (const State& state : graph.states) {
+    if (!state.trainable) values[state.before] = false;
+  }
   return values;
 }
 
@@ -103,6 +110,39 @@ PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const Stag
   return pipeline;
 }
 
+// The step's graph, what the run file says of its arrays, and their layouts as written.
+struct WrittenTraining {
+  TrainingGraph training;
+  ResolvedPins resolved;
+  PlacedAsWritten placed;
+};
+
+// Backward recomputes no cast whose recomputation would need communication.
+WrittenTraining write_training(const RunConfig& config, const Mesh& whole, const Mesh& mesh, const Graph& forward,
+                               Passes& pass, std::stop_token stop) {
+  std::set<std::string> kept;
+  while (true) {
+    WrittenTraining made;
+    made.training = pass("differentiate", [&] { return build_training(config, forward, kept); });
+    const TrainingGraph& training = made.training;
+    made.resolved = pass("resolve", [&] {
+      const SpecTargets arrays = spec_targets(training.graph);
+      return pin_specs(arrays, resolve_run_specs(config, whole, arrays.targets), training.graph, mesh,
+                       training.cotangents);
+    });
+    made.placed = pass("propagate", [&] {
+      return place_as_written(made.resolved.pins, training.graph, mesh, training.cotangents, stop);
+    });
+    if (training.recomputed_casts.empty() || stop.stop_requested()) return made;
+    const size_t before = kept.size();
+    for (OpId op : moved_again(training.graph, mesh, made.placed.placements, given_up(config, training.graph))) {
+      const std::string& name = training.graph.ops[op].name;
+      if (training.recomputed_casts.contains(name)) kept.insert(name);
+    }
+    if (kept.size() == before) return made;
+  }
+}
+
 std::vector<Error> all_errors(const RunConfig& config, ForwardGraph forward) {
   std::vector<Error> specs = check_specs(config, forward);
   std::ranges::move(specs, std::back_inserter(forward.errors));
@@ -121,32 +161,26 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   ForwardGraph forward = pass("build", [&] { return build_forward(config); });
   if (!forward.errors.empty()) throw Failure(all_errors(config, std::move(forward)));
   plan.mesh = *forward.mesh;
-  TrainingGraph training = pass("differentiate", [&] { return build_training(config, std::move(*forward.graph)); });
-  plan.graph = std::make_shared<const Graph>(std::move(training.graph));
+  // Arrays are split over the devices of a stage.
+  const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
+  WrittenTraining written = write_training(config, plan.mesh, mesh, *forward.graph, pass, stop);
+  plan.graph = std::make_shared<const Graph>(std::move(written.training.graph));
   const Graph& graph = *plan.graph;
   const LayoutMode mode = config.sharding.mode;
   const bool as_written = mode == LayoutMode::as_written;
   const int ranks = plan.mesh.device_count();
   const int threads = profile.threads_per_rank(ranks);
   const CostRates rates = cost_rates(profile, plan.mesh, config.pipeline.axis);
-  // Arrays are split over the devices of a stage.
-  const Mesh mesh = mesh_of_a_stage(config.pipeline, plan.mesh);
-  const StagedOps staged = staged_ops(config, plan.mesh, graph, training.layers);
-
-  const ResolvedPins resolved = pass("resolve", [&] {
-    const SpecTargets arrays = spec_targets(graph);
-    return pin_specs(arrays, resolve_run_specs(config, plan.mesh, arrays.targets), graph, mesh, training.cotangents);
-  });
+  const StagedOps staged = staged_ops(config, plan.mesh, graph, written.training.layers);
+  const ResolvedPins& resolved = written.resolved;
   const Pins& pins = resolved.pins;
-  PlacedAsWritten written =
-      pass("propagate", [&] { return place_as_written(pins, graph, mesh, training.cotangents, stop); });
-  LayoutProblem problem{graph, mesh, pins.layouts, rates, std::move(written.placements)};
-  if (config.sharding.zero.stage == 3) problem.regather = parameter_values(graph);
+  LayoutProblem problem{graph, mesh, pins.layouts, rates, std::move(written.placed.placements)};
+  problem.regather = given_up(config, graph);
   problem.microbatches = config.schedule.microbatches;
   problem.staged = staged;
   problem.memory_limit_bytes = memory_limit(config, profile, ranks);
   LaidOut laid_out = pass("lay out", [&] {
-    LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_cheapest(problem, threads, stop);
+    LaidOut made = as_written ? lay_out_as_written(problem, threads) : lay_out_fastest(problem, threads, stop);
     if (stop.stop_requested()) throw Cancelled{};
     return made;
   });
@@ -160,19 +194,20 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
     for (const ArenaLayout& arena : laid_out.arenas) verify_memory(arena);
     return true;
   });
-  plan.pipeline = pipeline_plan(config, plan.mesh, staged, training.layers, laid_out);
+  plan.pipeline = pipeline_plan(config, plan.mesh, staged, written.training.layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
   plan.arenas = std::move(laid_out.arenas);
   plan.step_seconds = std::move(laid_out.step_seconds);
   plan.parameters =
       pass("parameters", [&] { return describe_parameters(graph, mesh, resolved.states, pins.origins, lowered); });
   plan.layouts = pass("layouts", [&] {
-    return describe_layouts(problem, as_written ? written.origins : pins.origins, mode, laid_out);
+    return describe_layouts(problem, as_written ? written.placed.origins : pins.origins, mode, laid_out);
   });
   plan.input_values = stored_inputs(graph, lowered);
   plan.metrics = metrics(config, graph, lowered);
   plan.program = std::move(lowered.program);
   plan.spec_lines = resolved.spec_lines;
+  plan.pins = pins.places;
   plan.bf16_products = bf16_products(plan);
   plan.warnings = resolved.warnings;
   for (Error& note : notes(config, graph)) plan.warnings.push_back(std::move(note));

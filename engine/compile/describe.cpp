@@ -15,11 +15,11 @@ namespace {
 Origin cost_origin(const LayoutProblem& problem, LayoutMode mode, const LaidOut& laid_out, OpId op) {
   const OpChoice& choice = laid_out.choice[op];
   if (mode == LayoutMode::as_written) return {Origin::Kind::replicated, "nothing that you pinned reaches it"};
-  if (laid_out.as_written) return {Origin::Kind::cost, "cheapest: as written"};
+  if (laid_out.as_written) return {Origin::Kind::cost, "fastest: as written"};
   if (!choice.runner_up) return {Origin::Kind::replicated, "there is no other legal layout"};
   std::string other = to_string(result_sharding(problem.graph.rule(op), *choice.runner_up, 0), problem.mesh);
   return {Origin::Kind::cost,
-          fmt::format("cheapest: {} instead would take {:.2f} ms more a step", other, choice.margin_seconds * 1e3)};
+          fmt::format("fastest: {} instead would take {:.2f} ms more a step", other, choice.margin_seconds * 1e3)};
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ LaidOut lay_out_as_written(const LayoutProblem& problem, int threads) {
   return lay_out(fixed, std::move(choice), true, threads);
 }
 
-LaidOut lay_out_cheapest(LayoutProblem problem, int threads, std::stop_token stop) {
+LaidOut lay_out_fastest(LayoutProblem problem, int threads, std::stop_token stop) {
   constexpr int attempts = 3;
   constexpr double estimate_slack = 1.5;
   const double limit = static_cast<double>(problem.memory_limit_bytes);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "engine/graph/casts.h"
+#include "engine/shard/layout_choice.h"
 #include "engine/shard/propagation.h"
 
 namespace shardscope {
@@ -16,6 +20,53 @@ Sharding without_unit_axes(const Sharding& sharding, const Mesh& mesh) {
   return result;
 }
 
+namespace {
+
+// What is pinned in one type is pinned in the other. `narrowed`: states in the type of products; else all but these.
+void pin_through_casts(const Graph& graph, bool narrowed, Pins& pins) {
+  const std::vector<bool> of_states = values_of_states(graph);
+  const auto follow = [&](ValueId value, ValueId pinned) {
+    if (pins.layouts[value] || !pins.layouts[pinned]) return;
+    pins.copy(value, pinned);
+    pins.origins[value] = {Origin::Kind::propagated, "as " + graph.values[pinned].name};
+  };
+  const auto follow_through = [&](const Op& op) {
+    if ((!narrows(graph, op) && !widens(graph, op)) || of_states[op.outputs[0]] != narrowed) return;
+    follow(op.inputs[0], op.outputs[0]);
+    follow(op.outputs[0], op.inputs[0]);
+  };
+  std::ranges::for_each(graph.ops, follow_through);
+  std::ranges::for_each(graph.ops.rbegin(), graph.ops.rend(), follow_through);
+}
+
+// Of what nothing in the file speaks, where a spec would stand.
+std::string place_to_be(const SpecTarget& target, const Graph& graph, ValueId value) {
+  switch (target.kind) {
+    case SpecKind::input: return "sharding.in";
+    case SpecKind::output: return "sharding.out";
+    default: break;
+  }
+  return parameter_place({graph.states[graph.values[value].state].path, {}});
+}
+
+// Per target. A state that follows a parameter is decided where that one is.
+std::vector<std::string> places_of(const SpecTargets& arrays, const std::vector<ResolvedSpec>& specs,
+                                   const Graph& graph) {
+  std::vector<std::string> places(arrays.values.size());
+  for (size_t t = 0; t < places.size(); ++t) {
+    const SpecTarget& target = arrays.targets[t];
+    const ResolvedSpec& spec = specs[t];
+    if (!spec.pinned) continue;
+    if (spec.origin.starts_with(zero_place)) places[t] = zero_place;
+    else if (!spec.place.empty()) places[t] = spec.place;
+    else if (target.follows >= 0) places[t] = places[static_cast<size_t>(target.follows)];
+    else places[t] = place_to_be(target, graph, arrays.values[t]);
+  }
+  return places;
+}
+
+}  // namespace
+
 ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const Graph& graph, const Mesh& mesh,
                        const std::vector<ValueId>& cotangents) {
   if (!resolved.errors.empty()) throw Failure(std::move(resolved.errors));
@@ -26,6 +77,8 @@ ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const 
   Pins& pins = result.pins;
   pins.layouts.resize(graph.values.size());
   pins.origins.resize(graph.values.size());
+  pins.places.resize(graph.values.size());
+  const std::vector<std::string> places = places_of(arrays, resolved.specs, graph);
   for (size_t t = 0; t < arrays.values.size(); ++t) {
     ResolvedSpec& spec = resolved.specs[t];
     const ValueId value = arrays.values[t];
@@ -34,26 +87,30 @@ ResolvedPins pin_specs(const SpecTargets& arrays, ResolvedSpecs resolved, const 
       pins.layouts[value] = without_unit_axes(to_sharding(spec.spec, mesh, rank), mesh);
       pins.origins[value] = spec.place.empty() ? Origin{Origin::Kind::replicated, spec.origin}
                                                : Origin{Origin::Kind::user, "you set it in " + spec.origin};
+      pins.places[value] = places[t];
     }
     if (graph.values[value].kind == ValueKind::state) {
       const State& state = graph.states[graph.values[value].state];
-      pins.layouts[state.initial] = pins.layouts[value];
-      if (state.after != no_id) pins.layouts[state.after] = pins.layouts[value];
+      for (const ValueId same : {state.initial, state.after}) {
+        if (same != no_id) pins.copy(same, value);
+      }
       result.states[graph.values[value].state] = std::move(spec);
     } else if (graph.values[value].kind == ValueKind::result && value < static_cast<ValueId>(cotangents.size()) &&
                cotangents[value] != no_id) {
-      std::optional<Sharding>& cotangent = pins.layouts[cotangents[value]];
-      if (!cotangent) cotangent = pins.layouts[value];
+      if (!pins.layouts[cotangents[value]]) pins.copy(cotangents[value], value);
     }
   }
   for (size_t v = 0; v < graph.values.size(); ++v) {
-    if (graph.values[v].again_of != no_id) pins.layouts[v] = pins.layouts[graph.values[v].again_of];
+    const ValueId of = graph.values[v].again_of;
+    if (of != no_id) pins.copy(static_cast<ValueId>(v), of);
   }
+  pin_through_casts(graph, /*narrowed=*/false, pins);
   return result;
 }
 
-PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mesh& mesh,
+PlacedAsWritten place_as_written(Pins pins, const Graph& graph, const Mesh& mesh,
                                  const std::vector<ValueId>& cotangents, std::stop_token stop) {
+  pin_through_casts(graph, /*narrowed=*/true, pins);
   PlacedAsWritten placed{{}, pins.origins};
   const auto explain = [&](ValueId value, int dim, AxisIndex axis, OpId op) {
     Origin& origin = placed.origins[value];
@@ -62,8 +119,9 @@ PlacedAsWritten place_as_written(const Pins& pins, const Graph& graph, const Mes
                                mesh.axes()[axis].name, graph.ops[op].name);
   };
   const std::vector<Sharding> propagated = propagate(graph, mesh, pins.layouts, explain);
-  placed.placements =
-      written_placements(graph, mesh, written_layouts(graph, mesh, pins.layouts, propagated, cotangents), stop);
+  WrittenLayouts layouts = written_layouts(graph, mesh, pins.layouts, propagated, cotangents);
+  layouts.bucketed = bucketed_values(graph, LayoutProblem::small_bytes);
+  placed.placements = written_placements(graph, mesh, layouts, stop);
   return placed;
 }
 

@@ -1,7 +1,8 @@
 #include "engine/compile/plan_hash.h"
 
 #include "engine/base/hash.h"
-#include "engine/config/write.h"
+#include "engine/config/run_document.h"
+#include "engine/config/run_file_keys.h"
 #include "engine/graph/op_definition.h"
 
 namespace shardscope {
@@ -45,6 +46,14 @@ void add_step(Hasher& hasher, const Step& step) {
   for (const MovedArray& array : step.moved) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
+// The config as it is hashed: mode fastest under its former name, so that plans of today are those of then.
+std::string hashed_config(const RunConfig& config) {
+  JsonNode document = to_run_document(config);
+  if (config.sharding.mode == LayoutMode::fastest)
+    *document.find("sharding")->find("mode") = JsonNode::of(std::string(run_file::former_name_of_fastest));
+  return print_json(document);
+}
+
 }  // namespace
 
 uint64_t plan_hash(const Plan& plan) { return plan_hash(plan, plan.config); }
@@ -52,7 +61,7 @@ uint64_t plan_hash(const Plan& plan) { return plan_hash(plan, plan.config); }
 uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
   const DeviceProfile& profile = plan.profile;
   Hasher hasher;
-  hasher.add(planner_version).add(write_run_config(config));
+  hasher.add(planner_version).add(hashed_config(config));
   hasher.add(profile.matrix_flops_per_core).add(profile.matrix_flops_per_core_bf16);
   hasher.add(profile.memory_bytes_per_core);
   hasher.add(profile.collective_bytes_per_core).add(profile.collective_latency).add(profile.step_latency);

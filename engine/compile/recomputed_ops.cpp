@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "engine/base/name_pattern.h"
+#include "engine/graph/casts.h"
+#include "engine/graph/op_definition.h"
+#include "engine/ops/registry.h"
 
 namespace shardscope {
 
@@ -21,6 +24,11 @@ int region_of(const Op& op, const ScheduleConfig& schedule) {
 }
 
 bool is_policy(const std::string& text) { return text == "full" || text == "attention" || text == "mlp"; }
+
+bool is_made_again(const Graph& graph, ValueId value, const std::vector<bool>& again) {
+  const OpId producer = graph.values[value].producer;
+  return producer != no_id && again[producer];
+}
 
 std::vector<bool> matching_ops(const Graph& graph, const std::string& pattern) {
   std::vector<bool> matching(graph.ops.size());
@@ -49,10 +57,48 @@ std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& sched
         again[producer] = false;
     }
   }
+  const std::vector<bool> of_states = ops_of_states(graph);
+  for (size_t id = 0; id < again.size(); ++id) {
+    const Op& op = graph.ops[id];
+    const bool enters = op.phase == Phase::forward && narrows(graph, op) && !is_made_again(graph, op.inputs[0], again);
+    if (of_states[id] || enters) again[id] = false;
+  }
   for (const auto& [name, value] : graph.outputs) {
     if (graph.values[value].producer != no_id) again[graph.values[value].producer] = false;
   }
   return again;
+}
+
+std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::string>& kept,
+                                   const std::vector<bool>& again) {
+  const std::vector<bool> of_states = values_of_states(graph);
+  const OpDefinition& add = op_definition("add");
+  std::vector<bool> in_backward(graph.values.size()), widened(graph.values.size()), chosen(again.size());
+  for (const Op& op : graph.ops) {
+    for (ValueId input : op.inputs) in_backward[input] = in_backward[input] || op.phase == Phase::backward;
+  }
+  const auto is_open = [&](size_t id) {
+    const Op& op = graph.ops[id];
+    return op.phase == Phase::forward && !again[id] && !of_states[op.outputs[0]] && !kept.contains(op.name);
+  };
+  const auto is_there = [&](ValueId value) {
+    return of_states[value] || (in_backward[value] && !widened[value] && !is_made_again(graph, value, again));
+  };
+  for (size_t id = 0; id < again.size(); ++id) {
+    const Op& op = graph.ops[id];
+    if (!is_open(id)) continue;
+    const bool sum = op.definition == &add && ((widened[op.inputs[0]] && is_there(op.inputs[1])) ||
+                                               (is_there(op.inputs[0]) && widened[op.inputs[1]]));
+    chosen[id] = widened[op.outputs[0]] = sum || widens(graph, op);
+  }
+  for (size_t id = 0; id < again.size(); ++id) {
+    if (is_open(id) && narrows(graph, graph.ops[id]) && is_there(graph.ops[id].inputs[0])) chosen[id] = true;
+  }
+  std::vector<OpId> list;
+  for (size_t id = 0; id < again.size(); ++id) {
+    if (chosen[id]) list.push_back(static_cast<OpId>(id));
+  }
+  return list;
 }
 
 std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleConfig& schedule) {

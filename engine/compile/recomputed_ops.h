@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -10,9 +12,16 @@ namespace shardscope {
 
 // Per op of a graph that is differentiated: whether backward makes its results again, by schedule.rematerialise. A
 // result that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a
-// result that the graph gives, is kept, so that each layer can be made again by itself. By pattern, all ops of such
-// names.
+// result that the graph gives, is kept, so that each layer can be made again by itself; of an array that enters a layer
+// through a cast to a smaller type, the smaller is kept. What is made of states alone is kept. By pattern, all ops of
+// such names.
 std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule);
+
+// Further forward ops that backward recomputes, whatever the policy (`again`), so that bf16 is kept from forward and
+// not f32: casts that widen results of forward in bf16; sums of their results with biases, or with arrays that are kept
+// anyway (a residual stream); casts to bf16 of arrays that backward uses in f32 too. Not ops named in `kept`.
+std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::string>& kept,
+                                   const std::vector<bool>& again);
 
 // rematerialise, at schedule.rematerialise, where the policy means no op of the model.
 std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleConfig& schedule);

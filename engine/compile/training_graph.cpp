@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/plural.h"
 #include "engine/base/printable.h"
 #include "engine/compile/data_request.h"
 #include "engine/compile/metric_outputs.h"
@@ -74,7 +75,9 @@ Error indivisible_batch(int64_t rows, int64_t microbatches) {
   for (int64_t parts = 1; parts <= std::min<int64_t>(rows, 64); ++parts) {
     if (rows % parts == 0) legal.push_back(parts);
   }
-  return {"microbatches", fmt::format("{} microbatches do not divide a batch of {} rows", microbatches, rows),
+  return {"microbatches",
+          fmt::format("{} do not divide a batch of {}", counted(microbatches, "microbatch", "microbatches"),
+                      counted(rows, "row")),
           "schedule.microbatches", fmt::format("it may be {}", fmt::join(legal, ", "))};
 }
 
@@ -190,7 +193,10 @@ ForwardGraph build_forward(const RunConfig& config) {
   } else if (const OptimizerDefinition* optimizer = find_optimizer(config.optimizer.name)) {
     const size_t before = errors.size();
     const OptionList options = resolve_options(optimizer->options, config.optimizer.options, "optimizer", errors);
-    if (as_given(errors, before)) append(errors, check_learning_rate(options));
+    if (as_given(errors, before)) {
+      append(errors, check_learning_rate(options));
+      if (optimizer->check) append(errors, optimizer->check(config.optimizer.options));
+    }
   } else {
     errors.push_back(unknown("optimizer", config.optimizer.name, "optimizer.name", names_of(all_optimizers())));
   }
@@ -272,8 +278,8 @@ ResolvedSpecs resolve_run_specs(const RunConfig& config, const Mesh& mesh, std::
   return resolve_specs(sharding, mesh_of_a_stage(config.pipeline, mesh), targets);
 }
 
-TrainingGraph build_training(const RunConfig& config, Graph forward) {
-  TrainingGraph training{std::move(forward), {}, {}};
+TrainingGraph build_training(const RunConfig& config, Graph forward, const std::set<std::string>& kept) {
+  TrainingGraph training{std::move(forward), {}, {}, {}};
   Graph& graph = training.graph;
   const Mesh mesh(config.mesh_axes, config.mesh_devices);
   training.layers = layers_of_stretches(config, mesh, graph);
@@ -289,7 +295,12 @@ TrainingGraph build_training(const RunConfig& config, Graph forward) {
   const CotangentSeed seed{loss, graph.ops[scale].outputs[0]};
   training.cotangents = differentiate(graph, {&seed, 1}, op_definition("add"), sum_attributes);
   if (microbatches > 1 || pipelined) accumulate_gradients(graph, microbatches, training.layers);
-  rematerialise(graph, recomputed_ops(graph, config.schedule));
+  std::vector<bool> again = recomputed_ops(graph, config.schedule);
+  for (OpId op : recomputed_casts(graph, kept, again)) {
+    again[op] = true;
+    training.recomputed_casts.insert(graph.ops[op].name);
+  }
+  rematerialise(graph, again);
   std::vector<Error> errors;
   const OptimizerDefinition& optimizer = *find_optimizer(config.optimizer.name);
   optimizer.append(graph, resolve_options(optimizer.options, config.optimizer.options, "optimizer", errors));

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/config/run_config.h"
@@ -49,9 +51,11 @@ std::vector<Error> optimizer_notes(const RunConfig& config, const Graph& graph);
 // The whole training step: forward, backward, update. Forward alone where the config does not train.
 struct TrainingGraph {
   Graph graph;
-  std::vector<ValueId> cotangents;  // per forward value; no_id where it has none
-  std::vector<int> layers;          // of each stretch of a pipeline
+  std::vector<ValueId> cotangents;         // per forward value; no_id where it has none
+  std::vector<int> layers;                 // of each stretch of a pipeline
+  std::set<std::string> recomputed_casts;  // names of forward ops (see recomputed_ops.h)
 };
-TrainingGraph build_training(const RunConfig& config, Graph forward);
+// `kept`: names of forward ops that recomputed_casts() leaves out.
+TrainingGraph build_training(const RunConfig& config, Graph forward, const std::set<std::string>& kept = {});
 
 }  // namespace shardscope

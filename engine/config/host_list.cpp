@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 
 namespace shardscope {
 
@@ -198,7 +199,8 @@ std::vector<HostSlots> parse_slurm_hosts(std::string_view nodes, std::string_vie
   for (std::string_view piece : pieces(nodes, ',')) expand(piece, "", names);
   const std::vector<int> slots = tasks.empty() ? std::vector<int>() : expand_tasks(tasks);
   if (!slots.empty() && slots.size() != names.size()) {
-    refuse(fmt::format("SLURM_TASKS_PER_NODE speaks of {} hosts, SLURM_JOB_NODELIST of {}", slots.size(), names.size()),
+    refuse(fmt::format("SLURM_TASKS_PER_NODE speaks of {}, SLURM_JOB_NODELIST of {}",
+                       counted(std::ssize(slots), "host"), names.size()),
            at_name("SLURM_TASKS_PER_NODE"));
   }
   HostCollection hosts;
@@ -215,7 +217,7 @@ std::vector<HostRanks> lay_over_hosts(const std::vector<HostSlots>& hosts, int r
     open += !host.ranks;
   }
   if (open == 0 && said < ranks) {
-    refuse(fmt::format("they take {} ranks, the mesh has {} devices", said, ranks), place,
+    refuse(fmt::format("they take {}, the mesh has {}", counted(said, "rank"), counted(ranks, "device")), place,
            "more ranks a host (NAME:N), or a smaller mesh");
   }
   std::vector<HostRanks> laid;

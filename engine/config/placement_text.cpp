@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -191,5 +192,23 @@ class Reader {
 std::string placement_text(const RulePlacement& placement) { return std::visit(Writer{}, placement); }
 
 RulePlacement parse_placement(std::string_view text) { return Reader(text).read(); }
+
+PartitionSpec parse_spec(std::string_view text) {
+  const char* hint = "a spec such as P('data', None), or [\"data\", null]";
+  const std::string_view name = text.substr(0, text.find('('));
+  const bool is_name = std::all_of(name.begin(), name.end(), [](char c) { return is_word_character(c) || c == ' '; });
+  const size_t skipped = is_name ? name.rfind('.') + 1 : 0;  // the module
+  const std::string_view spec = text.substr(skipped);
+  try {
+    const RulePlacement placement = parse_placement(spec);
+    if (const auto* parsed = std::get_if<PartitionSpec>(&placement)) return *parsed;
+  } catch (const Failure& failure) {
+    Error error = failure.errors().front();
+    if (error.place.column > 0) error.place.column += static_cast<int>(skipped);
+    error.hint = hint;
+    throw Failure(std::move(error));
+  }
+  throw Failure(Error{"placement", fmt::format("'{}' is no spec", text), "", hint});
+}
 
 }  // namespace shardscope

@@ -19,5 +19,7 @@ std::string placement_text(const RulePlacement& placement);
 
 // Throws Failure (code placement) with the column at which it goes wrong.
 RulePlacement parse_placement(std::string_view text);
+// The same of a spec alone, whose name may have its module before it: jax.sharding.PartitionSpec('data').
+PartitionSpec parse_spec(std::string_view text);
 
 }  // namespace shardscope

@@ -30,7 +30,7 @@ struct ParameterSpec {
   bool operator==(const ParameterSpec&) const = default;
 };
 
-enum class LayoutMode : uint8_t { cheapest, as_written };
+enum class LayoutMode : uint8_t { fastest, as_written };
 
 // ZeRO (Rajbhandari et al., 2019): what data parallelism keeps on every device is split over a mesh axis instead. Stage
 // 1: optimizer state; 2: and gradients; 3: and parameters, which are gathered before each use and dropped after it. 0:
@@ -42,7 +42,7 @@ struct ZeroConfig {
 };
 
 struct ShardingConfig {
-  LayoutMode mode = LayoutMode::cheapest;
+  LayoutMode mode = LayoutMode::fastest;
   PartitionSpec in;   // of the model's token inputs (batch, sequence)
   PartitionSpec out;  // of the model's output
   // In file order, which is that of a nesting: parameters that share a prefix stand together. An exact name decides

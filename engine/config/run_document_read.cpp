@@ -249,9 +249,10 @@ class RunDocumentReader {
   }
 
   void read_mode(const JsonNode& node, LayoutMode& mode) {
-    if (!faults_.expect(node, "sharding.mode", Kind::string, "a mode", "\"cheapest\" or \"as_written\"")) return;
+    if (!faults_.expect(node, "sharding.mode", Kind::string, "a mode", "\"fastest\" or \"as_written\"")) return;
     const std::vector<std::string>& modes = run_file::layout_modes();
-    const auto at = std::find(modes.begin(), modes.end(), node.text);
+    const std::string& name = node.text == run_file::former_name_of_fastest ? modes.front() : node.text;
+    const auto at = std::find(modes.begin(), modes.end(), name);
     if (at == modes.end()) {
       faults_.fail(node.line, "sharding.mode", "unknown_mode", fmt::format("unknown mode '{}'", node.text),
                    name_hint(node.text, modes));

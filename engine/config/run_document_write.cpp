@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/name_pattern.h"
 #include "engine/config/place.h"
 #include "engine/config/run_document.h"
 #include "engine/config/run_file_keys.h"
@@ -75,10 +76,16 @@ void add_placement(JsonNode& node, const LargestDimension& largest) {
   if (largest.minimum_bytes != 0) node.add("minimum_bytes", JsonNode::of(largest.minimum_bytes));
 }
 
+JsonNode names_node(const std::string& names) {
+  JsonNode list = JsonNode::array();
+  for (const std::string& name : list_of_pattern(names)) list.items.push_back(JsonNode::of(name));
+  return list.items.empty() ? JsonNode::of(names) : list;
+}
+
 JsonNode to_node(const SpecRule& rule) {
   JsonNode node = JsonNode::object();
   if (rule.names != "**" || std::holds_alternative<PartitionSpec>(rule.placement))
-    node.add("names", JsonNode::of(rule.names));
+    node.add("names", names_node(rule.names));
   std::visit([&](const auto& placement) { add_placement(node, placement); }, rule.placement);
   if (rule.of == std::vector{SpecKind::parameter}) return node;
   JsonNode of = JsonNode::array();

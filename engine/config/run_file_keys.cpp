@@ -34,7 +34,7 @@ const Keys& mesh_axis() {
 const Keys& sharding() {
   static const Keys keys = {
       {"mesh_axes", false, R"(["data", "model"])"},
-      {"mode", false, R"("cheapest")"},
+      {"mode", false, R"("fastest")"},
       {"in", false, R"(["data", null])"},
       {"out", false, R"(["data", null])"},
       {"parameters", false, R"({"params": {"Embed_0": {"embedding": ["data", "model"]}}})"},
@@ -96,7 +96,7 @@ const Keys& rule_by_size() {
 std::string choice_key(const std::string& section) { return section == "data" ? "kind" : "name"; }
 
 const std::vector<std::string>& layout_modes() {
-  static const std::vector<std::string> modes = {"cheapest", "as_written"};
+  static const std::vector<std::string> modes = {"fastest", "as_written"};
   return modes;
 }
 

@@ -31,7 +31,8 @@ const Keys& rule_by_size();
 // The key that names the choice: "name" in model and optimizer, "kind" in data.
 std::string choice_key(const std::string& section);
 
-const std::vector<std::string>& layout_modes();
+const std::vector<std::string>& layout_modes();                    // in the order of LayoutMode
+inline constexpr const char* former_name_of_fastest = "cheapest";  // is read, too
 const std::vector<std::string>& spec_kinds();  // what "of" in a rule may say, in the order of SpecKind
 
 std::vector<std::string> names(const Keys& keys);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 
 namespace shardscope {
 
@@ -27,7 +28,7 @@ struct stat status_of(const InputFile& file) {
 void require_length(const InputFile& file, int64_t bytes) {
   const int64_t now = status_of(file).st_size;
   if (now >= bytes) return;
-  fail(file.path(), "changed_data", fmt::format("it had {} bytes when the run began and has {}", bytes, now),
+  fail(file.path(), "changed_data", fmt::format("it had {} when the run began and has {}", counted(bytes, "byte"), now),
        "data stay as they are while a run reads them");
 }
 

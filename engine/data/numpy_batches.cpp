@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/numpy_random.h"
+#include "engine/base/plural.h"
 #include "engine/data/kinds.h"
 #include "engine/data/token_rows.h"
 
@@ -62,8 +63,9 @@ std::unique_ptr<DataSource> make(const OptionList& options, const DataRequest& r
 std::vector<Error> check(const OptionList& options) {
   const int64_t rows = integer_option(options, "dataset_size"), batch = integer_option(options, "batch_size");
   if (batch <= rows) return {};
-  return {{"out_of_range", fmt::format("{} sequences are less than one batch of {}", rows, batch), "data.dataset_size",
-           fmt::format("at least {}", batch)}};
+  return {{"out_of_range",
+           fmt::format("{} {} less than one batch of {}", counted(rows, "sequence"), plural(rows, "is", "are"), batch),
+           "data.dataset_size", fmt::format("at least {}", batch)}};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/base/plural.h"
 #include "engine/data/token_windows.h"
 
 namespace shardscope {
@@ -37,8 +38,8 @@ void check_part(const Part& part, int64_t needed, const std::string& what, const
                 std::vector<Error>& errors) {
   std::ranges::copy(part.files.errors, std::back_inserter(errors));
   if (!part.files.errors.empty() || part.range.size() >= needed) return;
-  errors.push_back({"too_short", fmt::format("{} has {} tokens, and {}", what, part.range.size(), why), part.place,
-                    fmt::format("at least {} tokens", needed)});
+  errors.push_back({"too_short", fmt::format("{} has {}, and {}", what, counted(part.range.size(), "token"), why),
+                    part.place, "at least " + counted(needed, "token")});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
+#include "engine/base/output_file.h"
 #include "engine/export/kinds.h"
 
 namespace shardscope {
@@ -32,6 +33,20 @@ const ExportKind& find_export_kind(const std::string& name) {
                       at_argument("--to " + name), name_hint(name, names)});
 }
 
+namespace {
+
+void require_part_of_name(const ExportKind& kind, const std::string& path) {
+  const auto& [part, reader] = kind.part_of_name;
+  const std::filesystem::path file(path);
+  if (is_stream(path) || file.filename().string().find(part) != std::string::npos) return;
+  throw Failure(Error{"wrong_name", fmt::format("{} finds only files whose names have '{}' in them", reader, part),
+                      in_file(path),
+                      fmt::format("'{}.{}', or a folder that exists, in which the file gets such a name",
+                                  (file.parent_path() / file.stem()).string(), part)});
+}
+
+}  // namespace
+
 Exported export_source(const ExportKind& kind, const ExportSource& source, ExportChoice choice, std::string path,
                        ExportTarget::Options options) {
   if (kind.needs_run) run_of(source, kind.name);
@@ -52,6 +67,7 @@ Exported export_source(const ExportKind& kind, const ExportSource& source, Expor
   if (kind.name_in_folder && std::filesystem::is_directory(path, fault)) {
     path = (std::filesystem::path(path) / kind.name_in_folder()).string();
   }
+  require_part_of_name(kind, path);
   options.inputs.insert(options.inputs.end(), source.inputs.begin(), source.inputs.end());
   ExportTarget target(path, kind.form(), std::move(options));
   kind.write(source, choice, target);

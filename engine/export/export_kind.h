@@ -4,6 +4,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/export/export_source.h"
@@ -32,6 +33,9 @@ struct ExportKind {
   // Whether a folder that exists may be named instead of the file: the file's name in it then. Else nullptr.
   std::string (*name_in_folder)() = nullptr;
   bool needs_plan = true;  // else a source without one will do
+  // What the file's name must have in it, and who else would not find the file: {"tfevents", "TensorBoard"}. Empty:
+  // any.
+  std::pair<std::string, std::string> part_of_name = {};
   // Pages that show one measured step (ExportChoice::trace); "" where a kind without pages does.
   std::vector<std::string> step_pages = {};
 
@@ -51,9 +55,9 @@ struct Exported {
   std::vector<std::string> notes;  // what else there is to be said, a phrase each
 };
 
-// Exports a source: all there or nothing. Throws Failure: unknown_page, no_step (a step is chosen that is not shown),
-// no_run (code for a plan alone where the kind needs a run), what the target and the kind throw; and Cancelled. The
-// source's inputs are added to those of `options`.
+// Exports a source: all there or nothing. Throws Failure: unknown_page, wrong_name, no_step (a step is chosen that is
+// not shown), no_run (code for a plan alone where the kind needs a run), what the target and the kind throw; and
+// Cancelled. The source's inputs are added to those of `options`.
 Exported export_source(const ExportKind& kind, const ExportSource& source, ExportChoice choice, std::string path,
                        ExportTarget::Options options);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 #include "engine/compile/compile.h"
 #include "engine/config/parse.h"
 
@@ -48,7 +49,7 @@ void replay_steps(const ExportSource& source, ExportTarget& target,
       on_restart(*restart);
     }
   });
-  target.note(fmt::format("{} step{}", steps, steps == 1 ? "" : "s"));
+  target.note(counted(steps, "step"));
 }
 
 const TraceMessage* trace_of(const ExportSource& source, std::optional<TraceChoice> choice) {

@@ -17,6 +17,7 @@
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
 #include "engine/base/path.h"
+#include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
 
 namespace shardscope {
@@ -34,6 +35,9 @@ namespace {
 
 ExportTarget::ExportTarget(std::string path, Form form, Options options)
     : path_(std::move(path)), form_(form), options_(std::move(options)) {
+  if (form_ == Form::folder && path_ == standard_stream)
+    fail("bad_argument", path_, "this export is a folder, and standard output takes a file",
+         "the name of a new folder");
   if (form_ == Form::folder) {
     path_ = without_slashes(std::move(path_));
     struct stat there {};

@@ -20,8 +20,8 @@ namespace shardscope {
 // What exists is never lost unasked: a file or folder at the path is refused, or, as `existing` says, written over. Of
 // a folder only the files that the export has are written over then, all others stay; where one of them cannot be, none
 // is (on file systems that can exchange two files). No input is ever written over, no symbolic link followed, neither
-// one to a file nor, inside the folder, one to a folder. A pipe or a device (/dev/stdout) takes a file's text as it
-// comes.
+// one to a file nor, inside the folder, one to a folder. A pipe or a device (/dev/stdout), and standard output ("-"),
+// take a file's text as it comes.
 //
 // All throw Failure, located: unwritable_file, file_exists, output_is_input; and Cancelled (engine/compile/compile.h)
 // once `stop` is requested.

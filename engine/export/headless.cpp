@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/input_file.h"
+#include "engine/base/plural.h"
 #include "engine/base/version.h"
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
@@ -115,8 +116,14 @@ Json read_plan_file(const std::string& path) {
 void write_headless(const ExportSource& source, Launch launch, ExportTarget& target) {
   const Plan& plan = *source.plan;
   const RunConfig config = with_copied_data(plan.config, target);
-  const HeadlessFacts facts{plan.config.model.name, plan.mesh.device_count(), plan.arena_bytes(),
-                            plan.profile.ranks_per_host};
+  const HeadlessFacts facts{plan.config.model.name,
+                            plan.mesh.device_count(),
+                            plan.arena_bytes(),
+                            plan.profile.ranks_per_host,
+                            plan.profile.threads_per_rank(plan.mesh.device_count()),
+                            config.steps,
+                            plan.totals.seconds_per_step,
+                            plan.trains()};
   target.add_file("run.json", write_run_config(config));
   target.add_file("profile.json", profile_text(plan.profile));
   const Json told = {
@@ -149,8 +156,7 @@ std::string check_headless(const std::string& folder) {
                                     told["plan_hash"].get<std::string>(), hash),
                         in_file(run_file), "export it again from where it was changed, by the program of both sides"});
   }
-  return fmt::format("{}: plan {} for {} rank{}, as it was exported", folder, hash, plan.mesh.device_count(),
-                     plan.mesh.device_count() == 1 ? "" : "s");
+  return fmt::format("{}: plan {} for {}, as it was exported", folder, hash, counted(plan.mesh.device_count(), "rank"));
 }
 
 }  // namespace shardscope

@@ -17,7 +17,9 @@ namespace shardscope {
 //   train.sh       trains on one machine, or on those of --hosts; watchers connect to the folder's `socket`, or
 //                  where its path is too long for one, to another that is said
 //   mpirun.sh      trains under plain mpirun on the hosts that `hosts` lists; nobody can watch it
-//   job.sbatch     trains in an allocation of Slurm (kind slurm)
+//   job.sbatch     trains in an allocation of Slurm (kind slurm) of the nodes, CPUs, memory and time that the plan asks
+//                  for, with checkpoints in checkpoints/; where time runs out it ends the run and queues the job again
+//                  (scontrol requeue), which goes on from them, as it does where Slurm itself has requeued it
 //   README.txt     how
 //
 // Each script first verifies that the program there makes the very plan that was exported, and with `--check` no more

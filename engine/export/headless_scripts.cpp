@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "engine/base/plural.h"
 
 namespace shardscope {
 
@@ -38,29 +41,82 @@ fi
 // Beside what the arena holds: the program, its libraries and MPI's buffers.
 constexpr int64_t beside_arena_bytes = int64_t{256} << 20;
 
-// Where the plan was made for one host, Slurm may lay the ranks out as it likes.
 std::string node_lines(const std::vector<int>& ranks_per_host) {
-  if (ranks_per_host.size() < 2) return "";
-  std::string lines = fmt::format("#SBATCH --nodes={}\n", ranks_per_host.size());
-  if (std::ranges::count(ranks_per_host, ranks_per_host.front()) == std::ssize(ranks_per_host))
+  const size_t nodes = std::max<size_t>(ranks_per_host.size(), 1);
+  std::string lines = fmt::format("#SBATCH --nodes={}\n", nodes);
+  if (nodes > 1 && std::ranges::count(ranks_per_host, ranks_per_host.front()) == std::ssize(ranks_per_host))
     lines += fmt::format("#SBATCH --ntasks-per-node={}\n", ranks_per_host.front());
   return lines;
+}
+
+// Twice what the plan predicts, and ten minutes to start and end; a longer run goes on when it is started again.
+std::string time_limit(const HeadlessFacts& facts) {
+  constexpr double longest_minutes = 24 * 60, start_and_end_minutes = 10;
+  const double predicted = 2 * static_cast<double>(facts.steps) * facts.step_seconds / 60;
+  const auto minutes = static_cast<int>(std::ceil(std::min(predicted + start_and_end_minutes, longest_minutes)));
+  return fmt::format("{:02}:{:02}:00", minutes / 60, minutes % 60);
+}
+
+// As many as are predicted to take ten minutes.
+int64_t steps_between_checkpoints(const HeadlessFacts& facts) {
+  constexpr double seconds = 600;
+  if (facts.step_seconds <= 0) return std::max<int64_t>(facts.steps, 1);
+  return std::max<int64_t>(1, static_cast<int64_t>(std::min(seconds / facts.step_seconds, 1e15)));
+}
+
+// Checkpoints in the folder, from which a job that is started again goes on.
+constexpr std::string_view go_on = R"sh(checkpoints=${CHECKPOINTS:-$folder/checkpoints}
+previous=
+for word; do
+  if [ "$previous" = --checkpoint ]; then checkpoints=$word; break; fi
+  previous=$word
+done
+case " $* " in
+  *" --checkpoint "*) ;;
+  *) set -- --checkpoint "$checkpoints" --save-every SAVE_EVERY "$@" ;;
+esac
+case " $* " in
+  *" --resume "*) ;;
+  *) if ls -d "$checkpoints"/step_* >/dev/null 2>&1; then set -- --resume "$checkpoints" "$@"; fi ;;
+esac
+if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+  case " $* " in *" --jsonl "*) set -- --append "$@" ;; esac
+fi
+)sh";
+
+// Slurm tells the script by USR1 that time is running out: the run ends after its step with a checkpoint, and is put
+// into the queue again.
+constexpr std::string_view supervise = R"sh(run=
+time_is_up=
+told=
+trap 'told=1; time_is_up=1; [ -z "$run" ] || kill -TERM "$run"' USR1
+trap 'told=1; [ -z "$run" ] || kill -TERM "$run"' TERM INT
+TRAIN --bind-cpus --socket "$socket" "$@" &
+run=$!
+while wait "$run"; code=$?; [ -n "$told" ]; do told=; done
+if [ -n "$time_is_up" ] && [ "$code" = 143 ]; then scontrol requeue "$SLURM_JOB_ID"; fi
+exit "$code"
+)sh";
+
+std::string with(std::string_view text, std::string_view word, const std::string& value) {
+  const size_t at = text.find(word);
+  return std::string(text.substr(0, at)) + value + std::string(text.substr(at + word.size()));
 }
 
 }  // namespace
 
 std::string hosts_file(const HeadlessFacts& facts) {
   return fmt::format(
-      "# A host a line, and how many of the {} ranks it takes. Each needs shardrun and this folder at the same paths.\n"
+      "# A host a line, and how many of the run's {} it takes. Each needs shardrun and this folder at the same paths.\n"
       "localhost slots={}\n",
-      facts.ranks, facts.ranks);
+      counted(facts.ranks, "rank"), facts.ranks);
 }
 
 std::string train_script(const HeadlessFacts& facts) {
   return fmt::format(
-      "#!/bin/sh\n# Trains {} on {} rank{} of this machine, or of --hosts h0:4,h1:4.\n{}{}{}"
+      "#!/bin/sh\n# Trains {} on {} of this machine, or of --hosts h0:4,h1:4.\n{}{}{}"
       "exec {} --socket \"$socket\" \"$@\"\n",
-      facts.model, facts.ranks, facts.ranks == 1 ? "" : "s", own_folder, check_first, choose_socket, train);
+      facts.model, counted(facts.ranks, "rank"), own_folder, check_first, choose_socket, train);
 }
 
 std::string mpirun_script(const HeadlessFacts& facts) {
@@ -74,25 +130,33 @@ std::string mpirun_script(const HeadlessFacts& facts) {
 }
 
 std::string slurm_script(const HeadlessFacts& facts) {
-  const int64_t megabytes = (facts.rank_bytes + beside_arena_bytes + (1 << 20) - 1) >> 20;
+  constexpr int64_t mebibyte = 1 << 20;
+  const int64_t bytes_per_cpu = (facts.rank_bytes + beside_arena_bytes) / facts.threads_per_rank;
   return fmt::format(R"sh(#!/bin/bash
 #SBATCH --job-name=shardscope-{0}
 #SBATCH --ntasks={1}
-{5}#SBATCH --cpus-per-task=1
-#SBATCH --mem-per-cpu={2}M
+{2}#SBATCH --cpus-per-task={3}
+#SBATCH --threads-per-core=1
+#SBATCH --mem-per-cpu={4}M
+#SBATCH --time={5}
 #SBATCH --output=%x-%j.log
-#SBATCH --signal=B:TERM@60
-# Trains {0} in an allocation of Slurm. Submit it from its own folder, which all nodes see: sbatch job.sbatch
-# A minute before the allocation ends the run ends after its step, with a checkpoint where --checkpoint names a folder.
-folder=${{SLURM_SUBMIT_DIR:-$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)}}
+{6}# Trains {0} in an allocation of Slurm. Submit it from its own folder, which all nodes see: sbatch job.sbatch
+{7}folder=${{SLURM_SUBMIT_DIR:-$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)}}
 if [ ! -f "$folder/run.json" ]; then
   echo "$folder has no run.json: submit job.sbatch from its own folder" >&2
   exit 2
 fi
-{3}{6}exec {4} --socket "$socket" "$@"
-)sh",
-                     facts.model, facts.ranks, megabytes, check_first, train, node_lines(facts.ranks_per_host),
-                     choose_socket);
+{8}{9}{10}{11})sh",
+                     facts.model, facts.ranks, node_lines(facts.ranks_per_host), facts.threads_per_rank,
+                     (bytes_per_cpu + mebibyte - 1) / mebibyte, time_limit(facts),
+                     facts.trains ? "#SBATCH --open-mode=append\n#SBATCH --requeue\n#SBATCH --signal=B:USR1@120\n" : "",
+                     facts.trains ? "# Its checkpoints are in checkpoints/ there, or where CHECKPOINTS or --checkpoint "
+                                    "say. Two minutes before its time\n# is up, or when a node is lost, it is put into "
+                                    "the queue again, and goes on from the newest.\n"
+                                  : "",
+                     check_first,
+                     facts.trains ? with(go_on, "SAVE_EVERY", std::to_string(steps_between_checkpoints(facts))) : "",
+                     choose_socket, with(supervise, "TRAIN", std::string(train)));
 }
 
 std::string headless_readme(const HeadlessFacts& facts, bool with_slurm) {
@@ -113,7 +177,11 @@ path is too long for a socket, the script says which it takes; SOCKET=/path befo
 mpirun.sh opens no socket: such a run cannot be watched, but with --record FOLDER it can be exported from later.
 )sh",
       facts.model, facts.ranks, facts.ranks == 1 ? "" : "s",
-      with_slurm ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder\n" : "",
+      with_slurm
+          ? "  sbatch job.sbatch      in an allocation of Slurm; submit it from this folder. Its checkpoints are in "
+            "checkpoints/,\n"
+            "                         and a job that runs out of time or loses a node goes on from them by itself.\n"
+          : "",
       with_slurm ? " or job.sbatch" : "");
 }
 

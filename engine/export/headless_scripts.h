@@ -12,6 +12,10 @@ struct HeadlessFacts {
   int ranks = 1;
   int64_t rank_bytes = 0;           // that a rank wants of memory
   std::vector<int> ranks_per_host;  // that the plan was made for; empty: one host
+  int threads_per_rank = 1;
+  int64_t steps = 0;        // of the whole run
+  double step_seconds = 0;  // predicted
+  bool trains = true;       // else it has nothing to keep in checkpoints
 };
 
 std::string hosts_file(const HeadlessFacts& facts);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "engine/base/plural.h"
 #include "engine/compile/training_graph.h"
 #include "engine/data/data_kind.h"
 #include "engine/export/jax_arrays.h"
@@ -137,8 +138,8 @@ Error not_exportable(const std::string& message, const std::string& place, const
 }
 
 bool drops(const RunConfig& config, const OptionList& options) {
-  const auto rate = std::ranges::find(options, "dropout_rate", &OptionList::value_type::first);
-  return !config.deterministic && rate != options.end() && std::get<double>(rate->second) > 0;
+  const OptionValue* rate = find_option(options, "dropout_rate");
+  return !config.deterministic && rate && std::get<double>(*rate) > 0;
 }
 
 std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model, const OptionList& options) {
@@ -149,11 +150,10 @@ std::vector<Error> what_jax_lacks(const RunConfig& config, const JaxModel* model
     return errors;
   }
   for (const auto& [name, value] : model->only) {
-    const auto given = std::ranges::find(options, name, &OptionList::value_type::first);
-    if (given->second == value) continue;
-    errors.push_back(
-        not_exportable(fmt::format("the model's source in Flax has no {} {}", name, python_value(given->second)),
-                       fmt::format("model.{}", name), python_value(value)));
+    const OptionValue& given = *find_option(options, std::string(name));
+    if (given == value) continue;
+    errors.push_back(not_exportable(fmt::format("the model's source in Flax has no {} {}", name, python_value(given)),
+                                    fmt::format("model.{}", name), python_value(value)));
   }
   if (!trains(config)) errors.push_back(not_exportable("the run has no optimizer: there is no training", "optimizer"));
   if (!config.pipeline.axis.empty()) {
@@ -233,10 +233,11 @@ std::string mesh_text(const Mesh& mesh) {
 std::string heading(const RunConfig& config, const Mesh& mesh) {
   std::string text = fmt::format(R"("""{} on a mesh of {}, written by `shardrun export`.
 
-Trains {} steps on {} virtual CPU devices and prints a JSON object a step; the losses are those of `shardrun train`.
+Trains {} on {} and prints a JSON object a step; the losses are those of `shardrun train`.
 On other devices leave out the two lines that set os.environ. Needs jax, flax and optax.
 )",
-                                 config.model.name, mesh_text(mesh), config.steps, mesh.device_count());
+                                 config.model.name, mesh_text(mesh), counted(config.steps, "step"),
+                                 counted(mesh.device_count(), "virtual CPU device"));
   if (evaluation(config.data).every > 0) text += "The run file's evaluation of held-out data is not part of it.\n";
   text += fmt::format(R"("""
 

@@ -8,6 +8,7 @@ std::vector<std::string_view> layer_flags(const OptionList& options) {
   std::vector<std::string_view> set;
   if (integer_option(options, "ffn_hidden_size") > 0) set.push_back("ffn");
   if (integer_option(options, "num_layers") > 1) set.push_back("layers");
+  if (string_option(options, "qkv_layout") == "flat") set.push_back("flat");
   return set;
 }
 
@@ -32,7 +33,8 @@ class Linear(nnx.Module):
 
 class TransformerLayer(nnx.Module):
     def __init__(self, rngs):
-        self.qkv_proj = Linear(rngs, HIDDEN_SIZE, 3, NUM_HEADS, HIDDEN_SIZE // NUM_HEADS)
+        self.qkv_proj = Linear(rngs, HIDDEN_SIZE, 3, NUM_HEADS, HIDDEN_SIZE // NUM_HEADS)  #! flat
+        self.qkv_proj = Linear(rngs, HIDDEN_SIZE, 3 * HIDDEN_SIZE)  #? flat
         self.output_proj = Linear(rngs, HIDDEN_SIZE, HIDDEN_SIZE)
         self.ffn_layer1 = Linear(rngs, HIDDEN_SIZE, FFN_HIDDEN_SIZE)  #? ffn
         self.ffn_layer2 = Linear(rngs, FFN_HIDDEN_SIZE, HIDDEN_SIZE)  #? ffn
@@ -41,8 +43,10 @@ class TransformerLayer(nnx.Module):
 
     def __call__(self, x):
         y = self.ln1(x)  #@ **/ln1/layer_norm
-        y = jnp.einsum("bse,ethd->bsthd", y, self.qkv_proj.weight[...])  #@ **/qkv_proj/einsum
+        y = jnp.einsum("bse,ethd->bsthd", y, self.qkv_proj.weight[...])  #! flat  #@ **/qkv_proj/einsum
+        y = y @ self.qkv_proj.weight[...]  #? flat  #@ **/qkv_proj/einsum
         y = y + self.qkv_proj.bias[...]  #@ **/qkv_proj/add
+        y = y.reshape(*x.shape[:2], 3, NUM_HEADS, HIDDEN_SIZE // NUM_HEADS)  #? flat  #@ **/qkv_proj/rearrange
         q, k, v = y[:, :, 0], y[:, :, 1], y[:, :, 2]
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(q.shape[-1])
         y = jnp.einsum("bhqk,bkhd->bqhd", nnx.softmax(scores, axis=-1), v)  #@ **/attention
@@ -76,7 +80,7 @@ class WorkshopTransformer(TransformerLayer):  #! layers  #? remat
         return nnx.remat(TransformerLayer.__call__)(self, x)  #! layers  #? remat
 )",
                               jax_squared_error,
-                              {{"compute_dtype", "f32"}, {"qkv_layout", "heads"}},
+                              {{"compute_dtype", "f32"}},
                               layer_flags};
   return model;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/plural.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/kinds.h"
 #include "engine/plan/value_stages.h"
@@ -19,7 +20,7 @@ void write_layouts(const ExportSource& source, const ExportChoice&, ExportTarget
         fmt::format("{}{} {} {}\n{}", count++ == 0 ? "" : "\n", array.name, name(array.dtype), to_string(array.shape),
                     visualize_sharding(array.sharding, plan.mesh, array.shape, devices_of_stages(plan, array.stages))));
   }
-  target.note(fmt::format("{} arrays", count));
+  target.note(counted(count, "array"));
 }
 
 }  // namespace

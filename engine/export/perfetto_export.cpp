@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/plural.h"
 #include "engine/export/kinds.h"
 #include "engine/export/plan_words.h"
+#include "engine/export/stage_messages.h"
 
 namespace shardscope {
 
@@ -17,8 +19,8 @@ constexpr int predicted_process = 1, measured_process = 2;
 // Chrome's trace format ("Trace Event Format", google/trace-viewer): an object with a list of events, times in
 // microseconds. Each stage of the plan is a thread of the process "predicted", each rank one of "measured". A thread's
 // slices ("ph": "X") are: the training step; in it each run of a task; in that the plan's steps; and in a step that was
-// measured the waiting for peers at its beginning. Times are whole nanoseconds, so that a slice never sticks out of the
-// one around it.
+// measured the waiting for peers at its beginning. Flow events ("s" and "f") lead from each send to the receive that
+// takes its message. Times are whole nanoseconds, so that a slice never sticks out of the one around it.
 class TraceWriter {
  public:
   TraceWriter(const Plan& plan, ExportTarget& target, double threads) : plan_(plan), target_(target), all_(threads) {
@@ -60,6 +62,13 @@ class TraceWriter {
       target_.progress((done_ + run.first / static_cast<double>(times.size())) / all_);
     }
     ++done_;
+  }
+
+  // From a moment in the slice of a send to one in that of its receive.
+  void write_message(int process, int sender, const PlanStepTime& send, int receiver, const PlanStepTime& receive) {
+    ++messages_;
+    flow("s", {process, sender}, send.start_ns, "");
+    flow("f", {process, receiver}, std::max(receive.start_ns, receive.end_ns - 1), ",\"bp\":\"e\"");
   }
 
  private:
@@ -104,6 +113,11 @@ class TraceWriter {
     target_.write(fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},", place.process, place.thread,
                               microseconds(start), microseconds(end - start)));
   }
+  void flow(const char* end, const Place& place, int64_t at, const char* binding) {
+    separate();
+    target_.write(fmt::format(R"({{"ph":"{}","pid":{},"tid":{},"ts":{},"id":{},"cat":"message","name":"message"{}}})",
+                              end, place.process, place.thread, microseconds(at), messages_, binding));
+  }
   void event(const Json& json) {
     separate();
     target_.write(dumped(json));
@@ -123,6 +137,7 @@ class TraceWriter {
   ExportTarget& target_;
   StepTable<Told> told_;
   double all_, done_ = 0;
+  int64_t messages_ = 0;  // so many are written: the last one's id
   bool first_ = true;
 };
 
@@ -150,21 +165,32 @@ void write_trace(const ExportSource& source, const ExportChoice& choice, ExportT
   TraceWriter writer(plan, target, stages + ranks);
   writer.begin();
   writer.name_process(predicted_process, "predicted");
+  const std::vector<StageMessage> messages = stage_messages(plan);
+  std::vector<std::vector<PlanStepTime>> predicted, measured;  // by stage, by rank
   for (int stage = 0; stage < stages; ++stage) {
     const std::string name = stages > 1 ? fmt::format("stage {}: {}", stage, devices_text(plan, stage))
                                         : devices_text(plan, stage) + ", all alike";
-    writer.write_thread(predicted_process, stage, name, "predicted step", stage, predicted_times(plan, stage));
+    predicted.push_back(predicted_times(plan, stage));
+    writer.write_thread(predicted_process, stage, name, "predicted step", stage, predicted.back());
   }
+  for (const auto& [from, to, send, receive] : messages)
+    writer.write_message(predicted_process, from, predicted[from][send], to, predicted[to][receive]);
   if (trace) {
     writer.name_process(measured_process, fmt::format("measured: step {}", trace->step));
     for (int rank = 0; rank < ranks; ++rank) {
       const int stage = plan.stage_of(rank);
       const std::string name =
           stages > 1 ? fmt::format("rank {}, stage {}", rank, stage) : fmt::format("rank {}", rank);
-      writer.write_thread(measured_process, rank, name, fmt::format("step {}", trace->step), stage,
-                          in_order(trace->ranks[static_cast<size_t>(rank)]));
+      measured.push_back(in_order(trace->ranks[static_cast<size_t>(rank)]));
+      writer.write_thread(measured_process, rank, name, fmt::format("step {}", trace->step), stage, measured.back());
     }
-    target.note(fmt::format("predicted, and step {} measured on {} ranks", trace->step, ranks));
+    for (const auto& [from, to, send, receive] : messages) {
+      for (const int rank : plan.devices_of_stage(from)) {
+        const int peer = peer_in_stage(plan, rank, to);
+        writer.write_message(measured_process, rank, measured[rank][send], peer, measured[peer][receive]);
+      }
+    }
+    target.note(fmt::format("predicted, and step {} measured on {}", trace->step, counted(ranks, "rank")));
   } else {
     target.note(source.run ? "predicted alone: the run recorded no step" : "predicted");
   }

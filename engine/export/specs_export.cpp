@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/plural.h"
 #include "engine/export/exported_arrays.h"
 #include "engine/export/kinds.h"
 #include "engine/export/spec_json.h"
@@ -21,7 +22,7 @@ void write_specs(const ExportSource& source, const ExportChoice&, ExportTarget& 
                              spec_json(to_spec(whole, plan.mesh)).dump()));
   }
   target.write(count == 0 ? "{}\n" : "\n}\n");
-  target.note(fmt::format("{} arrays", count));
+  target.note(counted(count, "array"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 #include "engine/export/kinds.h"
 #include "engine/export/table_pages.h"
 
@@ -20,7 +21,7 @@ ExportKind table(const char* name, const char* what, TableWriter::Format format)
   const auto write = [format](const ExportSource& source, const ExportChoice& choice, ExportTarget& target) {
     TableWriter table(target, format);
     std::ranges::find(table_pages(), choice.page, &TablePage::name)->write(source, choice, table);
-    target.note(fmt::format("{} row{}", table.rows(), table.rows() == 1 ? "" : "s"));
+    target.note(counted(table.rows(), "row"));
   };
   ExportKind kind{name, what, name, page_names(), false, write};
   kind.step_pages = {"collectives", "timeline"};

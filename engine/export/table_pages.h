@@ -33,7 +33,8 @@ void write_flow_table(const ExportSource&, const ExportChoice&, TableWriter&);
 void write_timeline_table(const ExportSource&, const ExportChoice&, TableWriter&);
 // Each stage of the pipeline; without one there is one.
 void write_pipeline_table(const ExportSource&, const ExportChoice&, TableWriter&);
-// Each training step of a recorded run: its time and its metrics.
+// Each training step of a recorded run: its time, its metrics, and what all ranks together sent (by the ring
+// convention) and moved (counted at the transport; empty where the record does not say).
 void write_run_table(const ExportSource&, const ExportChoice&, TableWriter&);
 
 }  // namespace shardscope

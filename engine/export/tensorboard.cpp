@@ -28,6 +28,7 @@ std::string step_record(const StepMessage& step, double wall_time) {
     add("busy_ms", sum(rank.busy_ms));
     add("wait_ms", sum(rank.wait_ms));
     add("wire_bytes_sent", static_cast<float>(rank.wire_bytes));
+    if (rank.moved_bytes >= 0) add("moved_bytes", static_cast<float>(rank.moved_bytes));
     add("outside_bytes", static_cast<float>(rank.outside_bytes));
   }
   return scalars_record(wall_time, step.step, scalars);

@@ -9,7 +9,7 @@
 namespace shardscope {
 
 // The scalars of a training step as a record of an event file: each metric under its name, step_ms, and, of each rank,
-// busy_ms/rank_0, wait_ms/rank_0, wire_bytes_sent/rank_0 and outside_bytes/rank_0.
+// busy_ms/rank_0, wait_ms/rank_0, wire_bytes_sent/rank_0, moved_bytes/rank_0 and outside_bytes/rank_0.
 std::string step_record(const StepMessage& step, double wall_time);
 
 // Tells TensorBoard of a run while it goes on: a new event file in a folder, which is made where it is not there.

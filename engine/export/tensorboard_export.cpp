@@ -20,10 +20,12 @@ void write_events(const ExportSource& source, const ExportChoice&, ExportTarget&
 }  // namespace
 
 ExportKind tensorboard_export() {
-  return {"tensorboard",  "the metrics of a recorded run as an event file of TensorBoard",
-          "tfevents",     {},
-          true,           write_events,
-          event_file_name};
+  ExportKind kind{"tensorboard",  "the metrics of a recorded run as an event file of TensorBoard",
+                  "tfevents",     {},
+                  true,           write_events,
+                  event_file_name};
+  kind.part_of_name = {"tfevents", "TensorBoard"};
+  return kind;
 }
 
 }  // namespace shardscope

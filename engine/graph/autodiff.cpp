@@ -1,6 +1,9 @@
 #include "engine/graph/autodiff.h"
 
+#include <algorithm>
+
 #include "engine/base/error.h"
+#include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
 
 namespace shardscope {
@@ -33,68 +36,97 @@ std::vector<bool> trained_values(const Graph& graph) {
   return trained;
 }
 
+class Differentiation {
+ public:
+  Differentiation(Graph& graph, const OpDefinition& add, Attributes (*add_attributes)(const TensorType&))
+      : graph_(graph),
+        add_(add),
+        add_attributes_(add_attributes),
+        trained_(trained_values(graph)),
+        cotangents_(graph.values.size(), no_id) {}
+
+  std::vector<ValueId> run(std::span<const CotangentSeed> seeds) {
+    for (const CotangentSeed& seed : seeds) {
+      contribute(seed.value, seed.cotangent, graph_.values[seed.value].name, graph_.values[seed.value].producer);
+    }
+    for (OpId id = static_cast<OpId>(graph_.ops.size()) - 1; id >= 0; --id) {
+      if (graph_.ops[id].phase != Phase::forward || narrows(graph_, graph_.ops[id])) continue;
+      std::vector<ValueId> given;
+      for (ValueId output : graph_.ops[id].outputs) given.push_back(cotangents_[output]);
+      pull_back(id, std::move(given));
+    }
+    for (ValueId value = static_cast<ValueId>(cotangents_.size()) - 1; value >= 0; --value) {
+      if (cotangents_[value] == no_id) continue;
+      ValueId& of = graph_.values[cotangents_[value]].cotangent_of;
+      if (of == no_id) of = value;
+    }
+    finish_states();
+    if (!faults_.empty()) throw Failure(faults_);
+    return std::move(cotangents_);
+  }
+
+ private:
+  void contribute(ValueId value, ValueId cotangent, const std::string& name, OpId forward_op) {
+    const OpId producer = graph_.values[value].producer;
+    const bool narrowed = producer != no_id && narrows(graph_, graph_.ops[producer]);
+    ValueId& total = cotangents_[value];
+    if (total == no_id) {
+      total = cotangent;
+    } else if (!narrowed) {
+      const OpId op = graph_.add_op(add_, name + "/grad/sum", Phase::backward, {total, cotangent},
+                                    add_attributes_(graph_.type(value)), forward_op);
+      total = graph_.ops[op].outputs[0];
+    }
+    if (narrowed) pull_back(producer, {cotangent});
+  }
+
+  // Gives an op's operands what these cotangents of its results come to.
+  void pull_back(OpId id, std::vector<ValueId> given) {
+    if (graph_.ops[id].definition->stops_gradient()) return;
+    const std::vector<ValueId> inputs = graph_.ops[id].inputs;
+    GradientContext context{graph_, id, std::move(given), std::vector<ValueId>(inputs.size(), no_id), {}};
+    for (ValueId input : inputs) context.trained.push_back(trained_[input]);
+    const auto reaches_seed = [](ValueId cotangent) { return cotangent != no_id; };
+    if (std::ranges::none_of(context.result_cotangents, reaches_seed)) return;
+    if (std::ranges::find(context.trained, true) == context.trained.end()) return;
+    graph_.ops[id].definition->gradient(context);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId cotangent = context.operand_cotangents[i];
+      if (cotangent >= 0) {
+        contribute(inputs[i], cotangent, graph_.ops[id].name, id);
+      } else if (cotangent == no_id && trained_[inputs[i]]) {
+        faults_.push_back({"no_gradient",
+                           std::string(graph_.ops[id].definition->name()) + " has no gradient for operand " +
+                               std::to_string(i) + ", through which the loss reaches a parameter",
+                           at_name(graph_.ops[id].name), "use another op here, or one that stops gradients"});
+      }
+    }
+  }
+
+  void finish_states() {
+    const bool every_op_has_its_gradients = faults_.empty();
+    for (State& state : graph_.states) {
+      if (state.trainable) state.gradient = cotangents_[state.before];
+      if (every_op_has_its_gradients && state.trainable && cotangents_[state.before] == no_id) {
+        faults_.push_back({"no_gradient", "the loss does not depend on this parameter", graph_.name(state),
+                           "remove it from the model"});
+      }
+    }
+  }
+
+  Graph& graph_;
+  const OpDefinition& add_;
+  Attributes (*add_attributes_)(const TensorType&);
+  const std::vector<bool> trained_;
+  std::vector<ValueId> cotangents_;  // per value that was there
+  std::vector<Error> faults_;
+};
+
 }  // namespace
 
 std::vector<ValueId> differentiate(Graph& graph, std::span<const CotangentSeed> seeds, const OpDefinition& add,
                                    Attributes (*add_attributes)(const TensorType&)) {
-  const std::vector<bool> trained = trained_values(graph);
-  std::vector<ValueId> cotangents(graph.values.size(), no_id);
-  std::vector<Error> faults;
-  auto contribute = [&](ValueId value, ValueId cotangent, const std::string& name, OpId forward_op) {
-    ValueId& total = cotangents[value];
-    if (total == no_id) {
-      total = cotangent;
-      return;
-    }
-    const OpId op = graph.add_op(add, name + "/grad/sum", Phase::backward, {total, cotangent},
-                                 add_attributes(graph.type(value)), forward_op);
-    total = graph.ops[op].outputs[0];
-  };
-  for (const CotangentSeed& seed : seeds) {
-    contribute(seed.value, seed.cotangent, graph.values[seed.value].name, graph.values[seed.value].producer);
-  }
-  for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
-    if (graph.ops[id].phase != Phase::forward || graph.ops[id].definition->stops_gradient()) continue;
-    const std::vector<ValueId> inputs = graph.ops[id].inputs;
-    GradientContext context{graph, id, {}, std::vector<ValueId>(inputs.size(), no_id), {}};
-    bool reaches_seed = false, needed = false;
-    for (ValueId output : graph.ops[id].outputs) {
-      context.result_cotangents.push_back(cotangents[output]);
-      reaches_seed |= cotangents[output] != no_id;
-    }
-    for (ValueId input : inputs) {
-      context.trained.push_back(trained[input]);
-      needed |= trained[input];
-    }
-    if (!reaches_seed || !needed) continue;
-    graph.ops[id].definition->gradient(context);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const ValueId cotangent = context.operand_cotangents[i];
-      if (cotangent >= 0) {
-        contribute(inputs[i], cotangent, graph.ops[id].name, id);
-      } else if (cotangent == no_id && trained[inputs[i]]) {
-        faults.push_back({"no_gradient",
-                          std::string(graph.ops[id].definition->name()) + " has no gradient for operand " +
-                              std::to_string(i) + ", through which the loss reaches a parameter",
-                          at_name(graph.ops[id].name), "use another op here, or one that stops gradients"});
-      }
-    }
-  }
-  for (ValueId value = static_cast<ValueId>(cotangents.size()) - 1; value >= 0; --value) {
-    if (cotangents[value] == no_id) continue;
-    ValueId& of = graph.values[cotangents[value]].cotangent_of;
-    if (of == no_id) of = value;
-  }
-  const bool every_op_has_its_gradients = faults.empty();
-  for (State& state : graph.states) {
-    if (state.trainable) state.gradient = cotangents[state.before];
-    if (every_op_has_its_gradients && state.trainable && cotangents[state.before] == no_id) {
-      faults.push_back(
-          {"no_gradient", "the loss does not depend on this parameter", graph.name(state), "remove it from the model"});
-    }
-  }
-  if (!faults.empty()) throw Failure(faults);
-  return cotangents;
+  return Differentiation(graph, add, add_attributes).run(seeds);
 }
 
 }  // namespace shardscope

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "engine/base/plural.h"
 #include "engine/base/printable.h"
 
 namespace shardscope {
@@ -61,7 +62,8 @@ std::vector<Error> device_errors(const std::vector<int>& devices, int count) {
     return std::vector<Error>{{"device_order", std::move(message), "mesh.devices", hint}};
   };
   if (devices.size() != static_cast<size_t>(count)) {
-    return fault(fmt::format("the device order lists {} devices, but the mesh has {}", devices.size(), count));
+    return fault(
+        fmt::format("the device order lists {}, but the mesh has {}", counted(std::ssize(devices), "device"), count));
   }
   std::vector<bool> seen(count);
   for (int device : devices) {

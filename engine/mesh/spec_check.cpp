@@ -5,6 +5,8 @@
 
 #include "engine/mesh/partition_spec.h"
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 namespace {
 
@@ -66,9 +68,6 @@ std::vector<Error> unknown_errors(const PartitionSpec& spec, const Mesh& mesh, c
 }
 
 std::vector<Error> rank_errors(const PartitionSpec& spec, const Shape& shape, const std::string& where) {
-  auto counted = [](size_t count, const char* one, const char* many) {
-    return fmt::format("{} {}", count, count == 1 ? one : many);
-  };
   if (spec.dims.size() > shape.size()) {
     return {{"rank",
              fmt::format("the spec has {}, but the array {} has {}", counted(spec.dims.size(), "entry", "entries"),

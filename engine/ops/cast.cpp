@@ -9,7 +9,9 @@ std::string to_string(const CastAttributes& attributes) { return "to=" + std::st
 
 namespace {
 
-// x in another floating-point type, rounded to nearest even. Linear, but sums of rounded summands round more.
+// x in another floating-point type, rounded to nearest even. To no smaller a type it is exact, and so linear: partial
+// sums pass through, and are added in the wider type. To a smaller one they have to be whole first, since a sum of
+// rounded parts is not the rounded sum; a program with a cast behind a reduction means that (JAX, XLA).
 class Cast : public LabelledOp {
  public:
   std::string_view name() const override { return "cast"; }
@@ -20,8 +22,10 @@ class Cast : public LabelledOp {
   }
 
  protected:
-  Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return elementwise(operands, 1, 1);
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    const DType to = attributes.as<CastAttributes>().to;
+    const bool exact = !operands.empty() && byte_size(to) >= byte_size(operands[0].dtype);
+    return elementwise(operands, 1, 1, exact);
   }
   double flops_per_element() const override { return 1; }
   bool takes(int, DType dtype) const override { return is_float(dtype); }

@@ -29,6 +29,8 @@ std::vector<const OpDefinition*> next_token_ops();
 std::vector<const OpDefinition*> initialise_ops();
 std::vector<const OpDefinition*> adam_ops();
 std::vector<const OpDefinition*> sgd_ops();
+std::vector<const OpDefinition*> momentum_sgd_ops();
+std::vector<const OpDefinition*> lion_ops();
 std::vector<const OpDefinition*> global_norm_ops();
 
 }  // namespace shardscope

@@ -9,11 +9,11 @@ namespace {
 // Division by the root mean square over the last dimension z (B. Zhang and R. Sennrich, 2019), cut like layer_norm so
 // that z can be split: y = gamma x r with r = rsqrt(squares / features + epsilon), squares the sum of x^2 over z.
 
-std::string rows(std::span<const TensorType> operands) {
+std::string rms_rows(std::span<const TensorType> operands) {
   const size_t rank = operands.empty() ? 0 : operands[0].shape.size();
   return elementwise_labels(rank == 0 ? 0 : rank - 1);
 }
-std::string all(std::span<const TensorType> operands) { return rows(operands) + 'z'; }
+std::string rms_all(std::span<const TensorType> operands) { return rms_rows(operands) + 'z'; }
 
 // x -> sum of x^2.
 class Squares : public LabelledOp {
@@ -23,7 +23,7 @@ class Squares : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {{all(operands)}, {rows(operands)}, "", false};
+    return {{rms_all(operands)}, {rms_rows(operands)}, "", false};
   }
   double flops_per_element() const override { return 2; }
 };
@@ -35,13 +35,13 @@ class GradProduct : public LabelledOp {
 
  protected:
   Labels labels(const Attributes&, std::span<const TensorType> operands) const override {
-    return {{all(operands), all(operands), "z"}, {rows(operands)}, "", false};
+    return {{rms_all(operands), rms_all(operands), "z"}, {rms_rows(operands)}, "", false};
   }
   double flops_per_element() const override { return 3; }
 };
 
 // (dy, x, gamma, squares, the sum of GradProduct) -> dx = r dy gamma - x r^3 / features product.
-class GradInput : public LabelledOp {
+class RmsGradInput : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm_grad_input"; }
   int in_place_operand(int) const override { return 0; }
@@ -49,7 +49,7 @@ class GradInput : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    const std::string a = all(operands), r = rows(operands);
+    const std::string a = rms_all(operands), r = rms_rows(operands);
     return {{a, a, "z", r, r}, {a}, "", false};
   }
   double flops_per_element() const override { return 4; }
@@ -63,14 +63,14 @@ class GradScale : public LabelledOp {
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    return {{all(operands), all(operands), rows(operands)}, {"z"}, "", false};
+    return {{rms_all(operands), rms_all(operands), rms_rows(operands)}, {"z"}, "", false};
   }
   double flops_per_element() const override { return 3; }
 };
 
 const Squares squares;
 const GradProduct grad_product;
-const GradInput grad_input;
+const RmsGradInput rms_grad_input;
 const GradScale grad_scale;
 
 // (x, gamma, squares) -> y.
@@ -85,14 +85,14 @@ class RmsNorm : public LabelledOp {
     context.operand_cotangents[1] = context.append_value(grad_scale, {dy, x, sums}, op.attributes);
     const ValueId product = context.append_value(grad_product, {dy, x, gamma});
     context.operand_cotangents[2] = GradientContext::none;
-    context.operand_cotangents[0] = context.append_value(grad_input, {dy, x, gamma, sums, product}, op.attributes);
+    context.operand_cotangents[0] = context.append_value(rms_grad_input, {dy, x, gamma, sums, product}, op.attributes);
   }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
     attributes.as<LayerNormAttributes>();
-    const std::string a = all(operands);
-    return {{a, "z", rows(operands)}, {a}, "", false};
+    const std::string a = rms_all(operands);
+    return {{a, "z", rms_rows(operands)}, {a}, "", false};
   }
   double flops_per_element() const override { return 2; }
 };
@@ -102,7 +102,7 @@ const RmsNorm rms_norm;
 }  // namespace
 
 std::vector<const OpDefinition*> rms_norm_ops() {
-  return {&squares, &rms_norm, &grad_product, &grad_input, &grad_scale};
+  return {&squares, &rms_norm, &grad_product, &rms_grad_input, &grad_scale};
 }
 
 }  // namespace shardscope

@@ -1,6 +1,5 @@
 #include "engine/optim/adam.h"
 
-#include "engine/ops/registry.h"
 #include "engine/optim/clipping.h"
 #include "engine/optim/learning_rate.h"
 
@@ -8,19 +7,10 @@ namespace shardscope {
 
 void append_adam(Graph& graph, const OptionList& options, const std::function<double(const std::string&)>& decay_of) {
   AdamAttributes attributes = adam_attributes(options);
-  const std::vector<ValueId> gradients = clipped_gradients(graph, options);
-  size_t next = 0;
-  for (StateId id : graph.trainable()) {
-    const StateId mu = add_optimizer_state(graph, id, "mu"), nu = add_optimizer_state(graph, id, "nu");
-    State& parameter = graph.states[id];
-    attributes.weight_decay = decay_of(graph.name(parameter));
-    const OpId update = graph.add_op(
-        op_definition("adam"), graph.name(parameter) + "/adam", Phase::update,
-        {parameter.before, gradients[next++], graph.states[mu].before, graph.states[nu].before}, attributes);
-    parameter.after = graph.ops[update].outputs[0];
-    graph.states[mu].after = graph.ops[update].outputs[1];
-    graph.states[nu].after = graph.ops[update].outputs[2];
-  }
+  append_updates(graph, options, "adam", "adam", {"mu", "nu"}, [&](const std::string& parameter) {
+    attributes.weight_decay = decay_of(parameter);
+    return attributes;
+  });
 }
 
 std::vector<OptionDefinition> adam_options() {

@@ -25,6 +25,6 @@ std::vector<Error> notes(const OptionList& options, const std::vector<std::strin
 }  // namespace
 
 // optax.adamw: Adam whose step also takes learning_rate x weight_decay of a parameter off it.
-OptimizerDefinition adamw_optimizer() { return {"adamw", options(), append, notes}; }
+OptimizerDefinition adamw_optimizer() { return {"adamw", options(), append, nullptr, notes}; }
 
 }  // namespace shardscope

@@ -1,7 +1,5 @@
 #include "engine/optim/decay_mask.h"
 
-#include <algorithm>
-
 namespace shardscope {
 
 OptionDefinition decay_mask_option() {
@@ -13,14 +11,7 @@ OptionDefinition decay_mask_option() {
           "parameters that weight decay takes from: names or patterns, with commas"};
 }
 
-DecayMask::DecayMask(const OptionList& options) {
-  const std::string& list = string_option(options, "decay_mask");
-  for (size_t at = 0; at < list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    const size_t begin = list.find_first_not_of(' ', at), end = list.find_last_not_of(' ', comma - 1);
-    if (begin < comma) texts_.push_back(list.substr(begin, end + 1 - begin));
-    at = comma + 1;
-  }
+DecayMask::DecayMask(const OptionList& options) : texts_(split_patterns(string_option(options, "decay_mask"))) {
   for (size_t i = 0; i < texts_.size(); ++i) patterns_.add(texts_[i], static_cast<int>(i));
 }
 

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <tuple>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 
 namespace {
@@ -30,8 +32,8 @@ Kind kind_of(const OptionList& options) {
 }
 
 Error too_few(const std::string& option, int64_t steps, int64_t above, const std::string& why) {
-  return {"out_of_range", fmt::format("{} steps are too few: {}", steps, why), "optimizer." + option,
-          fmt::format("at least {}", above + 1)};
+  return {"out_of_range", fmt::format("{} {} too few: {}", counted(steps, "step"), plural(steps, "is", "are"), why),
+          "optimizer." + option, fmt::format("at least {}", above + 1)};
 }
 
 std::vector<OptionDefinition> schedule_options() {

@@ -2,11 +2,13 @@
 
 #include "engine/ops/initialise.h"
 #include "engine/ops/registry.h"
+#include "engine/optim/clipping.h"
 
 namespace shardscope {
 
 const std::vector<OptimizerDefinition>& all_optimizers() {
-  static const std::vector<OptimizerDefinition> optimizers{adam_optimizer(), adamw_optimizer(), sgd_optimizer()};
+  static const std::vector<OptimizerDefinition> optimizers{adam_optimizer(), adamw_optimizer(), sgd_optimizer(),
+                                                           lion_optimizer()};
   return optimizers;
 }
 
@@ -24,6 +26,24 @@ StateId add_optimizer_state(Graph& graph, StateId parameter, const std::string& 
   graph.states[id].follows = parameter;
   graph.values[graph.states[id].before].logical = graph.values[graph.states[parameter].before].logical;
   return id;
+}
+
+void append_updates(Graph& graph, const OptionList& options, std::string_view op, std::string_view suffix,
+                    std::initializer_list<const char*> states,
+                    const std::function<Attributes(const std::string&)>& attributes_of) {
+  const std::vector<ValueId> gradients = clipped_gradients(graph, options);
+  size_t next = 0;
+  for (StateId id : graph.trainable()) {
+    std::vector<StateId> updated{id};
+    for (const char* name : states) updated.push_back(add_optimizer_state(graph, id, name));
+    std::vector<ValueId> operands;
+    for (StateId state : updated) operands.push_back(graph.states[state].before);
+    operands.insert(operands.begin() + 1, gradients[next++]);
+    const std::string parameter = graph.name(graph.states[id]);
+    const OpId update = graph.add_op(op_definition(op), parameter + "/" + std::string(suffix), Phase::update, operands,
+                                     attributes_of(parameter));
+    for (size_t i = 0; i < updated.size(); ++i) graph.states[updated[i]].after = graph.ops[update].outputs[i];
+  }
 }
 
 }  // namespace shardscope

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/options.h"
@@ -14,6 +17,8 @@ struct OptimizerDefinition {
   std::vector<OptionDefinition> options;
   // Appends state and update ops for every trainable state, whose gradients are known.
   void (*append)(Graph& graph, const OptionList& options);
+  // Faults between options, of those that the run file gives, each legal by itself; or nullptr.
+  std::vector<Error> (*check)(const OptionList& given) = nullptr;
   // What a person should know of legal options, for parameters of these names; or nullptr.
   std::vector<Error> (*notes)(const OptionList& options, const std::vector<std::string>& parameters) = nullptr;
 };
@@ -26,8 +31,16 @@ const OptimizerDefinition* find_optimizer(const std::string& name);
 // the run file says otherwise.
 StateId add_optimizer_state(Graph& graph, StateId parameter, const std::string& name);
 
+// Appends the update op `op` for every trainable state, called "<parameter>/<suffix>": of the parameter, its gradient
+// (clipped as the options say) and a state of each of these names, in this order; its results are these states after
+// the step, without the gradient. `attributes_of`: by the parameter's name.
+void append_updates(Graph& graph, const OptionList& options, std::string_view op, std::string_view suffix,
+                    std::initializer_list<const char*> states,
+                    const std::function<Attributes(const std::string& parameter)>& attributes_of);
+
 OptimizerDefinition adam_optimizer();
 OptimizerDefinition adamw_optimizer();
 OptimizerDefinition sgd_optimizer();
+OptimizerDefinition lion_optimizer();
 
 }  // namespace shardscope

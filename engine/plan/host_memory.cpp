@@ -3,12 +3,24 @@
 #include <fmt/format.h>
 
 namespace shardscope {
+namespace {
+
+// Whole MiB; where these are many, GiB or TiB.
+std::string size_text(int64_t bytes) {
+  constexpr int64_t many = 10'000;
+  const int64_t mebibytes = bytes >> 20;
+  if (mebibytes < many) return fmt::format("{} MiB", mebibytes);
+  const double gibibytes = double(mebibytes) / 1024;
+  return gibibytes < many ? fmt::format("{:.1f} GiB", gibibytes) : fmt::format("{:.1f} TiB", gibibytes / 1024);
+}
+
+}  // namespace
 
 std::optional<Error> host_memory_excess(int64_t rank_bytes, int ranks, int64_t memory_bytes) {
   const int64_t needed = rank_bytes * ranks;
   if (memory_bytes == 0 || needed <= memory_bytes) return std::nullopt;
   return Error{"memory",
-               fmt::format("the ranks need {} MiB together, the host has {} MiB", needed >> 20, memory_bytes >> 20),
+               fmt::format("the ranks need {} together, the host has {}", size_text(needed), size_text(memory_bytes)),
                "mesh", "split more, or use a smaller batch"};
 }
 

@@ -25,7 +25,7 @@ double PipelinePlan::waiting_share(int stage) const {
 }
 
 std::string Plan::step_name(const Step& step) const { return ProgramText{program, *graph, mesh}.step(step); }
-std::string Plan::cause(const Step& step) const { return ProgramText{program, *graph, mesh}.cause(step); }
+std::string Plan::cause(const Step& step) const { return ProgramText{program, *graph, mesh, pins}.cause(step); }
 std::string Plan::value_name(int id) const { return ProgramText{program, *graph, mesh}.value(id); }
 std::string Plan::buffer_name(const Buffer& buffer, int stage) const {
   return ProgramText{program, *graph, mesh}.buffer(buffer, stage);

@@ -25,7 +25,7 @@ namespace shardscope {
 // Why an axis lies on a dimension of a value.
 struct Origin {
   enum class Kind : uint8_t { user, propagated, cost, replicated } kind = Kind::replicated;
-  std::string text;  // "you set it", "from Dense_0/einsum along e", "cheapest: saves 12 MiB a step"
+  std::string text;  // "you set it", "from Dense_0/einsum along e", "fastest: saves 12 MiB a step"
 };
 
 struct ParameterPlan {
@@ -100,6 +100,9 @@ struct Plan {
   std::string bf16_products;            // how the profile's machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
   std::vector<ValueLayout> layouts;  // inputs and forward results, in graph order
+  // Per graph value: the place in the run file that decides its layout ("sharding.rules[1].axes.mlp"; of what nothing
+  // speaks, where a spec would stand); empty where nobody says. Not part of the hash.
+  std::vector<std::string> pins;
   // Per stage, in the order of Graph::inputs: their program values, -1 where the stage does not use them.
   std::vector<std::vector<int>> input_values = std::vector<std::vector<int>>(1);
   std::vector<Metric> metrics;  // loss first

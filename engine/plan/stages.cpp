@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/base/plural.h"
+#include "engine/graph/casts.h"
 #include "engine/graph/op_definition.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/shard/layout_cost.h"
@@ -174,19 +176,21 @@ std::vector<Error> check_pipeline(const RunConfig& config, const Mesh& mesh, con
   }
   const int layers = layer_count(forward), stretches = shape.stages * shape.chunks;
   if (layers < stretches) {
-    fail(shape.chunks == 1
-             ? fmt::format("{} stages of a network of {} layers", shape.stages, layers)
-             : fmt::format("{} stages of {} chunks, of a network of {} layers", shape.stages, shape.chunks, layers),
+    fail(shape.chunks == 1 ? fmt::format("{} stages of a network of {}", shape.stages, counted(layers, "layer"))
+                           : fmt::format("{} of {} chunks, of a network of {}", counted(shape.stages, "stage"),
+                                         shape.chunks, counted(layers, "layer")),
          shape.chunks == 1 || shape.stages > layers ? fmt::format("mesh.axes[{}].size", *pipeline_axis(pipeline, mesh))
                                                     : "pipeline.chunks",
          "at most as many as there are layers");
   } else if (!pipeline.layers.empty()) {
     const int64_t sum = std::accumulate(pipeline.layers.begin(), pipeline.layers.end(), int64_t{0});
     if (static_cast<int>(pipeline.layers.size()) != stretches || sum != layers) {
-      fail(fmt::format("[{}] are {} stretches of {} layers together", fmt::join(pipeline.layers, ", "),
-                       pipeline.layers.size(), sum),
+      fail(fmt::format("[{}] {} {} of {} together", fmt::join(pipeline.layers, ", "),
+                       plural(std::ssize(pipeline.layers), "is", "are"),
+                       counted(std::ssize(pipeline.layers), "stretch", "stretches"), counted(sum, "layer")),
            "pipeline.layers",
-           fmt::format("{} numbers that add up to {}, such as [{}]; or leave it out", stretches, layers,
+           fmt::format("{} up to {}, such as [{}]; or leave it out",
+                       stretches == 1 ? "1 number that adds" : counted(stretches, "number") + " that add", layers,
                        fmt::join(balanced_parts(layer_seconds(forward, layers), stretches), ", ")));
     }
   }
@@ -276,14 +280,7 @@ std::vector<int> stretches_of_states(const Graph& graph, const std::vector<int>&
 }
 
 std::vector<bool> weight_gradient_ops(const Graph& graph) {
-  // Forward values that depend on states alone.
-  std::vector<bool> of_states(graph.values.size());
-  for (size_t v = 0; v < of_states.size(); ++v) of_states[v] = graph.values[v].kind == ValueKind::state;
-  for (const Op& op : graph.ops) {
-    if (op.phase != Phase::forward || op.inputs.empty()) continue;
-    const bool alone = std::ranges::all_of(op.inputs, [&](ValueId input) { return of_states[input]; });
-    for (ValueId output : op.outputs) of_states[output] = alone;
-  }
+  const std::vector<bool> of_states = values_of_states(graph);
   std::vector<bool> wanted(graph.values.size());   // is, or adds up to, the gradient of a parameter
   std::vector<bool> awaited(graph.values.size());  // some other op of backward uses it
   for (size_t v = 0; v < wanted.size(); ++v) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 
 std::string ProgramText::value(int id) const {
@@ -15,7 +17,7 @@ std::string ProgramText::step(const Step& step) const {
   std::string axes;
   for (AxisIndex axis : step.axes) axes += (axes.empty() ? "" : ",") + mesh.axes()[axis].name;
   const std::vector<int>& arrays = step.kind == StepKind::receive ? step.outputs : step.inputs;
-  std::string what = fmt::format("{} arrays", arrays.size());
+  std::string what = counted(std::ssize(arrays), "array");
   if (arrays.size() == 1) {
     ValueId array = program.values[arrays[0]].graph_value;
     what = array == no_id ? value(arrays[0]) : graph.values[array].name;
@@ -35,9 +37,18 @@ std::string ProgramText::cause(const Step& step) const {
     const auto& [user, from, to] = array.cause;
     if (user == no_id || from < 0 || to < 0) continue;
     const ProgramValue &source = program.values[from], &target = program.values[to];
-    text += fmt::format("{}{} uses {} as {}; it is defined as {}", text.empty() ? "" : "\n", graph.ops[user].name,
-                        graph.values[source.graph_value].name, to_string(target.sharding, mesh),
-                        to_string(source.sharding, mesh));
+    const Value& value = graph.values[source.graph_value];
+    const std::string made = to_string(source.sharding, mesh), wanted = to_string(target.sharding, mesh);
+    if (!text.empty()) text += '\n';
+    if (value.producer != user) {
+      text += fmt::format("{} uses {} as {}; it is defined as {}", graph.ops[user].name, value.name, wanted, made);
+      continue;
+    }
+    const size_t id = static_cast<size_t>(source.graph_value);
+    const bool is_pinned = id < pins.size() && !pins[id].empty();
+    text += is_pinned ? fmt::format("{} wants {} as {}", pins[id], value.name, wanted)
+                      : fmt::format("{} is wanted as {}", value.name, wanted);
+    text += fmt::format("; {} makes it as {}", graph.ops[user].name, made);
   }
   return text;
 }

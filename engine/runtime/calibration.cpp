@@ -81,24 +81,18 @@ double all_reduce_seconds(int64_t count, int runs) {
 
 constexpr int64_t rows = 4096, width = 512, hidden = 2048;  // of a layer's products
 
-// FLOP/s of the products of a layer, forward and backward.
-double matrix_flops(int threads, DType dtype) {
+constexpr double product_flops = 3 * 2.0 * rows * width * hidden;
+constexpr int64_t added_rows = 8192;
+constexpr double added_bytes = 3.0 * 4 * added_rows * hidden;  // read and written
+
+// Seconds of the products of a layer, forward and backward.
+double product_seconds(int threads, DType dtype) {
   const auto seconds = [&](const std::string& equation, const std::vector<Shape>& shapes) {
     return op_seconds("einsum", equation, shapes, threads, dtype);
   };
-  const double products = seconds("be,ef->bf", {{rows, width}, {width, hidden}, {rows, hidden}}) +
-                          seconds("bf,ef->be", {{rows, hidden}, {width, hidden}, {rows, width}}) +
-                          seconds("be,bf->ef", {{rows, width}, {rows, hidden}, {width, hidden}});
-  return 3 * 2.0 * rows * width * hidden / products;
-}
-
-TransferRates measure_collectives() {
-  std::vector<double> bytes, seconds;
-  for (int64_t count = 8; count <= int64_t{1} << 20; count *= 8) {
-    bytes.push_back(2.0 * (collective_ranks - 1) / collective_ranks * static_cast<double>(count) * 4);
-    seconds.push_back(all_reduce_seconds(count, count < 4096 ? 51 : 7));
-  }
-  return fit_transfer_rates(bytes, seconds);
+  return seconds("be,ef->bf", {{rows, width}, {width, hidden}, {rows, hidden}}) +
+         seconds("bf,ef->be", {{rows, hidden}, {width, hidden}, {rows, width}}) +
+         seconds("be,bf->ef", {{rows, width}, {rows, hidden}, {width, hidden}});
 }
 
 }  // namespace
@@ -112,22 +106,37 @@ TransferRates fit_transfer_rates(std::span<const double> bytes, std::span<const 
   return {std::max(rates[0], 1e-9), std::max(rates[1], 1e-15)};
 }
 
-DeviceProfile calibrate() {
-  DeviceProfile profile = standard_profile();
-  int cores = static_cast<int>(profile.cores);
-  profile.matrix_flops_per_core = matrix_flops(cores, DType::f32) / cores;
-  profile.matrix_flops_per_core_bf16 = matrix_flops(cores, DType::bf16) / cores;
+CalibrationTimes measure_times() {
+  CalibrationTimes times;
+  times.cores = static_cast<int>(standard_profile().cores);
+  times.products = product_seconds(times.cores, DType::f32);
+  times.products_bf16 = product_seconds(times.cores, DType::bf16);
   MatrixProductShape large{rows, hidden, width, false, false, width, hidden, hidden};
   large.operands = large.result = DType::bf16;
-  profile.bf16_products = name(matrix_product_method(large));
-  constexpr int64_t tokens = 8192;
-  double addition = op_seconds("add", "be,be->be", {{tokens, hidden}, {tokens, hidden}, {tokens, hidden}}, cores);
-  profile.memory_bytes_per_core = 3.0 * 4 * tokens * hidden / addition / cores;
-  const TransferRates rates = measure_collectives();
+  times.bf16_products = name(matrix_product_method(large));
+  const Shape added{added_rows, hidden};
+  times.addition = op_seconds("add", "be,be->be", {added, added, added}, times.cores);
+  for (int64_t count = 8; count <= int64_t{1} << 20; count *= 8) {
+    times.transfer_bytes.push_back(2.0 * (collective_ranks - 1) / collective_ranks * static_cast<double>(count) * 4);
+    times.transfer_seconds.push_back(all_reduce_seconds(count, count < 4096 ? 51 : 7));
+  }
+  return times;
+}
+
+DeviceProfile profile_of(const CalibrationTimes& times) {
+  DeviceProfile profile = standard_profile();
+  const auto cores = static_cast<double>(times.cores);
+  profile.matrix_flops_per_core = product_flops / times.products / cores;
+  profile.matrix_flops_per_core_bf16 = product_flops / times.products_bf16 / cores;
+  profile.bf16_products = times.bf16_products;
+  profile.memory_bytes_per_core = added_bytes / times.addition / cores;
+  const TransferRates rates = fit_transfer_rates(times.transfer_bytes, times.transfer_seconds);
   profile.collective_latency = rates.latency;
   profile.collective_bytes_per_core = collective_ranks / rates.seconds_per_byte / cores;
-  profile.name = "calibrated " + std::to_string(cores) + "-core host";
+  profile.name = "calibrated " + std::to_string(times.cores) + "-core host";
   return profile;
 }
+
+DeviceProfile calibrate() { return profile_of(measure_times()); }
 
 }  // namespace shardscope

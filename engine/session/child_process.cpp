@@ -17,9 +17,9 @@ namespace shardscope {
 
 namespace {
 
-constexpr int patience_ms = 2000;
+constexpr int child_patience_ms = 2000;
 
-[[noreturn]] void refuse(const std::string& program, int error_number) {
+[[noreturn]] void refuse_program(const std::string& program, int error_number) {
   throw Failure(Error{"start_program", "cannot start '" + program + "': " + std::strerror(error_number), "", ""});
 }
 
@@ -46,7 +46,7 @@ struct Pipe {
   int read = -1, write = -1;
   explicit Pipe(const std::string& program) {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) refuse(program, errno);
+    if (::pipe2(ends, O_CLOEXEC) != 0) refuse_program(program, errno);
     read = ends[0];
     write = ends[1];
   }
@@ -101,10 +101,10 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Envi
   std::vector<char*> environment_pointers = pointers(environment_texts);
   Pipe given(arguments.at(0)), output(arguments.at(0)), report(arguments.at(0));
   if (::write(given.write, input.data(), input.size()) != static_cast<ssize_t>(input.size()))
-    refuse(arguments[0], errno);
+    refuse_program(arguments[0], errno);
   int parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ < 0) refuse(arguments[0], errno);
+  if (pid_ < 0) refuse_program(arguments[0], errno);
   if (pid_ == 0) {
     become(argument_pointers.data(), environment_pointers.data(), cgroup_entrance.c_str(), parent, given.read,
            output.write, report.write);
@@ -117,7 +117,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Envi
   if (got == sizeof error_number) {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    refuse(arguments[0], error_number);
+    refuse_program(arguments[0], error_number);
   }
   ::fcntl(output.read, F_SETFL, O_NONBLOCK);
   output_ = std::exchange(output.read, -1);
@@ -125,7 +125,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Envi
 
 ChildProcess::~ChildProcess() {
   send_signal(SIGKILL);
-  for (int waited_ms = 0; !wait_status() && waited_ms < patience_ms; ++waited_ms) ::poll(nullptr, 0, 1);
+  for (int waited_ms = 0; !wait_status() && waited_ms < child_patience_ms; ++waited_ms) ::poll(nullptr, 0, 1);
   ::close(output_);
 }
 

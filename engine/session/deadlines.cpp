@@ -35,7 +35,7 @@ int64_t* find_limit(WatchdogLimits& limits, const std::string& name) {
   return nullptr;
 }
 
-[[noreturn]] void refuse(const std::string& message, const std::string& hint) {
+[[noreturn]] void refuse_deadline(const std::string& message, const std::string& hint) {
   throw Failure(Error{"bad_argument", message, at_argument("--deadline"), hint});
 }
 
@@ -79,14 +79,14 @@ std::vector<std::string> deadline_names() {
 
 void set_deadline(WatchdogLimits& limits, const std::string& assignment) {
   const size_t equals = assignment.find('=');
-  if (equals == std::string::npos) refuse(fmt::format("'{}' is not NAME=SECONDS", assignment), "training=60");
+  if (equals == std::string::npos) refuse_deadline(fmt::format("'{}' is not NAME=SECONDS", assignment), "training=60");
   const std::string name = assignment.substr(0, equals), text = assignment.substr(equals + 1);
   int64_t* limit = find_limit(limits, name);
-  if (!limit) refuse(fmt::format("there is no deadline '{}'", name), name_hint(name, deadline_names()));
+  if (!limit) refuse_deadline(fmt::format("there is no deadline '{}'", name), name_hint(name, deadline_names()));
   double seconds = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (problem != std::errc{} || end != text.data() + text.size() || !(seconds > 0 && seconds <= most_seconds)) {
-    refuse(fmt::format("'{}' is not a number of seconds above 0", text), name + "=60");
+    refuse_deadline(fmt::format("'{}' is not a number of seconds above 0", text), name + "=60");
   }
   *limit = nanoseconds(seconds);
 }

@@ -40,10 +40,10 @@ namespace shardscope {
 
 namespace {
 
-constexpr int poll_ms = 50, retry_ms = 100;
+constexpr int agent_poll_ms = 50, retry_ms = 100;
 constexpr const char* said_nothing = "the starter says nothing";
 constexpr int64_t unknown_ns = 30'000'000'000;  // to be told what to do
-constexpr int64_t ending_ns = 5'000'000'000;
+constexpr int64_t agent_ending_ns = 5'000'000'000;
 constexpr int64_t farewell_ns = 1'000'000'000;
 constexpr int64_t route_ns = 6'000'000'000;
 
@@ -51,7 +51,7 @@ using nlohmann::json;
 
 std::atomic<bool> told_to_end = false;
 
-[[noreturn]] void fail(const std::string& what) { throw Failure(Error{"host_agent", what, {}, ""}); }
+[[noreturn]] void fail_agent(const std::string& what) { throw Failure(Error{"host_agent", what, {}, ""}); }
 
 // 0, or an errno; the socket is closed where there is one.
 int try_connect(int socket, const sockaddr_in& address, int64_t wait_ns) {
@@ -71,16 +71,18 @@ int connect_to(const HostAgentOptions& options) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(options.port));
-  if (::inet_pton(AF_INET, options.address.c_str(), &address.sin_addr) != 1) fail("no address: " + options.address);
+  if (::inet_pton(AF_INET, options.address.c_str(), &address.sin_addr) != 1)
+    fail_agent("no address: " + options.address);
   const int64_t deadline = monotonic_ns() + options.connect_ns, routed = monotonic_ns() + route_ns;
   for (;;) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (socket < 0) fail(std::string("cannot make a socket: ") + std::strerror(errno));
+    if (socket < 0) fail_agent(std::string("cannot make a socket: ") + std::strerror(errno));
     const int64_t left = deadline - monotonic_ns();
     const int error = try_connect(socket, address, std::max<int64_t>(left, 0));
     if (error == 0) return socket;
     if ((error != EHOSTUNREACH && error != ENETUNREACH) || monotonic_ns() > std::min(routed, deadline)) {
-      fail(fmt::format("cannot reach the starter at {}:{}: {}", options.address, options.port, std::strerror(error)));
+      fail_agent(
+          fmt::format("cannot reach the starter at {}:{}: {}", options.address, options.port, std::strerror(error)));
     }
     ::poll(nullptr, 0, 200);
   }
@@ -111,7 +113,7 @@ std::string own_address_of(int socket) {
 void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
-  if (!file.flush()) fail(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
+  if (!file.flush()) fail_agent(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
 // Where others crowd the starter's port, it may refuse this agent, too, which comes again until its time is over.
@@ -122,11 +124,11 @@ HostLink connect_link(const HostAgentOptions& options) {
     lose_after(link.socket(), options.connect_ns);
     try {
       while (!link.is_trusted()) {
-        if (told_to_end) fail("was told to end");
-        if (monotonic_ns() - start > unknown_ns) fail(said_nothing);
+        if (told_to_end) fail_agent("was told to end");
+        if (monotonic_ns() - start > unknown_ns) fail_agent(said_nothing);
         link.write();
         pollfd entry{link.socket(), link.poll_events(), 0};
-        ::poll(&entry, 1, poll_ms);
+        ::poll(&entry, 1, agent_poll_ms);
         link.read();
       }
       return link;
@@ -148,7 +150,7 @@ class HostAgent {
       wait();
       link_.read();
       while (auto frame = link_.take()) heed(*frame);
-      if (!directory_ && monotonic_ns() - start > unknown_ns) fail(said_nothing);
+      if (!directory_ && monotonic_ns() - start > unknown_ns) fail_agent(said_nothing);
       if (group_) follow();
       link_.write();
     }
@@ -157,7 +159,7 @@ class HostAgent {
   // With all that is still to be told of them.
   std::vector<std::string> end_ranks() {
     if (!group_) return {};
-    std::vector<std::string> left = group_->end(ending_ns);
+    std::vector<std::string> left = group_->end(agent_ending_ns);
     tell_rest();
     group_.reset();
     directory_.reset();
@@ -180,7 +182,7 @@ class HostAgent {
   void wait() {
     std::vector<pollfd> entries{{link_.socket(), link_.poll_events(), 0}};
     if (group_) group_->add_poll_entries(entries);
-    ::poll(entries.data(), entries.size(), poll_ms);
+    ::poll(entries.data(), entries.size(), agent_poll_ms);
   }
 
   void heed(const HostFrame& frame) {
@@ -203,7 +205,7 @@ class HostAgent {
   }
 
   void set_up(const json& setup) {
-    if (directory_) fail("set up twice");
+    if (directory_) fail_agent("set up twice");
     setup.at("ranks").get_to(ranks_);
     directory_ = std::make_unique<SessionDirectory>();
     const std::string& path = directory_->path();
@@ -216,7 +218,8 @@ class HostAgent {
     board_ = RankBoard::create(path, setup.at("world_size"));
     std::filesystem::create_directory(path + "/tmp");
     for (const auto& [name, text] : setup.at("files").items()) {
-      if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) fail("no name of a file: " + name);
+      if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos)
+        fail_agent("no name of a file: " + name);
       write_file(std::filesystem::path(path) / name, text.get<std::string>());
     }
     const DeviceProfile machine = standard_profile();
@@ -230,11 +233,11 @@ class HostAgent {
   }
 
   void launch(const std::string& command) {
-    if (!directory_ || group_) fail("nothing is to be launched now");
+    if (!directory_ || group_) fail_agent("nothing is to be launched now");
     const bool is_one = command.find(';') == std::string::npos;  // then it dies with this process
     const std::vector<std::string> shell = {"/bin/sh", "-c", (is_one ? "exec " : "") + command};
     if (!mpi_token_.empty() && !has_mpi_guard())
-      fail(mpi_guard_path() + " is missing: install it beside shardrun on this host, as it is on the others");
+      fail_agent(mpi_guard_path() + " is missing: install it beside shardrun on this host, as it is on the others");
     if (mpi_address_.empty()) link_.send(HostFrameKind::output, any_address_warning(mpi_networks_));
     group_ = std::make_unique<RankGroup>(shell, directory_->path(), ranks_,
                                          mpi_guard_environment(mpi_token_, mpi_address_, mpi_networks_));
@@ -287,7 +290,7 @@ int end_host_agent(const ProcessId& agent) {
       if (is_alive(one)) ::kill(one.pid, SIGKILL);
     }
   }
-  for (const int64_t start = monotonic_ns(); is_alive(agent) && monotonic_ns() - start < ending_ns;) {
+  for (const int64_t start = monotonic_ns(); is_alive(agent) && monotonic_ns() - start < agent_ending_ns;) {
     ::poll(nullptr, 0, 10);
   }
   const SessionDirectory removes_abandoned_ones;

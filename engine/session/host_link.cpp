@@ -19,17 +19,17 @@ namespace shardscope {
 
 namespace {
 
-constexpr std::string_view magic = "SHRDHST2", agent_magic = "SHRDAGT2";
+constexpr std::string_view hub_magic = "SHRDHST2", agent_magic = "SHRDAGT2";
 constexpr const char* closed = "closed the connection";
 constexpr size_t nonce_bytes = 32, proof_bytes = 32, head_bytes = 5;
 
-[[noreturn]] void fail(const std::string& what) { throw Failure(Error{"host_link", what, "", ""}); }
+[[noreturn]] void fail_link(const std::string& what) { throw Failure(Error{"host_link", what, "", ""}); }
 
 std::string random_bytes(size_t count) {
   std::string bytes(count, '\0');
   for (size_t got = 0; got < count;) {
     const ssize_t more = ::getrandom(bytes.data() + got, count - got, 0);
-    if (more < 0 && errno != EINTR) fail(std::string("no random numbers: ") + std::strerror(errno));
+    if (more < 0 && errno != EINTR) fail_link(std::string("no random numbers: ") + std::strerror(errno));
     if (more > 0) got += static_cast<size_t>(more);
   }
   return bytes;
@@ -40,12 +40,12 @@ HostLink::Digest keyed_hash(std::string_view key, std::string_view text) {
   unsigned int length = 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   if (!::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, text.size(), digest.data(), &length)) {
-    fail("no HMAC");
+    fail_link("no HMAC");
   }
   return digest;
 }
 
-std::string_view text_of(const HostLink::Digest& digest) {
+std::string_view digest_text(const HostLink::Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
@@ -76,7 +76,7 @@ HostLink HostLink::of_agent(int socket, uint32_t host, std::string secret) {
   link.host_ = host;
   link.secret_ = std::move(secret);
   link.unsent_ = std::string(agent_magic) + bytes_of(host);
-  link.unsent_ += text_of(link.proof("knock"));
+  link.unsent_ += digest_text(link.proof("knock"));
   return link;
 }
 
@@ -109,14 +109,14 @@ HostLink::~HostLink() {
 
 void HostLink::greet() {
   nonces_ = random_bytes(nonce_bytes);
-  unsent_ += std::string(magic) + nonces_;
+  unsent_ += std::string(hub_magic) + nonces_;
 }
 
 short HostLink::poll_events() const { return static_cast<short>(unsent_bytes() > 0 ? POLLIN | POLLOUT : POLLIN); }
 
 void HostLink::send(HostFrameKind kind, std::string_view payload) {
   if (payload.size() > longest_frame || unsent_bytes() + payload.size() > most_unsent) {
-    fail(fmt::format("does not take what is sent to it ({} bytes wait)", unsent_bytes() + payload.size()));
+    fail_link(fmt::format("does not take what is sent to it ({} bytes wait)", unsent_bytes() + payload.size()));
   }
   if (is_trusted()) put_frame(kind, payload);
   else queued_.push_back({kind, std::string(payload)});
@@ -128,7 +128,7 @@ void HostLink::put_frame(HostFrameKind kind, std::string_view payload) {
   const Digest digest = frame_proof(key_sent_, frames_sent_++, head, payload);
   unsent_ += head;
   unsent_ += payload;
-  unsent_ += text_of(digest);
+  unsent_ += digest_text(digest);
 }
 
 void HostLink::write() {
@@ -136,7 +136,7 @@ void HostLink::write() {
     const ssize_t put = ::send(socket_, unsent_.data() + sent_, unsent_bytes(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (put < 0) fail(std::string("cannot be written to: ") + std::strerror(errno));
+    if (put < 0) fail_link(std::string("cannot be written to: ") + std::strerror(errno));
     sent_ += static_cast<size_t>(put);
   }
   unsent_.clear();
@@ -145,7 +145,7 @@ void HostLink::write() {
 
 void HostLink::read() {
   std::array<char, 65536> bytes;
-  const size_t most = is_trusted() ? longest_frame + 2 * bytes.size() : magic.size() + 4 * nonce_bytes;
+  const size_t most = is_trusted() ? longest_frame + 2 * bytes.size() : hub_magic.size() + 4 * nonce_bytes;
   while (received_.size() - taken_ < most) {
     const ssize_t got = ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
@@ -155,7 +155,7 @@ void HostLink::read() {
     received_.append(bytes.data(), static_cast<size_t>(got));
   }
   if (!is_trusted()) shake_hands();
-  if (is_closed_ && !is_trusted()) fail(closed);
+  if (is_closed_ && !is_trusted()) fail_link(closed);
 }
 
 std::optional<std::string_view> HostLink::take_bytes(size_t count) {
@@ -167,22 +167,22 @@ std::optional<std::string_view> HostLink::take_bytes(size_t count) {
 
 void HostLink::shake_hands() {
   if (stage_ == Stage::awaits_magic) {
-    auto greeting = take_bytes(magic.size() + nonce_bytes);
+    auto greeting = take_bytes(hub_magic.size() + nonce_bytes);
     if (!greeting) return;
-    if (!greeting->starts_with(magic)) fail("is no starter of this version");
-    nonces_ = std::string(greeting->substr(magic.size())) + random_bytes(nonce_bytes);
+    if (!greeting->starts_with(hub_magic)) fail_link("is no starter of this version");
+    nonces_ = std::string(greeting->substr(hub_magic.size())) + random_bytes(nonce_bytes);
     unsent_ += nonces_.substr(nonce_bytes);
-    unsent_ += text_of(proof("agent"));
+    unsent_ += digest_text(proof("agent"));
     stage_ = Stage::awaits_proof;
   }
   if (stage_ == Stage::awaits_knock) {
     auto knock = take_bytes(agent_magic.size() + sizeof host_ + proof_bytes);
     if (!knock) return;
-    if (!knock->starts_with(agent_magic)) fail("is no agent of this version");
+    if (!knock->starts_with(agent_magic)) fail_link("is no agent of this version");
     host_ = number_of(knock->substr(agent_magic.size()));
     secret_ = secret_of_(host_);
     if (secret_.empty() || !equal(proof("knock"), knock->substr(agent_magic.size() + sizeof host_))) {
-      fail("does not know the secret of this run");
+      fail_link("does not know the secret of this run");
     }
     greet();
     stage_ = Stage::awaits_answer;
@@ -191,13 +191,13 @@ void HostLink::shake_hands() {
     auto answer = take_bytes(nonce_bytes + proof_bytes);
     if (!answer) return;
     nonces_ += answer->substr(0, nonce_bytes);
-    if (!equal(proof("agent"), answer->substr(nonce_bytes))) fail("does not know the secret of this run");
-    unsent_ += text_of(proof("starter"));
+    if (!equal(proof("agent"), answer->substr(nonce_bytes))) fail_link("does not know the secret of this run");
+    unsent_ += digest_text(proof("starter"));
     trust();
   } else if (stage_ == Stage::awaits_proof) {
     auto answer = take_bytes(proof_bytes);
     if (!answer) return;
-    if (!equal(proof("starter"), *answer)) fail("does not know the secret of this run");
+    if (!equal(proof("starter"), *answer)) fail_link("does not know the secret of this run");
     trust();
   }
 }
@@ -219,23 +219,23 @@ HostLink::Digest HostLink::frame_proof(const Digest& key, uint64_t counter, std:
   std::string text = bytes_of(counter);
   text += head;
   text += payload;
-  return keyed_hash(text_of(key), text);
+  return keyed_hash(digest_text(key), text);
 }
 
 std::optional<HostFrame> HostLink::take() {
   if (!is_trusted()) return {};
   const std::string_view all = std::string_view(received_).substr(taken_);
   const size_t length = all.size() < head_bytes ? 0 : number_of(all);
-  if (length > longest_frame) fail(fmt::format("sends a frame of {} bytes", length));
+  if (length > longest_frame) fail_link(fmt::format("sends a frame of {} bytes", length));
   if (all.size() < head_bytes + length + proof_bytes) {
-    if (is_closed_) fail(closed);
+    if (is_closed_) fail_link(closed);
     received_.erase(0, std::exchange(taken_, 0));
     return {};
   }
   const std::string_view head = all.substr(0, head_bytes), payload = all.substr(head_bytes, length);
   if (!equal(frame_proof(key_received_, frames_received_++, head, payload),
              all.substr(head_bytes + length, proof_bytes))) {
-    fail("sends a frame that is not signed by this run");
+    fail_link("sends a frame that is not signed by this run");
   }
   HostFrame frame{static_cast<HostFrameKind>(head[4]), std::string(payload)};
   taken_ += head_bytes + length + proof_bytes;

@@ -23,13 +23,13 @@ namespace shardscope {
 
 namespace {
 
-[[noreturn]] void refuse(std::string message, Place where, std::string hint) {
+[[noreturn]] void refuse_network(std::string message, Place where, std::string hint) {
   throw Failure(Error{"bad_hosts", std::move(message), std::move(where), std::move(hint)});
 }
 
 std::string without_user(const std::string& host) { return host.substr(host.find('@') + 1); }
 
-std::string text_of(const in_addr& address) {
+std::string address_text(const in_addr& address) {
   std::array<char, INET_ADDRSTRLEN> text{};
   return ::inet_ntop(AF_INET, &address, text.data(), text.size());
 }
@@ -59,8 +59,8 @@ sockaddr_in resolve(const std::string& host) {
     if (one) ::freeaddrinfo(one);
   });
   if (error != 0) {
-    refuse(fmt::format("host '{}' is not known: {}", host, ::gai_strerror(error)), at_argument("--hosts"),
-           "a name or address that this machine can reach, or --interface");
+    refuse_network(fmt::format("host '{}' is not known: {}", host, ::gai_strerror(error)), at_argument("--hosts"),
+                   "a name or address that this machine can reach, or --interface");
   }
   return *reinterpret_cast<const sockaddr_in*>(first->ai_addr);
 }
@@ -77,11 +77,13 @@ bool is_this_host(const std::string& host) {
 std::string own_address_towards(const std::string& host, const std::string& interface) {
   if (!interface.empty()) {
     const std::string found = find_interface<std::string>(
-        [&](const ifaddrs& one) { return one.ifa_name == interface || text_of(address_of(one.ifa_addr)) == interface; },
-        [](const ifaddrs& one) { return text_of(address_of(one.ifa_addr)); }, "");
+        [&](const ifaddrs& one) {
+          return one.ifa_name == interface || address_text(address_of(one.ifa_addr)) == interface;
+        },
+        [](const ifaddrs& one) { return address_text(address_of(one.ifa_addr)); }, "");
     if (!found.empty()) return found;
-    refuse(fmt::format("this machine has no interface '{}' with an IPv4 address", interface),
-           at_argument("--interface"), "a name or an address that 'ip address' shows");
+    refuse_network(fmt::format("this machine has no interface '{}' with an IPv4 address", interface),
+                   at_argument("--interface"), "a name or an address that 'ip address' shows");
   }
   if (is_this_host(host)) return "127.0.0.1";
   const sockaddr_in there = resolve(host);
@@ -92,17 +94,17 @@ std::string own_address_towards(const std::string& host, const std::string& inte
                      ::getsockname(probe, reinterpret_cast<sockaddr*>(&here), &length) == 0;
   const std::string reason = std::strerror(errno);
   if (probe >= 0) ::close(probe);
-  if (!known) refuse(fmt::format("host '{}' cannot be reached: {}", host, reason), at_argument("--hosts"), "");
-  return text_of(here.sin_addr);
+  if (!known) refuse_network(fmt::format("host '{}' cannot be reached: {}", host, reason), at_argument("--hosts"), "");
+  return address_text(here.sin_addr);
 }
 
 std::string network_of(const std::string& own_address) {
   return find_interface<std::string>(
-      [&](const ifaddrs& one) { return one.ifa_netmask && text_of(address_of(one.ifa_addr)) == own_address; },
+      [&](const ifaddrs& one) { return one.ifa_netmask && address_text(address_of(one.ifa_addr)) == own_address; },
       [](const ifaddrs& one) {
         const in_addr mask = address_of(one.ifa_netmask);
         const in_addr network{address_of(one.ifa_addr).s_addr & mask.s_addr};
-        return fmt::format("{}/{}", text_of(network), std::popcount(mask.s_addr));
+        return fmt::format("{}/{}", address_text(network), std::popcount(mask.s_addr));
       },
       own_address + "/32");
 }
@@ -111,7 +113,7 @@ std::string own_address_in(const std::string& networks, const std::string& reach
   std::set<std::string> found;
   find_interface<bool>(
       [&](const ifaddrs& one) {
-        const std::string address = text_of(address_of(one.ifa_addr));
+        const std::string address = address_text(address_of(one.ifa_addr));
         if (("," + networks + ",").find("," + network_of(address) + ",") != std::string::npos) found.insert(address);
         return false;
       },
@@ -138,7 +140,8 @@ std::vector<std::string> launch_command(const std::vector<std::string>& launcher
   const std::string text = shell_quoted(command);
   if (is_this_host(host)) return {"/bin/sh", "-c", "exec " + text};
   if (launcher.empty() && std::getenv("SLURM_JOB_ID")) {
-    return {"srun", "--nodes=1", "--ntasks=1", "--overlap", "--nodelist", host, "/bin/sh", "-c", "exec " + text};
+    return {"srun",       "--nodes=1", "--ntasks=1", "--overlap", "--cpu-bind=none",
+            "--nodelist", host,        "/bin/sh",    "-c",        "exec " + text};
   }
   std::vector<std::string> whole = launcher;
   if (whole.empty()) whole = {"ssh", "-o", "BatchMode=yes"};

@@ -25,7 +25,7 @@ static_assert(request_names.size() == enum_count<Request::Kind>);
 // All but initialise, which is before the steps.
 static_assert(step_phases + 1 == enum_count<Phase>);
 
-std::string mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+std::string whole_mebibytes(size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 // Of a text for a person, the beginning.
 std::string cut(std::string text, size_t most) {
@@ -36,22 +36,22 @@ std::string cut(std::string text, size_t most) {
   return text.substr(0, end).append(mark);
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_message(const std::string& what) {
   throw Failure(Error{"bad_message", cut(what, 1000), in_file("run socket"), ""});
 }
 
 Json parsed(std::string_view line) {
-  if (is_nested_deeply(line)) refuse("a message is nested too deeply");
+  if (is_nested_deeply(line)) refuse_message("a message is nested too deeply");
   if (json_memory(line) > limits::parsed_bytes)
-    refuse("a message would take more than " + mebibytes(limits::parsed_bytes) + " of memory");
+    refuse_message("a message would take more than " + whole_mebibytes(limits::parsed_bytes) + " of memory");
   return Json::parse(line);
 }
 
-std::string text_of(const Json& json) { return cut(json.get<std::string>(), limits::text_bytes); }
+std::string checked_text(const Json& json) { return cut(json.get<std::string>(), limits::text_bytes); }
 
 std::string limited(const Json& json, size_t most, const char* what) {
   const auto& text = json.get_ref<const std::string&>();
-  if (text.size() > most) refuse(std::string(what) + " has more than " + std::to_string(most) + " bytes");
+  if (text.size() > most) refuse_message(std::string(what) + " has more than " + std::to_string(most) + " bytes");
   return text;
 }
 
@@ -62,7 +62,7 @@ Enum named(const std::array<std::string_view, count>& names, const std::string& 
   for (size_t i = 0; i < count; ++i) {
     if (names[i] == text) return static_cast<Enum>(i);
   }
-  refuse("unknown name '" + text + "'");
+  refuse_message("unknown name '" + text + "'");
 }
 
 // JSON has no NaN or infinity; nlohmann writes them as null.
@@ -74,14 +74,14 @@ template <class Integer>
 Integer whole(const Json& json) {
   bool fits = json.is_number_unsigned() ? std::in_range<Integer>(json.get<uint64_t>())
                                         : json.is_number_integer() && std::in_range<Integer>(json.get<int64_t>());
-  if (!fits) refuse("expected an integer, got " + json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (!fits) refuse_message("expected an integer, got " + json.dump(-1, ' ', false, Json::error_handler_t::replace));
   return json.get<Integer>();
 }
 
 template <class Integer>
 Integer within(const Json& json, Integer least, Integer below, const char* what) {
   const auto value = whole<Integer>(json);
-  if (value < least || value >= below) refuse(std::string(what) + " is out of range: " + std::to_string(value));
+  if (value < least || value >= below) refuse_message(std::string(what) + " is out of range: " + std::to_string(value));
   return value;
 }
 
@@ -101,7 +101,7 @@ std::vector<double> numbers(const Json& json) {
 PhaseMs by_phase(const Json& json) {
   const std::vector<double> values = numbers(json);
   PhaseMs table;
-  if (values.size() != table.size()) refuse("a phase table needs four numbers");
+  if (values.size() != table.size()) refuse_message("a phase table needs four numbers");
   std::ranges::copy(values, table.begin());
   return table;
 }
@@ -109,7 +109,7 @@ PhaseMs by_phase(const Json& json) {
 template <class T, class Read>
 std::vector<T> list(const Json& json, Read read, size_t most = SIZE_MAX) {
   const auto& items = json.get_ref<const Json::array_t&>();
-  if (items.size() > most) refuse("a list has more than " + std::to_string(most) + " entries");
+  if (items.size() > most) refuse_message("a list has more than " + std::to_string(most) + " entries");
   std::vector<T> values;
   values.reserve(items.size());
   for (const Json& item : items) values.push_back(read(item));
@@ -118,7 +118,7 @@ std::vector<T> list(const Json& json, Read read, size_t most = SIZE_MAX) {
 
 Phase phase_of(const Json& json) {
   auto index = whole<uint64_t>(json);
-  if (index >= enum_count<Phase>) refuse("unknown phase");
+  if (index >= enum_count<Phase>) refuse_message("unknown phase");
   return static_cast<Phase>(index);
 }
 
@@ -152,7 +152,7 @@ HelloMessage read_hello(const Json& json) {
   });
   hello.plan_steps.stage_of_rank = list<int>(json.at("stages"), whole<int>, limits::ranks);
   for (int stage : hello.plan_steps.stage_of_rank) {
-    if (stage < 0 || stage >= std::ssize(hello.plan_steps.stages)) refuse("a rank is of no stage");
+    if (stage < 0 || stage >= std::ssize(hello.plan_steps.stages)) refuse_message("a rank is of no stage");
   }
   hello.metrics = list<std::string>(json.at("metrics"), metric_name, max_metrics);
   if (json.contains("profile"))
@@ -170,9 +170,15 @@ void read(const Json& json, int64_t& value) { value = whole<int64_t>(json); }
 void read(const Json& json, double& value) { value = number(json); }
 void read(const Json& json, PhaseMs& value) { value = by_phase(json); }
 
+// Records of before lack it.
+constexpr std::string_view moved_bytes_key = "moved_bytes";
+
 RankMeasurement read_measurement(const Json& json) {
   RankMeasurement measured;
-  for_each_field(measured, [&](const char* name, auto& value) { read(json.at(name), value); });
+  measured.moved_bytes = -1;
+  for_each_field(measured, [&](const char* name, auto& value) {
+    if (name != moved_bytes_key || json.contains(name)) read(json.at(name), value);
+  });
   rank_of(json.at("rank"));
   return measured;
 }
@@ -224,20 +230,20 @@ Json write(const TraceMessage& trace) {
 TraceMessage read_trace(const Json& json) {
   TraceMessage trace;
   const auto choice = trace_choice(json.at("choice").get<std::string>());
-  if (!choice) refuse("unknown choice of a trace");
+  if (!choice) refuse_message("unknown choice of a trace");
   trace.choice = *choice;
   trace.step = step_of(json.at("step"));
   trace.ranks = list<std::vector<PlanStepTime>>(
       json.at("ranks"),
       [](const Json& rank) {
         const std::vector<int64_t> numbers = list<int64_t>(rank, whole<int64_t>);
-        if (numbers.size() % 3 != 0) refuse("a trace needs three numbers for each instruction");
+        if (numbers.size() % 3 != 0) refuse_message("a trace needs three numbers for each instruction");
         std::vector<PlanStepTime> times;
         times.reserve(numbers.size() / 3);
         for (size_t i = 0; i < numbers.size(); i += 3) {
           const PlanStepTime time{numbers[i], numbers[i + 1], numbers[i + 2]};
           if (time.arrive_ns < 0 || time.start_ns < time.arrive_ns || time.end_ns < time.start_ns) {
-            refuse("the times of an instruction do not ascend from 0");
+            refuse_message("the times of an instruction do not ascend from 0");
           }
           times.push_back(time);
         }
@@ -256,10 +262,10 @@ Json write(const StepTimes& times) {
 StepTimes read_step_times(const Json& json) {
   std::map<int, StepTimes::Bin> bins;
   const auto& told = json.at("bins").get_ref<const Json::array_t&>();
-  if (told.size() > limits::time_bins) refuse("too many bins of step times");
+  if (told.size() > limits::time_bins) refuse_message("too many bins of step times");
   for (const Json& bin : told) {
     const auto count = whole<int32_t>(bin.at(1));
-    if (count < 1) refuse("a bin of step times is empty");
+    if (count < 1) refuse_message("a bin of step times is empty");
     bins[whole<int>(bin.at(0))] = {count, number(bin.at(2))};
   }
   const Json& first = json.at("first");
@@ -281,13 +287,13 @@ Json write(const RankStateMessage& rank) {
 
 RankStateMessage read_rank_state(const Json& json) {
   auto state = rank_state(json.at("state").get<std::string>());
-  if (!state) refuse("unknown rank state");
+  if (!state) refuse_message("unknown rank state");
   return {rank_of(json.at("rank")), *state, whole<int>(json.at("pid"))};
 }
 
 Json write(const LogMessage& log) { return {{"message", "log"}, {"rank", log.rank}, {"text", log.text}}; }
 
-LogMessage read_log(const Json& json) { return {speaker_of(json.at("rank")), text_of(json.at("text"))}; }
+LogMessage read_log(const Json& json) { return {speaker_of(json.at("rank")), checked_text(json.at("text"))}; }
 
 Json write(const FailureMessage& failure) {
   return {{"message", "failure"},
@@ -298,8 +304,8 @@ Json write(const FailureMessage& failure) {
 }
 
 FailureMessage read_failure(const Json& json) {
-  return {speaker_of(json.at("rank")), text_of(json.at("signal")), text_of(json.at("last_op")),
-          text_of(json.at("text"))};
+  return {speaker_of(json.at("rank")), checked_text(json.at("signal")), checked_text(json.at("last_op")),
+          checked_text(json.at("text"))};
 }
 
 Json write(const RestartMessage& restart) {
@@ -347,7 +353,7 @@ SnapshotMessage read_snapshot(const Json& json) {
   return snapshot;
 }
 
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
+std::string message_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
 
 Message read_message(const Json& json) {
   auto kind = json.at("message").get<std::string>();
@@ -361,7 +367,7 @@ Message read_message(const Json& json) {
   if (kind == "restart") return read_restart(json);
   if (kind == "failure") return read_failure(json);
   if (kind == "finished") return read_finished(json);
-  refuse("unknown message '" + kind + "'");
+  refuse_message("unknown message '" + kind + "'");
 }
 
 }  // namespace
@@ -369,7 +375,7 @@ Message read_message(const Json& json) {
 std::string_view name(RunEnd end) { return end_names[static_cast<size_t>(end)]; }
 
 std::string to_json_line(const Message& message) {
-  return std::visit([](const auto& value) { return line_of(write(value)); }, message);
+  return std::visit([](const auto& value) { return message_line(write(value)); }, message);
 }
 
 double TraceMessage::milliseconds() const {
@@ -386,14 +392,14 @@ std::string to_json_line(const Request& request) {
     json["from"] = request.from;
     json["to"] = request.to;
   }
-  return line_of(json);
+  return message_line(json);
 }
 
 Message parse_message(std::string_view line) {
   try {
     return read_message(parsed(line));
   } catch (const Json::exception& error) {
-    refuse(error.what());
+    refuse_message(error.what());
   }
 }
 
@@ -404,7 +410,7 @@ Request parse_request(std::string_view line) {
     if (kind != Request::Kind::steps) return {kind};
     return Request::steps(whole<int64_t>(json.at("from")), whole<int64_t>(json.at("to")));
   } catch (const Json::exception& error) {
-    refuse(error.what());
+    refuse_message(error.what());
   }
 }
 
@@ -419,8 +425,8 @@ void LineBuffer::feed(std::string_view bytes) {
     bytes_.resize(bytes_.size() - std::exchange(open_, 0));
     bytes_.shrink_to_fit();
     searched_ = 0;
-    refuse("a line of more than " +
-           (longest_line_ < size_t{1} << 20 ? std::to_string(longest_line_) + " bytes" : mebibytes(longest_line_)));
+    refuse_message("a line of more than " + (longest_line_ < size_t{1} << 20 ? std::to_string(longest_line_) + " bytes"
+                                                                             : whole_mebibytes(longest_line_)));
   }
 }
 

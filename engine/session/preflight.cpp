@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 #include "engine/session/telemetry.h"
 
 namespace shardscope {
@@ -33,8 +34,9 @@ std::optional<Error> lacks_open_files(int ranks) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return std::nullopt;
   if (limit.rlim_max < wanted) {
     return Error{"host_limits",
-                 fmt::format("{} open files are allowed, {} ranks need {}", limit.rlim_max, ranks, wanted), "",
-                 fmt::format("ulimit -n {}", wanted)};
+                 fmt::format("{} open files are allowed, {} {} {}", limit.rlim_max, counted(ranks, "rank"),
+                             plural(ranks, "needs", "need"), wanted),
+                 "", fmt::format("ulimit -n {}", wanted)};
   }
   limit.rlim_cur = wanted;
   ::setrlimit(RLIMIT_NOFILE, &limit);

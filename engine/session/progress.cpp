@@ -13,7 +13,7 @@ namespace shardscope {
 
 namespace {
 
-[[noreturn]] void refuse(int rank, const std::string& what) {
+[[noreturn]] void refuse_report(int rank, const std::string& what) {
   throw Failure(Error{"bad_report", what, on_rank(rank), ""});
 }
 
@@ -30,14 +30,15 @@ Progress::Progress(const std::vector<int>& plan_steps, std::vector<std::string> 
 std::vector<Message> Progress::take(const HostReport& report) {
   std::vector<Message> messages;
   for (const RankReport& seen : report.ranks) {
-    if (seen.rank < 0 || seen.rank >= static_cast<int>(ranks_.size())) refuse(seen.rank, "there is no such rank");
+    if (seen.rank < 0 || seen.rank >= static_cast<int>(ranks_.size()))
+      refuse_report(seen.rank, "there is no such rank");
     Rank& rank = ranks_[seen.rank];
     rank.host = report.ranks.front().rank;
     sights_[seen.rank] = seen.sight;
     take_steps(rank, seen.rank, seen.steps);
     for (const auto& [choice, trace] : seen.traces) {
       if (std::ssize(trace.times) != plan_steps_[static_cast<size_t>(seen.rank)] || choice > TraceChoice::slowest)
-        refuse(seen.rank, "a trace is not of this plan");
+        refuse_report(seen.rank, "a trace is not of this plan");
       rank.traces[static_cast<size_t>(choice)] = trace;
     }
     if (!seen.sight.status) continue;
@@ -55,9 +56,9 @@ std::vector<Message> Progress::take(const HostReport& report) {
 
 void Progress::take_steps(Rank& rank, int number, const std::vector<StepRecord>& steps) {
   for (const StepRecord& record : steps) {
-    if (record.measured.rank != number) refuse(number, "holds another rank's steps");
+    if (record.measured.rank != number) refuse_report(number, "holds another rank's steps");
     if (rank.newest && record.step != *rank.newest + 1) {
-      refuse(number, fmt::format("step {} follows step {}", record.step, *rank.newest));
+      refuse_report(number, fmt::format("step {} follows step {}", record.step, *rank.newest));
     }
     rank.newest = record.step;
     rank.steps.push_back(record);
@@ -86,8 +87,8 @@ StepMessage Progress::close_step() {
   for (size_t rank = 0; rank < ranks_.size(); ++rank) {
     const StepRecord& record = ranks_[rank].steps.front();
     if (record.step != message.step) {
-      refuse(static_cast<int>(rank),
-             fmt::format("is at step {} where rank 0 is at step {}", record.step, message.step));
+      refuse_report(static_cast<int>(rank),
+                    fmt::format("is at step {} where rank 0 is at step {}", record.step, message.step));
     }
     message.step_ms = std::max(message.step_ms, record.step_ms);
     message.ranks.push_back(record.measured);

@@ -12,20 +12,20 @@ namespace shardscope {
 
 namespace {
 
-using Word = std::atomic<uint64_t>;
-static_assert(Word::is_always_lock_free && sizeof(Word) == 8);
+using BoardWord = std::atomic<uint64_t>;
+static_assert(BoardWord::is_always_lock_free && sizeof(BoardWord) == 8);
 
-constexpr uint64_t magic = 0x31534b4e41524853;  // "SHRANKS1"
+constexpr uint64_t board_magic = 0x31534b4e41524853;  // "SHRANKS1"
 constexpr size_t error_bytes = 1000;
 
 struct Header {
-  Word magic, ranks, pid, start_time;
+  BoardWord magic, ranks, pid, start_time;
 };
 
 struct Line {
-  Word pid, start_time, phase;
-  Word failing, failed_ns, by_peer, error_size;
-  std::array<Word, error_bytes / 8> error;
+  BoardWord pid, start_time, phase;
+  BoardWord failing, failed_ns, by_peer, error_size;
+  std::array<BoardWord, error_bytes / 8> error;
 };
 
 Header& header(const MappedFile& file) { return *static_cast<Header*>(file.data()); }
@@ -48,7 +48,7 @@ RankBoard RankBoard::create(const std::string& session_directory, int ranks) {
   header(file).ranks = static_cast<uint64_t>(ranks);
   header(file).pid = static_cast<uint64_t>(self.pid);
   header(file).start_time = self.start_time;
-  header(file).magic = magic;
+  header(file).magic = board_magic;
   return RankBoard(std::move(file));
 }
 
@@ -56,7 +56,7 @@ std::optional<RankBoard> RankBoard::open(const std::string& session_directory) {
   const std::string path = board_path(session_directory);
   std::optional<MappedFile> file = MappedFile::open_where_there(path, MappedFile::Access::read_write);
   if (!file) return std::nullopt;
-  if (file->size() < sizeof(Header) || header(*file).magic != magic ||
+  if (file->size() < sizeof(Header) || header(*file).magic != board_magic ||
       file->size() != file_bytes(header(*file).ranks)) {
     throw Failure(Error{"session_file", "is not a list of ranks of this version", in_file(path), ""});
   }
@@ -89,7 +89,7 @@ RankEntry RankBoard::read(int rank) const {
 void RankBoard::clear() noexcept {
   for (int rank = 0; rank < ranks(); ++rank) {
     Line& one = *line(file_, rank);
-    for (Word* word : {&one.pid, &one.start_time, &one.phase, &one.failed_ns, &one.failing}) *word = 0;
+    for (BoardWord* word : {&one.pid, &one.start_time, &one.phase, &one.failed_ns, &one.failing}) *word = 0;
   }
 }
 

@@ -21,7 +21,7 @@ namespace shardscope {
 namespace {
 
 constexpr int64_t scan_interval_ns = 250'000'000, launch_scan_interval_ns = 50'000'000;
-constexpr int64_t ending_ns = 2'000'000'000;
+constexpr int64_t ranks_ending_ns = 2'000'000'000;
 const std::string mark_name = session_variable;
 
 ProcessId identify(int pid) {
@@ -29,7 +29,7 @@ ProcessId identify(int pid) {
   return sight.presence == ProcessSight::Presence::there ? sight.info.id : ProcessId{};
 }
 
-std::optional<int> rank_of(int pid) {
+std::optional<int> rank_with_pid(int pid) {
   const std::string text = ProcessTree::environment_of(pid, "OMPI_COMM_WORLD_RANK");
   int rank = -1;
   const bool is_rank = std::from_chars(text.data(), text.data() + text.size(), rank).ec == std::errc{};
@@ -49,7 +49,7 @@ RankGroup::RankGroup(const std::vector<std::string>& command, const std::string&
       tree_(identify(child_.pid()), mark_name + "=" + session_directory),
       observer_(session_directory, std::move(ranks)) {}
 
-RankGroup::~RankGroup() { end(ending_ns); }
+RankGroup::~RankGroup() { end(ranks_ending_ns); }
 
 void RankGroup::add_poll_entries(std::vector<pollfd>& entries) const {
   if (output_open_) entries.push_back({child_.output(), POLLIN, 0});
@@ -94,7 +94,7 @@ void RankGroup::find_launched() {
   tree_.scan();
   for (const ProcessInfo& one : tree_.living()) {
     if (one.id.pid == child_.pid()) continue;
-    if (const auto rank = rank_of(one.id.pid)) observer_.note_process(*rank, one.id);
+    if (const auto rank = rank_with_pid(one.id.pid)) observer_.note_process(*rank, one.id);
   }
 }
 
@@ -127,7 +127,7 @@ std::vector<std::string> RankGroup::end(int64_t patience_ns) {
   std::vector<std::string> left;
   for (const ProcessInfo& one : tree_.end(patience_ns)) {
     if (one.id.pid == child_.pid() && wait_status()) continue;
-    const std::optional<int> rank = rank_of(one.id.pid);
+    const std::optional<int> rank = rank_with_pid(one.id.pid);
     left.push_back(fmt::format("process {}{} could not be ended: the kernel keeps it (state {})", one.id.pid,
                                rank ? fmt::format(" (rank {})", *rank) : "", one.state));
   }

@@ -24,15 +24,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void fail(const char* code, const std::string& file, int line, const std::string& what,
-                       const std::string& hint = "") {
+[[noreturn]] void fail_record(const char* code, const std::string& file, int line, const std::string& what,
+                              const std::string& hint = "") {
   throw Failure(Error{code, what, in_file(file, line), hint});
 }
 
-std::string text_of(const std::string& path) {
+std::string file_text(const std::string& path) {
   const InputFile file(path, "unreadable_record");
   if (file.bytes() > static_cast<int64_t>(message_limits::line_bytes))
-    fail("bad_record", path, 0, fmt::format("it has more than {} MiB", message_limits::line_bytes >> 20));
+    fail_record("bad_record", path, 0, fmt::format("it has more than {} MiB", message_limits::line_bytes >> 20));
   return file.text(std::numeric_limits<int64_t>::max());
 }
 
@@ -51,7 +51,8 @@ class RecordLines {
       std::array<char, 65536> bytes;
       const ssize_t count = ::pread(file_.descriptor(), bytes.data(), bytes.size(), offset_);
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail("unreadable_record", file_.path(), 0, fmt::format("cannot read: {}", std::strerror(errno)));
+      if (count < 0)
+        fail_record("unreadable_record", file_.path(), 0, fmt::format("cannot read: {}", std::strerror(errno)));
       if (count == 0) return std::nullopt;
       offset_ += count;
       feed({bytes.data(), static_cast<size_t>(count)});
@@ -63,7 +64,7 @@ class RecordLines {
     try {
       lines_.feed(bytes);
     } catch (const Failure& failure) {
-      fail("bad_record", file_.path(), number_ + 1, failure.errors().front().message);
+      fail_record("bad_record", file_.path(), number_ + 1, failure.errors().front().message);
     }
   }
 
@@ -77,24 +78,24 @@ Message message_of(const std::string& line, const std::string& path, int number)
   try {
     return parse_message(line);
   } catch (const Failure& failure) {
-    fail("bad_record", path, number, failure.errors().front().message);
+    fail_record("bad_record", path, number, failure.errors().front().message);
   }
 }
 
 // What begins a record, of whatever version.
 double read_header(const std::string& path) {
-  const Json header = Json::parse(text_of(path), nullptr, false);
+  const Json header = Json::parse(file_text(path), nullptr, false);
   const auto is_number = [&](const char* key) { return header.contains(key) && header[key].is_number(); };
   if (!header.is_object() || !is_number("format") || !header.contains("version") || !header["version"].is_string())
-    fail("bad_record", path, 0, "this is no record of a run");
+    fail_record("bad_record", path, 0, "this is no record of a run");
   const std::string written_by = header["version"].get<std::string>();
   if (header["format"] != RecordedRun::format || written_by != version) {
-    fail("record_version", path, 0,
-         fmt::format("shardscope {} wrote this record in format {}; this is {}, which reads format {}", written_by,
-                     header["format"].dump(), version, RecordedRun::format),
-         fmt::format("read it with shardscope {}", written_by));
+    fail_record("record_version", path, 0,
+                fmt::format("shardscope {} wrote this record in format {}; this is {}, which reads format {}",
+                            written_by, header["format"].dump(), version, RecordedRun::format),
+                fmt::format("read it with shardscope {}", written_by));
   }
-  if (!is_number("started")) fail("bad_record", path, 0, "it does not say when the run was started");
+  if (!is_number("started")) fail_record("bad_record", path, 0, "it does not say when the run was started");
   return header["started"].get<double>();
 }
 
@@ -109,22 +110,23 @@ RecordedRun::RecordedRun(const std::string& folder) : files_{folder} {
   started_ = read_header(files_.header());
   const std::string messages = files_.messages();
   const std::optional<std::string> line = RecordLines(messages).next();
-  if (!line) fail("bad_record", messages, 1, "it does not begin with Hello");
+  if (!line) fail_record("bad_record", messages, 1, "it does not begin with Hello");
   const Message first = message_of(*line, messages, 1);
-  if (!std::holds_alternative<HelloMessage>(first)) fail("bad_record", messages, 1, "it does not begin with Hello");
+  if (!std::holds_alternative<HelloMessage>(first))
+    fail_record("bad_record", messages, 1, "it does not begin with Hello");
   hello_ = std::get<HelloMessage>(first);
-  hello_.config_json = text_of(files_.run_file());
-  profile_ = parse_profile(text_of(files_.profile()), files_.profile());
+  hello_.config_json = file_text(files_.run_file());
+  profile_ = parse_profile(file_text(files_.profile()), files_.profile());
   for (TraceChoice choice : RecordFiles::choices) {
     const std::string path = files_.trace(choice);
     std::error_code fault;
     if (!fs::exists(path, fault)) continue;
-    const Message message = message_of(text_of(path), path, 1);
+    const Message message = message_of(file_text(path), path, 1);
     const auto* trace = std::get_if<TraceMessage>(&message);
     bool fits = trace && trace->choice == choice && std::ssize(trace->ranks) == hello_.ranks;
     for (int rank = 0; fits && rank < hello_.ranks; ++rank)
       fits = trace->ranks[static_cast<size_t>(rank)].size() == hello_.plan_steps.of(rank).size();
-    if (!fits) fail("bad_record", path, 1, "this is no trace of the run's plan");
+    if (!fits) fail_record("bad_record", path, 1, "this is no trace of the run's plan");
     traces_.push_back(*trace);
   }
 }

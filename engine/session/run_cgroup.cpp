@@ -19,8 +19,8 @@ namespace shardscope {
 
 namespace {
 
-constexpr const char* prefix = "shardscope-run-";
-constexpr int patience_ms = 500;
+constexpr const char* group_prefix = "shardscope-run-";
+constexpr int cgroup_patience_ms = 500;
 
 void kill_all(const std::string& folder) {
   const int file = ::open((folder + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC);
@@ -31,7 +31,8 @@ void kill_all(const std::string& folder) {
 
 // Processes that have ended keep their group until the kernel has buried them.
 void remove_group(const std::string& folder) {
-  for (int waited_ms = 0; ::rmdir(folder.c_str()) != 0 && errno == EBUSY && waited_ms < patience_ms; ++waited_ms) {
+  for (int waited_ms = 0; ::rmdir(folder.c_str()) != 0 && errno == EBUSY && waited_ms < cgroup_patience_ms;
+       ++waited_ms) {
     ::poll(nullptr, 0, 1);
   }
 }
@@ -50,14 +51,14 @@ void mark(const std::string& folder, const std::string& name) {
 }
 
 // Named after its owner: prefix, number, start time, count.
-void remove_abandoned(const std::string& parent) {
+void remove_abandoned_groups(const std::string& parent) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
     const std::string folder = at->path(), name = at->path().filename();
     int pid = 0;
     unsigned long long start_time = 0;
-    const bool is_ours = name.starts_with(prefix) &&
-                         std::sscanf(name.c_str() + std::string(prefix).size(), "%9d-%19llu", &pid, &start_time) == 2;
+    const bool is_ours = name.starts_with(group_prefix) && std::sscanf(name.c_str() + std::string(group_prefix).size(),
+                                                                       "%9d-%19llu", &pid, &start_time) == 2;
     if (!is_ours || !is_marked(folder, name) || is_alive({pid, start_time})) continue;
     kill_all(folder);
     remove_group(folder);
@@ -69,10 +70,10 @@ void remove_abandoned(const std::string& parent) {
 RunCgroup::RunCgroup() {
   const ControlGroup own = unified_control_group("self");
   if (own.folders.empty()) return;
-  remove_abandoned(own.folders[0]);
+  remove_abandoned_groups(own.folders[0]);
   static std::atomic<int> count = 0;
   const ProcessId self = this_process();
-  const std::string name = fmt::format("{}{}-{}-{}", prefix, self.pid, self.start_time, count.fetch_add(1));
+  const std::string name = fmt::format("{}{}-{}-{}", group_prefix, self.pid, self.start_time, count.fetch_add(1));
   const std::string folder = own.folders[0] + "/" + name;
   if (::mkdir(folder.c_str(), 0755) != 0) return;
   mark(folder, name);

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 #include "engine/session/host_network.h"
 #include "engine/session/processes.h"
 #include "engine/session/telemetry.h"
@@ -25,7 +26,7 @@ using nlohmann::json;
 
 constexpr int64_t ask_interval_ns = 100'000'000;
 constexpr int64_t launcher_ns = 4'000'000'000;
-constexpr int poll_ms = 20;
+constexpr int hosts_poll_ms = 20;
 constexpr std::string_view name_prefix =
     "run-host-";  // resolves nowhere, so that mpirun takes none for its own machine
 
@@ -225,11 +226,11 @@ void RunHosts::take_in(Host& host, const json& machine, News& news) {
   host.ready = !host.unfit;
   if (host.ready) {
     const int first = host.place.first_rank;
-    news.lines.push_back(
-        {LogMessage::supervisor, fmt::format("host {}: ranks {} to {}, {} cores, {:.1f} GiB, {}", host.place.name,
-                                             first, first + host.place.ranks - 1, machine.at("cores").get<int>(),
-                                             machine.at("memory_bytes").get<double>() / (1 << 30),
-                                             machine.at("instruction_set").get<std::string>())});
+    news.lines.push_back({LogMessage::supervisor,
+                          fmt::format("host {}: ranks {} to {}, {}, {:.1f} GiB, {}", host.place.name, first,
+                                      first + host.place.ranks - 1, counted(machine.at("cores").get<int>(), "core"),
+                                      machine.at("memory_bytes").get<double>() / (1 << 30),
+                                      machine.at("instruction_set").get<std::string>())});
   }
   judge(false, news);
 }
@@ -347,7 +348,7 @@ RunHosts::News RunHosts::end(int64_t patience_ns) {
     while (std::ranges::any_of(hosts_, is_awaited) && monotonic_ns() < deadline) {
       std::vector<pollfd> entries;
       add_link_entries(entries);
-      ::poll(entries.data(), entries.size(), poll_ms);
+      ::poll(entries.data(), entries.size(), hosts_poll_ms);
       for (Host& host : hosts_) hear(host, news);
     }
   };
@@ -368,7 +369,7 @@ void RunHosts::end_by_launcher(const Host& host, News& news) {
   ChildProcess launcher(launch_command(options_.launcher, host.place.name, command), {});
   std::optional<int> status;
   for (const int64_t start = monotonic_ns(); !status && monotonic_ns() - start < launcher_ns;) {
-    ::poll(nullptr, 0, poll_ms);
+    ::poll(nullptr, 0, hosts_poll_ms);
     status = launcher.wait_status();
   }
   if (status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;

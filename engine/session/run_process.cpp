@@ -18,6 +18,7 @@
 
 #include "engine/base/control_group.h"
 #include "engine/base/error.h"
+#include "engine/base/plural.h"
 #include "engine/session/host_network.h"
 #include "engine/session/line_cost.h"
 #include "engine/session/mpi_guard.h"
@@ -28,7 +29,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int poll_ms = 50;
+constexpr int process_poll_ms = 50;
 constexpr int64_t flush_ns = 1'000'000'000;
 
 void write_text(const std::string& path, const std::string& text) {
@@ -210,7 +211,7 @@ void RunProcess::wait_for_news() {
   if (ranks_) ranks_->add_poll_entries(entries);
   if (hosts_) hosts_->add_poll_entries(entries);
   server_.add_poll_entries(entries);
-  ::poll(entries.data(), entries.size(), more_telemetry_ ? 0 : poll_ms);
+  ::poll(entries.data(), entries.size(), more_telemetry_ ? 0 : process_poll_ms);
   uint64_t count = 0;
   [[maybe_unused]] ssize_t got = ::read(wake_, &count, sizeof count);
 }
@@ -296,7 +297,7 @@ void RunProcess::take_failure(FailureMessage failure) {
     restarting_ = RestartMessage{restarts_, from_step, std::move(failure)};
     return publish(LogMessage{LogMessage::supervisor, std::move(text)});
   }
-  if (restarts_ > 0) failure.message += fmt::format(" (after {} restart{})", restarts_, restarts_ == 1 ? "" : "s");
+  if (restarts_ > 0) failure.message += fmt::format(" (after {})", counted(restarts_, "restart"));
   publish(failure);
 }
 
@@ -341,7 +342,7 @@ void RunProcess::flush_watchers() {
   while (server_.has_unsent() && monotonic_ns() < deadline) {
     std::vector<pollfd> entries;
     server_.add_poll_entries(entries);
-    ::poll(entries.data(), entries.size(), poll_ms);
+    ::poll(entries.data(), entries.size(), process_poll_ms);
     server_.serve();
   }
 }

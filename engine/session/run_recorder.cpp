@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& folder, const char* what, const char* hint) {
+[[noreturn]] void refuse_record(const std::string& folder, const char* what, const char* hint) {
   throw Failure(Error{"file_exists", what, in_file(folder), hint});
 }
 
@@ -35,11 +35,11 @@ std::string checked(const std::string& folder, Existing existing, const std::vec
   if (!fs::is_directory(folder, fault)) fail_to_write(folder, ENOTDIR);
   if (fs::is_empty(folder, fault) && !fault) return folder;
   const bool is_record = RecordedRun::is_at(folder);
-  if (!is_record) refuse(folder, "the folder is not empty", "another folder");
+  if (!is_record) refuse_record(folder, "the folder is not empty", "another folder");
   if (existing != Existing::overwrite)
-    refuse(folder, "there is a record of a run", "another folder, or --force to lose it");
+    refuse_record(folder, "there is a record of a run", "another folder, or --force to lose it");
   if (fs::is_symlink(without_slashes(folder), fault))
-    refuse(folder, "this is a symbolic link to a record; it is not followed", "the name of the folder itself");
+    refuse_record(folder, "this is a symbolic link to a record; it is not followed", "the name of the folder itself");
   for (const std::string& path : RecordFiles{folder}.all()) check_output(path, existing, inputs);
   return folder;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *prefix = "shardscope-run-", *lock_name = "lock";
+constexpr const char *directory_prefix = "shardscope-run-", *lock_name = "lock";
 
 std::string base_directory() {
   const char* configured = std::getenv("TMPDIR");
@@ -106,10 +107,10 @@ void remove_if_abandoned(const std::string& path) {
   ::close(directory);
 }
 
-void remove_abandoned(const std::string& base) {
+void remove_abandoned_directories(const std::string& base) {
   std::error_code error;
   for (fs::directory_iterator at(base, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename().string().starts_with(prefix)) remove_if_abandoned(at->path());
+    if (at->path().filename().string().starts_with(directory_prefix)) remove_if_abandoned(at->path());
   }
 }
 
@@ -117,17 +118,22 @@ void remove_abandoned(const std::string& base) {
 
 SessionDirectory::SessionDirectory() {
   const std::string base = base_directory();
-  remove_abandoned(base);
+  remove_abandoned_directories(base);
   const auto fail = [&](const char* action) {
-    Error error{"session_directory", fmt::format("cannot {}: {}", action, std::strerror(errno)), in_file(base),
+    const int reason = errno;
+    Error error{"session_directory", fmt::format("cannot {}: {}", action, std::strerror(reason)), in_file(base),
                 "set TMPDIR to a place that can be written"};
+    if (rlimit limit{}; reason == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+      error.message = fmt::format("cannot {}: the file size limit is {} KiB", action, limit.rlim_cur >> 10);
+      error.hint = "ulimit -f unlimited";
+    }
     if (lock_ >= 0) ::unlinkat(folder_, lock_name, 0);
     if (!path_.empty()) ::rmdir(path_.c_str());
     if (lock_ >= 0) ::close(lock_);
     if (folder_ >= 0) ::close(folder_);
     throw Failure(std::move(error));
   };
-  std::string made = base + "/" + prefix + "XXXXXX";
+  std::string made = base + "/" + directory_prefix + "XXXXXX";
   if (!::mkdtemp(made.data())) fail("make a directory");
   path_ = made;
   folder_ = open_directory(AT_FDCWD, path_);

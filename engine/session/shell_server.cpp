@@ -19,17 +19,17 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_clients = 4096;
-constexpr int most_reads = 64;  // of a client, in one call
+constexpr int shell_reads = 64;  // of a client, in one call
 constexpr int64_t silence_ns = 30'000'000'000;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_shell(const std::string& path, const std::string& what) {
   throw Failure(Error{"host_socket", what, in_file(path), ""});
 }
 
-sockaddr_un address_of(const std::string& path) {
+sockaddr_un shell_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) refuse(path, "the socket's path is too long");
+  if (path.size() >= sizeof address.sun_path) refuse_shell(path, "the socket's path is too long");
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
@@ -37,13 +37,13 @@ sockaddr_un address_of(const std::string& path) {
 }  // namespace
 
 ShellServer::ShellServer(std::string path) : path_(std::move(path)) {
-  const sockaddr_un address = address_of(path_);
+  const sockaddr_un address = shell_address(path_);
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   listener_ = ListeningSocket(socket);
   if (socket >= 0) ::fchmod(socket, 0600);
   if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket, 128) != 0) {
-    refuse(path_, std::string("cannot listen: ") + std::strerror(errno));
+    refuse_shell(path_, std::string("cannot listen: ") + std::strerror(errno));
   }
   file_ = SocketFile(path_);
 }
@@ -78,7 +78,7 @@ std::vector<ShellServer::Request> ShellServer::serve() {
 
 void ShellServer::read_from(Client& client, std::vector<Request>& requests) {
   std::array<char, 4096> bytes;
-  for (int reads = 0; reads < most_reads; ++reads) {
+  for (int reads = 0; reads < shell_reads; ++reads) {
     const ssize_t got = ::recv(client.socket, bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -121,7 +121,7 @@ int run_remote_shell(const std::string& host, const std::vector<std::string>& co
   for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
   const std::string request = nlohmann::json{{"host", host}, {"command", text}}.dump() + "\n";
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_un address = address_of(path ? path : "");
+  const sockaddr_un address = shell_address(path ? path : "");
   unsigned char code = 1;
   if (socket < 0 || ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return 1;
   for (size_t sent = 0; sent < request.size();) {

@@ -15,7 +15,7 @@ namespace shardscope {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& where, const std::string& action) {
+[[noreturn]] void fail_steps(const std::string& where, const std::string& action) {
   throw Failure(
       Error{"session_file", "cannot " + action + " the run's history: " + std::strerror(errno), in_file(where), ""});
 }
@@ -23,7 +23,7 @@ namespace {
 int nameless_file(const std::string& directory) {
   std::string path = directory + "/history_XXXXXX";
   const int file = ::mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0) fail(directory, "make a file for");
+  if (file < 0) fail_steps(directory, "make a file for");
   ::unlink(path.c_str());
   return file;
 }
@@ -51,7 +51,7 @@ void StepFile::write(int file, const void* data, size_t bytes, int64_t at) {
     const ssize_t put =
         ::pwrite(file, static_cast<const char*>(data) + done, bytes - done, at + static_cast<off_t>(done));
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail(directory_, "write");
+    if (put <= 0) fail_steps(directory_, "write");
     done += static_cast<size_t>(put);
   }
 }
@@ -60,7 +60,7 @@ void StepFile::read(int file, void* data, size_t bytes, int64_t at) const {
   for (size_t done = 0; done < bytes;) {
     const ssize_t got = ::pread(file, static_cast<char*>(data) + done, bytes - done, at + static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail(directory_, "read");
+    if (got <= 0) fail_steps(directory_, "read");
     done += static_cast<size_t>(got);
   }
 }

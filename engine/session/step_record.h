@@ -11,7 +11,9 @@
 
 namespace shardscope {
 
-using PhaseMs = std::array<double, step_phases>;  // by Phase
+// Milliseconds by Phase: forward, backward, update, and recompute: forward results that backward makes again, 0 where
+// the schedule rematerialises nothing.
+using PhaseMs = std::array<double, step_phases>;
 
 // What one rank held and did in one training step, as it measured it itself. The one record of it: the ranks tell it to
 // each other, telemetry, messages, JSON lines and views carry it as it is.
@@ -21,12 +23,15 @@ struct RankMeasurement {
   int64_t heap_bytes = 0;       // of the C library's heap, taken since training began
   int64_t outside_bytes = 0;    // memory of the process besides what it shares with others (arenas, libraries), as the
                                 // kernel counts it; looked at rarely; 0: not known
-  double wire_bytes = 0;        // sent in this step, the Communicator's own count
+  double wire_bytes = 0;        // sent in this step by the ring convention, from the arguments of the calls
+  int64_t moved_bytes = 0;      // really moved in it, counted at the transport; -1: not known (an older record)
   int64_t parameter_bytes = 0;  // stored: overwritten in the arena when the parameters were made
   int64_t optimizer_bytes = 0;
-  PhaseMs busy_ms{};  // not waiting for peers; at work, or kept from it
+  // Not waiting for peers; at work, or kept from it. In collectives between hosts also waiting for their messages: MPI
+  // does not say when one came.
+  PhaseMs busy_ms{};
   PhaseMs cpu_ms{};   // of busy: the rank's main thread ran; the rest of it the thread was preempted or asleep
-  PhaseMs wait_ms{};  // for peers
+  PhaseMs wait_ms{};  // for peers; in a pipeline between hosts with the transfer of what is received
   bool operator==(const RankMeasurement&) const = default;
 };
 
@@ -38,6 +43,7 @@ void for_each_field(Measurement& measured, F&& f) {
   f("heap_bytes", measured.heap_bytes);
   f("outside_bytes", measured.outside_bytes);
   f("wire_bytes_sent", measured.wire_bytes);
+  f("moved_bytes", measured.moved_bytes);
   f("parameter_bytes", measured.parameter_bytes);
   f("optimizer_bytes", measured.optimizer_bytes);
   f("busy_ms", measured.busy_ms);

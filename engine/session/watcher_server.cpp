@@ -18,18 +18,18 @@ namespace shardscope {
 namespace {
 
 constexpr size_t most_questions = 64;  // of a watcher, unanswered
-constexpr int most_reads = 16;         // of a watcher, in one call
+constexpr int watcher_reads = 16;      // of a watcher, in one call
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& hint = "") {
+[[noreturn]] void refuse_socket(const std::string& path, const std::string& what, const std::string& hint = "") {
   throw Failure(Error{"session_socket", what, in_file(path), hint});
 }
 
-sockaddr_un address_of(const std::string& path) {
+sockaddr_un watcher_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    refuse(path, "the socket's path is longer than " + std::to_string(sizeof address.sun_path - 1) + " bytes",
-           "set TMPDIR or --socket to a shorter path");
+    refuse_socket(path, "the socket's path is longer than " + std::to_string(sizeof address.sun_path - 1) + " bytes",
+                  "set TMPDIR or --socket to a shorter path");
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -37,7 +37,7 @@ sockaddr_un address_of(const std::string& path) {
 
 int new_socket(const std::string& path) {
   int result = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (result < 0) refuse(path, std::string("cannot make a socket: ") + std::strerror(errno));
+  if (result < 0) refuse_socket(path, std::string("cannot make a socket: ") + std::strerror(errno));
   return result;
 }
 
@@ -45,12 +45,12 @@ int new_socket(const std::string& path) {
 void remove_dead_socket(const std::string& path, const sockaddr_un& address) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return;
-  if (!S_ISSOCK(status.st_mode)) refuse(path, "exists and is not a socket", "choose another path");
+  if (!S_ISSOCK(status.st_mode)) refuse_socket(path, "exists and is not a socket", "choose another path");
   int probe = new_socket(path);
   bool dead =
       ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
   ::close(probe);
-  if (!dead) refuse(path, "is in use by another run", "choose another path");
+  if (!dead) refuse_socket(path, "is in use by another run", "choose another path");
   struct stat now {};
   const bool is_same = ::lstat(path.c_str(), &now) == 0 && now.st_dev == status.st_dev && now.st_ino == status.st_ino;
   if (is_same) ::unlink(path.c_str());
@@ -60,13 +60,13 @@ void remove_dead_socket(const std::string& path, const sockaddr_un& address) {
 
 WatcherServer::WatcherServer(std::string path, std::function<std::string()> greeting, size_t most_unsent)
     : path_(std::move(path)), greeting_(std::move(greeting)), most_unsent_(most_unsent) {
-  sockaddr_un address = address_of(path_);
+  sockaddr_un address = watcher_address(path_);
   remove_dead_socket(path_, address);
   const int socket = new_socket(path_);
   listener_ = ListeningSocket(socket);
   ::fchmod(socket, 0600);
   if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || ::listen(socket, 16) != 0) {
-    refuse(path_, std::string("cannot listen: ") + std::strerror(errno));
+    refuse_socket(path_, std::string("cannot listen: ") + std::strerror(errno));
   }
   file_ = SocketFile(path_);
 }
@@ -133,7 +133,7 @@ void WatcherServer::greet(int socket) {
 
 void WatcherServer::read_from(Watcher& watcher, std::vector<Asked>& asked) {
   std::array<char, 4096> bytes;
-  for (int reads = 0; reads < most_reads && !watcher.lost; ++reads) {
+  for (int reads = 0; reads < watcher_reads && !watcher.lost; ++reads) {
     ssize_t got = ::recv(watcher.socket, bytes.data(), bytes.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;

@@ -54,11 +54,12 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
   size_t count = 1;
   ValueCost cost{0, 0, regather};
   const bool forward = value.producer >= 0 && tables_.ops[value.producer].phase == Phase::forward;
+  const bool once = value.producer >= 0 && tables_.ops[value.producer].once;
   if (value.producer >= 0) {
     const OpNode& op = tables_.ops[value.producer];
     made[0] = tables_.table(op).result(op.chosen, value.result);
     if (pin >= 0 && pin != made[0]) {
-      cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds * tables_.repeats(op.phase);
+      cost.seconds += tables_.costs.reshard(value.type, made[0], pin).seconds * (once ? 1 : tables_.repeats(op.phase));
       made[0] = pin;
     }
   } else {
@@ -78,7 +79,7 @@ ValueCost ChoiceCost::value_at(const ValueNode& value, int pin, bool regather) {
     if (source.position < 0) return {infinity, 0, false};
     if (backward) saved[source.position] = true;
     if (made[source.position] == needed) continue;
-    cost.seconds += source.cost.seconds * tables_.repeats(op.phase);
+    cost.seconds += source.cost.seconds * (once && !regather ? 1 : tables_.repeats(op.phase));
     if (count < made.size()) made[count++] = needed;
   }
   if (!limited_) return cost;

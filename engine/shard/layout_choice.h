@@ -22,7 +22,8 @@ struct LayoutProblem {
   // Where a second search starts (as written); or nothing. The better result counts.
   WrittenPlacements start = {};
   // Parameters of at most this size, and their gradients, are resharded together (see lower()).
-  int64_t bucket_bytes = 64 * 1024;
+  static constexpr int64_t small_bytes = 64 * 1024;
+  int64_t bucket_bytes = small_bytes;
   // Per value, or empty: as written, layouts other than that where it is defined are given up after forward.
   std::vector<bool> regather = {};
   // Of a step: forward and backward run so often, the update once.

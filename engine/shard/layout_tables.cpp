@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "engine/graph/casts.h"
 #include "engine/shard/fixed_placement.h"
 #include "engine/shard/hash_mix.h"
 
@@ -62,6 +63,7 @@ struct IntsHash {
 
 void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTables& tables) {
   const Graph& graph = problem.graph;
+  const std::vector<bool> of_states = ops_of_states(graph);
   for (OpId first : kinds.first) tables.tables.emplace_back(problem, tables.costs, first, tables.orders);
   for (size_t c = 0; c < tables.classes.first.size(); ++c) {
     OpNode node;
@@ -76,7 +78,8 @@ void add_op_nodes(const LayoutProblem& problem, const OpKinds& kinds, LayoutTabl
       node.chosen = tables.tables[node.table].find(*placement);
     }
     if (op.phase == Phase::initialise) node.count = 0;  // no part of a step
-    node.runs = node.count * tables.repeats(op.phase);
+    node.once = of_states[node.op];
+    node.runs = node.count * (node.once ? 1 : tables.repeats(op.phase));
     tables.ops.push_back(std::move(node));
   }
 }
@@ -226,6 +229,12 @@ std::vector<bool> bucketed_values(const Graph& graph, int64_t bucket_bytes) {
     if (graph.type(state.before).bytes() > bucket_bytes) continue;
     bucketed[state.before] = true;
     if (state.gradient != no_id) bucketed[state.gradient] = true;
+  }
+  const std::vector<bool> of_states = ops_of_states(graph);
+  for (size_t op = 0; op < of_states.size(); ++op) {
+    if (!of_states[op]) continue;
+    const ValueId made = graph.ops[op].outputs[0];
+    bucketed[made] = std::ranges::any_of(graph.ops[op].inputs, [&](ValueId input) { return bucketed[input]; });
   }
   for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
     if (!takes_scalars_alone(graph, op)) continue;

@@ -57,6 +57,7 @@ struct OpNode {
   int table = 0;
   int chosen = 0;
   bool fixed = false;  // in place
+  bool once = false;   // a step, for all microbatches
   Phase phase = Phase::forward;
   std::vector<int> touched;  // value nodes
 };

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "engine/graph/casts.h"
 #include "engine/mesh/reshard.h"
 #include "engine/shard/moving_steps.h"
 #include "engine/shard/open_tasks.h"
@@ -33,6 +34,8 @@ class Lowering {
         mesh_(problem.mesh),
         choices_(choices),
         bucketed_(bucketed_values(problem.graph, problem.bucket_bytes)),
+        of_states_(ops_of_states(problem.graph)),
+        begins_(std::ranges::find(of_states_, true) != of_states_.end()),
         costs_(problem.mesh),
         tasks_({problem.staged.shape.stages, problem.staged.shape.chunks, static_cast<int>(problem.microbatches)}) {
     lowered_.defined.assign(graph_.values.size(), -1);
@@ -100,7 +103,9 @@ class Lowering {
     switch (phase) {
       case Phase::update: return {TaskPart::update, stage};
       case Phase::initialise: return {TaskPart::initialise, stage};
-      case Phase::forward: return {TaskPart::forward, stage, chunk};
+      case Phase::forward:
+        return of_states_[static_cast<size_t>(op)] ? TaskKey{TaskPart::begin, stage}
+                                                   : TaskKey{TaskPart::forward, stage, chunk};
       default: break;
     }
     const bool weights = !staged.weight_gradient.empty() && staged.weight_gradient[static_cast<size_t>(op)];
@@ -254,8 +259,8 @@ class Lowering {
       const Value& value = graph_.values[input];
       if (value.kind == ValueKind::input) {
         make_source(input);
-      } else if (value.kind == ValueKind::state) {
-        receive_state(input);
+      } else if (value.kind == ValueKind::state || is_made_of_states(input)) {
+        receive_at_begin(input);
       } else if (problem_.staged.stretch[static_cast<size_t>(value.producer)] == StagedOps::anywhere) {
         lower_op(value.producer);
       } else {
@@ -274,8 +279,8 @@ class Lowering {
   }
 
   // Once a step, for all tasks of this stage.
-  void receive_state(ValueId state) {
-    const int home = lowered_.defined[state];
+  void receive_at_begin(ValueId value) {
+    const int home = lowered_.defined[value];
     transfer({home}, tasks_.open({TaskPart::begin, lowered_.program.values[home].stage}),
              tasks_.open({TaskPart::begin, stage_}));
   }
@@ -322,11 +327,12 @@ class Lowering {
     const int type = costs_.type_id(graph_.type(value));
     const int source = candidates_[costs_.cheapest_source(type, layouts_, costs_.layout_id(target)).position];
     if (takes_scalars_alone(graph_, user)) return reshard(value, source, target, user, Section::before_op);
-    const bool once = pipelined() && is_kept_state(value) && is_repeated(task().key.part);
-    if (!once) return reshard(value, source, target, user, section_of(value, source));
+    if (!is_laid_out_once(value) || !is_repeated(task().key.part))
+      return reshard(value, source, target, user, section_of(value, source));
     const int here = task_;
     enter({TaskPart::begin, stage_});
-    const int made = reshard(value, source, target, user, section_of(value, source));
+    const bool with_made = begins_ && bucketed_[value];
+    const int made = reshard(value, source, target, user, with_made ? Section::closing : section_of(value, source));
     task_ = here;
     phase_ = task().phase;
     return made;
@@ -340,8 +346,16 @@ class Lowering {
     return with_others ? Section::opening : Section::main;
   }
 
-  bool is_kept_state(ValueId value) const {
-    return graph_.values[value].kind == ValueKind::state && (choices_.regather.empty() || !choices_.regather[value]);
+  bool is_made_of_states(ValueId value) const {
+    const OpId producer = graph_.values[value].producer;
+    return producer != no_id && of_states_[static_cast<size_t>(producer)];
+  }
+
+  // In the task `begin`, for all microbatches.
+  bool is_laid_out_once(ValueId value) const {
+    const bool is_state = graph_.values[value].kind == ValueKind::state;
+    const bool of_step = is_state ? pipelined() || begins_ : is_made_of_states(value);
+    return of_step && (choices_.regather.empty() || !choices_.regather[value]);
   }
 
   // Whether the version, made earlier, is still there in this task, on this stage. Nothing waits for backward of
@@ -349,6 +363,7 @@ class Lowering {
   bool is_kept(ValueId value, int version) {
     const Making& made = making_[version];
     if (lowered_.program.values[version].stage != stage_) return false;
+    if (made.task == task_ && made.section == Section::closing) return false;
     if (made.task == task_ || version == lowered_.defined[value] || made.received) return true;
     if (made.task >= 0 && tasks_[made.task].key.part == TaskPart::backward_weight) return false;
     return choices_.regather.empty() || !choices_.regather[value];
@@ -400,6 +415,8 @@ class Lowering {
   const Mesh& mesh_;
   const LayoutChoice& choices_;
   std::vector<bool> bucketed_;
+  std::vector<bool> of_states_;  // per op: runs once a step, in the task `begin`
+  bool begins_;                  // there are such ops
   LayoutCosts costs_;
   Lowered lowered_;
   std::vector<Making> making_;                // per program value

@@ -23,26 +23,27 @@ struct Lowered {
 // cheapest to start from, just before its first use. What the update uses of a gradient is made as soon as the gradient
 // is there, in the backward task, unless that is the larger of the two.
 //
-// Small arrays (parameters of at most `problem.bucket_bytes`, their gradients, and the graph's scalar outputs) are
-// resharded together, one collective for all that share kind and axes: what a task uses of other tasks at its start,
-// scalar outputs at the end of the forward task, the operands of an op that takes scalars alone (global_norm) before
-// it.
+// Small arrays (parameters of at most `problem.bucket_bytes`, what is made of them alone, their gradients, and the
+// graph's scalar outputs) are resharded together, one collective for all that share kind and axes: what a task uses of
+// other tasks at its start, scalar outputs at the end of the forward task, what `begin` makes at its end, the operands
+// of an op that takes scalars alone (global_norm) before it.
 //
 // The layouts of values in `choices.regather` are made in each task anew, and need not be kept from one to the next.
 //
 // Of several microbatches what the update uses of a gradient is made in the update, and scalar outputs in a task of
-// their own, `metrics`.
+// their own, `metrics`. What is made of states alone (a parameter in the type of products) is made once a step, in the
+// task `begin`, with the other layouts of it that forward and backward use, but for those in `choices.regather`.
 //
 // In a pipeline (`problem.staged`) each stage has tasks of its own, for each chunk where work is repeated. What it
 // needs of another stage is sent from where it is defined, as it lies there, as soon as it is made, and laid out anew
 // where it is used; inputs and results of ops without operands are made on each stage that uses them. What does not
-// change in a step crosses once: states in the task `begin`, in which a stage also makes the other layouts of its
-// states that forward and backward use (but for those in `choices.regather`); sums over microbatches in the
-// update. Every stage gets the scalar outputs in `metrics`.
+// change in a step crosses once: states, and what is made of them, in the task `begin`, in which a stage also makes the
+// other layouts of its states that forward and backward use (but for those in `choices.regather`); sums over
+// microbatches in the update. Every stage gets the scalar outputs in `metrics`.
 //
-// Sequences: `initialise` is the task of that name, `evaluate` the forward task alone; `train_step`, where there is
-// more than forward, is forward, backward and update. Of several microbatches forward and backward run for each, one
-// microbatch after the other, then metrics.
+// Sequences: `initialise` is the task of that name, `evaluate` the forward task alone, behind `begin` where there is
+// one; `train_step`, where there is more than forward, is begin, forward, backward and update. Of several microbatches
+// forward and backward run for each, one microbatch after the other, then metrics.
 Lowered lower(const LayoutProblem& problem, const LayoutChoice& choices);
 
 }  // namespace shardscope

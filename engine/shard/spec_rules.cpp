@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "engine/base/enum_count.h"
 #include "engine/base/name_pattern.h"
@@ -66,15 +67,18 @@ class Resolution {
   Resolution(const ShardingConfig& sharding, const Mesh& mesh, std::span<const SpecTarget> targets)
       : mesh_(mesh), targets_(targets), zero_(sharding.zero) {
     std::vector<TableRule> table = spec_table(sharding, mesh);
-    order_ = asking_order(table);
+    const std::vector<int> order = asking_order(table);
     for (TableRule& rule : table) {
       const size_t entries = rule.entries.size();
       SpecLineUse use{rule.place, 0, 0, {}};
       lines_.push_back({std::move(rule), std::move(use), no_array, no_array, std::vector<bool>(entries), {}});
     }
-    for (size_t id = 0; id < order_.size(); ++id) {
-      const TableRule& rule = lines_[order_[id]].rule;
-      for (SpecKind kind : rule.of) patterns_[static_cast<size_t>(kind)].add(rule.names, static_cast<int>(id));
+    for (const int line : order) {
+      const TableRule& rule = lines_[line].rule;
+      for (std::string& names : alternatives(rule.names)) {
+        for (SpecKind kind : rule.of) patterns_[static_cast<size_t>(kind)].add(names, static_cast<int>(asked_.size()));
+        asked_.push_back({line, std::move(names), false});
+      }
     }
   }
 
@@ -85,14 +89,22 @@ class Resolution {
       if (result_.specs[t].place.empty()) set_default(targets_[t], result_.specs[t]);
     }
     split_by_zero();
-    for (Line& line : lines_) {
-      report(line);
-      result_.lines.push_back(std::move(line.use));
+    for (const Line& line : lines_) report(line);
+    for (const Asked& asked : asked_) {
+      if (!asked.matched && lines_[asked.line].matched()) report_unmatched(asked);
     }
+    for (Line& line : lines_) result_.lines.push_back(std::move(line.use));
     return std::move(result_);
   }
 
  private:
+  // One of the alternatives of a line's pattern.
+  struct Asked {
+    int line = 0;
+    std::string names;
+    bool matched = false;
+  };
+
   // What is known of the array at hand.
   struct Dimension {
     bool open = true;
@@ -106,8 +118,12 @@ class Resolution {
     if (ids_.empty()) return;
     dimensions_.assign(target.type.shape.size(), {});
     bool by_spec = false;
+    int last = -1;
     for (int id : ids_) {
-      Line& line = lines_[order_[id]];
+      Asked& asked = asked_[id];
+      asked.matched = true;
+      if (std::exchange(last, asked.line) == asked.line) continue;
+      Line& line = lines_[asked.line];
       if (line.rule.spec) {
         line.match(array_, target.name);
         if (!resolved.place.empty()) continue;
@@ -282,8 +298,8 @@ class Resolution {
         continue;
       }
       resolved.pinned = true;
-      if (resolved.place.empty()) resolved.place = "sharding.zero";
-      resolved.origin = fmt::format("sharding.zero: stage {} over '{}'", zero_.stage, mesh_.axes()[*axis].name);
+      if (resolved.place.empty()) resolved.place = zero_place;
+      resolved.origin = fmt::format("{}: stage {} over '{}'", zero_place, zero_.stage, mesh_.axes()[*axis].name);
     }
     if (whole == 0) return;
     std::string message = fmt::format("no dimension of '{}' divides by {} ({}) once more: it stays as it was", first,
@@ -339,11 +355,7 @@ class Resolution {
   void report_unmatched(const TableRule& rule) {
     const auto kind = static_cast<size_t>(rule.of.front());
     const bool exact = rule.spec && !is_pattern(rule.names);
-    std::vector<std::string> names;
-    for (const SpecTarget& target : targets_) {
-      if (!exact && names.size() == pattern_hint_names) break;
-      if (rule.is_of(target.kind)) names.push_back(target.name);
-    }
+    const std::vector<std::string> names = names_of(rule, exact ? targets_.size() : pattern_hint_names);
     if (exact) {
       if (names.empty()) return;
       const std::vector<std::string> near = near_names(rule.names, names);
@@ -362,6 +374,23 @@ class Resolution {
       result_.warnings.push_back({"matches_nothing", fmt::format("no {} matches '{}'", kind_words[kind], rule.names),
                                   rule.place, pattern_hint(rule.names, names)});
     }
+  }
+
+  void report_unmatched(const Asked& asked) {
+    const TableRule& rule = lines_[asked.line].rule;
+    const auto kind = static_cast<size_t>(rule.of.front());
+    result_.warnings.push_back({"matches_nothing",
+                                fmt::format("no {} matches '{}' of '{}'", kind_words[kind], asked.names, rule.names),
+                                rule.place, pattern_hint(asked.names, names_of(rule, pattern_hint_names))});
+  }
+
+  std::vector<std::string> names_of(const TableRule& rule, size_t most) const {
+    std::vector<std::string> names;
+    for (const SpecTarget& target : targets_) {
+      if (names.size() == most) break;
+      if (rule.is_of(target.kind)) names.push_back(target.name);
+    }
+    return names;
   }
 
   // Those of the arrays that a rule is of, each once.
@@ -384,7 +413,7 @@ class Resolution {
   std::span<const SpecTarget> targets_;
   ZeroConfig zero_;
   std::vector<Line> lines_;
-  std::vector<int> order_;                         // of asking: lines by the ids of the patterns
+  std::vector<Asked> asked_;                       // in the order of asking, by the ids of the patterns
   std::array<NamePatterns, kind_count> patterns_;  // by kind
   size_t array_ = 0;                               // which is at hand
   std::vector<int> ids_;                           // of the array at hand, as the next

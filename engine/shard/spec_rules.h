@@ -38,6 +38,9 @@ struct SpecLineUse {
   std::string sample;  // the first few that it matched, a line each
 };
 
+// The place of `zero`, with which the origin of what it has split begins.
+inline constexpr const char* zero_place = "sharding.zero";
+
 struct ResolvedSpecs {
   std::vector<ResolvedSpec> specs;  // one for each target
   std::vector<SpecLineUse> lines;   // in the order of the file
@@ -71,8 +74,8 @@ struct ResolvedSpecs {
 // has: unknown_parameter, unknown_optimizer_state, unknown_state, unknown_activation, unknown_input, unknown_output.
 // Where targets of a kind are not given at all, names of that kind are not judged.
 // Rules by logical name and by size replicate what does not divide (warning: replicated). A mesh axis that they put on
-// two dimensions of one array is an error (axis_conflict). A pattern, a rule or a logical name of a rule that matches
-// nothing is a warning (matches_nothing).
+// two dimensions of one array is an error (axis_conflict). A pattern, one of its alternatives, a rule or a logical name
+// of a rule that matches nothing is a warning (matches_nothing).
 ResolvedSpecs resolve_specs(const ShardingConfig& sharding, const Mesh& mesh, std::span<const SpecTarget> targets);
 
 // What can be said of the table without shapes: duplicate_axis and unknown_axis.

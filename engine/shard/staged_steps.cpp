@@ -8,8 +8,9 @@ namespace shardscope {
 namespace {
 
 bool go_together(const Step& a, const Step& b) {
+  const bool reduces = a.kind == StepKind::all_reduce || a.kind == StepKind::reduce_scatter;
   return a.kind == b.kind && a.axes == b.axes && a.kind != StepKind::collective_permute && a.reduction == b.reduction &&
-         a.dtype == b.dtype;
+         (!reduces || a.dtype == b.dtype);
 }
 
 void merge(Step& bucket, const Step& step) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "engine/graph/casts.h"
 #include "engine/shard/fixed_placement.h"
 #include "engine/shard/layout_cost.h"
 #include "engine/shard/op_kinds.h"
@@ -12,11 +13,17 @@ namespace shardscope {
 
 namespace {
 
+// Parameters and their gradients, in every type.
 std::vector<bool> state_values(const Graph& graph) {
   std::vector<bool> state(graph.values.size());
   for (StateId id : graph.trainable()) {
     state[graph.states[id].before] = true;
     if (graph.states[id].gradient != no_id) state[graph.states[id].gradient] = true;
+  }
+  const std::vector<bool> of_states = values_of_states(graph);
+  for (const Op& op : graph.ops) {
+    if (op.phase == Phase::forward && of_states[op.outputs[0]]) state[op.outputs[0]] = true;
+    if (op.phase == Phase::backward && widens(graph, op) && state[op.outputs[0]]) state[op.inputs[0]] = true;
   }
   return state;
 }
@@ -32,6 +39,16 @@ std::vector<OpId> only_readers(const Graph& graph) {
   }
   std::replace(reader.begin(), reader.end(), several, no_id);
   return reader;
+}
+
+// Per value the op that updates a state in place by it; no_id where there is none.
+std::vector<OpId> updates(const Graph& graph) {
+  std::vector<OpId> update(graph.values.size(), no_id);
+  for (OpId op = 0; op < static_cast<OpId>(graph.ops.size()); ++op) {
+    if (graph.ops[op].phase != Phase::update || !graph.ops[op].definition->must_be_in_place()) continue;
+    for (ValueId input : graph.ops[op].inputs) update[input] = op;
+  }
+  return update;
 }
 
 uint8_t axis_set(const AxisList& axes) {
@@ -169,6 +186,7 @@ class WrittenRule {
         kinds_(op_kinds(graph)),
         state_(state_values(graph)),
         only_reader_(only_readers(graph)),
+        update_of_(updates(graph)),
         costs_(mesh),
         made_(graph.values.size(), -1),
         lies_(graph.values.size(), -1) {
@@ -192,23 +210,82 @@ class WrittenRule {
     std::optional<Placement> fixed = fixed_placement(graph_, mesh_, rule, id, layouts_.pins);
     if (op.definition->accumulates()) {
       if (!fixed) fixed = accumulation(id);
-      if (fixed->partial == 0) leave_as_made(op.inputs[0], id);
+      if (fixed->partial == 0) take_at(op.inputs[0], id, operand_sharding(rule, *fixed, 0));
     }
-    result_.placements.push_back(fixed ? *fixed : answer(id));
+    if (!fixed) fixed = gradient_cast(id);
+    const Placement chosen = fixed ? *fixed : answer(id, take_partial(id));
+    result_.placements.push_back({});
+    put(id, chosen);
+  }
+
+  void put(OpId id, const Placement& placement) {
+    const Op& op = graph_.ops[id];
+    result_.placements[id] = placement;
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const ValueId value = op.outputs[i];
-      made_[value] = costs_.layout_id(result_sharding(rule, result_.placements.back(), static_cast<int>(i)));
+      made_[value] = costs_.layout_id(result_sharding(graph_.rule(id), placement, static_cast<int>(i)));
       // Gradients are brought to their parameters by the updates that read them.
       if (!layouts_.pins[value] && !state_[value]) result_.lies[value] = layouts_.aims[value];
       lies_[value] = result_.lies[value] ? costs_.layout_id(*result_.lies[value]) : made_[value];
     }
   }
 
+  // Whether partial sums may go through a cast, to be added to others in the wider type. Elsewhere they are reduced in
+  // the smaller one.
+  bool passes_partial(OpId id) const {
+    const ValueId result = graph_.ops[id].outputs[0];
+    return !layouts_.pins[result] && only_reader_[result] != no_id && graph_.rule(only_reader_[result]).linear;
+  }
+
+  // Summands over microbatches stay as made. A parameter's gradient is widened where its update takes it, and brought
+  // there before; a small one where it was made, to be brought there with others.
+  std::optional<Placement> gradient_cast(OpId id) {
+    const Op& op = graph_.ops[id];
+    if (op.phase != Phase::backward || !widens(graph_, op)) return std::nullopt;
+    const ValueId operand = op.inputs[0], result = op.outputs[0];
+    const FactorRule& rule = graph_.rule(id);
+    const OpId reader = only_reader_[result];
+    if (reader != no_id && graph_.ops[reader].definition->accumulates()) {
+      Placement kept = placement_at(rule, rule.operands[0], costs_.layout(made_[operand]), mesh_);
+      kept.partial = take_partial(id);
+      return kept.partial ? std::optional(kept) : std::nullopt;
+    }
+    if (!state_[result]) return std::nullopt;
+    const std::optional<Sharding>& pin = layouts_.pins[result];
+    const bool small = !layouts_.bucketed.empty() && layouts_.bucketed[result];
+    const bool stays = small && !pin && only_reader_[operand] == id && !layouts_.pins[operand];
+    const Sharding& at = stays ? costs_.layout(made_[operand]) : pin ? *pin : update_layout(result);
+    Placement placement = placement_at(rule, rule.operands[0], at, mesh_);
+    if (stays && at.reduction == Reduction::sum) placement.partial = at.partial;
+    return placement;
+  }
+
+  Sharding update_layout(ValueId gradient) const {
+    const OpId update = update_of_[gradient];
+    if (update == no_id) return *layouts_.aims[gradient];
+    const Op& op = graph_.ops[update];
+    const FactorRule& rule = graph_.rule(update);
+    const auto operand = std::ranges::find(op.inputs, gradient) - op.inputs.begin();
+    return operand_sharding(rule, *fixed_placement(graph_, mesh_, rule, update, layouts_.pins),
+                            static_cast<int>(operand));
+  }
+
+  // Of a value whose partial sums went through a cast, but are not added to others behind it.
+  void reduce_before_cast(ValueId value) {
+    const OpId cast = graph_.values[value].producer;
+    if (cast == no_id || state_[value] || !widens(graph_, graph_.ops[cast])) return;
+    if (result_.placements[cast].partial == 0) return;
+    const ValueId operand = graph_.ops[cast].inputs[0];
+    if (!state_[operand]) result_.lies[operand] = layouts_.aims[operand];
+    if (result_.lies[operand]) lies_[operand] = costs_.layout_id(*result_.lies[operand]);
+    put(cast, answer(cast, 0));
+  }
+
   // The axes over which an op adds up partial sums: where it is linear and the only reader of all its operands, and all
   // are partial over them. These operands then stay as they were made.
   uint8_t take_partial(OpId id) {
-    if (!graph_.rule(id).linear) return 0;
     const Op& op = graph_.ops[id];
+    if (!graph_.rule(id).linear || (widens(graph_, op) && !passes_partial(id))) return 0;
     uint8_t partial = 0xff;
     for (ValueId value : op.inputs) {
       const bool open = only_reader_[value] == id && made_[value] >= 0 && !layouts_.pins[value];
@@ -216,7 +293,11 @@ class WrittenRule {
       partial &= made && made->reduction == Reduction::sum ? made->partial : uint8_t{0};
     }
     for (ValueId value : op.inputs) {
-      if (partial) result_.lies[value].reset(), lies_[value] = made_[value];
+      if (partial) {
+        result_.lies[value].reset(), lies_[value] = made_[value];
+      } else {
+        reduce_before_cast(value);
+      }
     }
     return partial;
   }
@@ -245,11 +326,21 @@ class WrittenRule {
     lies_[value] = made_[value];
   }
 
-  const Placement& answer(OpId id) {
+  // The same; where a cast widens it, in front of the cast.
+  void take_at(ValueId value, OpId reader, const Sharding& taken) {
+    const OpId cast = graph_.values[value].producer;
+    if (cast != no_id && widens(graph_, graph_.ops[cast]) && only_reader_[value] == reader && !layouts_.pins[value]) {
+      put(cast, placement_at(graph_.rule(cast), graph_.rule(cast).results[0], taken, mesh_));
+      leave_as_made(graph_.ops[cast].inputs[0], cast);
+    }
+    leave_as_made(value, reader);
+  }
+
+  const Placement& answer(OpId id, uint8_t partial) {
     const Op& op = graph_.ops[id];
     Question& question = question_;
     question.kind = kinds_.of_op[id];
-    question.partial = take_partial(id);
+    question.partial = partial;
     question.operands.clear();
     question.results.clear();
     for (ValueId value : op.inputs) question.operands.push_back({types_[value], lies_[value], state_[value]});
@@ -270,6 +361,7 @@ class WrittenRule {
   OpKinds kinds_;
   std::vector<bool> state_;
   std::vector<OpId> only_reader_;
+  std::vector<OpId> update_of_;  // per gradient
   LayoutCosts costs_;
   std::vector<int> types_;
   std::vector<int> made_;  // per result: the layout that its op gives it
@@ -297,8 +389,10 @@ WrittenLayouts written_layouts(const Graph& graph, const Mesh& mesh, const std::
   for (const State& state : graph.states) {
     if (state.gradient != no_id && !aims[state.gradient]) aims[state.gradient] = aims[state.before];
   }
+  const std::vector<bool> of_states = values_of_states(graph);
   for (size_t v = 0; v < cotangents.size(); ++v) {
-    if (cotangents[v] != no_id && !aims[cotangents[v]]) aims[cotangents[v]] = aims[v];
+    const bool becomes_gradient = of_states[v] && graph.values[v].kind == ValueKind::result;
+    if (cotangents[v] != no_id && !aims[cotangents[v]] && !becomes_gradient) aims[cotangents[v]] = aims[v];
   }
   for (OpId id = static_cast<OpId>(graph.ops.size()) - 1; id >= 0; --id) {
     const Op& op = graph.ops[id];

@@ -14,6 +14,7 @@ namespace shardscope {
 struct WrittenLayouts {
   std::vector<std::optional<Sharding>> pins;  // per value: what the user said
   std::vector<std::optional<Sharding>> aims;  // per value: where it should lie, pinned or not
+  std::vector<bool> bucketed = {};            // per value, or empty: see bucketed_values()
 };
 
 // Aims for `propagated` layouts (see propagate()): a forward array lies where propagation puts it, its cotangent as it,
@@ -36,7 +37,9 @@ struct WrittenPlacements {
 //   3. then the fewest bytes of activations,
 //   4. then those that divide the work most over all axes; then the first, factor by factor, longer lists first.
 // A partial sum is reduced where it is defined, except that a sum of partial sums, which nobody else reads, is taken
-// before it is reduced. In-place ops work where their operand lies.
+// before it is reduced: also of sums that a cast widens in between, and then in the wider type. What no sum follows is
+// reduced in the smaller type, in front of a cast that widens it (as XLA's programs of a cast product do), but for
+// small gradients, which are reduced with others behind it. In-place ops work where their operand lies.
 //
 // Example: kernels [null, model] then [model, null] after an array that is whole: the first product is split over its
 // columns, the second over its rows, whose result is one partial sum: one all-reduce. In backward the same happens to

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "engine/base/hash.h"
+#include "engine/base/plural.h"
 #include "engine/checkpoint/checkpoint_reader.h"
 #include "engine/config/write.h"
 #include "engine/worker/data_check.h"
@@ -81,8 +82,8 @@ bool is_done(const Plan& plan, int64_t step, int64_t steps) { return plan.trains
 
 std::string nothing_to_do_text(const std::string& path, int64_t step, int64_t steps) {
   return fmt::format(
-      "{}: there is nothing to do: {} steps are done, and the run asks for {} (--steps counts from its beginning)",
-      path, step, steps);
+      "{}: there is nothing to do: {} {} done, and the run asks for {} (--steps counts from its beginning)", path,
+      counted(step, "step"), plural(step, "is", "are"), steps);
 }
 
 }  // namespace
@@ -202,8 +203,8 @@ std::optional<int64_t> Checkpointing::restore(int64_t steps) {
 }
 
 void Checkpointing::say_resumed(const std::string& path, const CheckpointIndex& index, int64_t steps) const {
-  if (is_done(plan_, index.step, steps)) return options_.say(nothing_to_do_text(path, index.step, steps));
-  options_.say(fmt::format("going on from {}", path));
+  if (is_done(plan_, index.step, steps)) return options_.note(nothing_to_do_text(path, index.step, steps));
+  options_.note(fmt::format("going on from {}", path));
   if (!plan_.trains()) return;
   for (const std::string& line : changes_since(index, plan_.config, data_)) options_.say(line);
 }

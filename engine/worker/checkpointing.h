@@ -34,6 +34,8 @@ struct CheckpointOptions {
   bool allow_changed_data = false;  // a checkpoint of other data is no error, nor data that change before a restart
   // To a person, on any rank: what was damaged, what could not be written or removed.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  // Likewise: where training goes on from, and what has changed since.
+  std::function<void(const std::string&)> note = [](const std::string&) {};
   // On every rank that waits for a checkpoint, when any rank has got on with it.
   std::function<void()> on_progress = [] {};
   FileCalls::Before before_call;

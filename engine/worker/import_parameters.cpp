@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <set>
 
 #include "engine/checkpoint/checkpoint_layout.h"
+#include "engine/checkpoint/float_types.h"
 #include "engine/checkpoint/safetensors_reader.h"
 #include "engine/config/write.h"
 #include "engine/graph/op_definition.h"
@@ -17,33 +19,91 @@ namespace shardscope {
 
 namespace {
 
-void check_arrays(const SafetensorsReader& file, const std::string& path, const std::vector<StoredState>& states) {
-  constexpr size_t most_listed = 20;
-  std::vector<Error> errors;
-  size_t count = 0;
-  const auto list = [&](std::string what) {
-    errors.push_back({"other_model", std::move(what), in_file(path), "the run file of the model that it is of"});
-  };
-  const auto add = [&](std::string what) {
-    if (++count <= most_listed) list(std::move(what));
-  };
-  std::set<std::string> wanted;
-  for (const StoredState& state : states) {
-    if (!state.parameter) continue;
-    wanted.insert(state.name);
-    const auto found = file.arrays().find(state.name);
-    if (found == file.arrays().end()) {
-      add(fmt::format("it holds no '{}'", state.name));
-    } else if (const TensorType& held = found->second.type; held != state.type) {
-      add(fmt::format("'{}' is {} {} here, and {} {} in the run", state.name, name(held.dtype), to_string(held.shape),
-                      name(state.type.dtype), to_string(state.type.shape)));
+constexpr size_t most_listed = 20;
+
+// "'params/a' f32 (2, 3), 'params/b' f32 (3,), and 4 more"
+std::string list_of(const std::vector<const StoredState*>& states) {
+  std::string text;
+  for (size_t i = 0; i < std::min(states.size(), most_listed); ++i)
+    text += fmt::format("{}'{}' {} {}", i == 0 ? "" : ", ", states[i]->name, name(states[i]->type.dtype),
+                        to_string(states[i]->type.shape));
+  return states.size() > most_listed ? fmt::format("{}, and {} more", text, states.size() - most_listed) : text;
+}
+
+bool is_castable(const SafetensorsReader::Array& held, const TensorType& type) {
+  return held.type.shape == type.shape && is_float(held.type.dtype) && is_float(type.dtype);
+}
+
+// Arrays of `file` that are not the run's, and parameters of the run that it does not hold, each with what it may be
+// called on the other side.
+class ArrayCheck {
+ public:
+  ArrayCheck(const SafetensorsReader& file, const std::string& path, const std::vector<StoredState>& states, bool cast)
+      : file_(file), path_(path), cast_(cast) {
+    for (const StoredState& state : states) {
+      if (state.parameter) parameters_.push_back(&state);
     }
   }
-  for (const auto& [name, array] : file.arrays()) {
-    if (!wanted.contains(name)) add(fmt::format("it holds '{}', which is no parameter of the run", name));
+
+  void run() {
+    std::set<std::string> wanted;
+    std::vector<std::string> missing, foreign;
+    for (const StoredState* state : parameters_) {
+      wanted.insert(state->name);
+      if (!file_.arrays().contains(state->name)) missing.push_back(state->name);
+    }
+    for (const auto& [name, array] : file_.arrays()) {
+      if (!wanted.contains(name)) foreign.push_back(name);
+    }
+    for (const std::string& name : missing) add(fmt::format("it holds no '{}'", name), near_hint(name, foreign));
+    for (const StoredState* state : parameters_) check_type(*state);
+    for (const std::string& name : foreign)
+      add(fmt::format("it holds '{}', which is no parameter of the run", name), near_hint(name, missing));
+    if (count_ > most_listed)
+      list(fmt::format("{} arrays differ, of which the first {} are listed", count_, most_listed), "");
+    if (!missing.empty() || !foreign.empty()) list(fmt::format("the run expects {}", list_of(parameters_)), "");
+    if (!errors_.empty()) throw Failure(errors_);
   }
-  if (count > most_listed) list(fmt::format("{} arrays differ, of which the first {} are listed", count, most_listed));
-  if (!errors.empty()) throw Failure(errors);
+
+ private:
+  void check_type(const StoredState& state) {
+    const auto found = file_.arrays().find(state.name);
+    if (found == file_.arrays().end()) return;
+    const SafetensorsReader::Array& held = found->second;
+    if (held.type == state.type && !held.is_widened()) return;
+    const bool castable = is_castable(held, state.type);
+    if (castable && cast_) return;
+    add(fmt::format("'{}' is {} {} here, and {} {} in the run", state.name,
+                    held.is_widened() ? held.stored : std::string(name(held.type.dtype)), to_string(held.type.shape),
+                    name(state.type.dtype), to_string(state.type.shape)),
+        castable ? "--cast converts it" : "the run file of the model that it is of");
+  }
+
+  static std::string near_hint(const std::string& name, const std::vector<std::string>& others) {
+    return near_names(name, others).empty() ? "" : name_hint(name, others);
+  }
+
+  void add(std::string what, std::string hint) {
+    if (++count_ <= most_listed) list(std::move(what), std::move(hint));
+  }
+  void list(std::string what, std::string hint) {
+    errors_.push_back({"other_model", std::move(what), in_file(path_), std::move(hint)});
+  }
+
+  const SafetensorsReader& file_;
+  const std::string& path_;
+  const bool cast_;
+  std::vector<const StoredState*> parameters_;
+  std::vector<Error> errors_;
+  size_t count_ = 0;
+};
+
+void read_as(DType dtype, const SafetensorsReader& file, const SafetensorsReader::Array& array,
+             std::span<std::byte> out) {
+  if (array.type.dtype == dtype) return file.read(array, out);
+  std::vector<std::byte> held(static_cast<size_t>(array.type.bytes()));
+  file.read(array, held);
+  cast_floats(array.type.dtype, held, dtype, out);
 }
 
 void fill_first_value(const Plan& plan, const std::string& state_name, const TensorType& type,
@@ -60,11 +120,11 @@ void fill_first_value(const Plan& plan, const std::string& state_name, const Ten
 
 }  // namespace
 
-void import_parameters(const Plan& plan, const std::string& path, const std::string& folder,
+void import_parameters(const Plan& plan, const std::string& path, const std::string& folder, bool cast,
                        const CheckpointFolder::Report& report) {
   const SafetensorsReader file(path);
   std::vector<StoredState> states = stored_states(plan);
-  check_arrays(file, path, states);
+  ArrayCheck(file, path, states, cast).run();
   for (StoredState& state : states) {
     state.sharding = Sharding::replicated(static_cast<int>(state.type.shape.size()));
     state.devices.clear();
@@ -83,7 +143,7 @@ void import_parameters(const Plan& plan, const std::string& path, const std::str
   std::memcpy(image.data(), header.data(), header.size());
   for (const CheckpointState& state : index.states) {
     value.resize(static_cast<size_t>(state.type.bytes()));
-    if (state.parameter) file.read(file.arrays().at(state.name), value);
+    if (state.parameter) read_as(state.type.dtype, file, file.arrays().at(state.name), value);
     else fill_first_value(plan, state.name, state.type, value);
     std::memcpy(image.data() + state.pieces.at(0).offset, value.data(), value.size());
   }

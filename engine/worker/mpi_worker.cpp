@@ -15,6 +15,7 @@
 #include "engine/session/rank_seat.h"
 #include "engine/session/rank_words.h"
 #include "engine/worker/common_instruction_set.h"
+#include "engine/worker/cpu_binding.h"
 #include "engine/worker/rank_exchange.h"
 #include "engine/worker/shared_text.h"
 
@@ -69,7 +70,7 @@ class RankProcess {
 
   void train_plan(const Plan& plan, Communicator& ranks) {
     const std::string instructions = agree_on_instruction_set(ranks);
-    if (!instructions.empty() && mpi_.rank() == 0) say(0, instructions.c_str());
+    if (!instructions.empty() && mpi_.rank() == 0 && !is_quiet()) say(0, instructions.c_str());
     omp_set_num_threads(plan.profile.threads_per_rank(plan.mesh.device_count()));
     seat_.enter(RankPhase::allocating);
     const int64_t bytes = rank_memory_bytes(plan);
@@ -85,6 +86,7 @@ class RankProcess {
     if (options_.data_at_start) hooks.data_at_start = options_.data_at_start();
     hooks.checkpoints = options_.checkpoints;
     hooks.checkpoints.say = [rank = mpi_.rank()](const std::string& text) { say(rank, text.c_str()); };
+    if (!is_quiet()) hooks.checkpoints.note = hooks.checkpoints.say;
     if (telemetry_) hooks.checkpoints.on_progress = [this] { telemetry_->beat(); };
     if (mpi_.rank() == 0) {
       if (options_.on_plan) options_.on_plan(plan);
@@ -138,6 +140,7 @@ class RankProcess {
 
 int run_rank(int argc, char** argv, const RankOptions& options) {
   try {
+    if (options.bind_cpus) bind_to_share_of_cpus();
     RankSeat seat(options.session_directory, rank_of_environment());
     seat.enter(RankPhase::connecting);
     MpiRuntime mpi(argc, argv);

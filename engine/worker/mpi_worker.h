@@ -23,6 +23,7 @@ struct RankOptions {
   std::string session_directory;  // of the process that started the ranks; empty under a person's own mpirun
   std::string parameter_file;     // as TrainHooks
   bool keep_going = false;        // likewise
+  bool bind_cpus = false;         // to the rank's share of its host's CPUs (engine/worker/cpu_binding.h)
   // Likewise; called on every rank, where there is a session. Throws Failure.
   std::function<std::optional<DataIdentity>()> data_at_start;
   CheckpointOptions checkpoints;                // likewise; what they say goes to standard error

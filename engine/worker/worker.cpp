@@ -13,6 +13,7 @@
 #include "engine/base/align.h"
 #include "engine/base/hash.h"
 #include "engine/base/loaded_code.h"
+#include "engine/base/plural.h"
 #include "engine/compile/training_graph.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/executor.h"
@@ -88,6 +89,7 @@ class Training {
   bool step(int64_t step) {
     if (hooks_.telemetry) hooks_.telemetry->begin_training_step(step);
     const double sent = world_.wire_bytes();
+    const int64_t moved = world_.moved_bytes();
     const auto start = std::chrono::steady_clock::now();
     const StepContext context{step, purpose_ == Purpose::train_step};
     std::chrono::duration<double, std::milli> making_inputs{};
@@ -108,7 +110,7 @@ class Training {
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start - making_inputs;
 
-    const RankMeasurement measured = measure(world_.wire_bytes() - sent);
+    const RankMeasurement measured = measure(world_.wire_bytes() - sent, world_.moved_bytes() - moved);
     StepRecord record{step, took.count(), measured, metric_numbers(step)};
     if (validation_.is_due(step)) evaluate(step, record.metrics);
     if (hooks_.telemetry) hooks_.telemetry->add_step(record);
@@ -132,13 +134,14 @@ class Training {
   }
 
  private:
-  RankMeasurement measure(double sent) {
+  RankMeasurement measure(double sent, int64_t moved) {
     RankMeasurement measured;
     measured.rank = world_.rank();
     measured.arena_bytes = arena_.measured_bytes();
     measured.heap_bytes = heap_bytes() - heap_mark_;
     measured.outside_bytes = outside_.bytes();
     measured.wire_bytes = sent;
+    measured.moved_bytes = moved;
     measured.parameter_bytes = stored_.parameters;
     measured.optimizer_bytes = stored_.optimizer;
     meter_.read(measured);
@@ -243,10 +246,10 @@ void check_ranks(const Plan& plan, Communicator& world) {
   }
   const int devices = plan.mesh.device_count();
   if (world.size() != devices) {
-    throw Failure({"world_size",
-                   fmt::format("mesh {} needs {} rank{}, started with {}", mesh_text(plan.mesh), devices,
-                               devices == 1 ? "" : "s", world.size()),
-                   "mesh.axes", fmt::format("start {} ranks (mpirun -n {}), or change the mesh", devices, devices)});
+    throw Failure(
+        {"world_size",
+         fmt::format("mesh {} needs {}, started with {}", mesh_text(plan.mesh), counted(devices, "rank"), world.size()),
+         "mesh.axes", fmt::format("start {} (mpirun -n {}), or change the mesh", counted(devices, "rank"), devices)});
   }
 }
 

@@ -1,5 +1,7 @@
 #include "gui/compare/layouts_model.h"
 
+#include <unordered_set>
+
 #include <algorithm>
 
 #include "engine/base/path.h"
@@ -56,10 +58,6 @@ void LayoutsModel::let_refresh() {
   endResetModel();
 }
 
-void LayoutsModel::add(const std::string& name, const ArrayRef& array, const Sharding& shown) {
-  if (shows_all_ || differs(name, shown)) rows_.push_back({name, array, &shown});
-}
-
 void LayoutsModel::refresh() {
   if (!is_old_) return;
   is_old_ = false;
@@ -67,9 +65,16 @@ void LayoutsModel::refresh() {
   rows_.clear();
   shown_ = pins_.any() ? workspace_.planner.plan() : nullptr;
   if (shown_) {
-    for (const ParameterPlan& parameter : shown_->parameters)
-      add(join_path(parameter.path), ParameterRef{parameter.path}, parameter.sharding);
-    for (const ValueLayout& layout : shown_->layouts) add(layout.name, ValueRef{layout.name}, layout.sharding);
+    std::unordered_set<std::string> known;
+    for (const LaidOutArray& each : laid_out_arrays(*shown_)) {
+      known.insert(each.name);
+      if (shows_all_ || differs(each.name, *each.sharding)) rows_.push_back({each.name, each.array, each.sharding});
+    }
+    for (int place = 0; place < PinnedPlans::count; ++place) {
+      if (!pins_.at(place)) continue;
+      for (const auto& [name, array] : pins_.at(place)->arrays)
+        if (known.insert(name).second) rows_.push_back({name, array, nullptr});
+    }
   }
   endResetModel();
 }
@@ -88,21 +93,23 @@ QVariant LayoutsModel::data(const QModelIndex& index, int role) const {
   if (!is_text && role != Qt::ForegroundRole) return {};
   if (index.column() < 2) {
     if (!is_text) return {};
-    if (index.column() == 1) return qt(to_string(*row.shown, shown_->mesh));
-    return role == Qt::ToolTipRole ? qt(row.name) : title_of(row.array);
+    if (index.column() == 1) return row.shown ? qt(to_string(*row.shown, shown_->mesh)) : tr("not there");
+    const auto* state = std::get_if<StateRef>(&row.array);
+    if (role == Qt::ToolTipRole) return qt(row.name);
+    return state ? title_of(row.array) + "/" + qt(state->state) : title_of(row.array);
   }
   const PinnedPlan* pin = pins_.at(index.column() - 2);
   const Sharding* layout = pin ? pin->layout(row.name) : nullptr;
-  if (!layout) return {};
+  if (!layout) return pin && is_text ? QVariant(tr("not there")) : QVariant();
   if (is_text) return qt(to_string(*layout, pin->plan->mesh));
-  if (lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh)) return theme().muted;
+  if (row.shown && lie_alike(*row.shown, shown_->mesh, *layout, pin->plan->mesh)) return theme().muted;
   return {};
 }
 
 QVariant LayoutsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   if (section < 2) return section == 0 ? tr("Array") : tr("Shown");
-  return PinnedPlans::name(section - 2);
+  return pins_.name(section - 2);
 }
 
 }  // namespace shardscope

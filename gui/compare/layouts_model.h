@@ -7,7 +7,8 @@
 
 namespace shardscope {
 
-// How each array lies in the shown plan and in the pinned ones: the arrays whose layouts differ, or all of them.
+// How each array lies in the shown plan and in the pinned ones, optimizer state included: the arrays whose layouts
+// differ, or all of them.
 class LayoutsModel : public QAbstractTableModel {
   Q_OBJECT
  public:
@@ -29,9 +30,8 @@ class LayoutsModel : public QAbstractTableModel {
   struct Row {
     std::string name;
     ArrayRef array;
-    const Sharding* shown;
+    const Sharding* shown;  // null: of a pinned plan alone
   };
-  void add(const std::string& name, const ArrayRef& array, const Sharding& shown);
   bool differs(const std::string& array, const Sharding& shown) const;
 
   Workspace& workspace_;

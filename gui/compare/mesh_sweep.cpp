@@ -27,9 +27,7 @@ SweptMesh plan_of(const PlanSource& source, const RunConfig& config, SweptMesh m
 }  // namespace
 
 MeshSweep::MeshSweep(PlanSource source, QObject* parent)
-    : QObject(parent), source_(std::move(source)), job_([this](SweptMesh mesh) { take(std::move(mesh)); }, pool_) {
-  pool_.setMaxThreadCount(1);
-}
+    : QObject(parent), source_(std::move(source)), job_([this](SweptMesh mesh) { take(std::move(mesh)); }, thread_) {}
 
 void MeshSweep::start(const RunConfig& config, const std::vector<std::vector<MeshAxis>>& meshes) {
   config_ = config;
@@ -45,6 +43,15 @@ void MeshSweep::cancel() {
   if (!running_) return;
   job_.cancel();
   running_ = false;
+  emit ended();
+}
+
+void MeshSweep::forget() {
+  job_.cancel();
+  running_ = false;
+  meshes_.clear();
+  done_ = 0;
+  emit started();
   emit ended();
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <QObject>
-#include <QThreadPool>
 
+#include "gui/background/background.h"
 #include "gui/planning/planner.h"
-#include "gui/workspace/background.h"
 
 namespace shardscope {
 
@@ -28,6 +27,7 @@ class MeshSweep : public QObject {
   // Ends what is running and begins anew.
   void start(const RunConfig& config, const std::vector<std::vector<MeshAxis>>& meshes);
   void cancel();  // what is known stays
+  void forget();  // of a document that is another one now
   bool is_running() const { return running_; }
   const std::vector<SweptMesh>& meshes() const { return meshes_; }
   int done() const { return done_; }
@@ -48,7 +48,7 @@ class MeshSweep : public QObject {
   std::vector<SweptMesh> meshes_;
   int done_ = 0;
   bool running_ = false;
-  QThreadPool pool_;  // one thread
+  WorkerThreads thread_{1};
   Background<SweptMesh> job_;
 };
 

@@ -8,10 +8,27 @@
 
 namespace shardscope {
 
+std::vector<LaidOutArray> laid_out_arrays(const Plan& plan) {
+  std::vector<LaidOutArray> arrays;
+  for (const ParameterPlan& parameter : plan.parameters) {
+    arrays.push_back({join_path(parameter.path), ParameterRef{parameter.path}, &parameter.sharding});
+    for (size_t i = 0; i < parameter.state_names.size() && i < parameter.state_values.size(); ++i) {
+      const ArrayRef state = StateRef{parameter.state_names[i], parameter.path};
+      const int value = parameter.state_values[i];
+      arrays.push_back(
+          {name_of(state).toStdString(), state, &plan.program.values[static_cast<size_t>(value)].sharding});
+    }
+  }
+  for (const ValueLayout& layout : plan.layouts)
+    arrays.push_back({layout.name, ValueRef{layout.name}, &layout.sharding});
+  return arrays;
+}
+
 PinnedPlan::PinnedPlan(std::shared_ptr<const Plan> kept, int64_t moves) : plan(std::move(kept)), collectives(moves) {
-  for (const ParameterPlan& parameter : plan->parameters)
-    layouts.emplace(join_path(parameter.path), &parameter.sharding);
-  for (const ValueLayout& layout : plan->layouts) layouts.emplace(layout.name, &layout.sharding);
+  for (LaidOutArray& laid_out : laid_out_arrays(*plan)) {
+    layouts.emplace(laid_out.name, laid_out.sharding);
+    arrays.emplace_back(std::move(laid_out.name), std::move(laid_out.array));
+  }
 }
 
 const Sharding* PinnedPlan::layout(const std::string& array) const {
@@ -42,6 +59,18 @@ const PinnedPlan* PinnedPlans::at(int place) const {
 
 bool PinnedPlans::any() const {
   return std::ranges::any_of(pins_, [](const auto& pin) { return pin.has_value(); });
+}
+
+QString PinnedPlans::name(int place) const {
+  const PinnedPlan* pin = at(place);
+  return pin && !pin->title.isEmpty() ? pin->title : QString(QChar('A' + place));
+}
+
+void PinnedPlans::rename(int place, const QString& title) {
+  std::optional<PinnedPlan>& pin = pins_[static_cast<size_t>(place)];
+  if (!pin || pin->title == title) return;
+  pin->title = title;
+  emit changed();
 }
 
 void PinnedPlans::unpin(int place) {

@@ -13,7 +13,9 @@ namespace shardscope {
 struct PinnedPlan {
   std::shared_ptr<const Plan> plan;
   int64_t collectives = 0;                                   // of a training step: exchanges()
-  std::unordered_map<std::string, const Sharding*> layouts;  // of parameters and forward values, by name
+  QString title;                                             // that the person has given it; empty: none
+  std::vector<std::pair<std::string, ArrayRef>> arrays;      // parameters, their optimizer state, forward values
+  std::unordered_map<std::string, const Sharding*> layouts;  // of the arrays, by name
 
   PinnedPlan() = default;
   PinnedPlan(std::shared_ptr<const Plan> plan, int64_t collectives);
@@ -21,7 +23,16 @@ struct PinnedPlan {
   const Sharding* layout(const std::string& array) const;
 };
 
-// The plans A, B and C. They stay while the document becomes another one.
+// The arrays of a plan that have a layout, with it: in the order of the model, an optimizer's state behind its
+// parameter.
+struct LaidOutArray {
+  std::string name;
+  ArrayRef array;
+  const Sharding* sharding;
+};
+std::vector<LaidOutArray> laid_out_arrays(const Plan& plan);
+
+// The plans A, B and C, or as they are named. They stay while the document becomes another one.
 class PinnedPlans : public QObject {
   Q_OBJECT
  public:
@@ -39,7 +50,10 @@ class PinnedPlans : public QObject {
 
   const PinnedPlan* at(int place) const;  // null: free
   bool any() const;
-  static QString name(int place) { return QString(QChar('A' + place)); }
+  // Empty: its letter again.
+  void rename(int place, const QString& title);
+  // As the person has named it, else its letter.
+  QString name(int place) const;
 
  signals:
   void changed();

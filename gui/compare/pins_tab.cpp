@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QInputDialog>
 #include <QMenu>
 #include <QPainter>
 #include <QVBoxLayout>
@@ -14,6 +15,7 @@ namespace shardscope {
 namespace {
 
 constexpr int row_height = 24;
+constexpr int most_rows = 18;  // that are seen of the quantities and settings at once
 
 // Titles on the line of their values: a style sheet sets those of a vertical header some pixels higher.
 class RowTitles : public QHeaderView {
@@ -63,8 +65,6 @@ PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
   layouts_->setSelectionBehavior(QAbstractItemView::SelectRows);
   quantities_->setSelectionMode(QAbstractItemView::NoSelection);
   quantities_->setFocusPolicy(Qt::NoFocus);
-  quantities_->setFixedHeight((QuantitiesModel::rows + 1) * row_height + 8);
-  quantities_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   pin_->setObjectName("pinShown");
   pin_->setText(tr("Pin this plan"));
   pin_->setToolTip(tr("Keeps the shown plan, to compare it with what you change next (Ctrl+P)."));
@@ -103,14 +103,23 @@ PinsTab::PinsTab(Workspace& workspace, PinnedPlans& pins, QWidget* parent)
 
 QToolButton* PinsTab::make_button(int place) {
   auto* button = new QToolButton(this);
-  button->setObjectName("pin" + PinnedPlans::name(place));
-  button->setText(tr("Plan %1").arg(PinnedPlans::name(place)));
+  button->setObjectName(QString("pin") + QChar('A' + place));
   button->setPopupMode(QToolButton::InstantPopup);
   auto* menu = new QMenu(button);
-  menu->addAction(tr("&Take plan %1").arg(PinnedPlans::name(place)), this, [this, place] { pins_.take(place); });
+  menu->addAction(tr("&Take this plan"), this, [this, place] { pins_.take(place); });
+  menu->addAction(tr("&Rename\u2026"), this, [this, place] { rename(place); });
   menu->addAction(tr("&Let go of it"), this, [this, place] { pins_.unpin(place); });
   button->setMenu(menu);
   return button;
+}
+
+void PinsTab::rename(int place) {
+  QInputDialog dialog(this);
+  dialog.setObjectName("renamePin");
+  dialog.setWindowTitle(tr("Name of the plan"));
+  dialog.setLabelText(tr("Name; empty: a letter."));
+  dialog.setTextValue(pins_.at(place) ? pins_.at(place)->title : QString());
+  if (dialog.exec() == QDialog::Accepted) pins_.rename(place, dialog.textValue().trimmed());
 }
 
 void PinsTab::showEvent(QShowEvent* event) {
@@ -125,10 +134,14 @@ void PinsTab::refresh() {
     const PinnedPlan* pin = pins_.at(place);
     any |= pin != nullptr;
     buttons_[place]->setVisible(pin);
+    buttons_[place]->setText(tr("Plan %1").arg(pins_.name(place)));
     if (pin) buttons_[place]->setToolTip(mesh_text(pin->plan->config.mesh_axes));
     quantities_->setColumnHidden(1 + place, !pin);
     layouts_->setColumnHidden(2 + place, !pin);
   }
+  const auto height_of = [](int rows) { return (rows + 1) * row_height + 8; };
+  const int wanted = height_of(std::min(quantities_->model()->rowCount(), most_rows));
+  quantities_->setFixedHeight(std::max(height_of(QuantitiesModel::rows), std::min(wanted, height() * 3 / 5)));
   pin_->setEnabled(workspace_.planner.plan() != nullptr);
   all_->setVisible(any);
   const bool rows = layouts_model_->rowCount() > 0;

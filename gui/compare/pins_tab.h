@@ -24,6 +24,7 @@ class PinsTab : public QWidget {
 
  private:
   QToolButton* make_button(int place);
+  void rename(int place);
   void refresh();
 
   Workspace& workspace_;

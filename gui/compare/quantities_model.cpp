@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gui/compare/factorisations.h"
+#include "gui/document/config_difference.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "viz/paint/units.h"
@@ -44,16 +45,49 @@ QuantitiesModel::QuantitiesModel(Workspace& workspace, const PinnedPlans& pins, 
   connect(&look(), &Look::changed, this, &QuantitiesModel::refresh);
 }
 
-void QuantitiesModel::refresh() { emit dataChanged(index(0, 0), index(rows - 1, columnCount() - 1)); }
+void QuantitiesModel::refresh() {
+  std::vector<Setting> settings = differing_settings();
+  const auto same = [](const Setting& a, const Setting& b) { return a.name == b.name && a.values == b.values; };
+  if (!std::ranges::equal(settings, settings_, same)) {
+    beginResetModel();
+    settings_ = std::move(settings);
+    endResetModel();
+  }
+  emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+  emit headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
+}
 
-int QuantitiesModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : rows; }
+// Mesh sizes and layout mode have rows of their own.
+std::vector<QuantitiesModel::Setting> QuantitiesModel::differing_settings() const {
+  std::vector<Setting> settings;
+  const std::shared_ptr<const Plan> shown = workspace_.planner.plan();
+  if (!shown) return settings;
+  for (int place = 0; place < PinnedPlans::count; ++place) {
+    const PinnedPlan* pin = pins_.at(place);
+    if (!pin) continue;
+    for (const SettingDifference& each : differences(shown->config, pin->plan->config)) {
+      if (each.setting.startsWith("mesh.axes") || each.setting == "sharding.mode") continue;
+      auto found = std::ranges::find(settings, each.setting, &Setting::name);
+      if (found == settings.end()) {
+        found = settings.insert(settings.end(), {each.setting, {}});
+        found->values.fill(each.before);
+      }
+      found->values[static_cast<size_t>(place) + 1] = each.after;
+    }
+  }
+  return settings;
+}
+
+int QuantitiesModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : rows + static_cast<int>(settings_.size());
+}
 
 int QuantitiesModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : 1 + PinnedPlans::count;
 }
 
 std::optional<double> QuantitiesModel::number(int row, int column) const {
-  if (row < memory_row) return std::nullopt;
+  if (row < memory_row || row >= rows) return std::nullopt;
   if (column > 0) {
     const PinnedPlan* pin = pins_.at(column - 1);
     return pin ? std::optional(quantity(pin->plan->totals, pin->collectives, row)) : std::nullopt;
@@ -66,8 +100,12 @@ QString QuantitiesModel::text(int row, int column) const {
   const PinnedPlan* pin = column > 0 ? pins_.at(column - 1) : nullptr;
   const std::shared_ptr<const Plan> plan = column == 0 ? workspace_.planner.plan() : pin ? pin->plan : nullptr;
   if (!plan) return QString(QChar(0x2013));
+  if (row >= rows) {
+    const QString& value = settings_[static_cast<size_t>(row - rows)].values[static_cast<size_t>(column)];
+    return value.isEmpty() ? QString(QChar(0x2013)) : value;
+  }
   if (row == mesh_row) return mesh_text(plan->config.mesh_axes);
-  if (row == mode_row) return plan->config.sharding.mode == LayoutMode::cheapest ? tr("cheapest") : tr("as written");
+  if (row == mode_row) return plan->config.sharding.mode == LayoutMode::fastest ? tr("fastest") : tr("as written");
   const double own = *number(row, column);
   QString text = qt(format_of(row)(own));
   const std::optional<double> shown = number(row, 0);
@@ -98,13 +136,18 @@ QVariant QuantitiesModel::data(const QModelIndex& index, int role) const {
 
 QVariant QuantitiesModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation == Qt::Horizontal) {
-    if (role == Qt::DisplayRole) return section == 0 ? tr("Shown") : PinnedPlans::name(section - 1);
+    if (role == Qt::DisplayRole) return section == 0 ? tr("Shown") : pins_.name(section - 1);
     if (role == Qt::ToolTipRole)
       return section == 0 ? tr("The plan that the window shows.")
                           : tr("A pinned plan; in parentheses its difference from the shown one.");
     return {};
   }
-  const QString titles[] = {tr("Mesh"),        tr("Layout mode"), tr("Memory"),     tr("Moved a step"),
+  if (section >= rows) {
+    const QString& name = settings_[static_cast<size_t>(section - rows)].name;
+    if (role == Qt::ToolTipRole) return tr("%1 in the run file; \u2013: it does not say it.").arg(name);
+    return role == Qt::DisplayRole ? QVariant(name) : QVariant();
+  }
+  const QString titles[] = {tr("Mesh"),        tr("Layout mode"), tr("Memory"),     tr("Sent a step"),
                             tr("Time a step"), tr("Work a step"), tr("Collectives")};
   const QString tips[] = {tr("Size of each axis."),
                           tr("How values that nobody pinned are laid out."),

@@ -95,7 +95,7 @@ QVariant SweepModel::data(const QModelIndex& index, int role) const {
 
 QVariant SweepModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  const QString titles[] = {tr("Mesh"),        tr("Memory"),      tr("Moved a step"),
+  const QString titles[] = {tr("Mesh"),        tr("Memory"),      tr("Sent a step"),
                             tr("Time a step"), tr("Collectives"), tr("State")};
   const QString tips[] = {tr("Size of each axis."),
                           tr("Memory of all arrays on the heaviest device."),

@@ -9,8 +9,10 @@
 #include "gui/compare/factorisations.h"
 #include "gui/document/edits.h"
 #include "gui/document/text.h"
+#include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
 #include "gui/look/key_help.h"
+#include "gui/planning/chosen_network.h"
 
 namespace shardscope {
 namespace {
@@ -67,6 +69,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   tell_keys(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
   note_->setProperty("footer", true);
+  note_->setProperty("hint", true);
   note_->setContentsMargins(10, 6, 10, 6);
   note_->setWordWrap(true);
   none_->setAlignment(Qt::AlignCenter);
@@ -100,7 +103,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   connect(table_, &QTableView::activated, this, &SweepTab::take);
   connect(table_->selectionModel(), &QItemSelectionModel::currentChanged, this, &SweepTab::show_state);
   connect(devices_, &QSpinBox::valueChanged, this, &SweepTab::show_state);
-  connect(&workspace.document, &Document::replaced, &sweep_, &MeshSweep::cancel);
+  connect(&workspace.document, &Document::replaced, &sweep_, &MeshSweep::forget);
   connect(&workspace.document, &Document::configChanged, this, [this] {
     make_axes();
     show_state();
@@ -108,6 +111,8 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   for (const auto signal : {&MeshSweep::started, &MeshSweep::ended})
     connect(&sweep_, signal, this, &SweepTab::show_state);
   connect(&sweep_, &MeshSweep::planned, this, &SweepTab::show_state);
+  connect(&workspace.planner, &Planner::delivered, this, &SweepTab::show_state);
+  connect(&look(), &Look::changed, this, &SweepTab::show_state);
   make_axes();
   show_state();
 }
@@ -144,18 +149,22 @@ std::vector<bool> SweepTab::fixed() const {
 
 void SweepTab::start() {
   const RunConfig& config = workspace_.document.config();
+  hosts_ = chosen_hosts();
+  links_ = chosen_links();
   sweep_.start(config, factorisations(devices_->value(), config.mesh_axes, fixed(), most_meshes));
 }
 
 // The mesh aside.
 bool SweepTab::is_of_shown_config() const {
-  return with_mesh_axes(sweep_.config(), {}) == with_mesh_axes(workspace_.document.config(), {});
+  return with_mesh_axes(sweep_.config(), {}) == with_mesh_axes(workspace_.document.config(), {}) &&
+         hosts_ == chosen_hosts() && links_ == chosen_links();
 }
 
 void SweepTab::show_state() {
   const bool running = sweep_.is_running(), any = !sweep_.meshes().empty();
   const int64_t count = factorisation_count(devices_->value(), workspace_.document.config().mesh_axes, fixed());
-  plan_->setText(running ? tr("Cancel") : tr("Plan %1 meshes").arg(std::min<int64_t>(count, most_meshes)));
+  plan_->setText(running ? tr("Cancel")
+                         : tr("Plan %1").arg(counted_text(std::min<int64_t>(count, most_meshes), "mesh", "meshes")));
   plan_->setEnabled(running || count > 0);
   plan_->setToolTip(running ? tr("Ends the planning; what is known stays.")
                             : tr("Plans every mesh in the background."));
@@ -165,18 +174,25 @@ void SweepTab::show_state() {
   table_->setVisible(any);
   none_->setVisible(!any);
   take_->setEnabled(any && table_->currentIndex().isValid() && is_of_shown_config());
+  const bool is_old = any && !is_of_shown_config();
+  table_->setEnabled(!is_old);
+  const QString look_of_note = is_old ? QString("color: %1").arg(theme().warning.name()) : QString();
+  if (note_->styleSheet() != look_of_note) note_->setStyleSheet(look_of_note);
   if (running) {
-    note_->setText(tr("%1 of %2 meshes are planned").arg(sweep_.done()).arg(sweep_.meshes().size()));
-  } else if (any && !is_of_shown_config()) {
-    note_->setText(tr("The run file has changed since: plan the meshes again."));
+    note_->setText(
+        tr("planned: %1 of %2").arg(sweep_.done()).arg(counted_text(std::ssize(sweep_.meshes()), "mesh", "meshes")));
+  } else if (is_old) {
+    note_->setText(tr("Out of date: %1, its hosts or links have changed since. Plan the meshes again.")
+                       .arg(workspace_.document.title()));
   } else if (count > static_cast<int64_t>(most_meshes)) {
     note_->setText(tr("There are %1 meshes, of which the first %2 are planned; keep an axis to see the others.")
                        .arg(count)
                        .arg(most_meshes));
   } else if (count == 0) {
-    note_->setText(tr("The axes that are kept do not divide %1 devices.").arg(devices_->value()));
+    note_->setText(tr("The axes that are kept do not divide %1.").arg(counted_text(devices_->value(), "device")));
   } else {
-    note_->setText(tr("Bold: the mesh that is shown. A double click takes another one."));
+    note_->setText(tr("Meshes of %1. Bold: the one that is shown. A double click takes another one.")
+                       .arg(workspace_.document.title()));
   }
 }
 

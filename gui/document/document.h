@@ -19,6 +19,7 @@ class Document : public QObject {
  public:
   // `pause`: how long after an edit another one is not taken for a step of the same.
   explicit Document(std::chrono::milliseconds pause = std::chrono::seconds(4));
+  ~Document() override { blockSignals(true); }  // its undo stack has a last word, and listeners may be gone
 
   const RunConfig& config() const { return *config_; }
   std::shared_ptr<const RunConfig> shared_config() const { return config_; }

@@ -137,8 +137,8 @@ QString place_of(const ArrayRef& array) {
 void set_mode(Document& document, LayoutMode mode) {
   RunConfig config = document.config();
   config.sharding.mode = mode;
-  document.edit(std::move(config), mode == LayoutMode::cheapest ? Document::tr("layout mode cheapest")
-                                                                : Document::tr("layout mode as written"));
+  document.edit(std::move(config), mode == LayoutMode::fastest ? Document::tr("layout mode fastest")
+                                                               : Document::tr("layout mode as written"));
 }
 
 void set_steps(Document& document, int64_t steps) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/compile/data_request.h"
+#include "engine/compile/training_graph.h"
 #include "engine/data/data_kind.h"
 #include "engine/optim/optimizer.h"
 #include "models/registry.h"
@@ -34,6 +35,17 @@ std::string data_for(const ModelDefinition& model) {
   return {};
 }
 
+// Beside metrics.
+bool has_output(const RunConfig& config) {
+  const ModelDefinition* model = find_model(config.model.name);
+  const DataKind* kind = find_data_kind(config.data.name);
+  if (!model || !kind) return false;
+  std::vector<Error> errors;
+  const OptionList options = resolve_options(model->options, config.model.options, "model", errors);
+  const SpecTargets arrays = spec_targets(model->build(options, {batch_of(*kind), true, 0}));
+  return std::ranges::count(arrays.targets, SpecKind::output, &SpecTarget::kind) > 0;
+}
+
 template <class Definition>
 std::vector<std::string> names_of(const std::vector<Definition>& definitions) {
   std::vector<std::string> names;
@@ -56,6 +68,7 @@ RunConfig new_run(const std::string& model, const std::string& optimizer, int64_
   }
   config.mesh_axes = {{"data", devices}};
   config.sharding.in.dims = {{"data"}};
+  if (has_output(config)) config.sharding.out.dims = {{"data"}};
   return config;
 }
 

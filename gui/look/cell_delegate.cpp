@@ -2,9 +2,12 @@
 
 #include <QApplication>
 #include <QPainter>
+#include <QTreeView>
 #include <QWidget>
 #include <cmath>
 #include <utility>
+
+#include "gui/look/name_delegate.h"
 
 namespace shardscope {
 namespace {
@@ -57,6 +60,10 @@ const QStaticText& CellDelegate::laid_out(const QStyleOptionViewItem& cell, doub
 void CellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
   QStyleOptionViewItem cell = option;
   initStyleOption(&cell, index);
+  if (cell.text.isEmpty() && index.column() > 0)
+    if (const auto* tree = qobject_cast<const QTreeView*>(cell.widget))
+      if (const auto* names = dynamic_cast<const NameDelegate*>(tree->itemDelegateForColumn(0)))
+        if (names->paint_rest(painter, option, index)) return;
   const QStyle* style = cell.widget ? cell.widget->style() : QApplication::style();
   const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &cell, cell.widget) + 1;
   auto [place, icon] = places_in(cell, *style);

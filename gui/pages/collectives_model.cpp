@@ -379,8 +379,8 @@ QString CollectivesModel::totals_text() const {
   };
   const QString sent =
       plan_->program.stages > 1 ? tr("sent by one device of each stage, together,") : tr("sent by each device");
-  QString text = (words_.isEmpty() ? tr("Total: %1 collectives") : tr("Shown: %1 collectives"))
-                     .arg(static_cast<qint64>(all(times_column)));
+  QString text = (words_.isEmpty() ? tr("Total: %1") : tr("Shown: %1"))
+                     .arg(counted_text(static_cast<qint64>(all(times_column)), "collective"));
   text += tr("   |   payload %1   |   %2 %3   |   predicted %4")
               .arg(qt(bytes_text(all(payload_column))), sent, qt(bytes_text(all(wire_column))),
                    qt(seconds_text(all(predicted_column))));

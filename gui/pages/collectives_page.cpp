@@ -53,7 +53,9 @@ QWidget* CollectivesPage::make_head() {
   auto* label = new QLabel(tr("Group by"), head);
   label->setProperty("muted", true);
   groups_ = new QComboBox(head);
+  label->setBuddy(groups_);
   groups_->setObjectName("collectiveGroups");
+  groups_->setProperty("silent", true);  // in a picture: the table shows its groups
   groups_->setAccessibleName(tr("Group collectives by"));
   groups_->setToolTip(tr("Sum up the collectives of one kind, over the same mesh axes, of a layer or of an array."));
   guard_field(groups_);

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "gui/background/background.h"
 #include "gui/look/drag.h"
 #include "gui/look/tip_widget.h"
-#include "gui/workspace/background.h"
 #include "gui/workspace/step_words.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/flow_graph.h"

@@ -7,6 +7,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/workspace/array_of_value.h"
+#include "gui/workspace/line_edits.h"
 #include "viz/paint/units.h"
 
 namespace shardscope {
@@ -38,13 +39,12 @@ FlowCause::FlowCause(Workspace& workspace, QWidget* parent)
       apply_(new QPushButton(tr("Apply"), this)),
       progress_(new QProgressBar(this)),
       background_([this](EditSearch search) { take(std::move(search)); }, thread_) {
-  thread_.setMaxThreadCount(1);
   setObjectName("flowCause");
   cause_->setProperty("muted", true);
   search_->setObjectName("findEdit");
   search_->setToolTip(
-      tr("Plans every change of a single spec of the arrays involved, and tells the one that makes this "
-         "reshard needless with the shortest predicted step."));
+      tr("Plans every change of a single spec of the arrays involved and of every line of the file's specs, and tells "
+         "the one that makes this reshard needless with the shortest predicted step."));
   cancel_->setObjectName("cancelEdit");
   cancel_->setToolTip(tr("Stop planning."));
   apply_->setObjectName("applyEdit");
@@ -108,7 +108,8 @@ void FlowCause::refresh() {
   if (steps_.size() > 1) title += tr(" \u00d7 %1 layers").arg(steps_.size());
   title_->setText(title);
   const QString cause = qt(plan_->cause(*step));
-  cause_->setText(short_cause(cause));
+  const QString pins = deciding_text(*plan_, *step);
+  cause_->setText(pins.isEmpty() ? short_cause(cause) : tr("%1. Decided by %2").arg(short_cause(cause), pins));
   cause_->setToolTip(cause);
   progress_->setVisible(searching);
   cancel_->setVisible(searching);
@@ -146,11 +147,11 @@ void FlowCause::show_result() {
   if (!found) {
     answer_->setText(result_->candidates == 0
                          ? tr("No spec of a parameter or an activation is involved.")
-                         : tr("None of %1 changes of a single spec makes it needless.").arg(result_->candidates));
+                         : tr("No change of a single spec makes it needless; tried: %1.").arg(result_->candidates));
     return;
   }
   const PlanTotals &now = plan_->totals, &then = result_->best->totals;
-  answer_->setText(tr("<b>%1</b><br>a step %2, memory %3, sent %4; the best of %5 edits that avoid it, of %6 planned")
+  answer_->setText(tr("<b>%1</b><br>a step %2, memory %3, sent %4; edits that avoid it: %5, of %6 planned")
                        .arg(result_->best->edit.text.toHtmlEscaped(),
                             change_text(then.seconds_per_step, now.seconds_per_step, seconds_text),
                             change_text(double(then.memory_total), double(now.memory_total), bytes_text),

@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "gui/workspace/background.h"
+#include "gui/background/background.h"
 #include "gui/workspace/reshard_edits.h"
 #include "gui/workspace/workspace.h"
 
@@ -46,7 +46,8 @@ class FlowCause : public QWidget {
   QPushButton* apply_;
   QProgressBar* progress_;
   QTimer tick_;
-  QThreadPool thread_;  // of its own: no page waits for a search; at its end it waits for one planning to be given up
+  WorkerThreads thread_{
+      1};  // of its own: no page waits for a search; at its end it waits for one planning to be given up
   Background<EditSearch> background_;
 };
 

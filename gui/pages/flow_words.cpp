@@ -126,10 +126,9 @@ QString node_tip(const Plan& plan, const FlowNode& node) {
   const double once = plan.step_seconds[node.steps.front()];
   QString predicted = QObject::tr("predicted %1").arg(qt(seconds_text(once)));
   if (times > 1)
-    predicted += QObject::tr(" once, %1 a training step: %2 layers, %3 microbatches")
-                     .arg(qt(seconds_text(node.seconds)))
-                     .arg(node.steps.size())
-                     .arg(node.runs);
+    predicted += QObject::tr(" once, %1 a training step: %2, %3")
+                     .arg(qt(seconds_text(node.seconds)), counted_text(std::ssize(node.steps), "layer"),
+                          counted_text(node.runs, "microbatch", "microbatches"));
   lines << predicted;
   if (node.wire_bytes > 0)
     lines << QObject::tr("%1 sent by each device a training step").arg(qt(exact_bytes(node.wire_bytes)));

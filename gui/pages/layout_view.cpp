@@ -12,6 +12,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
 #include "gui/look/fitted_name.h"
+#include "gui/look/legend.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
 #include "viz/paint/layout_painter.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr double layout_margin = 20;
 constexpr double heading_height = 64;
-constexpr double legend_height = 34;
+constexpr double legend_margin = 8;
 constexpr double label_space = 26;
 constexpr double largest_cell = 76;
 constexpr double most_enlarged_device = 150;  // pixels
@@ -37,6 +38,19 @@ std::vector<int> hosts_of(const Plan& plan) {
   for (size_t host = 0; host < ranks.size(); ++host) host_of.insert(host_of.end(), size_t(ranks[host]), int(host));
   host_of.resize(size_t(plan.mesh.device_count()), int(ranks.size()) - 1);
   return host_of;
+}
+
+// The fills along an axis, from its first coordinate to its last.
+void paint_scale(QPainter& painter, const QRectF& box, const AxisTone& last) {
+  constexpr int64_t most = 5;
+  const int64_t parts = std::min(last.size, most);
+  for (int64_t part = 0; part < parts; ++part) {
+    AxisTone tone = last;
+    tone.coordinate = part * (last.size - 1) / (parts - 1);
+    painter.fillRect(QRectF(box.x() + double(part) * box.width() / double(parts), box.y(), box.width() / double(parts),
+                            box.height()),
+                     fill_color({tone}, theme()));
+  }
 }
 
 }  // namespace
@@ -94,7 +108,7 @@ void LayoutView::renew() {
 void LayoutView::arrange() {
   if (!scene_) return;
   const QRectF body(layout_margin, heading_height, width() - 2 * layout_margin,
-                    height() - heading_height - legend_height - layout_margin);
+                    height() - heading_height - legend_room() - layout_margin);
   const double mesh_label = label_space + 8, gap = 36;
   const double mesh_width =
       std::clamp(scene_->mesh->width * largest_cell, 90.0, std::max(120.0, body.width() * 0.42 - mesh_label));
@@ -260,7 +274,8 @@ void LayoutView::paintEvent(QPaintEvent*) {
   const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
   painter.setFont(small_font());
   paint_mesh_axes(painter, mesh, *scene_->mesh, scene_->plan->mesh, theme());
-  paint_legend(painter);
+  const double room = legend_room();
+  paint_legend(painter, QRectF(layout_margin, height() - room, width() - 2 * layout_margin, room), legend());
 }
 
 void LayoutView::paint_heading(QPainter& painter) const {
@@ -306,52 +321,48 @@ void LayoutView::paint_array_labels(QPainter& painter) const {
     across += tr("   |   pages: %1").arg(label(leading));
   }
   if (!scene_->array.to_scale && !scene_->array.row_dims.empty()) across += tr("  (not to scale)");
-  painter.drawText(QRectF(at.x(), at.y() - above, std::max(at.width(), 260.0), label_space - 4),
-                   Qt::AlignLeft | Qt::AlignBottom, across);
+  // As far as the names of the mesh's axes.
+  const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
+  const double room = std::max(at.width(), mesh.left() - 2 * label_space - at.x());
+  painter.drawText(QRectF(at.x(), at.y() - above, room, label_space - 4), Qt::AlignLeft | Qt::AlignBottom,
+                   painter.fontMetrics().elidedText(across, Qt::ElideRight, static_cast<int>(room)));
   painter.save();
   painter.translate(at.x() - label_space + 2, at.bottom());
   painter.rotate(-90);
   painter.drawText(QRectF(0, 0, at.height(), label_space - 6), Qt::AlignRight | Qt::AlignBottom,
-                   label(scene_->array.row_dims.empty() ? std::vector<int>{} : scene_->array.row_dims));
+                   painter.fontMetrics().elidedText(label(scene_->array.row_dims), Qt::ElideRight, int(at.height())));
   painter.restore();
 }
 
-void LayoutView::paint_legend(QPainter& painter) const {
+std::vector<LegendEntry> LayoutView::legend() const {
+  std::vector<LegendEntry> entries;
   const Mesh& mesh = scene_->plan->mesh;
-  painter.setFont(small_font());
-  const QFontMetricsF metrics(painter.font());
-  double x = layout_margin;
-  const double y = height() - legend_height;
-  const auto swatch = [&](const QString& text, auto fill) {
-    if (x + 26 + metrics.horizontalAdvance(text) > width() - layout_margin) return;
-    const QRectF box(x, y + 8, 16, 12);
-    fill(box);
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(x + 22, y, metrics.horizontalAdvance(text) + 4, 28), Qt::AlignVCenter, text);
-    x += metrics.horizontalAdvance(text) + 44;
-  };
-  for (int i = 0; i < mesh.axis_count(); ++i) {
-    const auto axis = static_cast<AxisIndex>(i);
-    const int64_t count = mesh.axis_size(axis);
-    if (count < 2) continue;
-    swatch(tr("%1 0\u2026%2").arg(qt(mesh.axes()[axis].name)).arg(count - 1), [&](const QRectF& box) {
-      for (int part = 0; part < 4; ++part)
-        painter.fillRect(QRectF(box.x() + part * 4, box.y(), 4, box.height()), tone_color({axis, part, 4}, theme()));
-    });
+  for (const AxisTone& last : device_tones(mesh, mesh.devices().back())) {
+    const QString range = tr("%1 0\u2026%2").arg(qt(mesh.axes()[last.axis].name)).arg(last.size - 1);
+    if (last.sign == AxisTone::Sign::tick)
+      entries.push_back({tr("%1: tick at the edge").arg(range), [last](QPainter& painter, const QRectF& box) {
+                           paint_tones(painter, box.adjusted(0, -2, 0, 2), {last}, theme());
+                         }});
+    else entries.push_back({range, [last](QPainter& painter, const QRectF& box) { paint_scale(painter, box, last); }});
   }
-  const bool copies = scene_->array.cells.front().devices.size() > 1;
-  if (copies)
-    swatch(tr("hatched: several devices hold the same data"), [&](const QRectF& box) {
-      paint_tones(painter, box, {}, theme());
-      paint_hatch(painter, box, theme());
-    });
+  if (scene_->array.cells.front().devices.size() > 1)
+    entries.push_back({tr("hatched: several devices hold the same data"), [](QPainter& painter, const QRectF& box) {
+                         paint_tones(painter, box, {}, theme());
+                         paint_hatch(painter, box, theme());
+                       }});
   if (!scene_->facts.stages.empty())
-    swatch(tr("pale: devices of other stages"),
-           [&](const QRectF& box) { painter.fillRect(box, mix(theme().base, theme().line, 0.4)); });
-  swatch(tr("numbers are devices (ranks)"), [&](const QRectF& box) {
-    painter.setPen(theme().muted);
-    painter.drawText(box, Qt::AlignCenter, "0");
-  });
+    entries.push_back({tr("pale: devices of other stages"), [](QPainter& painter, const QRectF& box) {
+                         painter.fillRect(box, mix(theme().base, theme().line, 0.4));
+                       }});
+  entries.push_back({tr("numbers are devices (ranks)"), [](QPainter& painter, const QRectF& box) {
+                       painter.setPen(theme().muted);
+                       painter.drawText(box, Qt::AlignCenter, "0");
+                     }});
+  return entries;
+}
+
+double LayoutView::legend_room() const {
+  return legend_height(legend(), QFontMetricsF(small_font()), width() - 2 * layout_margin) + legend_margin;
 }
 
 QString LayoutView::tip_at(const QPointF& point) {

@@ -4,6 +4,7 @@
 
 #include "gui/look/drag.h"
 #include "gui/look/kept_picture.h"
+#include "gui/look/legend.h"
 #include "gui/look/tip_widget.h"
 #include "gui/pages/layout_zoom.h"
 #include "gui/workspace/array_facts.h"
@@ -74,7 +75,8 @@ class LayoutView : public TipWidget {
   void paint_marks(QPainter& painter);
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
-  void paint_legend(QPainter& painter) const;
+  std::vector<LegendEntry> legend() const;
+  double legend_room() const;
 
   Workspace& workspace_;
   std::shared_ptr<const Scene> scene_;

@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
+#include "gui/background/background.h"
 #include "gui/look/kept_picture.h"
 #include "gui/look/time_canvas.h"
-#include "gui/workspace/background.h"
 #include "gui/workspace/workspace.h"
 #include "viz/paint/memory_curve.h"
 

@@ -20,12 +20,11 @@ std::array<Quantity, 4> quantities_of(const PlanTotals& totals, int64_t collecti
   return {bytes(double(totals.memory_total)), bytes(totals.wire_bytes_per_device),
           Quantity{totals.seconds_per_step, qt(seconds_text(totals.seconds_per_step)),
                    QString::number(totals.seconds_per_step, 'f', 6) + " s"},
-          Quantity{double(collectives), QString::number(collectives),
-                   ModeComparison::tr("%1 collectives").arg(collectives)}};
+          Quantity{double(collectives), QString::number(collectives), counted_text(collectives, "collective")}};
 }
 
 LayoutMode opposite(LayoutMode mode) {
-  return mode == LayoutMode::cheapest ? LayoutMode::as_written : LayoutMode::cheapest;
+  return mode == LayoutMode::fastest ? LayoutMode::as_written : LayoutMode::fastest;
 }
 
 }  // namespace
@@ -46,17 +45,17 @@ ModeComparison::ModeComparison(Workspace& workspace, QWidget* parent)
   };
   head(0, tr("Layout mode"), tr("How values that nobody pinned are laid out. Choose one here to use it."));
   head(1, tr("Memory"), tr("Memory of all arrays on the heaviest device."));
-  head(2, tr("Moved a step"), tr("Bytes that each device sends in a training step."));
+  head(2, tr("Sent a step"), tr("Bytes that each device sends in a training step."));
   head(3, tr("Time a step"), tr("What the cost model predicts."));
   head(4, tr("Collectives"), tr("How many times a training step the devices exchange parts of arrays."));
   grid->setColumnStretch(5, 1);
   const std::pair<QString, QString> modes[] = {
-      {tr("Cheapest"), tr("Layouts that nobody pinned are chosen to move the fewest bytes, with no work done twice.")},
+      {tr("Fastest"), tr("Layouts that nobody pinned are chosen for the least predicted time of a step.")},
       {tr("As written"), tr("Layouts follow from the specs alone, as in JAX.")}};
   for (size_t i = 0; i < rows_.size(); ++i) {
     const int at = static_cast<int>(i) + 1;
     rows_[i].choice = new QRadioButton(modes[i].first, this);
-    rows_[i].choice->setObjectName(i == 0 ? "chooseCheapest" : "chooseAsWritten");
+    rows_[i].choice->setObjectName(i == 0 ? "chooseFastest" : "chooseAsWritten");
     rows_[i].choice->setToolTip(modes[i].second);
     grid->addWidget(rows_[i].choice, at, 0);
     for (int column = 0; column < quantities; ++column) {
@@ -106,7 +105,7 @@ std::shared_ptr<const Plan> ModeComparison::plan_of(LayoutMode mode) const {
 
 void ModeComparison::refresh() {
   const LayoutMode now = workspace_.document.config().sharding.mode;
-  for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+  for (const LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
     rows_[static_cast<size_t>(mode)].choice->setChecked(mode == now);
     show_row(mode);
   }

@@ -106,14 +106,16 @@ QString PipelineStages::tip_at(const QPointF& point) {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   if (!stage || plan->program.stages < 2) return {};
   const PlanTotals& totals = plan->pipeline.totals[size_t(*stage)];
-  QStringList lines{tr("Stage %1: %2 layers, on devices %3")
+  QStringList lines{tr("Stage %1: %2 %3, on devices %4")
                         .arg(*stage)
-                        .arg(stage_layers_text(*plan, *stage), qt(device_text(plan->devices_of_stage(*stage))))};
+                        .arg(stage_layers_text(*plan, *stage),
+                             qt(plural(std::ranges::max(plan->pipeline.layers_of(*stage)), "layer")),
+                             qt(device_text(plan->devices_of_stage(*stage))))};
   lines << tr("works %1 of %2: it waits %3 of the step")
                .arg(qt(seconds_text(totals.seconds_per_step)), qt(seconds_text(plan->pipeline.timeline.seconds)),
                     qt(share_text(plan->pipeline.waiting_share(*stage))));
-  lines << tr("holds the activations of up to %n microbatch(es) at a time", nullptr,
-              plan->pipeline.in_flight[size_t(*stage)]);
+  lines << tr("holds the activations of up to %1 at a time")
+               .arg(counted_text(plan->pipeline.in_flight[size_t(*stage)], "microbatch", "microbatches"));
   lines << tr("arena of %1; sends %2 a step")
                .arg(qt(exact_bytes(double(totals.memory_total))), qt(bytes_text(totals.wire_bytes_per_device)));
   return lines.join('\n');

@@ -129,10 +129,10 @@ void ScheduleView::paintEvent(QPaintEvent*) {
 void ScheduleView::paint_headings(QPainter& painter) const {
   painter.setPen(theme().text);
   const PipelineShape& shape = plan_->pipeline.shape;
-  const QString text = tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5 microbatches")
+  const QString text = tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5")
                            .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->pipeline.timeline.bubble)),
                                 qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
-                           .arg(shape.microbatches);
+                           .arg(counted_text(shape.microbatches, "microbatch", "microbatches"));
   painter.drawText(QRectF(12, 4, width() - 12 - schedule_right, schedule_heading - 6), Qt::AlignLeft | Qt::AlignVCenter,
                    painter.fontMetrics().elidedText(text, Qt::ElideRight, int(width() - 12 - schedule_right)));
   if (!measured_) return;

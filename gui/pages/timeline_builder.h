@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/session/messages.h"
-#include "gui/workspace/background.h"
+#include "gui/background/background.h"
 #include "viz/paint/timeline_ranks.h"
 
 namespace shardscope {

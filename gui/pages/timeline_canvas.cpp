@@ -21,7 +21,7 @@ constexpr int timeline_right = 18;
 constexpr int timeline_ruler = 22;
 constexpr int phase_band = 18;
 constexpr int timeline_heading = 26;
-constexpr int timeline_legend = 22;
+constexpr double legend_side = 12;
 constexpr double timeline_least_row = 13, timeline_most_row = 44;
 constexpr double two_lines = 30;       // of a title, from this height on
 constexpr double labelled_row = 16;    // slices of lower rows have no text
@@ -102,14 +102,13 @@ void TimelineCanvas::lay_out() {
       if (!folded_ || std::ranges::count(extremes, rank.rank)) rows_.push_back({rank.rank, rank.stage, &rank.track});
   }
   set_seconds(plan_ ? std::max(longest, 1e-9) : 0);
-  const double room =
-      height() - timeline_ruler - phases_height() - timeline_legend - (measured_ ? timeline_heading : 0);
+  const double room = height() - timeline_ruler - phases_height() - legend_room() - (measured_ ? timeline_heading : 0);
   const auto count = double(std::max<size_t>(1, rows_.size()));
   row_height_ = std::clamp(room / count * 0.88, timeline_least_row, timeline_most_row);
   row_gap_ = row_height_ < 20 ? 1 : 4;
   const double content = count * (row_height_ + row_gap_);
   scroll_->setGeometry(width() - timeline_right + 4, timeline_ruler, timeline_right - 4,
-                       std::max(0, height() - timeline_ruler - timeline_legend));
+                       std::max(0, height() - timeline_ruler - legend_room()));
   scroll_->setRange(0, std::max(0, static_cast<int>(std::ceil(content - room))));
   scroll_->setPageStep(std::max(1, static_cast<int>(room)));
   scroll_->setSingleStep(static_cast<int>(row_height_ + row_gap_));
@@ -150,21 +149,23 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   if (!plan_) return paint_no_plan(painter, rect(), workspace_.planner);
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
-  paint_ruler(painter, 2, height() - timeline_legend);
+  const int foot = height() - legend_room();
+  paint_ruler(painter, 2, foot);
   painter.save();
-  painter.setClipRect(0, timeline_ruler, width(), height() - timeline_ruler - timeline_legend);
+  painter.setClipRect(0, timeline_ruler, width(), foot - timeline_ruler);
   paint_phases(painter);
   if (measured_) paint_heading(painter);
   QImage image;
   for (size_t row = 0; row < rows_.size(); ++row) {
     const QRectF place = row_place(row);
-    if (place.bottom() < timeline_ruler || place.top() > height() - timeline_legend) continue;
+    if (place.bottom() < timeline_ruler || place.top() > foot) continue;
     paint_row(painter, row, image);
   }
   painter.restore();
   paint_found(painter);
-  paint_range(painter, timeline_ruler, height() - timeline_legend);
-  paint_legend(painter);
+  paint_range(painter, timeline_ruler, foot);
+  painter.setFont(small_font());
+  paint_legend(painter, QRectF(legend_side, foot, width() - 2 * legend_side, height() - foot), legend());
 }
 
 void TimelineCanvas::paint_phases(QPainter& painter) const {
@@ -308,31 +309,27 @@ void TimelineCanvas::paint_found(QPainter& painter) const {
   }
 }
 
-void TimelineCanvas::paint_legend(QPainter& painter) const {
-  double x = 12;
-  const double y = height() - timeline_legend + 3;
-  const QFontMetrics metrics = painter.fontMetrics();
-  const auto entry = [&](const QColor& color, const QString& text, bool is_low) {
-    const double wide = metrics.horizontalAdvance(text) + 15;
-    if (x + wide > width() - 24) {
-      if (x < width()) painter.drawText(QRectF(x, y, 20, 16), Qt::AlignVCenter, QString::fromUtf8("\u2026"));
-      x = width();
-      return;
-    }
-    painter.fillRect(is_low ? QRectF(x, y + 8, 10, 5) : QRectF(x, y + 3, 10, 10), color);
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(x + 14, y, wide, 16), Qt::AlignLeft | Qt::AlignVCenter, text);
-    x += wide + 12;
+std::vector<LegendEntry> TimelineCanvas::legend() const {
+  std::vector<LegendEntry> entries;
+  const auto add = [&entries](const QColor& color, const QString& text, bool is_low) {
+    entries.push_back({text, [color, is_low](QPainter& painter, const QRectF& box) {
+                         painter.fillRect(is_low ? box.adjusted(0, 5, 0, 0) : box, color);
+                       }});
   };
-  if (measured_) entry(mix(theme().warning, theme().window, 0.45), tr("waiting"), true);
+  if (measured_) add(mix(theme().warning, theme().window, 0.45), tr("waiting"), true);
   for (size_t i = colors_.legend.size(); i-- > 0;)
-    if (colors_.legend[i].is_moving) entry(colors_.legend[i].color, qt(colors_.legend[i].label), false);
+    if (colors_.legend[i].is_moving) add(colors_.legend[i].color, qt(colors_.legend[i].label), false);
   for (const TimelineColor& color : colors_.legend)
-    if (!color.is_moving) entry(color.color, qt(color.label), false);
+    if (!color.is_moving) add(color.color, qt(color.label), false);
+  return entries;
+}
+
+int TimelineCanvas::legend_room() const {
+  return static_cast<int>(legend_height(legend(), QFontMetricsF(small_font()), width() - 2 * legend_side)) + 2;
 }
 
 TimelineCanvas::Hit TimelineCanvas::hit(const QPointF& point) const {
-  if (!plan_ || point.y() < timeline_ruler || point.y() > height() - timeline_legend) return {};
+  if (!plan_ || point.y() < timeline_ruler || point.y() > height() - legend_room()) return {};
   for (size_t row = 0; row < rows_.size(); ++row) {
     const QRectF place = row_place(row);
     if (point.y() < place.top() || point.y() > place.bottom()) continue;
@@ -386,7 +383,7 @@ void TimelineCanvas::reveal(int stage, int position) {
       show_window(middle - span / 2, middle + span / 2);
   }
   const size_t index = size_t(row - rows_.data());
-  if (row_top(index) < timeline_ruler || row_place(index).bottom() > height() - timeline_legend)
+  if (row_top(index) < timeline_ruler || row_place(index).bottom() > height() - legend_room())
     scroll_->setValue(scroll_->value() + int(row_top(index) - timeline_ruler - phases_height()));
   emit factsChanged();
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/session/messages.h"
+#include "gui/look/legend.h"
 #include "gui/look/time_canvas.h"
 #include "gui/pages/timeline_words.h"
 #include "gui/workspace/workspace.h"
@@ -87,7 +88,8 @@ class TimelineCanvas : public TimeCanvas {
   void paint_row(QPainter& painter, size_t row, QImage& image) const;
   void paint_labels(QPainter& painter, size_t row) const;
   void paint_found(QPainter& painter) const;
-  void paint_legend(QPainter& painter) const;
+  std::vector<LegendEntry> legend() const;
+  int legend_room() const;
 
   Workspace& workspace_;
   QScrollBar* scroll_;

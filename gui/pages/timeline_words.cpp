@@ -92,11 +92,9 @@ QString range_facts(std::span<const TimelineRow> all_rows, std::pair<double, dou
                                    {QObject::tr("waiting"), sum[2]},
                                    {QObject::tr("nothing"), idle}})
     if (part > 0) shares << QString("%1 %2").arg(text, qt(share_text(part / all)));
-  return QObject::tr("%1 from %2 on: %3 stretches in %4 rows; %5")
-      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)))
-      .arg(slices)
-      .arg(rows)
-      .arg(shares.join(", "));
+  return QObject::tr("%1 from %2 on: %3 in %4; %5")
+      .arg(qt(seconds_text(to - from)), qt(seconds_text(from)), counted_text(slices, "stretch", "stretches"),
+           counted_text(rows, "row"), shares.join(", "));
 }
 
 }  // namespace shardscope

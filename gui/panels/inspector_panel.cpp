@@ -5,6 +5,7 @@
 #include <QMenu>
 #include <QScrollArea>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "gui/document/edits.h"
 #include "gui/document/faults.h"
@@ -13,6 +14,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/panels/spec_targets.h"
+#include "gui/workspace/line_edits.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/units.h"
@@ -22,6 +24,38 @@ namespace {
 
 constexpr size_t most_outputs = 3;
 constexpr int narrowest = 190;
+constexpr int most_faults = 4;
+constexpr int most_named = 12;  // in a tool tip
+
+// A property of several arrays: what they have in common.
+class Common {
+ public:
+  void add(const QString& value) {
+    const auto known = std::ranges::find(values_, value, &std::pair<QString, int>::first);
+    if (known != values_.end()) ++known->second;
+    else values_.emplace_back(value, 1);
+  }
+  size_t count() const { return values_.size(); }
+  bool is_one() const { return values_.size() == 1; }
+  QString text() const { return is_one() ? values_.front().first : InspectorPanel::tr("mixed"); }
+  // And how many arrays have each value, where they differ.
+  QString tip(QString meaning) const {
+    if (is_one()) return meaning;
+    for (size_t i = 0; i < std::min(values_.size(), size_t{most_named}); ++i)
+      meaning += (meaning.isEmpty() ? "" : "\n") +
+                 InspectorPanel::tr("%1 of them: %2").arg(values_[i].second).arg(values_[i].first);
+    return values_.size() > most_named ? meaning + "\n\u2026" : meaning;
+  }
+
+ private:
+  std::vector<std::pair<QString, int>> values_;
+};
+
+QString names_of(const std::vector<ArrayFacts>& arrays) {
+  QStringList names;
+  for (const ArrayFacts& facts : arrays) names << facts.title;
+  return names.size() > most_named ? names.mid(0, most_named).join('\n') + "\n\u2026" : names.join('\n');
+}
 
 }  // namespace
 
@@ -88,12 +122,13 @@ InspectorPanel::InspectorPanel(Workspace& workspace, QWidget* parent)
   layout->addStretch();
 
   connect(spec_, &SpecEditor::dimChosen, this, [this](int dim, const std::vector<std::string>& axes) {
-    give_dim(workspace_, spec_targets(workspace_, {workspace_.selection.array()}), dim, axes);
+    give_dim(workspace_, spec_targets(workspace_, workspace_.selection.arrays()), dim, axes);
   });
   connect(costs_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
     if (item) workspace_.select_step(item->data(0, Qt::UserRole).value<StepRef>());
   });
-  connect(&workspace.selection, &Selection::arrayChanged, this, &InspectorPanel::show_all);
+  connect(&workspace.selection, &Selection::arraysChanged, this, &InspectorPanel::show_all);
+  connect(&workspace.selection, &Selection::arrayChanged, this, &InspectorPanel::show_device);
   connect(&workspace.selection, &Selection::deviceChanged, this, &InspectorPanel::show_device);
   connect(&workspace.selection, &Selection::stepChanged, this, &InspectorPanel::show_step);
   connect(&workspace.document, &Document::configChanged, this, &InspectorPanel::show_array);
@@ -125,7 +160,7 @@ QWidget* InspectorPanel::make_spec_line() {
   layout->addWidget(typed_, 1);
   layout->addWidget(swap_);
   layout->addWidget(layers_);
-  const auto targets = [this] { return spec_targets(workspace_, {workspace_.selection.array()}); };
+  const auto targets = [this] { return spec_targets(workspace_, workspace_.selection.arrays()); };
   connect(typed_, &SpecField::specTyped, this, [this, targets](const PartitionSpec& spec) {
     if (const auto chosen = targets(); !chosen.empty()) give_spec(workspace_, chosen, spec);
   });
@@ -134,19 +169,41 @@ QWidget* InspectorPanel::make_spec_line() {
   return line;
 }
 
-void InspectorPanel::show_spec(const ArrayFacts* facts) {
-  const bool shown = facts && facts->editable && !facts->shape.empty();
+// Those that have a spec; or, where none has one, the current array alone.
+std::vector<ArrayFacts> InspectorPanel::selected() const {
+  const std::vector<ArrayRef>& arrays = workspace_.selection.arrays();
+  if (arrays.size() > 1)
+    if (std::vector<ArrayFacts> targets = spec_targets(workspace_, arrays); !targets.empty()) return targets;
+  std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
+  return facts ? std::vector{std::move(*facts)} : std::vector<ArrayFacts>{};
+}
+
+void InspectorPanel::show_spec(const std::vector<ArrayFacts>& arrays) {
+  const bool shown = !arrays.empty() && arrays.front().editable && !arrays.front().shape.empty();
   spec_->setVisible(shown);
   spec_line_->setVisible(shown);
   spec_error_->hide();
-  if (!facts || !facts->editable) return;
-  const QString place = place_of(facts->array);
-  const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
-  spec_->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec, errors, place);
-  spec_error_->setText(in_color(theme().error, errors_text(errors).toHtmlEscaped().replace("\n", "<br>")));
-  spec_error_->setVisible(!errors.empty());
-  typed_->show_spec(spec_text(facts->spec, facts->shape.size()));
-  const auto rank = static_cast<int>(facts->shape.size());
+  if (arrays.empty() || !arrays.front().editable) return;
+  std::vector<EditedSpec> edited;
+  QStringList faults;
+  Common specs;
+  int rank = 0;
+  for (const ArrayFacts& facts : arrays) {
+    const QString place = place_of(facts.array);
+    const std::vector<Error> errors = errors_at(workspace_.planner.errors(), place);
+    edited.push_back({facts.title, facts.shape, facts.spec, errors, place});
+    if (!errors.empty()) faults << errors_text(errors);
+    specs.add(spec_text(facts.spec, facts.shape.size()));
+    rank = std::max(rank, static_cast<int>(facts.shape.size()));
+  }
+  const RunConfig& config = workspace_.document.config();
+  spec_->show_specs(config.mesh_axes, config.pipeline.axis, edited);
+  faults.removeDuplicates();
+  const QString text = QStringList(faults.mid(0, most_faults)).join("\n");
+  spec_error_->setText(in_color(theme().error, text.toHtmlEscaped().replace("\n", "<br>")));
+  spec_error_->setVisible(!faults.isEmpty());
+  if (specs.is_one()) typed_->show_spec(specs.text());
+  else typed_->show_spec({}, tr("mixed"));
   swap_->setVisible(rank > 1);
   if (QMenu* before = swap_->menu()) {
     swap_->setMenu(nullptr);
@@ -154,10 +211,10 @@ void InspectorPanel::show_spec(const ArrayFacts* facts) {
   }
   if (rank > 2) {
     auto* pairs = new QMenu(swap_);
-    add_swaps(*pairs, rank, workspace_, [this] { return spec_targets(workspace_, {workspace_.selection.array()}); });
+    add_swaps(*pairs, rank, workspace_, [this] { return spec_targets(workspace_, workspace_.selection.arrays()); });
     swap_->setMenu(pairs);
   }
-  const auto* parameter = std::get_if<ParameterRef>(&facts->array);
+  const auto* parameter = arrays.size() == 1 ? std::get_if<ParameterRef>(&arrays.front().array) : nullptr;
   layers_->setVisible(parameter && !in_other_layers(workspace_.planner.parameters(), parameter->path).empty());
 }
 
@@ -206,34 +263,61 @@ void InspectorPanel::show_all() {
 }
 
 void InspectorPanel::show_array() {
-  const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
-  title_->set_path_text(facts ? facts->title : tr("Nothing selected"));
-  subtitle_->setText(facts ? tr("%1, %2 %3").arg(facts->kind, qt(to_string(facts->shape)), qt(name(facts->dtype)))
-                           : tr("Choose a parameter, a device or a collective."));
-  show_spec(facts ? &*facts : nullptr);
+  const std::vector<ArrayFacts> arrays = selected();
   costs_title_->hide();
   costs_->hide();
-  if (!facts) return fill(array_, "", {});
+  show_spec(arrays);
+  if (arrays.empty()) {
+    title_->set_path_text(tr("Nothing selected"));
+    subtitle_->setText(tr("Choose a parameter, a device or a collective."));
+    return fill(array_, "", {});
+  }
+  Common kinds, shapes, dtypes;
+  ArrayFacts together = arrays.front();  // for what their values cost
+  together.graph_values.clear();
+  for (const ArrayFacts& facts : arrays) {
+    kinds.add(facts.kind);
+    shapes.add(qt(to_string(facts.shape)));
+    dtypes.add(qt(name(facts.dtype)));
+    together.graph_values.insert(together.graph_values.end(), facts.graph_values.begin(), facts.graph_values.end());
+  }
+  const bool is_one = arrays.size() == 1;
+  title_->set_path_text(is_one ? arrays.front().title : counted_text(std::ssize(arrays), "array"));
+  title_->setToolTip(is_one ? QString() : names_of(arrays));
+  const QString shape = shapes.is_one() ? shapes.text() : tr("%1 shapes").arg(shapes.count());
+  subtitle_->setText(tr("%1, %2 %3").arg(kinds.is_one() ? kinds.text() : tr("arrays"), shape, dtypes.text()));
+  subtitle_->setToolTip(shapes.tip({}));
+  show_rows(arrays);
+  show_costs(together);
+}
+
+void InspectorPanel::show_rows(const std::vector<ArrayFacts>& arrays) {
   std::vector<Row> rows;
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  if (plan && facts->sharding) {
-    const Shape local = local_shape(*facts->sharding, plan->mesh, facts->shape);
-    const int64_t bytes = element_count(local) * byte_size(facts->dtype);
-    const int64_t copies = copies_of(*facts, *plan);
-    rows = {{tr("Layout"), qt(to_string(*facts->sharding, plan->mesh)),
-             tr("For each dimension the mesh axes that split it.")},
-            {tr("Local shape"), qt(to_string(local)), tr("Shape of one shard: what one device holds.")},
-            {tr("Per device"), qt(bytes_text(double(bytes))), qt(exact_bytes(double(bytes)))},
-            {tr("Replicas"), copies == 1 ? tr("1 (none)") : QString::number(copies),
-             tr("How many devices hold the same shard.")}};
-    if (!facts->stages.empty())
-      rows.push_back({tr("Stage"), stages_text(facts->stages), tr("Only the devices of this stage hold it.")});
+  Common layouts, locals, replicas, stages, reasons;
+  double bytes = 0;
+  for (const ArrayFacts& facts : arrays) {
+    reasons.add(facts.why);
+    if (!plan || !facts.sharding) continue;
+    const Shape local = local_shape(*facts.sharding, plan->mesh, facts.shape);
+    const int64_t copies = copies_of(facts, *plan);
+    bytes += double(element_count(local) * byte_size(facts.dtype));
+    layouts.add(qt(to_string(*facts.sharding, plan->mesh)));
+    locals.add(qt(to_string(local)));
+    replicas.add(copies == 1 ? tr("1 (none)") : QString::number(copies));
+    if (!facts.stages.empty()) stages.add(stages_text(facts.stages));
   }
-  rows.push_back(
-      {tr("Why"), facts->why,
-       tr("Where this layout came from: the run file, an op that propagated it, or the cost that chose it.")});
+  const auto row = [&rows](const QString& name, const Common& values, const QString& tip) {
+    if (values.count() > 0) rows.push_back({name, values.text(), values.tip(tip)});
+  };
+  row(tr("Layout"), layouts, tr("For each dimension the mesh axes that split it."));
+  row(tr("Local shape"), locals, tr("Shape of one shard: what one device holds."));
+  if (layouts.count() > 0) rows.push_back({tr("Per device"), qt(bytes_text(bytes)), qt(exact_bytes(bytes))});
+  row(tr("Replicas"), replicas, tr("How many devices hold the same shard."));
+  row(tr("Stage"), stages, tr("Only the devices of this stage hold it."));
+  row(tr("Why"), reasons,
+      tr("Where this layout came from: the run file, an op that propagated it, or the cost that chose it."));
   fill(array_, "", rows);
-  show_costs(*facts);
 }
 
 void InspectorPanel::show_costs(const ArrayFacts& facts) {
@@ -290,6 +374,11 @@ void InspectorPanel::show_device() {
     const double used = double(rank->arena_bytes), sent = rank->wire_bytes;
     rows.push_back({tr("Measured"), tr("%1 arena, %2 sent a step").arg(qt(bytes_text(used)), qt(bytes_text(sent))),
                     qt(exact_bytes(used)) + ", " + qt(exact_bytes(sent))});
+    if (rank->moved_bytes >= 0)
+      rows.push_back({tr("Moved"), tr("%1 a step").arg(qt(bytes_text(double(rank->moved_bytes)))),
+                      tr("What the transport really moved: bytes that it copied, read from peers, summed or handed to "
+                         "MPI; sent is by the ring convention. %1")
+                          .arg(qt(exact_bytes(double(rank->moved_bytes))))});
   }
   fill(device_, tr("Device %1").arg(device), rows);
 }
@@ -321,6 +410,8 @@ void InspectorPanel::show_step() {
     row(tr("Sent"), in_all(step.wire_bytes, bytes_text), qt(exact_bytes(step.wire_bytes * runs)));
   }
   if (!cause.isEmpty()) row(tr("Cause"), short_cause(cause), cause);
+  if (const QString pins = deciding_text(*plan, step); !pins.isEmpty())
+    row(tr("Decided by"), pins, tr("The places in the run file whose specs make this reshard necessary."));
   for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
     const ProgramValue& lies = plan->program.values[step.outputs[i]];
     row(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)),

@@ -15,8 +15,9 @@
 
 namespace shardscope {
 
-// Everything about the selected array: spec (to edit), local shape, bytes, replicas, why it lies so and what that
-// costs; then the selected device and the selected step.
+// Everything about the selected arrays: spec (to edit), local shape, bytes, replicas, why it lies so and what that
+// costs; then the selected device and the selected step. Of several arrays it says and edits what they have in common,
+// and "mixed" where they differ.
 class InspectorPanel : public QWidget {
   Q_OBJECT
  public:
@@ -41,8 +42,10 @@ class InspectorPanel : public QWidget {
   Section make_section();
   void fill(Section& section, const QString& title, const std::vector<Row>& rows);
   void show_array();
-  void show_spec(const ArrayFacts* facts);
+  void show_spec(const std::vector<ArrayFacts>& arrays);
+  void show_rows(const std::vector<ArrayFacts>& arrays);
   void show_costs(const ArrayFacts& facts);
+  std::vector<ArrayFacts> selected() const;
   void show_device();
   void show_step();
   void show_all();

@@ -268,7 +268,7 @@ void MeshDialog::check() {
     const Mesh axes_alone(axes());
     const int count = axes_alone.device_count();
     links();
-    text = count == 1 ? tr("1 device") : tr("%1 devices").arg(count);
+    text = counted_text(count, "device");
     const bool as_it_was = devices() == config_.mesh_devices;
     if (as_it_was && loses_device_order(config_, axes()))
       text += tr("<br>The order of the devices goes back to 0, 1, 2\u2026: it was for %1 of them.")
@@ -282,7 +282,7 @@ void MeshDialog::check() {
     }
   } catch (const Failure& failure) {
     legal = false;
-    text = in_color(theme().error, errors_text(failure.errors()).toHtmlEscaped());
+    text = in_color(theme().error, errors_text(failure.errors()).toHtmlEscaped().replace("\n", "<br>"));
   }
   verdict_->setText(text);
   buttons_->button(QDialogButtonBox::Ok)->setEnabled(legal);

@@ -180,7 +180,10 @@ std::unique_ptr<ParameterModel::Node> ParameterModel::build() {
   has_state_ = shows_state_ && planner.plan();
   arrays_ = planner.model();
   if (arrays_->parameters.empty()) return root;
-  const auto is_wanted = [this](const QString& name) { return name.contains(filter_, Qt::CaseInsensitive); };
+  const QStringList words = filter_.split(' ', Qt::SkipEmptyParts);
+  const auto is_wanted = [&words](const QString& name) {
+    return std::ranges::all_of(words, [&](const QString& word) { return name.contains(word, Qt::CaseInsensitive); });
+  };
   std::map<std::pair<const Node*, std::string_view>, Node*> groups;
   if (is_wanted(name_of(InputRef{}))) add(*root, Node::Kind::input, nullptr, 0);
   if (is_wanted(name_of(OutputRef{}))) add(*root, Node::Kind::output, nullptr, 0);

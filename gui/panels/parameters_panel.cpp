@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
+#include <QScrollBar>
 #include <QSet>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/field_guard.h"
 #include "gui/look/name_delegate.h"
 #include "viz/paint/units.h"
 
@@ -41,7 +43,10 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
   filter_->setAccessibleName(tr("Filter by name"));
   filter_->setPlaceholderText(tr("Filter by name"));
   filter_->setClearButtonEnabled(true);
-  filter_->setToolTip(tr("Shows the parameters whose path contains this text (Ctrl+F); Escape shows all."));
+  filter_->setToolTip(
+      tr("Shows the arrays whose path contains all of these words (Ctrl+F), such as block_3 kernel. Enter selects the "
+         "first, Escape shows all."));
+  guard_field(filter_);
   filter_->installEventFilter(this);
   connect(filter_, &QLineEdit::textChanged, this, &ParametersPanel::filter_by);
   state_->setToolTip(
@@ -96,7 +101,11 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
     tree_->setColumnWidth(column, 78);
   tree_->setColumnWidth(ParameterModel::dtype_column, 48);
   connect(tree_->header(), &QHeaderView::sectionResized, this, [this] { by_hand_ |= !fitting_; });
-  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, &ParametersPanel::take_selection);
+  connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &ParametersPanel::take_selection);
+  connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
+    delegate_->close_unless(index);
+    take_selection();
+  });
   connect(model_, &QAbstractItemModel::modelReset, this, [this] {
     unfold();
     follow_selection();
@@ -109,7 +118,7 @@ ParametersPanel::ParametersPanel(Workspace& workspace, QWidget* parent)
     for (int row = first; row <= last; ++row) tree_->expandRecursively(model_->index(row, 0, parent));
   });
   connect(delegate_, &SpecDelegate::closed, this, &ParametersPanel::fit_columns, Qt::QueuedConnection);
-  connect(&workspace.selection, &Selection::arrayChanged, this, &ParametersPanel::follow_selection);
+  connect(&workspace.selection, &Selection::arraysChanged, this, &ParametersPanel::follow_selection);
   connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::show_facts);
   connect(&workspace.planner, &Planner::delivered, this, &ParametersPanel::fit_columns);
 
@@ -141,6 +150,12 @@ bool ParametersPanel::eventFilter(QObject* watched, QEvent* event) {
       filter_->clear();
       return true;
     }
+    const QModelIndex first = first_array();
+    if ((key == Qt::Key_Return || key == Qt::Key_Enter) && watched == filter_ && first.isValid()) {
+      tree_->setCurrentIndex(first);
+      tree_->setFocus(Qt::OtherFocusReason);
+      return true;
+    }
   }
   return QWidget::eventFilter(watched, event);
 }
@@ -149,6 +164,17 @@ void ParametersPanel::filter_by(const QString& text) {
   model_->set_filter(text);
   nothing_->setText(tr("No array's name contains \u201c%1\u201d. Escape shows all.").arg(text));
   nothing_->setVisible(!text.isEmpty() && model_->count() == 0);
+  if (const QModelIndex first = first_array(); !text.isEmpty() && first.isValid()) {
+    tree_->scrollTo(first, QAbstractItemView::PositionAtTop);
+    tree_->horizontalScrollBar()->setValue(0);
+  }
+}
+
+QModelIndex ParametersPanel::first_array() const {
+  QModelIndex index = model_->index(0, 0);
+  while (index.isValid() && !is_array(index.data(ParameterModel::array_role).value<ArrayRef>()))
+    index = model_->index(0, 0, index);
+  return index;
 }
 
 void ParametersPanel::unfold() {
@@ -179,12 +205,13 @@ bool ParametersPanel::focus_place(const QString& place) {
   std::vector<ArrayRef> arrays{InputRef{}, OutputRef{}};
   for (const ParameterInfo& info : workspace_.planner.parameters()) arrays.push_back(ParameterRef{info.path});
   const auto found = std::ranges::find_if(arrays, [&](const ArrayRef& array) { return is_at(place, place_of(array)); });
-  if (found != arrays.end()) edit_spec(*found);
-  return found != arrays.end();
+  if (found == arrays.end()) return false;
+  workspace_.selection.select_array(*found);
+  edit_spec(*found);
+  return true;
 }
 
 void ParametersPanel::edit_spec(const ArrayRef& array) {
-  workspace_.selection.select_array(array);
   if (!model_->index_of(array).isValid()) filter_->clear();
   const QModelIndex index = model_->index_of(array);
   if (!index.isValid()) return;
@@ -235,21 +262,32 @@ void ParametersPanel::show_menu(const QPoint& point) {
 
 void ParametersPanel::follow_selection() {
   if (choosing_) return;
-  const QModelIndex index = model_->index_of(workspace_.selection.array());
-  if (!index.isValid()) {
-    tree_->clearSelection();
+  const Selection& selection = workspace_.selection;
+  const QModelIndex current = model_->index_of(selection.array());
+  QItemSelection rows;
+  for (const ArrayRef& array : selection.arrays())
+    if (const QModelIndex index = model_->index_of(array); index.isValid()) rows.select(index, index);
+  QItemSelectionModel& chosen = *tree_->selectionModel();
+  if (rows.size() == chosen.selectedRows().size() && current.isValid() && chosen.isSelected(current) &&
+      tree_->currentIndex().siblingAtColumn(0) == current)
     return;
-  }
-  if (tree_->currentIndex().siblingAtColumn(0) == index && tree_->selectionModel()->isSelected(index)) return;
-  tree_->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-  tree_->scrollTo(index);
+  choosing_ = true;
+  chosen.setCurrentIndex(current, QItemSelectionModel::NoUpdate);
+  chosen.select(rows, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  choosing_ = false;
+  if (current.isValid()) tree_->scrollTo(current);
+  if (selection.arrays().size() > 1) take_selection();  // without those that the filter hides
 }
 
-void ParametersPanel::take_selection(const QModelIndex& index) {
-  delegate_->close_unless(index);
-  const auto array = index.siblingAtColumn(0).data(ParameterModel::array_role).value<ArrayRef>();
+void ParametersPanel::take_selection() {
+  if (choosing_) return;
   choosing_ = true;
-  if (is_array(array)) workspace_.selection.select_array(array);
+  const auto current = tree_->currentIndex().siblingAtColumn(0).data(ParameterModel::array_role).value<ArrayRef>();
+  std::vector<ArrayRef> arrays = selected_arrays();
+  const bool is_one = arrays.empty() || tree_->selectionModel()->selectedRows().size() == 1;
+  if (is_array(current) && is_one) workspace_.selection.select_array(current);
+  else
+    workspace_.selection.select_arrays(std::move(arrays), is_array(current) ? current : workspace_.selection.array());
   choosing_ = false;
 }
 
@@ -259,8 +297,8 @@ void ParametersPanel::show_facts() {
   const size_t count = model->parameters.size();
   summary_->setText(count == 0
                         ? workspace_.planner.is_busy() ? QString() : tr("No parameters: the model could not be built.")
-                        : tr("%1 arrays, %2 elements, %3")
-                              .arg(count)
+                        : tr("%1, %2 elements, %3")
+                              .arg(counted_text(static_cast<qint64>(count), "array"))
                               .arg(qt(count_text(double(elements))), qt(bytes_text(double(bytes)))));
   summary_->setToolTip(tr("%1 elements, %2").arg(qt(exact_number(elements)), qt(exact_bytes(double(bytes)))));
 }

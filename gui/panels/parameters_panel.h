@@ -38,10 +38,11 @@ class ParametersPanel : public QWidget {
   std::vector<ArrayFacts> edited_with(const QModelIndex& index) const;
   void show_menu(const QPoint& point);
   void filter_by(const QString& text);
+  QModelIndex first_array() const;
   void unfold();
   void fit_columns();  // until the person has set a width by hand, and not under an open editor
   void follow_selection();
-  void take_selection(const QModelIndex& index);
+  void take_selection();
   void show_facts();
 
   Workspace& workspace_;
@@ -54,7 +55,7 @@ class ParametersPanel : public QWidget {
   QAction *edit_, *type_;
   QLabel* nothing_;
   QLabel* summary_;
-  bool choosing_ = false;  // the person, in the tree
+  bool choosing_ = false;  // one of selections and tree follows the other
   bool fitting_ = false;
   bool by_hand_ = false;
 };

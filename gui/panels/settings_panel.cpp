@@ -10,6 +10,7 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <optional>
 
 #include "engine/plan/schedules/schedule.h"
@@ -17,6 +18,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/fitted_fields.h"
 #include "gui/planning/chosen_network.h"
 #include "gui/planning/later_turn.h"
 
@@ -35,12 +37,12 @@ QString readable(const std::string& name) {
 const QString new_axis = QStringLiteral("\n");
 constexpr const char* interleaved_name = "interleaved";
 
-QString schedule_text(const QString& name) {
-  if (name == "gpipe") return SettingsPanel::tr("gpipe: all forward, then all backward");
-  if (name == "1f1b") return SettingsPanel::tr("1f1b: one forward, one backward");
-  if (name == interleaved_name) return SettingsPanel::tr("interleaved: several chunks a stage");
-  if (name == "zero_bubble") return SettingsPanel::tr("zero_bubble: weights' backward fills gaps");
-  return name;
+QString schedule_tip(const QString& name) {
+  if (name == "gpipe") return SettingsPanel::tr("all forward, then all backward");
+  if (name == "1f1b") return SettingsPanel::tr("one forward, one backward");
+  if (name == interleaved_name) return SettingsPanel::tr("several chunks a stage");
+  if (name == "zero_bubble") return SettingsPanel::tr("weights' backward fills gaps");
+  return {};
 }
 
 // "2, 2" as numbers; nothing where it is something else.
@@ -55,16 +57,10 @@ std::optional<std::vector<int64_t>> layers_of(const QString& text) {
   return layers;
 }
 
-// Whole numbers; a double holds all of them up to 2^53, which QSpinBox does not.
-constexpr double largest_whole = 9007199254740992.0;
-
-QDoubleSpinBox* spin_box(int64_t value, QWidget* parent, double least = -largest_whole) {
-  auto* box = new QDoubleSpinBox(parent);
-  box->setDecimals(0);
-  box->setRange(least, largest_whole);
+WholeField* whole_field(int64_t value, QWidget* parent, double least = -WholeField::largest) {
+  auto* box = new WholeField(parent);
+  box->setMinimum(least);
   box->setValue(static_cast<double>(value));
-  box->setGroupSeparatorShown(true);
-  box->setAlignment(Qt::AlignRight);
   return box;
 }
 
@@ -103,18 +99,42 @@ void show_value(QWidget* field, const OptionValue& value) {
 SettingsPanel::SettingsPanel(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  auto* area = new QScrollArea(this);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  layout->addWidget(area);
+  area_ = new QScrollArea(this);
+  area_->setWidgetResizable(true);
+  area_->setFrameShape(QFrame::NoFrame);
+  area_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area_->viewport()->installEventFilter(this);
+  layout->addWidget(area_);
   holder_ = new QWidget;
   auto* column = new QVBoxLayout(holder_);
   column->setContentsMargins(0, 0, 0, 0);
-  area->setWidget(holder_);
+  area_->setWidget(holder_);
   connect(&workspace.document, &Document::configChanged, this, &SettingsPanel::show_config);
   connect(&workspace.planner, &Planner::delivered, this, &SettingsPanel::show_errors);
   restore_chosen_network();
   rebuild();
+}
+
+bool SettingsPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == (watched == body_ ? QEvent::LayoutRequest : QEvent::Resize)) wrap_rows();
+  return QWidget::eventFilter(watched, event);
+}
+
+// Labels beside their fields where there is room for the widest of both, else above them. The layout can wrap single
+// rows, but then asks for too little height.
+void SettingsPanel::wrap_rows() {
+  if (!form_) return;
+  int label = 0, field = 0;
+  for (int row = 0; row < form_->rowCount(); ++row) {
+    if (const QLayoutItem* item = form_->itemAt(row, QFormLayout::LabelRole))
+      label = std::max(label, item->sizeHint().width());
+    if (const QLayoutItem* item = form_->itemAt(row, QFormLayout::FieldRole))
+      field = std::max(field, item->minimumSize().width());
+  }
+  const QMargins around = form_->contentsMargins();
+  const int needed = around.left() + label + form_->horizontalSpacing() + field + around.right();
+  const auto policy = needed <= area_->viewport()->width() ? QFormLayout::DontWrapRows : QFormLayout::WrapAllRows;
+  if (policy != form_->rowWrapPolicy()) form_->setRowWrapPolicy(policy);
 }
 
 QString SettingsPanel::layout_signature() const {
@@ -148,22 +168,23 @@ void SettingsPanel::rebuild() {
   form_ = new QFormLayout(body_);
   form_->setContentsMargins(10, 8, 10, 10);
   form_->setVerticalSpacing(5);
+  form_->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   form_->setLabelAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   const RunConfig& config = workspace_.document.config();
 
   add_title(tr("Run"));
-  auto* steps = spin_box(config.steps, body_, 1);
+  auto* steps = whole_field(config.steps, body_, 1);
   connect(steps, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_steps(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Steps"), "steps", steps, tr("Number of training steps of a run."));
-  auto* microbatches = spin_box(config.schedule.microbatches, body_, 1);
+  auto* microbatches = whole_field(config.schedule.microbatches, body_, 1);
   connect(microbatches, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_microbatches(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Microbatches"), "schedule.microbatches", microbatches,
             tr("Equal parts of the batch that run one after the other; the update runs once."));
   add_rematerialisation(config.schedule.rematerialise);
   add_zero(config.sharding.zero, config.mesh_axes);
-  auto* seed = spin_box(config.seed, body_, 0);
+  auto* seed = whole_field(config.seed, body_, 0);
   connect(seed, &QDoubleSpinBox::valueChanged, this,
           [this](double value) { set_seed(workspace_.document, static_cast<int64_t>(value)); });
   add_field(tr("Seed"), "seed", seed, tr("Initial weights and dropout masks follow from this number alone."));
@@ -172,7 +193,8 @@ void SettingsPanel::rebuild() {
   connect(deterministic, &QCheckBox::toggled, this, [this](bool on) { set_deterministic(workspace_.document, on); });
   add_field(tr("Deterministic"), "deterministic", deterministic, tr("On: dropout does nothing."));
 
-  auto* hosts = new QLineEdit(QString::fromStdString(chosen_hosts()), body_);
+  auto* hosts = new FittedLine(body_);
+  hosts->setText(QString::fromStdString(chosen_hosts()));
   hosts->setPlaceholderText(tr("this host"));
   connect(hosts, &QLineEdit::editingFinished, this, [this, hosts] { take_hosts(hosts->text().trimmed()); });
   add_field(tr("Hosts"), "hosts", hosts,
@@ -183,6 +205,8 @@ void SettingsPanel::rebuild() {
   add_group(OptionGroup::data, tr("Data"));
   add_group(OptionGroup::model, tr("Model"));
   holder_->layout()->addWidget(body_);
+  body_->installEventFilter(this);
+  wrap_rows();
   body_->show();
   if (!focused.isEmpty()) focus_place(focused);
   show_errors();
@@ -250,8 +274,13 @@ void SettingsPanel::add_pipeline(const std::vector<MeshAxis>& mesh_axes) {
             tr("The mesh axis along which the layers are cut into stages: microbatches pass through them."));
 
   auto* schedule = new QComboBox(body_);
-  for (const PipelineSchedule& known : all_schedules())
-    schedule->addItem(schedule_text(qt(known.name)), qt(known.name));
+  QString schedules = tr("In which order each stage does its microbatches.");
+  for (const PipelineSchedule& known : all_schedules()) {
+    const QString name = qt(known.name), tip = schedule_tip(name);
+    schedule->addItem(name, name);
+    schedule->setItemData(schedule->count() - 1, tip, Qt::ToolTipRole);
+    schedules += "\n" + name + ": " + tip;
+  }
   connect(schedule, &QComboBox::activated, this, [this, schedule] {
     PipelineConfig pipeline = workspace_.document.config().pipeline;
     pipeline.schedule = schedule->currentData().toString().toStdString();
@@ -262,9 +291,9 @@ void SettingsPanel::add_pipeline(const std::vector<MeshAxis>& mesh_axes) {
     }
     set_pipeline(workspace_.document, pipeline);
   });
-  add_field(tr("Schedule"), "pipeline.schedule", schedule, tr("In which order each stage does its microbatches."));
+  add_field(tr("Schedule"), "pipeline.schedule", schedule, schedules);
 
-  auto* chunks = spin_box(1, body_, 1);
+  auto* chunks = whole_field(1, body_, 1);
   connect(chunks, &QDoubleSpinBox::valueChanged, this, [this](double value) {
     PipelineConfig pipeline = workspace_.document.config().pipeline;
     pipeline.chunks = static_cast<int64_t>(value);
@@ -273,8 +302,8 @@ void SettingsPanel::add_pipeline(const std::vector<MeshAxis>& mesh_axes) {
   add_field(tr("Chunks"), "pipeline.chunks", chunks,
             tr("Stretches of layers that each stage holds; several only in the interleaved schedule."));
 
-  auto* layers = new QLineEdit(body_);
-  layers->setPlaceholderText(tr("such that all take equally long"));
+  auto* layers = new FittedLine(body_);
+  layers->setPlaceholderText(tr("equally long"));
   connect(layers, &QLineEdit::editingFinished, this, [this, layers] { take_layers(layers->text()); });
   add_field(tr("Layers"), "pipeline.layers", layers,
             tr("Layers of each stretch in the network's order, as 2, 2; empty: such that all take equally long."));
@@ -309,15 +338,18 @@ void SettingsPanel::take_layers(const QString& text) {
   set_pipeline(workspace_.document, pipeline);
 }
 
-void SettingsPanel::add_title(const QString& title) {
+void SettingsPanel::add_title(const QString& title, const QString& name) {
   auto* label = new QLabel(title, body_);
   label->setProperty("section", true);
-  form_->addRow(label);
+  if (name.isEmpty()) return form_->addRow(label);
+  auto* named = new QLabel(name, body_);
+  named->setProperty("section", true);
+  form_->addRow(label, named);
 }
 
 void SettingsPanel::add_group(OptionGroup which, const QString& title) {
   const NamedOptions& options = group(workspace_.document.config(), which);
-  add_title(title + " \u2014 " + (options.name.empty() ? tr("none") : qt(options.name)));
+  add_title(title, options.name.empty() ? tr("none") : qt(options.name));
   for (const ShownOption& option : shown_options(workspace_.document.config(), which)) {
     const QString place = group_name(which) + "." + qt(option.name), file = tr("%1 in the run file").arg(place);
     add_field(readable(option.name), place, option_field(which, option),
@@ -356,13 +388,13 @@ QWidget* SettingsPanel::option_field(OptionGroup which, const ShownOption& optio
     return box;
   }
   if (const auto* whole = std::get_if<int64_t>(&value)) {
-    auto* box = spin_box(*whole, body_);
+    auto* box = whole_field(*whole, body_);
     connect(box, &QDoubleSpinBox::valueChanged, this, [this, which, name = name](double number) {
       set_option(workspace_.document, which, name, static_cast<int64_t>(number));
     });
     return box;
   }
-  auto* line = new QLineEdit(body_);
+  auto* line = new FittedLine(body_);
   line->setAlignment(Qt::AlignRight);
   show_value(line, value);
   connect(line, &QLineEdit::textEdited, this, [this, line, which, name = name, like = value](const QString& text) {
@@ -410,6 +442,15 @@ void SettingsPanel::show_errors() {
     mark_invalid(field, !errors.isEmpty());
     field->setToolTip(errors.isEmpty() ? tips_[place] : errors);
   }
+}
+
+std::map<QString, QString> SettingsPanel::labels() const {
+  std::map<QString, QString> labels;
+  for (const auto& [place, field] : fields_) {
+    const auto* label = qobject_cast<const QLabel*>(form_->labelForField(field));
+    labels[place] = label ? label->text() : place;
+  }
+  return labels;
 }
 
 bool SettingsPanel::focus_place(const QString& place) {

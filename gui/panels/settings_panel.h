@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QFormLayout>
+#include <QScrollArea>
 #include <QWidget>
 #include <map>
 
@@ -20,8 +21,14 @@ class SettingsPanel : public QWidget {
 
   // Gives the keyboard to the field of a place of the run file; false where the form has none.
   bool focus_place(const QString& place);
+  // The labels of its fields, by place.
+  std::map<QString, QString> labels() const;
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void wrap_rows();
   void show_config();
   void show_errors();
   void take_hosts(const QString& list);
@@ -34,13 +41,14 @@ class SettingsPanel : public QWidget {
   void add_pipeline(const std::vector<MeshAxis>& mesh_axes);
   void show_pipeline(const PipelineConfig& pipeline);
   void take_layers(const QString& text);
-  void add_title(const QString& title);
+  void add_title(const QString& title, const QString& name = {});
   void add_group(OptionGroup group, const QString& title);
   void add_field(const QString& label, const QString& place, QWidget* field, const QString& tip);
   QWidget* option_field(OptionGroup group, const ShownOption& option);
   QString layout_signature() const;
 
   Workspace& workspace_;
+  QScrollArea* area_ = nullptr;
   QWidget* holder_ = nullptr;
   QWidget* body_ = nullptr;  // all fields
   QFormLayout* form_ = nullptr;

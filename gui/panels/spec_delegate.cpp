@@ -61,8 +61,9 @@ void SpecDelegate::setEditorData(QWidget* editor, const QModelIndex& index) cons
   }
   if (!facts) return;
   const QString place = place_of(array);
-  static_cast<SpecEditor*>(editor)->show_spec(workspace_.document.config().mesh_axes, facts->shape, facts->spec,
-                                              errors_at(workspace_.planner.errors(), place), place);
+  static_cast<SpecEditor*>(editor)->show_specs(
+      workspace_.document.config().mesh_axes, workspace_.document.config().pipeline.axis,
+      {{facts->title, facts->shape, facts->spec, errors_at(workspace_.planner.errors(), place), place}});
 }
 
 // A fault keeps the field open.

@@ -4,6 +4,7 @@
 
 #include "gui/document/spec_batch.h"
 #include "gui/document/spec_text.h"
+#include "gui/document/text.h"
 #include "gui/panels/spec_editor.h"
 
 namespace shardscope {
@@ -22,10 +23,10 @@ std::vector<ArrayFacts> of_rank(const std::vector<ArrayFacts>& targets, size_t l
 
 void tell_of_small(Workspace& workspace, size_t all, size_t large, size_t rank) {
   if (large < all)
-    workspace.document.tell(QObject::tr("%1 of %2 arrays have fewer than %3 dimensions and stay as they are")
+    workspace.document.tell(QObject::tr("Left as before: %1 of %2, with fewer than %3")
                                 .arg(all - large)
-                                .arg(all)
-                                .arg(rank));
+                                .arg(counted_text(static_cast<qint64>(all), "array"),
+                                     counted_text(static_cast<qint64>(rank), "dimension")));
 }
 
 // A spec with an entry for each dimension.

@@ -16,19 +16,18 @@ constexpr int turn_ms = 6;
 MessageReader::MessageReader(std::function<void(Message)> take, std::function<void()> ended,
                              std::function<void(const QString&)> broken)
     : take_(std::move(take)), ended_(std::move(ended)), broken_(std::move(broken)) {
-  pool_.setMaxThreadCount(1);
   connect(this, &MessageReader::arrived, this, &MessageReader::receive, Qt::QueuedConnection);
 }
 
 MessageReader::~MessageReader() {
   forget();
-  pool_.waitForDone();
+  thread_.wait();
 }
 
 void MessageReader::read(const QByteArray& bytes, bool is_end) {
   ++reading_;
   bytes_ += bytes.size();
-  pool_.start([this, bytes, is_end, number = number_.load()] {
+  thread_.start([this, bytes, is_end, number = number_.load()] {
     const bool is_another = std::exchange(decoded_, number) != number;
     std::deque<News> news;
     const auto begin_anew = [this] {
@@ -81,7 +80,7 @@ void MessageReader::forget() {
 }
 
 void MessageReader::wait() {
-  pool_.waitForDone();
+  thread_.wait();
   give_out(true);
 }
 

@@ -2,7 +2,6 @@
 
 #include <QByteArray>
 #include <QObject>
-#include <QThreadPool>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <optional>
 
 #include "engine/session/messages.h"
+#include "gui/background/worker_threads.h"
 
 namespace shardscope {
 
@@ -76,7 +76,7 @@ class MessageReader : public QObject {
   int decoded_ = 0;         // number of what is in it
   int bad_lines_ = 0;       // of this connection
   bool is_broken_ = false;
-  QThreadPool pool_;  // one thread; last: ends before the rest goes
+  WorkerThreads thread_{1};  // last: ends before the rest goes
 };
 
 }  // namespace shardscope

@@ -131,7 +131,9 @@ QString RankBars::tip_at(const QPointF& point) {
   lines << tr("outside it %1, as the kernel counts; of the heap since training began %2")
                .arg(measured->outside_bytes ? qt(exact_bytes(double(measured->outside_bytes))) : tr("unknown"),
                     qt(exact_bytes(double(measured->heap_bytes))));
-  lines << tr("sent in a step %1").arg(qt(exact_bytes(measured->wire_bytes)));
+  lines << tr("sent in a step %1, by the ring convention").arg(qt(exact_bytes(measured->wire_bytes)));
+  if (measured->moved_bytes >= 0)
+    lines << tr("moved in a step %1, counted at the transport").arg(qt(exact_bytes(double(measured->moved_bytes))));
   return lines.join('\n');
 }
 

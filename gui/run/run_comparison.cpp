@@ -20,6 +20,7 @@ void measure(Comparison& row, const Plan& plan, const RunRecord& run, Field fiel
     if (rank.rank >= plan.mesh.device_count()) continue;
     const auto value = static_cast<double>(rank.*field);
     const double predicted = predict(plan.stage_of(rank.rank));
+    if (value < 0) continue;  // not known
     if (row.is_measured && std::abs(value - predicted) <= std::abs(row.measured - row.predicted)) continue;
     row.predicted = predicted;
     row.measured = value;
@@ -35,7 +36,12 @@ std::vector<Comparison> compare(const Plan& plan, const std::vector<StageQuantit
                    QtText::tr("Memory of all arrays: planned, and the highest byte that was overwritten."), 0, 0,
                    bytes_text};
   Comparison sent{QtText::tr("Sent by a rank a step"),
-                  QtText::tr("Wire bytes: planned, and counted by the communicator."), 0, 0, bytes_text};
+                  QtText::tr("By the ring convention: planned, and counted from the calls of the communicator."), 0, 0,
+                  bytes_text};
+  Comparison moved{QtText::tr("Moved by a rank a step"),
+                   QtText::tr("By the ring convention, and what the transport really moved: bytes that it copied, read "
+                              "from peers, summed or handed to MPI."),
+                   0, 0, bytes_text};
   Comparison parameters{
       QtText::tr("Parameters of a rank"),
       QtText::tr("Bytes of stored shards: by the specs, and counted in the arena when the values were made."), 0, 0,
@@ -49,6 +55,7 @@ std::vector<Comparison> compare(const Plan& plan, const std::vector<StageQuantit
   const auto totals = [&](int stage) -> const PlanTotals& { return plan.pipeline.totals.at(stage); };
   measure(arena, plan, run, &RankMeasurement::arena_bytes, [&](int s) { return double(totals(s).memory_total); });
   measure(sent, plan, run, &RankMeasurement::wire_bytes, [&](int s) { return totals(s).wire_bytes_per_device; });
+  measure(moved, plan, run, &RankMeasurement::moved_bytes, [&](int s) { return totals(s).wire_bytes_per_device; });
   measure(parameters, plan, run, &RankMeasurement::parameter_bytes,
           [&](int stage) { return stages.at(stage).parameter_bytes; });
   measure(optimizer, plan, run, &RankMeasurement::optimizer_bytes,
@@ -57,7 +64,7 @@ std::vector<Comparison> compare(const Plan& plan, const std::vector<StageQuantit
     time.measured = *ms / 1000;
     time.is_measured = true;
   }
-  std::vector<Comparison> rows{arena, sent, parameters, optimizer, time};
+  std::vector<Comparison> rows{arena, sent, moved, parameters, optimizer, time};
   for (Phase phase : {Phase::forward, Phase::recompute, Phase::backward, Phase::update}) {
     const auto i = static_cast<size_t>(phase);
     const auto of_phase = [i](const StageQuantities& stage) { return stage.phase_seconds[i]; };

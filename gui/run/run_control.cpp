@@ -123,16 +123,18 @@ QString RunControl::state_text() const {
   switch (state_) {
     case State::idle: return tr("not started");
     case State::starting:
-      return attached_ || !plan_ ? tr("looking for the run") : tr("starting %1 ranks").arg(plan_->mesh.device_count());
+      return attached_ || !plan_ ? tr("looking for the run")
+                                 : tr("starting %1").arg(counted_text(plan_->mesh.device_count(), "rank"));
     case State::running:
+      if (paused_) return tr("paused after step %1; Resume (F6) lets it go on").arg(done) + restarts;
       return (!done   ? tr("first step")
               : total ? tr("training: step %1 of %2").arg(done).arg(total)
                       : tr("training: step %1").arg(done)) +
              restarts;
     case State::stopping:
       return kill_requested_ ? tr("ending at once") : tr("stopping after this step; Stop again ends the run at once");
-    case State::finished: return tr("finished: %1 steps").arg(done);
-    case State::stopped: return tr("stopped after %1 steps").arg(done);
+    case State::finished: return tr("finished: %1").arg(counted_text(done, "step"));
+    case State::stopped: return tr("stopped after %1").arg(counted_text(done, "step"));
     case State::failed: break;
   }
   if (!record_.failure) return tr("the run failed");
@@ -196,7 +198,7 @@ void RunControl::begin(std::shared_ptr<const Plan> plan, const StoredRun& stored
   output_read_ = 0;
   stored_ = stored;
   attached_ = attached;
-  stop_requested_ = kill_requested_ = process_ended_ = false;
+  stop_requested_ = kill_requested_ = process_ended_ = paused_ = false;
   set_state(State::starting);
   emit received();
 }
@@ -229,6 +231,7 @@ void RunControl::take_plan(std::shared_ptr<const Plan> plan) {
 // Nobody waits for a process that is left, so it is not destroyed: that would end it.
 bool RunControl::leave() {
   if (!is_active()) return true;
+  go_on();
   if (!attached_) {
     QElapsedTimer since;
     since.start();
@@ -256,8 +259,27 @@ bool RunControl::leave() {
   return true;
 }
 
+bool RunControl::can_pause() const {
+  return state_ == State::running && !attached_ && process_->state() == QProcess::Running;
+}
+
+// As Ctrl-Z and fg do it to shardrun.
+void RunControl::toggle_pause() {
+  if (!can_pause()) return;
+  if (paused_) return go_on();
+  paused_ = ::kill(static_cast<pid_t>(process_->processId()), SIGTSTP) == 0;
+  emit stateChanged();
+}
+
+void RunControl::go_on() {
+  if (!std::exchange(paused_, false)) return;
+  if (process_->state() == QProcess::Running) ::kill(static_cast<pid_t>(process_->processId()), SIGCONT);
+  emit stateChanged();
+}
+
 void RunControl::stop() {
   if (!is_active()) return;
+  go_on();
   kill_requested_ = std::exchange(stop_requested_, true);
   if (!ask_to_end() && process_->state() == QProcess::Running)
     ::kill(static_cast<pid_t>(process_->processId()), kill_requested_ ? SIGTERM : SIGINT);
@@ -286,6 +308,7 @@ void RunControl::look_at(RunRecord::StepRange steps) {
 
 void RunControl::end_now() {
   connect_timer_.stop();
+  go_on();
   if (process_->state() != QProcess::NotRunning) {
     if (!send(Request::kill)) process_->terminate();
     if (!process_->waitForFinished(end_patience_ms)) {
@@ -418,6 +441,7 @@ void RunControl::connection_ended() {
 // What it has sent is read to its end.
 void RunControl::process_ended() {
   process_ended_ = true;
+  paused_ = false;
   connect_timer_.stop();
   if (socket_.state() == QLocalSocket::UnconnectedState && !reader_.is_busy()) finish();
 }

@@ -62,6 +62,11 @@ class RunControl : public QObject {
   // Asks the run to end after its current step and its last checkpoint, which may take as long as they do; a second
   // call ends it at once.
   void stop();
+  // Stops the processes of the run where they are, or lets them go on; only of one that this window has started, and
+  // whose ranks train.
+  void toggle_pause();
+  bool can_pause() const;
+  bool is_paused() const { return paused_; }
   // Ends the run at once and waits until nothing of it is left. From one that was attached to, this window goes away,
   // after that has ended where it was asked to.
   void end_now();
@@ -91,6 +96,7 @@ class RunControl : public QObject {
 
  private:
   bool send(const Request& request);  // false without a connection
+  void go_on();                       // after a pause
   bool ask_to_end();                  // as it was requested
   void begin(std::shared_ptr<const Plan> plan, const StoredRun& stored, bool attached);
   void take(Message message);
@@ -138,7 +144,7 @@ class RunControl : public QObject {
   QByteArray output_;                                // of a line that has not ended
   qint64 output_read_ = 0;                           // of the file
   bool stop_requested_ = false, kill_requested_ = false;
-  bool attached_ = false;
+  bool attached_ = false, paused_ = false;
   bool has_greeted_ = false;    // in this connection
   bool has_told_past_ = false;  // likewise: a snapshot
   bool process_ended_ = false;  // of this run; its last messages may still be on the way

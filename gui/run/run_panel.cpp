@@ -45,6 +45,7 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
       stale_(new QLabel(this)),
       again_(new QPushButton(tr("Start again"), this)),
       attach_(new QPushButton(tr("Attach"), this)),
+      pause_(new QPushButton(this)),
       tabs_(new SteadyTabs(this)),
       curves_(new RunCurves(run, this)),
       history_(new HistoryTab(run, this)),
@@ -63,6 +64,9 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   connect(attach_, &QPushButton::clicked, this, [this] {
     if (history_->running()) attach(*history_->running());
   });
+  pause_->setObjectName("pauseRun");
+  pause_->setToolTip(tr("Stops all processes of the run where they are, or lets them go on (F6)."));
+  connect(pause_, &QPushButton::clicked, &run, &RunControl::toggle_pause);
   connect(history_, &HistoryTab::attachWanted, this, &RunPanel::attach);
   connect(history_, &HistoryTab::pastChanged, curves_, &RunCurves::set_past);
   connect(history_, &HistoryTab::runningChanged, this, [this] {
@@ -88,6 +92,7 @@ RunPanel::RunPanel(RunControl& run, Planner& planner, Selection& selection, QWid
   top->addWidget(make_curve_controls());
   top->addWidget(again_);
   top->addWidget(attach_);
+  top->addWidget(pause_);
   auto* corner = new QWidget(this);
   corner->setLayout(top);
   top->setContentsMargins(10, 5, 8, 3);
@@ -118,6 +123,8 @@ void RunPanel::refresh() {
                                                 : run_.state_text().toHtmlEscaped()));
   again_->setVisible(failed);
   attach_->setVisible(offers);
+  pause_->setVisible(run_.can_pause());
+  pause_->setText(run_.is_paused() ? tr("Resume") : tr("Pause"));
   rate_->setText(run_.plan() ? constant_rate(*run_.plan()) : QString());
   const std::shared_ptr<const Plan> plan = planner_.plan();
   const uint64_t trained = run_.record().hello ? run_.record().hello->plan_hash : run_.plan() ? run_.plan()->hash : 0;

@@ -38,7 +38,7 @@ class RunPanel : public QWidget {
   Planner& planner_;
   QLabel* state_;
   QLabel* stale_;
-  QPushButton *again_, *attach_;
+  QPushButton *again_, *attach_, *pause_;
   QTabWidget* tabs_;
   QWidget* comparison_ = nullptr;
   RunCurves* curves_;

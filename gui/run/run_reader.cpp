@@ -1,6 +1,5 @@
 #include "gui/run/run_reader.h"
 
-#include <QPromise>
 #include <algorithm>
 #include <utility>
 
@@ -28,12 +27,7 @@ ReadRun read_record(const std::string& folder, const std::stop_token& stop) {
 
 }  // namespace
 
-RunReader::RunReader(QObject* parent) : QObject(parent) {
-  pool_.setMaxThreadCount(1);
-  connect(&watcher_, &QFutureWatcherBase::finished, this, &RunReader::receive);
-}
-
-RunReader::~RunReader() { forget(); }
+RunReader::RunReader(QObject* parent) : QObject(parent), job_([this](const ReadRun& run) { receive(run); }, thread_) {}
 
 void RunReader::want(const StoredRun& run) {
   if (run.id == reading_ || std::ranges::count(wanted_, run.id, &StoredRun::id)) return;
@@ -43,7 +37,8 @@ void RunReader::want(const StoredRun& run) {
 
 void RunReader::forget() {
   wanted_.clear();
-  stop_.request_stop();
+  reading_.clear();
+  job_.cancel();
 }
 
 void RunReader::begin() {
@@ -51,22 +46,13 @@ void RunReader::begin() {
   const StoredRun run = wanted_.front();
   wanted_.pop_front();
   reading_ = run.id;
-  stop_ = std::stop_source();
-  auto promise = std::make_shared<QPromise<ReadRun>>();
-  watcher_.setFuture(promise->future());
-  promise->start();
-  pool_.start([promise, folder = run.record.toStdString(), stop = stop_.get_token()] {
-    promise->addResult(read_record(folder, stop));
-    promise->finish();
-  });
+  job_.make([folder = run.record.toStdString()](const std::stop_token& stop) { return read_record(folder, stop); });
 }
 
-void RunReader::receive() {
+void RunReader::receive(const ReadRun& run) {
   const QString id = std::exchange(reading_, {});
-  const ReadRun run = watcher_.result();
-  const bool is_wanted = !stop_.stop_requested();
   begin();
-  if (is_wanted) emit read(id, run);
+  emit read(id, run);
 }
 
 }  // namespace shardscope

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <QFutureWatcher>
 #include <QObject>
-#include <QThreadPool>
 #include <deque>
 #include <memory>
-#include <stop_token>
 
+#include "gui/background/background.h"
 #include "gui/run/run_record.h"
 #include "gui/run/run_store.h"
 
@@ -23,7 +21,6 @@ class RunReader : public QObject {
   Q_OBJECT
  public:
   explicit RunReader(QObject* parent = nullptr);
-  ~RunReader() override;
 
   void want(const StoredRun& run);  // once, however often it is said before it is read
   void forget();                    // what was wanted
@@ -34,13 +31,12 @@ class RunReader : public QObject {
 
  private:
   void begin();
-  void receive();
+  void receive(const ReadRun& run);
 
-  QFutureWatcher<ReadRun> watcher_;
   QString reading_;
   std::deque<StoredRun> wanted_;
-  std::stop_source stop_;
-  QThreadPool pool_;
+  WorkerThreads thread_{1};
+  Background<ReadRun> job_;
 };
 
 }  // namespace shardscope

@@ -18,7 +18,7 @@ struct Actions {
   QAction *const export_as, *const import_specs;
   QAction *const copy_picture, *const copy_layout;
   QAction *const undo, *const redo, *const find, *const copy;
-  QAction *const mesh, *const train, *const stop, *const attach;
+  QAction *const mesh, *const train, *const pause, *const stop, *const attach, *const detach;
   QAction *const palette, *const shortcuts, *const pin, *const sweep;
   QAction *const tour, *const about, *const bottom;
 };

@@ -13,6 +13,11 @@
 #include "gui/run/socket_errors.h"
 
 namespace shardscope {
+namespace {
+
+constexpr int narrowest_attach = 360;
+
+}  // namespace
 
 AttachDialog::AttachDialog(const QString& path, QWidget* parent)
     : QDialog(parent), path_(new QLineEdit(path, this)), fault_(new QLabel(this)) {
@@ -45,7 +50,16 @@ AttachDialog::AttachDialog(const QString& path, QWidget* parent)
   layout->addWidget(fault_);
   layout->addStretch(1);
   layout->addWidget(buttons);
-  resize(520, sizeHint().height());
+  setMinimumWidth(narrowest_attach);
+  resize(520, 0);
+  take_room();
+}
+
+// Wrapped texts are higher in a narrow dialog, and a fault comes and goes.
+void AttachDialog::take_room() {
+  setMinimumHeight(0);
+  setMinimumHeight(layout()->totalHeightForWidth(narrowest_attach));
+  resize(width(), layout()->totalHeightForWidth(width()));
 }
 
 void AttachDialog::accept() {
@@ -53,6 +67,7 @@ void AttachDialog::accept() {
   if (errors.empty()) return QDialog::accept();
   fault_->setText(in_color(theme().error, qt(to_string(errors.front())).toHtmlEscaped()));
   fault_->show();
+  take_room();
   path_->setFocus(Qt::OtherFocusReason);
   path_->selectAll();
 }

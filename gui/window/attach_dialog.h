@@ -16,6 +16,7 @@ class AttachDialog : public QDialog {
 
  private:
   void browse();
+  void take_room();
 
   QLineEdit* path_;
   QLabel* fault_;

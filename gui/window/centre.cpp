@@ -4,6 +4,8 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "engine/base/error.h"
+#include "gui/document/text.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
 #include "gui/pages/flow_page.h"
@@ -75,6 +77,13 @@ bool Centre::show_page(const QString& name) {
       return true;
     }
   return false;
+}
+
+QString Centre::no_page(const QString& name, const std::vector<std::string>& more) const {
+  std::vector<std::string> names;
+  for (int i = 0; i < pages_->count(); ++i) names.push_back(pages_->tabText(i).remove('&').toLower().toStdString());
+  names.insert(names.end(), more.begin(), more.end());
+  return tr("there is no page '%1' (%2)").arg(name, qt(name_hint(name.toStdString(), names)));
 }
 
 bool Centre::replay_selected() {

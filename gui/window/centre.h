@@ -24,6 +24,8 @@ class Centre : public QWidget {
   ComparePage* compare() const { return compare_; }
   // By its title, "layout" or "compare"; false for another name.
   bool show_page(const QString& name);
+  // "there is no page 'memry' (did you mean 'memory'?)"; `more`: what the caller takes besides.
+  QString no_page(const QString& name, const std::vector<std::string>& more = {}) const;
   // Puts actions into the context menu of each page that has none of its own.
   void offer(const QList<QAction*>& actions);
   // Shows on the page Layout who sends what in the selected step; false where it sends nothing.

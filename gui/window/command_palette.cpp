@@ -12,6 +12,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/key_help.h"
+#include "gui/panels/settings_panel.h"
 #include "gui/window/fuzzy_match.h"
 
 namespace shardscope {
@@ -60,11 +61,11 @@ CommandPalette::CommandPalette(QMainWindow& window, Workspace& workspace)
   setAutoFillBackground(true);
   setFrameShape(QFrame::StyledPanel);
   line_->setObjectName("commandLine");
-  line_->setPlaceholderText(tr("What to do, or the name of an array"));
+  line_->setPlaceholderText(tr("What to do, a setting, or the name of an array"));
   line_->setAccessibleName(tr("Command"));
   line_->installEventFilter(this);
   list_->setObjectName("commandList");
-  list_->setAccessibleName(tr("Commands and arrays"));
+  list_->setAccessibleName(tr("Commands, settings and arrays"));
   list_->setFocusPolicy(Qt::NoFocus);
   list_->setFrameShape(QFrame::NoFrame);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -100,9 +101,12 @@ void CommandPalette::open() {
 void CommandPalette::list_entries() {
   entries_.clear();
   for (const Command& command : commands_of(window_))
-    entries_.push_back({command.text, command.where, command.keys, command.action, {}, 0});
+    entries_.push_back({command.text, command.where, command.keys, command.action, {}, {}, 0});
+  if (const auto* settings = window_.findChild<SettingsPanel*>())
+    for (const auto& [place, label] : settings->labels())
+      entries_.push_back({label, tr("Settings: %1").arg(place), {}, {}, place, {}, 0});
   const auto add = [&](const ArrayRef& array) {
-    entries_.push_back({title_of(array), tr("Select"), {}, {}, array, 0});
+    entries_.push_back({title_of(array), tr("Select"), {}, {}, {}, array, 0});
   };
   add(InputRef{});
   add(OutputRef{});
@@ -143,6 +147,7 @@ void CommandPalette::choose(QListWidgetItem* item) {
   const Entry entry = entries_.at(item->data(entry_role).toULongLong());
   close_and_return();
   if (entry.action) return entry.action->trigger();
+  if (!entry.place.isEmpty()) return emit placeWanted(entry.place);
   workspace_.selection.select_array(entry.array);
 }
 

@@ -11,14 +11,17 @@
 
 namespace shardscope {
 
-// Everything that the window can do, and every array of the model, by typing some letters of its name. Up and Down
-// choose, Enter does it, Escape closes. It lies over the window and moves nothing.
+// Everything that the window can do, every setting and every array of the model, by typing some letters of its name. Up
+// and Down choose, Enter does it, Escape closes. It lies over the window and moves nothing.
 class CommandPalette : public QFrame {
   Q_OBJECT
  public:
   CommandPalette(QMainWindow& window, Workspace& workspace);
 
   void open();
+
+ signals:
+  void placeWanted(const QString& place);  // of the run file: its setting was chosen
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -27,7 +30,8 @@ class CommandPalette : public QFrame {
   struct Entry {
     QString text, where, keys;
     QPointer<QAction> action;
-    ArrayRef array;  // to select, where there is no action
+    QString place;   // of a setting, where there is no action
+    ArrayRef array;  // to select, where there is neither
     int score = 0;
   };
 

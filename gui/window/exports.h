@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "gui/background/background.h"
 #include "gui/export/export_dialog.h"
 #include "gui/window/page_recorder.h"
-#include "gui/workspace/background.h"
 
 namespace shardscope {
 

@@ -4,8 +4,8 @@
 #include <QObject>
 #include <QTimer>
 
+#include "gui/background/background.h"
 #include "gui/document/document.h"
-#include "gui/workspace/background.h"
 
 namespace shardscope {
 

@@ -12,9 +12,11 @@
 #include <QTimer>
 #include <cstdio>
 
+#include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
 #include "engine/session/recorded_run.h"
+#include "gui/document/text.h"
 #include "gui/export/picture_file.h"
 #include "gui/look/appearance.h"
 #include "gui/run/chart_picture.h"
@@ -53,27 +55,39 @@ void name_program() {
   QCoreApplication::setApplicationVersion("0.1.0");
 }
 
+QList<QCommandLineOption> own_options() {
+  return {{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
+          {"size", "Window size.", "WxH", "1280x800"},
+          {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
+           "NAME"},
+          {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
+          {"train", "Start training; pictures are taken at the end of the run."},
+          {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
+          {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
+          {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
+          {"out", "The file that --export writes.", "FILE"},
+          {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
+          {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
+          {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
+          {"profile", "Device profile to plan with, in place of this machine's.", "FILE"},
+          {"theme", "light or dark; the last choice when left out.", "NAME"}};
+}
+
 void add_options(QCommandLineParser& parser) {
   parser.setApplicationDescription("Design, see and train how a neural network is split over a device mesh.");
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE", "Run file to open; a preset when left out.", "[FILE]");
-  parser.addOptions(
-      {{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
-       {"size", "Window size.", "WxH", "1280x800"},
-       {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
-        "NAME"},
-       {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
-       {"train", "Start training; pictures are taken at the end of the run."},
-       {"loss-plot", "Train, write the loss curve to a picture (SVG or PNG) and exit.", "FILE"},
-       {"fit-plot", "Train, write the data and the model's predictions of them likewise.", "FILE"},
-       {"export", "Draw a page into a file and exit: svg, png or pdf.", "KIND"},
-       {"out", "The file that --export writes.", "FILE"},
-       {"record", "Recorded run of the file's plan; --export shows what it measured.", "FOLDER"},
-       {"trace", "Recorded step to show: latest, slowest, median.", "CHOICE", "median"},
-       {"scale", "Pixels of a PNG for each of the page.", "N", "2"},
-       {"profile", "Device profile to plan with, in place of this machine's.", "FILE"},
-       {"theme", "light or dark; the last choice when left out.", "NAME"}});
+  parser.addOptions(own_options());
+}
+
+// What is wrong with the words of the command line.
+QString fault_of(const QCommandLineParser& parser) {
+  if (parser.unknownOptionNames().isEmpty()) return parser.errorText();
+  std::vector<std::string> known{"help", "version"};
+  for (const QCommandLineOption& option : own_options()) known.push_back(option.names().front().toStdString());
+  const QString name = parser.unknownOptionNames().front();
+  return QString("there is no option '--%1' (%2)").arg(name, qt(name_hint(name.toStdString(), known)));
 }
 
 // What needs no display: --help and --version end the process here.
@@ -289,7 +303,7 @@ int main(int count, char** arguments) {
 
   QCommandLineParser parser;
   add_options(parser);
-  parser.process(application);
+  if (!parser.parse(QCoreApplication::arguments())) return fail(fault_of(parser));
 
   const QString look = parser.value("theme");
   if (!look.isEmpty() && look != "light" && look != "dark") return fail("--theme is light or dark");
@@ -310,7 +324,7 @@ int main(int count, char** arguments) {
   window.resize(wanted);
   if (!screenshot && !parser.isSet("size")) window.remember_arrangement();
   if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
-    return fail("--page is layout, flow, memory, collectives, timeline, pipeline or compare");
+    return fail(window.findChild<Centre*>()->no_page(parser.value("page")));
   const bool keeps = !screenshot && !parser.isSet("size");
   if (parser.positionalArguments().isEmpty()) {
     if (!keeps || !window.restore_session()) window.files().open_preset(default_preset);

@@ -70,8 +70,8 @@ void add_view_menu(QMenuBar& bar, const Actions& actions, Centre& centre, const 
 void add_plan_menu(QMenuBar& bar, const Actions& actions, Document& document, Centre& centre, Docks& docks) {
   QMenu* menu = bar.addMenu(tr("&Plan"));
   menu->addAction(actions.mesh);
-  menu->addAction(tr("Layout mode: &cheapest"), QKeySequence("Ctrl+Shift+1"), &document,
-                  [&document] { set_mode(document, LayoutMode::cheapest); });
+  menu->addAction(tr("Layout mode: &fastest"), QKeySequence("Ctrl+Shift+1"), &document,
+                  [&document] { set_mode(document, LayoutMode::fastest); });
   menu->addAction(tr("Layout mode: as &written"), QKeySequence("Ctrl+Shift+2"), &document,
                   [&document] { set_mode(document, LayoutMode::as_written); });
   menu->addAction(tr("Compare &layout modes"), QKeySequence("Ctrl+Shift+L"), &centre,
@@ -94,7 +94,7 @@ void make_menus(QMenuBar& bar, const Actions& actions, Document& document, Files
   add_edit_menu(bar, actions, *docks.parameters()->spec_actions());
   add_view_menu(bar, actions, centre, docks);
   add_plan_menu(bar, actions, document, centre, docks);
-  bar.addMenu(tr("&Run"))->addActions({actions.train, actions.stop, actions.attach});
+  bar.addMenu(tr("&Run"))->addActions({actions.train, actions.pause, actions.stop, actions.attach, actions.detach});
   QMenu* help = bar.addMenu(tr("&Help"));
   help->addActions({actions.tour, actions.shortcuts});
   help->addSeparator();

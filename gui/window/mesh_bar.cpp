@@ -149,7 +149,7 @@ void MeshBar::show_config() {
   for (size_t i = 0; i < axes.size(); ++i)
     if (fields_[i]->hasFocus() || fields_[i]->underMouse())
       legal_.request(workspace_.document.shared_config(), static_cast<int>(i));
-  const QString words = devices == 1 ? tr("= 1 device") : tr("= %1 devices").arg(devices);
+  const QString words = tr("= %1").arg(counted_text(devices, "device"));
   total_->setText(compact_ ? QString("= %1").arg(devices) : words);
   total_->setToolTip(words);
   show_errors();

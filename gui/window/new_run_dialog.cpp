@@ -70,8 +70,8 @@ void NewRunDialog::describe() {
   const std::vector<ParameterInfo> parameters = list_parameters(new_run(model().toStdString(), {}, 1));
   int64_t elements = 0;
   for (const ParameterInfo& info : parameters) elements += element_count(info.type.shape);
-  about_->setText(tr("%1 arrays, %2 elements at the model's defaults, which Settings changes.")
-                      .arg(parameters.size())
+  about_->setText(tr("%1, %2 elements at the model's defaults, which Settings changes.")
+                      .arg(counted_text(std::ssize(parameters), "array"))
                       .arg(qt(count_text(double(elements)))));
 }
 

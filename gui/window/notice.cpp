@@ -1,39 +1,58 @@
 #include "gui/window/notice.h"
 
+#include <QAccessible>
+#include <QEvent>
 #include <algorithm>
-
-#include "gui/look/appearance.h"
 
 namespace shardscope {
 namespace {
 
 constexpr int shown_ms = 8000;
-constexpr int widest_notice = 520, menus_width = 420;
+constexpr int widest_notice = 560, notice_margin = 12;
 
 }  // namespace
 
-Notice::Notice(QWidget* parent) : QLabel(parent) {
+Notice::Notice(QWidget& pages) : QLabel(&pages), pages_(pages) {
   setObjectName("notice");
-  setFont(small_font());
-  setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-  setContentsMargins(0, 0, 10, 0);
+  setAccessibleName(tr("Message"));
   setTextFormat(Qt::PlainText);
+  setWordWrap(true);
+  setAutoFillBackground(true);
+  pages.installEventFilter(this);
   end_.setSingleShot(true);
-  connect(&end_, &QTimer::timeout, this, &QLabel::clear);
-}
-
-QSize Notice::sizeHint() const { return {room_, fontMetrics().height() + 4}; }
-
-void Notice::fit_to(int width) {
-  room_ = std::clamp(width - menus_width, 0, widest_notice);
-  updateGeometry();
-  setText(text().isEmpty() ? QString() : fontMetrics().elidedText(toolTip(), Qt::ElideMiddle, room_ - 12));
+  connect(&end_, &QTimer::timeout, this, &QLabel::hide);
+  hide();
 }
 
 void Notice::say(const QString& what) {
-  setText(fontMetrics().elidedText(what, Qt::ElideMiddle, room_ - 12));
+  setText(what);
   setToolTip(what);
+  place();
+  show();
+  raise();
+  QAccessibleEvent told(this, QAccessible::Alert);
+  QAccessible::updateAccessibility(&told);
   end_.start(shown_ms);
 }
+
+// Above the strips that lie at the foot.
+void Notice::place() {
+  int foot = pages_.height();
+  for (const QObject* child : pages_.children())
+    if (const auto* strip = qobject_cast<const QFrame*>(child); strip && strip != this && strip->isVisible())
+      foot = std::min(foot, strip->y());
+  const int widest = std::max(0, std::min(widest_notice, pages_.width() - 2 * notice_margin));
+  setMaximumWidth(widest);
+  const int width = std::min(widest, fontMetrics().horizontalAdvance(text()) + contentsMargins().left() + 30);
+  const int height = heightForWidth(width);
+  setGeometry(pages_.width() - width - notice_margin, foot - height - notice_margin, width, height);
+}
+
+bool Notice::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Resize && isVisible()) place();
+  return QLabel::eventFilter(watched, event);
+}
+
+void Notice::mousePressEvent(QMouseEvent*) { hide(); }
 
 }  // namespace shardscope

@@ -5,21 +5,23 @@
 
 namespace shardscope {
 
-// What the window has to tell besides the plan's verdict ("Saved ..."): a line at the end of the menu bar, which shows
-// it for some seconds and has its full text as tool tip.
+// What the window has to tell besides the plan's verdict ("Saved ..."): a note at the foot of the pages, above what
+// else lies there, for some seconds or until it is clicked.
 class Notice : public QLabel {
   Q_OBJECT
  public:
-  explicit Notice(QWidget* parent = nullptr);
+  explicit Notice(QWidget& pages);
 
   void say(const QString& what);
-  // Beside the menus of a window of this width.
-  void fit_to(int width);
-  QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {0, 0}; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
 
  private:
-  int room_ = 0;
+  void place();
+
+  QWidget& pages_;
   QTimer end_;
 };
 

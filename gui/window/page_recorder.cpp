@@ -26,8 +26,7 @@ void PageRecorder::show_page(const QString& page, QSize size, TraceChoice trace,
   centre_ = std::make_unique<Centre>(workspace_);
   centre_->setAttribute(Qt::WA_DontShowOnScreen);
   if (!page.isEmpty() && !centre_->show_page(page))
-    throw Failure(Error{"unknown_page", "there is no page " + page.toStdString(), "",
-                        "pages: layout, flow, memory, collectives, timeline, pipeline, compare, run"});
+    throw Failure(Error{"unknown_page", centre_->no_page(page, {"run"}).toStdString(), "", ""});
   for (TraceBox* box : centre_->findChildren<TraceBox*>()) box->setCurrentIndex(box->findData(int(trace)));
   if (centre_->pages()->currentWidget() == centre_->compare()) {
     if (pins && pins->any()) centre_->compare()->pins().keep_those_of(*pins);

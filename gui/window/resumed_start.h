@@ -3,8 +3,8 @@
 #include <QWidget>
 #include <memory>
 
+#include "gui/background/background.h"
 #include "gui/run/run_control.h"
-#include "gui/workspace/background.h"
 
 namespace shardscope {
 

@@ -23,7 +23,6 @@ SessionKeeper::SessionKeeper(Document& document, const QString& folder, std::chr
   QDir().mkpath(folder);
   file_ = QDir(folder).filePath(QUuid::createUuid().toString(QUuid::WithoutBraces) + ending);
   lock_ = lock_of(file_);
-  writer_.setMaxThreadCount(1);
   pause_.setSingleShot(true);
   pause_.setInterval(pause);
   connect(&pause_, &QTimer::timeout, this, &SessionKeeper::keep);
@@ -39,16 +38,16 @@ SessionKeeper::SessionKeeper(Document& document, const QString& folder, std::chr
 
 SessionKeeper::~SessionKeeper() {
   if (pause_.isActive()) keep();
-  writer_.waitForDone();
+  writer_.wait();
 }
 
 bool SessionKeeper::keep_now() {
   keep();
-  writer_.waitForDone();
+  writer_.wait();
   return QFile::exists(file_);
 }
 
-void SessionKeeper::wait_until_written() { writer_.waitForDone(); }
+void SessionKeeper::wait_until_written() { writer_.wait(); }
 
 void SessionKeeper::keep() {
   if (!document_.is_modified() || !lock_) return;

@@ -2,12 +2,12 @@
 
 #include <QLockFile>
 #include <QObject>
-#include <QThreadPool>
 #include <QTimer>
 #include <chrono>
 #include <memory>
 #include <vector>
 
+#include "gui/background/worker_threads.h"
 #include "gui/document/document.h"
 #include "gui/window/session_file.h"
 
@@ -45,7 +45,7 @@ class SessionKeeper : public QObject {
   std::vector<std::unique_ptr<QLockFile>> taken_;
   std::shared_ptr<const RunConfig> before_;  // as it was opened or saved last
   QTimer pause_;
-  QThreadPool writer_;  // one thread: writes come in their order
+  WorkerThreads writer_{1};  // writes come in their order
 };
 
 }  // namespace shardscope

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "gui/background/background.h"
 #include "gui/window/files.h"
-#include "gui/workspace/background.h"
 #include "gui/workspace/workspace.h"
 
 namespace shardscope {

@@ -1,6 +1,8 @@
 #include "gui/window/tool_bar.h"
 
+#include <QLayout>
 #include <QSignalBlocker>
+#include <utility>
 
 #include "gui/document/edits.h"
 #include "gui/look/field_guard.h"
@@ -15,7 +17,10 @@ constexpr int around_words = 38;   // in a box to choose from
 }  // namespace
 
 ToolBar::ToolBar(const Actions& actions, Workspace& workspace, QWidget* parent)
-    : QToolBar(tr("Main"), parent), mesh_bar_(new MeshBar(workspace, this)), mode_(make_mode(workspace.document)) {
+    : QToolBar(tr("Main"), parent),
+      mesh_bar_(new MeshBar(workspace, this)),
+      second_(new QToolBar(tr("Mesh"), parent)),
+      mode_(make_mode(workspace.document)) {
   setObjectName("toolBar");
   setMovable(false);
   setIconSize({18, 18});
@@ -26,8 +31,16 @@ ToolBar::ToolBar(const Actions& actions, Workspace& workspace, QWidget* parent)
   add_button(actions.train);
   add_button(actions.stop);
   addSeparator();
-  addWidget(mesh_bar_);
-  addSeparator();
+  mesh_action_ = addWidget(mesh_bar_);
+  behind_mesh_ = addSeparator();
+  second_->setObjectName("meshToolBar");
+  second_->setMovable(false);
+  // A line's first widget is never behind its button: the mesh would bound the width of the window.
+  second_->addWidget(new QWidget(second_));
+  second_->hide();
+  connect(&workspace.document, &Document::configChanged, this, [this] {
+    if (width_ > 0) fit_to(width_);
+  });
   addWidget(mode_);
   addWidget(make_preset());
 }
@@ -44,10 +57,10 @@ QComboBox* ToolBar::make_mode(Document& document) {
   box->setObjectName("mode");
   box->setAccessibleName(tr("Layout mode"));
   guard_field(box);
-  box->addItems({tr("Layout: cheapest"), tr("Layout: as written")});
+  box->addItems({tr("Layout: fastest"), tr("Layout: as written")});
   box->setToolTip(
-      tr("Layout mode. Cheapest: layouts that nobody pinned are chosen to move the fewest bytes without "
-         "doing work twice. As written: they follow from the specs alone, as in JAX."));
+      tr("Layout mode. Fastest: layouts that nobody pinned are chosen for the least predicted time of a step. As "
+         "written: they follow from the specs alone, as in JAX."));
   connect(box, &QComboBox::activated, this, [&document](int i) { set_mode(document, static_cast<LayoutMode>(i)); });
   connect(&document, &Document::configChanged, box, [&document, box] {
     const QSignalBlocker block(box);
@@ -74,15 +87,36 @@ QComboBox* ToolBar::make_preset() {
   return box;
 }
 
+// The keyboard stays where it is.
+void ToolBar::give_own_line(bool own) {
+  if (std::exchange(has_own_line_, own) == own) return;
+  QWidget* field = mesh_bar_->focusWidget();
+  const bool has_keyboard = field && field->hasFocus();
+  if (own) {
+    removeAction(mesh_action_);
+    second_->addAction(mesh_action_);
+  } else {
+    second_->removeAction(mesh_action_);
+    insertAction(behind_mesh_, mesh_action_);
+  }
+  second_->setVisible(own);
+  behind_mesh_->setVisible(!own);
+  if (has_keyboard) field->setFocus(Qt::OtherFocusReason);
+}
+
 void ToolBar::fit_to(int width) {
+  width_ = width;
   const bool compact = width < roomy_width;
   mesh_bar_->set_compact(compact);
-  mode_->setItemText(0, compact ? tr("Cheapest") : tr("Layout: cheapest"));
+  mode_->setItemText(0, compact ? tr("Fastest") : tr("Layout: fastest"));
   mode_->setItemText(1, compact ? tr("As written") : tr("Layout: as written"));
   const int words = mode_->fontMetrics().horizontalAdvance(mode_->itemText(1));
   mode_->setFixedWidth(words + around_words);
   findChild<QToolButton*>("stopButton")
       ->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
+  layout()->invalidate();
+  const int mesh = has_own_line_ ? mesh_bar_->sizeHint().width() + 2 * layout()->spacing() : 0;
+  give_own_line(sizeHint().width() + mesh > width);
 }
 
 }  // namespace shardscope

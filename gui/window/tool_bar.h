@@ -9,13 +9,15 @@
 
 namespace shardscope {
 
-// Files, undo, training, the mesh, the layout mode and the presets. Where the window is narrow it leaves out words.
+// Files, undo, training, the mesh, the layout mode and the presets. Where the window is narrow it leaves out words;
+// where the mesh still has no room, it gets a line of its own.
 class ToolBar : public QToolBar {
   Q_OBJECT
  public:
   ToolBar(const Actions& actions, Workspace& workspace, QWidget* parent = nullptr);
 
   MeshBar* mesh_bar() const { return mesh_bar_; }
+  QToolBar* second_line() const { return second_; }
   void fit_to(int width);
 
  signals:
@@ -26,7 +28,13 @@ class ToolBar : public QToolBar {
   QComboBox* make_mode(Document& document);
   QComboBox* make_preset();
 
+  void give_own_line(bool own);
+
   MeshBar* mesh_bar_;
+  QToolBar* second_;
+  QAction *mesh_action_, *behind_mesh_;
+  bool has_own_line_ = false;
+  int width_ = 0;
   QComboBox* mode_;
 };
 

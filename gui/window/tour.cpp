@@ -8,6 +8,7 @@
 #include <QPainterPath>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "gui/look/appearance.h"
 
@@ -18,9 +19,10 @@ constexpr int note_width = 330, margin = 10;
 
 }  // namespace
 
-Tour::Tour(QWidget& window, std::vector<TourStop> stops)
+Tour::Tour(QWidget& window, std::vector<TourStop> stops, std::function<std::function<void()>()> remember)
     : QWidget(&window),
       stops_(std::move(stops)),
+      remember_(std::move(remember)),
       note_(new QFrame(this)),
       title_(new QLabel(note_)),
       text_(new QLabel(note_)),
@@ -59,7 +61,10 @@ Tour::Tour(QWidget& window, std::vector<TourStop> stops)
 }
 
 void Tour::start() {
-  before_ = QApplication::focusWidget();
+  if (at_ < 0) {
+    before_ = QApplication::focusWidget();
+    bring_back_ = remember_();
+  }
   at_ = -1;
   show();
   raise();
@@ -89,6 +94,7 @@ void Tour::go(int by) {
 void Tour::end() {
   at_ = -1;
   hide();
+  if (bring_back_) std::exchange(bring_back_, nullptr)();
   if (before_) before_->setFocus(Qt::OtherFocusReason);
 }
 

@@ -21,7 +21,8 @@ struct TourStop {
 class Tour : public QWidget {
   Q_OBJECT
  public:
-  Tour(QWidget& window, std::vector<TourStop> stops);
+  // `remember` is called at the start; what it gives, at the end: it brings back what the stops have changed.
+  Tour(QWidget& window, std::vector<TourStop> stops, std::function<std::function<void()>()> remember);
 
   void start();
   int at() const { return at_; }  // -1: it is over
@@ -39,6 +40,8 @@ class Tour : public QWidget {
   QRect lit() const;
 
   std::vector<TourStop> stops_;
+  std::function<std::function<void()>()> remember_;
+  std::function<void()> bring_back_;
   int at_ = -1;
   QPointer<QWidget> part_, before_;
   QFrame* note_;

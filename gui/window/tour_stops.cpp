@@ -40,4 +40,21 @@ std::vector<TourStop> tour_stops(ToolBar& bar, Centre& centre, Docks& docks, QSt
                 "predicted ones. Ctrl+Shift+P finds everything else.")}};
 }
 
+std::function<void()> arrangement(Centre& centre, Docks& docks) {
+  const int page = centre.pages()->currentIndex();
+  const bool is_collapsed = docks.bottom()->is_collapsed();
+  std::vector<std::pair<QDockWidget*, bool>> shown;  // and whether it is in front of others
+  for (QDockWidget* dock : docks.all()) shown.emplace_back(dock, !dock->isHidden() && !dock->visibleRegion().isEmpty());
+  std::vector<QDockWidget*> closed;
+  for (QDockWidget* dock : docks.all())
+    if (!dock->toggleViewAction()->isChecked()) closed.push_back(dock);
+  return [&centre, &docks, page, is_collapsed, shown, closed] {
+    centre.pages()->setCurrentIndex(page);
+    for (QDockWidget* dock : closed) dock->close();
+    for (const auto& [dock, is_front] : shown)
+      if (is_front) dock->raise();
+    docks.bottom()->set_collapsed(is_collapsed);
+  };
+}
+
 }  // namespace shardscope

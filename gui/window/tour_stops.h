@@ -11,5 +11,7 @@ namespace shardscope {
 
 // A minute through the window.
 std::vector<TourStop> tour_stops(ToolBar& bar, Centre& centre, Docks& docks, QStatusBar& verdict);
+// Brings back the page and the panels that are seen now.
+std::function<void()> arrangement(Centre& centre, Docks& docks);
 
 }  // namespace shardscope

@@ -1,6 +1,7 @@
 #include "gui/window/verdict.h"
 
 #include <QTextDocumentFragment>
+#include <algorithm>
 
 #include "gui/document/faults.h"
 #include "gui/document/text.h"
@@ -11,6 +12,7 @@ namespace shardscope {
 namespace {
 
 constexpr int difference_ms = 6000;
+constexpr size_t most_told = 6;  // warnings in a tool tip
 enum Field { state_field, memory_field, moved_field, time_field, planning_field, field_count };
 
 QString bold(const QString& text) { return "<b>" + text + "</b>"; }
@@ -59,12 +61,18 @@ void Verdict::refresh(bool with_difference) {
     state->setText(in_color(theme().muted, QString("planning\u2026")));
   } else if (!planner.errors().empty()) {
     const int count = static_cast<int>(planner.errors().size());
-    state->setText(in_color(theme().error, bold(count == 1 ? tr("1 problem") : tr("%1 problems").arg(count))) +
+    state->setText(in_color(theme().error, bold(counted_text(count, "problem"))) +
                    (plan ? tr(" \u2014 showing the last good plan") : QString()));
     state->setToolTip(errors_text(planner.errors()));
   } else if (const std::vector<Error> excess = plan ? memory_excess(*plan) : std::vector<Error>(); !excess.empty()) {
     state->setText(in_color(theme().error, bold(tr("does not fit into memory"))));
     state->setToolTip(errors_text(excess));
+  } else if (plan && !plan->warnings.empty()) {
+    const auto count = static_cast<int>(plan->warnings.size());
+    state->setText(in_color(theme().warning, bold(count == 1 ? tr("1 warning") : tr("%1 warnings").arg(count))));
+    std::vector<Error> first = plan->warnings;
+    first.resize(std::min(first.size(), most_told));
+    state->setToolTip(errors_text(first) + "\n" + tr("Problems (Ctrl+Shift+M) has all."));
   } else if (plan) {
     state->setText(in_color(theme().good, bold("plan ok")));
     state->setToolTip(tr("Every spec is legal, and the plan fits the mesh."));
@@ -79,7 +87,7 @@ void Verdict::refresh(bool with_difference) {
   show_number(memory_field, double(now.memory_total), double(old.memory_total), difference, bytes_text,
               tr("%1 on the heaviest device"), qt(exact_bytes(double(now.memory_total))));
   show_number(moved_field, now.wire_bytes_per_device, old.wire_bytes_per_device, difference, bytes_text,
-              tr("%1 moved a step"),
+              tr("%1 sent a step"),
               tr("%1 sent by each device in a step, %2 a device")
                   .arg(qt(exact_bytes(now.wire_bytes_per_device)), qt(flops_text(now.flops_per_device))));
   show_number(time_field, now.seconds_per_step, old.seconds_per_step, difference, seconds_text, tr("about %1 a step"),

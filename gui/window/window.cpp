@@ -46,15 +46,17 @@ MainWindow::MainWindow(PlanSource source, const QString& shardrun, QWidget* pare
       socket_watch_(*workspace_, files_, *this),
       tool_bar_(new ToolBar(actions_, *workspace_, this)),
       verdict_(new Verdict(*workspace_, statusBar())),
-      notice_(new Notice(this)),
+      notice_(new Notice(*centre_)),
       palette_(new CommandPalette(*this, *workspace_)),
-      tour_(new Tour(*this, tour_stops(*tool_bar_, *centre_, docks_, *statusBar()))) {
+      tour_(new Tour(*this, tour_stops(*tool_bar_, *centre_, docks_, *statusBar()),
+                     [this] { return arrangement(*centre_, docks_); })) {
   setObjectName("mainWindow");
   setAcceptDrops(true);
   setCentralWidget(centre_);
   addToolBar(tool_bar_);
+  addToolBarBreak();
+  addToolBar(tool_bar_->second_line());
   make_menus(*menuBar(), actions_, workspace_->document, files_, *centre_, docks_);
-  menuBar()->setCornerWidget(notice_);
   statusBar()->setSizeGripEnabled(false);
   centre_->offer({actions_.export_as, actions_.copy_picture, actions_.copy_layout});
   centre_->show_problems(mesh_bar()->legal_sizes());
@@ -103,7 +105,10 @@ void MainWindow::connect_actions() {
   connect(actions_.reload, &QAction::triggered, &files_, &Files::reload);
   connect(actions_.quit, &QAction::triggered, this, &QWidget::close);
   connect(actions_.train, &QAction::triggered, this, &MainWindow::train);
-  connect(actions_.stop, &QAction::triggered, &workspace_->run, &RunControl::stop);
+  connect(actions_.stop, &QAction::triggered, this, &MainWindow::stop_run);
+  connect(actions_.pause, &QAction::triggered, &workspace_->run, &RunControl::toggle_pause);
+  connect(actions_.detach, &QAction::triggered, this, &MainWindow::detach);
+  connect(palette_, &CommandPalette::placeWanted, this, &MainWindow::focus_place);
   connect(actions_.attach, &QAction::triggered, &socket_watch_, &SocketWatch::choose);
   connect(&socket_watch_, &SocketWatch::attached, this, [this] { docks_.show(docks_.run()); });
   connect(&socket_watch_, &SocketWatch::told, notice_, &Notice::say);
@@ -154,9 +159,9 @@ void MainWindow::connect_workspace() {
 
 void MainWindow::pin_plan() {
   const int place = centre_->compare()->pins().pin();
-  notice_->say(place >= 0
-                   ? tr("Pinned as plan %1; the page Compare has it beside the shown one").arg(PinnedPlans::name(place))
-                   : tr("This plan is pinned already, or there is none"));
+  notice_->say(place >= 0 ? tr("Pinned as plan %1; the page Compare has it beside the shown one")
+                                .arg(centre_->compare()->pins().name(place))
+                          : tr("This plan is pinned already, or there is none"));
 }
 
 bool MainWindow::keep_session(const QString& folder) {
@@ -252,6 +257,10 @@ void MainWindow::refresh_run() {
   actions_.train->setEnabled(!active && workspace_->planner.is_current());
   actions_.stop->setEnabled(active);
   actions_.attach->setEnabled(!active);
+  const RunControl& run = workspace_->run;
+  actions_.pause->setEnabled(run.can_pause());
+  actions_.pause->setText(run.is_paused() ? tr("Resu&me") : tr("&Pause"));
+  actions_.detach->setEnabled(active && (keeps_history_ || run.is_attached()));
 }
 
 void MainWindow::focus_place(const QString& place) {
@@ -273,7 +282,6 @@ void MainWindow::showEvent(QShowEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
   QMainWindow::resizeEvent(event);
   tool_bar_->fit_to(width());
-  notice_->fit_to(width());
   docks_.take_share();
 }
 
@@ -324,6 +332,28 @@ bool MainWindow::may_end_run() {
   }
   if (box.standardButton(box.clickedButton()) != QMessageBox::Close) return false;
   return stops_run();
+}
+
+void MainWindow::stop_run() {
+  RunControl& run = workspace_->run;
+  if (!run.is_attached() || !run.is_active() || run.state() == RunControl::State::stopping) return run.stop();
+  QMessageBox box(QMessageBox::Question, tr("Stop the run?"),
+                  tr("This run was started elsewhere. Stop ends it for everybody; Detach lets it go on."),
+                  QMessageBox::Cancel, this);
+  box.setObjectName("stopAttached");
+  const QPushButton* stop = box.addButton(tr("&Stop the run"), QMessageBox::DestructiveRole);
+  const QPushButton* leave = box.addButton(tr("&Detach"), QMessageBox::AcceptRole);
+  box.setDefaultButton(QMessageBox::Cancel);
+  box.exec();
+  if (box.clickedButton() == leave) detach();
+  if (box.clickedButton() == stop) run.stop();
+}
+
+void MainWindow::detach() {
+  RunControl& run = workspace_->run;
+  if (!run.is_active()) return;
+  notice_->say(run.leave() ? tr("The run goes on without this window.")
+                           : tr("The run does not answer; it has not begun yet. Try again."));
 }
 
 // The step that it is in, and its last checkpoint, may take long: the window stays and says so.

@@ -76,6 +76,8 @@ class MainWindow : public QMainWindow {
   void remember_open() const;
   bool may_exceed_memory();
   bool may_end_run();
+  void stop_run();  // asks where others watch it, too
+  void detach();
   bool stops_run();  // false where the window is to stay
   void take_history();
 

@@ -1,20 +1,23 @@
 #include "gui/workspace/reshard_edits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "engine/base/name_pattern.h"
 #include "engine/base/path.h"
 #include "engine/config/parameter_specs.h"
+#include "engine/plan/deciding_pins.h"
 #include "gui/document/array_ref.h"
 #include "gui/document/faults.h"
 #include "gui/document/spec_text.h"
 #include "gui/document/text.h"
+#include "gui/workspace/line_edits.h"
 
 namespace shardscope {
 namespace {
 
-constexpr size_t most_candidates = 64;
+constexpr size_t most_candidates = 1000;  // a bound, beyond what files of hundreds of lines have
 
 const Step& step_of(const Plan& plan, StepRef id) {
   return plan.program.tasks[static_cast<size_t>(id.task)].steps[static_cast<size_t>(id.step)];
@@ -38,7 +41,7 @@ std::optional<Target> target_of(const Plan& plan, ValueId value) {
     }
     if (it.producer != no_id && graph.ops[it.producer].phase == Phase::forward) {
       const auto is_it = [&](const auto& output) { return output.second == value; };
-      const bool is_output = !plan.config.sharding.out.dims.empty() && std::ranges::any_of(graph.outputs, is_it);
+      const bool is_output = std::ranges::any_of(graph.outputs, is_it);
       if (it.type.shape.empty()) return std::nullopt;
       return Target{is_output ? Target::Kind::output : Target::Kind::activation, value};
     }
@@ -65,6 +68,12 @@ std::vector<Target> targets_of(const Plan& plan, const Step& step) {
   const OpId maker = graph.values[moved].producer;
   if (maker != no_id)
     for (const ValueId value : graph.ops[maker].inputs) add(value);
+  const std::vector<std::string> pins = deciding_pins(plan, step);
+  if (pins.empty()) return targets;
+  for (const ParameterPlan& parameter : plan.parameters) {
+    const ValueId value = graph.states[parameter.state].before;
+    if (parameter.place.empty() && std::ranges::count(pins, plan.pins[static_cast<size_t>(value)]) > 0) add(value);
+  }
   return targets;
 }
 
@@ -80,35 +89,6 @@ std::optional<Sharding> layout_of(const Plan& plan, const Target& target) {
 Sharding without_partial(Sharding sharding) {
   sharding.partial = 0;
   return sharding;
-}
-
-// `wanted`: first of all.
-std::vector<PartitionSpec> specs_for(const Plan& plan, const Shape& shape, const Sharding& now,
-                                     const std::optional<Sharding>& wanted) {
-  const PartitionSpec own = to_spec(without_partial(now), plan.mesh);
-  std::vector<PartitionSpec> specs;
-  const auto add = [&](PartitionSpec spec) {
-    spec.dims.resize(shape.size());
-    if (spec == own || std::ranges::count(specs, spec) > 0) return;
-    if (check(spec, plan.mesh, shape, "").empty()) specs.push_back(std::move(spec));
-  };
-  if (wanted && wanted->rank == static_cast<int>(shape.size())) add(to_spec(without_partial(*wanted), plan.mesh));
-  add({});
-  for (AxisIndex axis = 0; axis < plan.mesh.axis_count(); ++axis) {
-    if (plan.mesh.axis_size(axis) == 1 || plan.pipeline.axis == axis) continue;
-    const std::string& name = plan.mesh.axes()[axis].name;
-    PartitionSpec without = own;
-    for (std::vector<std::string>& dim : without.dims) std::erase(dim, name);
-    add(without);
-    for (size_t d = 0; d < shape.size(); ++d) {
-      PartitionSpec with = without;
-      with.dims[d].push_back(name);
-      add(with);
-      with.dims[d] = {name};
-      add(with);
-    }
-  }
-  return specs;
 }
 
 // "blocks/*/linear1/add": what names of one length have in common; empty where they differ in the number of scopes.
@@ -145,6 +125,7 @@ struct Spot {
   std::optional<size_t> line;                   // of sharding.parameters, that speaks of just these
   bool is_pattern = false;                      // one constraint for all: it speaks of no other activation
   std::string title;                            // what they have in common
+  std::vector<std::string> places;              // in the run file
 };
 
 bool matches_just(const Plan& plan, const std::string& pattern, size_t count) {
@@ -181,11 +162,20 @@ Spot spot_of(const Plan& plan, const std::vector<Target>& targets) {
     spot.paths.push_back(plan.graph->states[value.state].path);
     spot.names.push_back(join_path(spot.paths.back()));
   }
+  if (spot.kind == Target::Kind::input || spot.kind == Target::Kind::output)
+    spot.places = {"sharding." + spot.names.front()};
   const std::string common = common_pattern(spot.names);
   spot.title = common.empty() ? spot.names.front() : common;
   if (spot.kind == Target::Kind::parameter) spot.line = line_of(plan, spot.paths);
   if (spot.kind == Target::Kind::activation)
     spot.is_pattern = spot.names.size() > 1 && !common.empty() && matches_just(plan, common, spot.names.size());
+  if (spot.line) spot.places = {parameter_place(plan.config.sharding.parameters[*spot.line])};
+  else
+    for (const std::vector<std::string>& path : spot.paths) spot.places.push_back(parameter_place({path, {}}));
+  if (spot.kind != Target::Kind::activation) return spot;
+  if (spot.is_pattern) spot.places = {constraint_place({spot.title, {}})};
+  else
+    for (const std::string& name : spot.names) spot.places.push_back(constraint_place({name, {}}));
   return spot;
 }
 
@@ -200,7 +190,7 @@ void constrain(ShardingConfig& sharding, const Spot& spot, const PartitionSpec& 
 }
 
 SpecEdit edit_of(const Plan& plan, const Spot& spot, const PartitionSpec& spec) {
-  SpecEdit edit{qt(spot.title) + " = " + spec_text(spec), plan.config};
+  SpecEdit edit{qt(spot.title) + " = " + spec_text(spec), spot.places, plan.config};
   ShardingConfig& sharding = edit.config.sharding;
   switch (spot.kind) {
     case Target::Kind::input: sharding.in = spec; break;
@@ -215,16 +205,34 @@ SpecEdit edit_of(const Plan& plan, const Spot& spot, const PartitionSpec& spec) 
   return edit;
 }
 
-}  // namespace
+// Edits, each once and each another file than the plan's.
+class EditList {
+ public:
+  explicit EditList(const Plan& plan) : plan_(plan) {}
 
-std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps) {
-  std::vector<SpecEdit> edits;
-  if (steps.empty() || !plan.graph || step_of(plan, steps.front()).moved.empty()) return edits;
+  void add(SpecEdit edit) {
+    const ShardingConfig& sharding = edit.config.sharding;
+    const auto is_same = [&](const SpecEdit& other) { return other.config.sharding == sharding; };
+    if (edits_.size() == most_candidates || sharding == plan_.config.sharding || std::ranges::any_of(edits_, is_same))
+      return;
+    edits_.push_back(std::move(edit));
+  }
+  void add(std::vector<SpecEdit> edits) {
+    for (SpecEdit& edit : edits) add(std::move(edit));
+  }
+  std::vector<SpecEdit> take() { return std::move(edits_); }
+
+ private:
+  const Plan& plan_;
+  std::vector<SpecEdit> edits_;
+};
+
+void add_array_edits(const Plan& plan, std::span<const StepRef> steps, EditList& edits) {
   std::vector<std::vector<Target>> by_step;
   for (const StepRef id : steps) by_step.push_back(targets_of(plan, step_of(plan, id)));
   const MovedArray& moved = step_of(plan, steps.front()).moved.front();
   const std::vector<Target>& first = by_step.front();
-  for (size_t t = 0; t < first.size() && edits.size() < most_candidates; ++t) {
+  for (size_t t = 0; t < first.size(); ++t) {
     std::vector<Target> alike;
     const Shape& shape = plan.graph->type(first[t].value).shape;
     for (const std::vector<Target>& targets : by_step)
@@ -233,17 +241,42 @@ std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef>
         alike.push_back(targets[t]);
     const std::optional<Sharding> now = layout_of(plan, first[t]);
     if (!now) continue;
-    std::optional<Sharding> wanted;
-    if (target_of(plan, plan.program.values[static_cast<size_t>(moved.cause.from)].graph_value) == first[t])
-      wanted = plan.program.values[static_cast<size_t>(moved.cause.to)].sharding;
-    const Spot spot = spot_of(plan, alike);
-    for (const PartitionSpec& spec : specs_for(plan, shape, *now, wanted)) {
-      if (edits.size() == most_candidates) break;
-      SpecEdit edit = edit_of(plan, spot, spec);
-      if (edit.config != plan.config) edits.push_back(std::move(edit));
+    std::vector<PartitionSpec> likely;
+    for (const int layout : {moved.cause.to, moved.cause.from}) {
+      const ProgramValue& value = plan.program.values[static_cast<size_t>(layout)];
+      if (target_of(plan, value.graph_value) == first[t])
+        likely.push_back(to_spec(without_partial(value.sharding), plan.mesh));
     }
+    const Spot spot = spot_of(plan, alike);
+    for (const PartitionSpec& spec : other_specs(plan, shape, to_spec(without_partial(*now), plan.mesh), likely))
+      edits.add(edit_of(plan, spot, spec));
   }
-  return edits;
+}
+
+void add_line_edits(const Plan& plan, std::span<const StepRef> steps, EditList& edits) {
+  std::vector<std::string> pins;
+  for (const StepRef id : steps) std::ranges::copy(deciding_pins(plan, step_of(plan, id)), std::back_inserter(pins));
+  std::vector<SpecLine> lines = spec_lines(plan.config.sharding);
+  std::ranges::stable_partition(lines, [&](SpecLine line) {
+    return std::ranges::any_of(pins, [&](const std::string& place) { return is_on_line(plan, place, line); });
+  });
+  if (std::ranges::count(pins, "sharding.out") > 0) edits.add(output_edits(plan));
+  if (std::ranges::count(pins, "sharding.in") > 0) edits.add(input_edits(plan));
+  if (std::ranges::count(pins, zero_place) > 0) edits.add(zero_edits(plan));
+  for (const SpecLine line : lines) edits.add(line_edits(plan, line));
+  edits.add(output_edits(plan));
+  edits.add(input_edits(plan));
+  edits.add(zero_edits(plan));
+}
+
+}  // namespace
+
+std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps) {
+  if (steps.empty() || !plan.graph || step_of(plan, steps.front()).moved.empty()) return {};
+  EditList edits(plan);
+  add_array_edits(plan, steps, edits);
+  add_line_edits(plan, steps, edits);
+  return edits.take();
 }
 
 bool still_moves(const Plan& plan, const Plan& before, std::span<const StepRef> steps) {

@@ -9,21 +9,17 @@
 
 #include "gui/document/step_ref.h"
 #include "gui/planning/planner.h"
+#include "gui/workspace/spec_edit.h"
 
 namespace shardscope {
-
-// A run file in which one spec is another: of an array, or of the arrays of alike layers at the same place.
-struct SpecEdit {
-  QString text;  // "blocks/*/linear1/add = P('batch', None, 'model')"
-  RunConfig config;
-};
 
 // Changes of a single spec that might make reshards needless. `steps` are one reshard of alike layers each. Touched are
 // what is moved, what the op reads and makes that wants it moved, and what the op read that made it: parameters,
 // activations of the forward pass (by a constraint), the model's input and output; a gradient stands for what it is the
-// gradient of. Each gets the layout that is wanted, none at all, and its own with one axis added, moved or taken away,
-// where that divides. A parameter that a line of the file names by a pattern of just these layers changes by that line,
-// else by a line of its own.
+// gradient of. Each gets the layout that is wanted, that which its op gives it, none at all, and its own with one axis
+// added, moved or taken away, where that divides. A parameter that a line of the file names by a pattern of just these
+// layers changes by that line, else by a line of its own. Then `in`, `out` and every line of the table of specs, those
+// first that decide (engine/plan/deciding_pins.h): there is no spec in the file that is not tried.
 std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps);
 
 // Whether the plan moves an array of one of `steps` of `before` for the same op, however.

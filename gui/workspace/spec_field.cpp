@@ -10,15 +10,16 @@ namespace shardscope {
 SpecField::SpecField(QWidget* parent) : QLineEdit(parent) {
   setObjectName("specField");
   setAccessibleName(tr("Spec"));
-  setPlaceholderText("P('data', None)");
   guard_field(this);
   connect(this, &QLineEdit::textChanged, this, &SpecField::judge);
   connect(this, &QLineEdit::editingFinished, this, &SpecField::take);
+  show_spec({});
   judge();
 }
 
-void SpecField::show_spec(const QString& text) {
+void SpecField::show_spec(const QString& text, const QString& hint) {
   shown_ = text;
+  setPlaceholderText(hint);
   if (hasFocus() && isModified()) return judge();
   setText(text);
   setCursorPosition(0);

@@ -12,8 +12,8 @@ class SpecField : public QLineEdit {
  public:
   explicit SpecField(QWidget* parent = nullptr);
 
-  // Nothing changes of what is being typed.
-  void show_spec(const QString& text);
+  // Nothing changes of what is being typed. An empty field says `hint`.
+  void show_spec(const QString& text, const QString& hint = "P('data', None)");
   const QString& fault() const { return fault_; }
   void give_up();  // what was typed
 

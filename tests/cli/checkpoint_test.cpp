@@ -3,8 +3,15 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFloat16>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
+#include <QtEndian>
 #include <QtTest>
+#include <cmath>
+#include <cstring>
 
 #include "engine/cli/checkpoint_table.h"
 #include "engine/session/processes.h"
@@ -254,6 +261,76 @@ class CheckpointTest : public QObject {
     const ProgramResult begun = train({"--steps", "1", "--resume", imported});
     QCOMPARE(begun.code, 0);
     QCOMPARE(losses(begun.output).size(), 1);
+  }
+
+  // The parameters of the small run as somebody else may have stored them: f16 or f64, under other names.
+  void arrays_of_another_float_type_are_cast_where_that_is_asked_for() {
+    QTemporaryDir folder;
+    const QString saved = folder.filePath("saved"), parameters = folder.filePath("parameters");
+    QCOMPARE(train({"--steps", "1", "--checkpoint", saved}).code, 0);
+    QCOMPARE(shardrun({"checkpoint", "export", saved, parameters}).code, 0);
+    const QByteArray whole = bytes_of(parameters);
+    const auto length = static_cast<qsizetype>(qFromLittleEndian<quint64>(whole.constData()));
+    const QJsonObject header = QJsonDocument::fromJson(whole.mid(8, length)).object();
+    const auto write = [&](const QString& path, const QString& dtype, int bytes, const QString& prefix) {
+      QJsonObject other;
+      QByteArray elements;
+      for (const QString& name : header.keys()) {
+        QJsonObject array = header[name].toObject();
+        const auto begin = array["data_offsets"][0].toInteger(), end = array["data_offsets"][1].toInteger();
+        const auto first = elements.size();
+        for (auto at = begin; at < end; at += 4) {
+          float value = 0;
+          std::memcpy(&value, whole.constData() + 8 + length + at, sizeof value);
+          const double wide = value;
+          const auto half = qfloat16(value);
+          elements.append(bytes == 8 ? reinterpret_cast<const char*>(&wide) : reinterpret_cast<const char*>(&half),
+                          bytes);
+        }
+        array["dtype"] = dtype;
+        array["data_offsets"] = QJsonArray{first, elements.size()};
+        other[QString(name).replace("params/", prefix)] = array;
+      }
+      const QByteArray text = QJsonDocument(other).toJson(QJsonDocument::Compact);
+      QFile file(path);
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      const quint64 size = qToLittleEndian(static_cast<quint64>(text.size()));
+      file.write(reinterpret_cast<const char*>(&size), sizeof size);
+      file.write(text + elements);
+    };
+    const auto import = [&](const QString& name, const QStringList& more) {
+      return shardrun(QStringList{"checkpoint", "import", folder.filePath(name + "_imported"), folder.filePath(name)} +
+                      small + more);
+    };
+    write(folder.filePath("f64"), "F64", 8, "params/");
+    write(folder.filePath("f16"), "F16", 2, "params/");
+    write(folder.filePath("named"), "F64", 8, "model/");
+    for (const QString name : {"f64", "f16"}) {
+      const ProgramResult refused = import(name, {});
+      QCOMPARE(refused.code, 2);
+      QVERIFY2(refused.errors.contains(QString("is %1 (").arg(name.toUpper())) && refused.errors.contains("--cast"),
+               qPrintable(refused.errors));
+      const ProgramResult cast = import(name, {"--cast"});
+      QVERIFY2(cast.code == 0, qPrintable(cast.errors));
+      const QString again = folder.filePath(name + "_again");
+      QCOMPARE(shardrun({"checkpoint", "export", folder.filePath(name + "_imported"), again}).code, 0);
+      const QByteArray back = bytes_of(again);
+      QCOMPARE(back.size(), whole.size());
+      double farthest = 0;
+      for (qsizetype at = 8 + length; at < whole.size(); at += 4) {
+        float own = 0, cast_back = 0;
+        std::memcpy(&own, whole.constData() + at, sizeof own);
+        std::memcpy(&cast_back, back.constData() + at, sizeof cast_back);
+        farthest = std::max(farthest, std::abs(double(own) - cast_back) / std::max(1e-3, std::abs(double(own))));
+      }
+      QVERIFY2(name == "f64" ? farthest == 0 : farthest > 0 && farthest < 1e-3, qPrintable(QString::number(farthest)));
+    }
+    const ProgramResult named = import("named", {"--cast"});
+    QCOMPARE(named.code, 2);
+    QVERIFY2(named.errors.contains("the run expects 'params/Embed_0/embedding' f32 (64, 32), 'params/"),
+             qPrintable(named.errors));
+    QVERIFY2(named.errors.contains("it holds no 'params/Embed_0/embedding' (did you mean 'model/Embed_0/embedding'?)"),
+             qPrintable(named.errors));
   }
 };
 

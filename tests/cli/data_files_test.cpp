@@ -40,7 +40,7 @@ class DataFilesTest : public QObject {
     file.write("x");
   }
   // A run without an end that has trained so far.
-  void start(QProcess& process, const QStringList& more, const QByteArray& until = "Epoch 5:") const {
+  void start(QProcess& process, const QStringList& more, const QByteArray& until = "Step 5:") const {
     process.start(QCoreApplication::applicationFilePath(),
                   QStringList{"train", file_, "--steps", "100000000"} + small + more);
     QByteArray output;
@@ -79,7 +79,7 @@ class DataFilesTest : public QObject {
     QCOMPARE(result.code, 0);
     const QStringList evaluated = result.output.split('\n').filter("Val loss = ");
     QCOMPARE(evaluated.size(), 2);
-    QVERIFY(evaluated[1].startsWith("Epoch 3:"));
+    QVERIFY(evaluated[1].startsWith("Step 3:"));
     QFile file(steps);
     QVERIFY(file.open(QIODevice::ReadOnly));
     int step = 0;
@@ -125,7 +125,7 @@ class DataFilesTest : public QObject {
     QCOMPARE(allowed.code, 0);
     QVERIFY2(allowed.errors.contains("warning: the data changed since it was written: "), qPrintable(allowed.errors));
     QVERIFY2(allowed.errors.contains("changed since it was written: seed: 0 -> 9"), qPrintable(allowed.errors));
-    QCOMPARE(allowed.output.split('\n').filter("Epoch ").size(), 1);
+    QCOMPARE(allowed.output.split('\n').filter("Step ").size(), 1);
   }
 
   void data_that_change_during_a_run_end_its_restart() {

@@ -206,8 +206,13 @@ class HeadlessTest : public QObject {
     hand_out("slurm", out, 4, {"--hosts", "a:1,b:1"});
     const QByteArray text = bytes_of(out + "/job.sbatch");
     for (const char* line : {"#SBATCH --ntasks=2\n", "#SBATCH --nodes=2\n", "#SBATCH --ntasks-per-node=1\n",
-                             "#SBATCH --cpus-per-task=1\n", "#SBATCH --signal=B:TERM@60\n"})
+                             "#SBATCH --threads-per-core=1\n", "#SBATCH --requeue\n", "#SBATCH --open-mode=append\n",
+                             "#SBATCH --signal=B:USR1@120\n"})
       QVERIFY2(text.contains(line), line);
+    static const QRegularExpression time("\n#SBATCH --time=00:1[0-9]:00\n"),
+        cpus("\n#SBATCH --cpus-per-task=[1-9][0-9]*\n");
+    QVERIFY2(text.contains("--bind-cpus") && time.match(text).hasMatch() && cpus.match(text).hasMatch(),
+             text.constData());
     QVERIFY(QFile::copy(out + "/job.sbatch", spool));  // as Slurm does
     QVERIFY(QDir().mkpath(path("bin")));
     QFile srun(path("bin/srun"));
@@ -225,12 +230,54 @@ class HeadlessTest : public QObject {
     QVERIFY2(trained.code == 0, qPrintable(trained.errors));
     QCOMPARE(losses(trained.output), losses(trained_.output));
     for (const char* host : {"node1", "node2"})
-      QVERIFY2(bytes_of(calls).contains(QByteArray("--nodes=1 --ntasks=1 --overlap --nodelist ") + host),
-               bytes_of(calls).constData());
+      QVERIFY2(
+          bytes_of(calls).contains(QByteArray("--nodes=1 --ntasks=1 --overlap --cpu-bind=none --nodelist ") + host),
+          bytes_of(calls).constData());
     Environment elsewhere = allocation;
     elsewhere["SLURM_SUBMIT_DIR"] = path("bin");
     const ProgramResult refused = run_script(spool, {}, elsewhere);
     QVERIFY(refused.code == 2 && refused.errors.contains("submit job.sbatch from its own folder"));
+  }
+
+  // Slurm's part is played by a signal, a program scontrol, and the script started once more.
+  void a_batch_job_whose_time_is_up_is_put_into_the_queue_again_and_goes_on_from_its_checkpoint() {
+    const QString out = path("requeued"), calls = path("scontrol_calls"), lines = path("requeued.jsonl");
+    hand_out("slurm", out, 100'000'000);
+    QVERIFY(QDir().mkpath(path("slurm_bin")));
+    QFile scontrol(path("slurm_bin/scontrol"));
+    QVERIFY(scontrol.open(QIODevice::WriteOnly));
+    scontrol.write("#!/bin/sh\necho \"$*\" >> '" + calls.toUtf8() + "'\n");
+    scontrol.close();
+    scontrol.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    Environment job = {{"SLURM_JOB_ID", "7"},
+                       {"SLURM_SUBMIT_DIR", out},
+                       {"PATH", path("slurm_bin") + ":" + qEnvironmentVariable("PATH")}};
+    const auto run_until_time_is_up = [&](int step) {
+      QProcess script;
+      use(script, job);
+      script.start(out + "/job.sbatch", {"--jsonl", lines});
+      const QByteArray reached = "Epoch " + QByteArray::number(step) + ":";
+      QByteArray output;
+      while (!output.contains(reached) && script.waitForReadyRead(patience_ms))
+        output += script.readAllStandardOutput();
+      ::kill(static_cast<pid_t>(script.processId()), SIGUSR1);
+      ProgramResult result = finish(script);
+      result.output = QString::fromUtf8(output) + result.output;
+      return result;
+    };
+    const ProgramResult first = run_until_time_is_up(3);
+    QVERIFY2(first.code == exit_by_signal + SIGTERM, qPrintable(first.errors));
+    QCOMPARE(bytes_of(calls), QByteArray("requeue 7\n"));
+    const QStringList kept = names_in(out + "/checkpoints");
+    QVERIFY2(!kept.isEmpty() && kept.last().startsWith("step_"), qPrintable(first.errors));
+    const int done = kept.last().section('_', 1).toInt();
+    QVERIFY(done > 3);
+    job["SLURM_RESTART_COUNT"] = "1";
+    const ProgramResult second = run_until_time_is_up(done + 3);
+    QVERIFY2(losses(second.output).value(0).startsWith(QString("Epoch %1:").arg(done)), qPrintable(second.errors));
+    QCOMPARE(bytes_of(calls), QByteArray("requeue 7\nrequeue 7\n"));
+    QList<QByteArray> steps = bytes_of(lines).trimmed().split('\n');
+    QVERIFY(steps[done].startsWith(QString("{\"step\":%1,").arg(done).toUtf8()));
   }
 };
 

@@ -11,6 +11,6 @@ inline const QStringList small = {
     "model.vocab_size=64",      "--set", "model.num_heads=4"};
 
 // The lines of training output that tell losses.
-inline QStringList losses(const QString& output) { return output.split('\n').filter("Epoch "); }
+inline QStringList losses(const QString& output) { return output.split('\n').filter("Loss = "); }
 
 }  // namespace shardscope

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/session/step_line.h"
+#include "models/registry.h"
 #include "tests/test_program.h"
 
 namespace training_lines_test {
@@ -18,8 +19,8 @@ StepMessage step_of(std::vector<MetricValue> metrics) {
   return {3,
           std::move(metrics),
           12.5,
-          {{0, 100, 200, 250, 300, 400, 500, {}, {}, {}},
-           {1, 101, 201, 251, 301, 401, 501, {1, 2, 3}, {1, 1, 1}, {4, 5, 6}}}};
+          {{0, 100, 200, 250, 300, 350, 400, 500, {}, {}, {}},
+           {1, 101, 201, 251, 301, 351, 401, 501, {1, 2, 3}, {1, 1, 1}, {4, 5, 6}}}};
 }
 
 std::vector<std::string> keys(const Json& json) {
@@ -54,7 +55,7 @@ class TrainingLinesTest : public QObject {
       QCOMPARE(
           json["ranks"][1].dump(),
           std::string(R"({"rank":1,"arena_bytes":101,"heap_bytes":201,"outside_bytes":251,"wire_bytes_sent":301.0,)"
-                      R"("parameter_bytes":401,"optimizer_bytes":501,"busy_ms":[1.0,2.0,3.0,0.0],)"
+                      R"("moved_bytes":351,"parameter_bytes":401,"optimizer_bytes":501,"busy_ms":[1.0,2.0,3.0,0.0],)"
                       R"("cpu_ms":[1.0,1.0,1.0,0.0],"wait_ms":[4.0,5.0,6.0,0.0]})"));
     }
   }
@@ -65,19 +66,19 @@ class TrainingLinesTest : public QObject {
   }
 
   void a_line_for_a_person_names_every_metric() {
-    QCOMPARE(epoch_line(step_of({{"loss", 7.56719}, {"accuracy", 0.00123}})),
-             std::string("Epoch 3: Loss = 7.5672, Accuracy = 0.12%\n"));
-    QCOMPARE(epoch_line(step_of({{"loss", 1}, {"z_loss", 0.25}, {"top5_accuracy", 0.5}})),
-             std::string("Epoch 3: Loss = 1.0000, Z loss = 0.2500, Top5 accuracy = 50.00%\n"));
-    QCOMPARE(epoch_line(step_of({})), std::string("Epoch 3:\n"));
+    QCOMPARE(metrics_line(step_of({{"loss", 7.56719}, {"accuracy", 0.00123}})),
+             std::string("Step 3: Loss = 7.5672, Accuracy = 0.12%\n"));
+    QCOMPARE(metrics_line(step_of({{"loss", 1}, {"z_loss", 0.25}, {"top5_accuracy", 0.5}})),
+             std::string("Step 3: Loss = 1.0000, Z loss = 0.2500, Top5 accuracy = 50.00%\n"));
+    QCOMPARE(metrics_line(step_of({})), std::string("Step 3:\n"));
   }
 
   void an_evaluation_is_told_where_there_was_one() {
     const double none = std::numeric_limits<double>::quiet_NaN();
     const StepMessage with = step_of({{"loss", 1}, {"val_loss", 2}, {"learning_rate", 3e-5}});
     const StepMessage without = step_of({{"loss", 1}, {"val_loss", none}, {"learning_rate", 3e-5}});
-    QCOMPARE(epoch_line(with), std::string("Epoch 3: Loss = 1.0000, Val loss = 2.0000, Learning rate = 3e-05\n"));
-    QCOMPARE(epoch_line(without), std::string("Epoch 3: Loss = 1.0000, Learning rate = 3e-05\n"));
+    QCOMPARE(metrics_line(with), std::string("Step 3: Loss = 1.0000, Val loss = 2.0000, Learning rate = 3e-05\n"));
+    QCOMPARE(metrics_line(without), std::string("Step 3: Loss = 1.0000, Learning rate = 3e-05\n"));
     QVERIFY(json_line(with).find("\"val_loss\":2.0") != std::string::npos);
     QVERIFY(json_line(without).find("val_loss") == std::string::npos);
     // In the original's words there is none.
@@ -96,8 +97,13 @@ class TrainingLinesTest : public QObject {
     }
     QCOMPARE(text, std::string("Step 1, at 0000: 0.1\nStep 5, at 0004: 0.1\nStep 7, at 0006: 0.1\nMean 0.1000 s\n"));
     message.step = 3;
-    QCOMPARE(ProgressText({}, 7).after(message), epoch_line(message));
+    QCOMPARE(ProgressText({}, 7).after(message), metrics_line(message));
     QCOMPARE(ProgressText({"{step}", 2, false, ""}, 4).after(message), std::string());
+    // The Parallax document alone calls its steps epochs.
+    for (const ModelDefinition& model : all_models()) {
+      const std::string line = ProgressText(model.progress, 7).after(step_of({{"loss", 1}}));
+      QCOMPARE(line.starts_with("Epoch 3: "), model.name == "decoder_only_transformer");
+    }
   }
 
   void the_mean_of_a_resumed_run_is_that_of_its_own_steps() {

@@ -101,8 +101,9 @@ inline void require_content(const Placed& placed, uint64_t key, const std::strin
 // One rank's part in random traffic.
 class TrafficRank {
  public:
-  TrafficRank(Communicator& all, std::span<std::byte> arena, uint64_t seed, Traffic traffic)
+  TrafficRank(Communicator& all, std::span<std::byte> arena, uint64_t seed, Traffic traffic, Transport transport)
       : all_(all),
+        transport_(std::move(transport)),
         traffic_(std::move(traffic)),
         random_(mix(seed, static_cast<uint64_t>(all.rank()))),
         channels_(all.open_channels(traffic_.ends)),
@@ -181,7 +182,9 @@ class TrafficRank {
     outgoing.key = message.key;
     fill(outgoing.placed, message.key);
     const double before = all_.wire_bytes();
+    const int64_t moved = all_.moved_bytes();
     channels_[message.channel]->start_send(outgoing.placed.sources);
+    require_moved(message, true, moved);
     const double counted = all_.wire_bytes() - before;
     require(std::abs(counted - static_cast<double>(message.bytes())) <= 1e-6 * (1 + counted), name_ + "bytes sent");
   }
@@ -198,7 +201,9 @@ class TrafficRank {
     const std::span<std::byte> used = room.first(static_cast<size_t>(room_for(message)));
     std::ranges::fill(used, std::byte{0xA5});
     const double before = all_.wire_bytes();
+    const int64_t moved = all_.moved_bytes();
     channels_[message.channel]->receive(placed.arrays);
+    require_moved(message, false, moved);
     require(all_.wire_bytes() == before, name_ + "a receiver sends nothing");
     require_content(placed, message.key, name_ + "received");
     const std::byte* next = used.data();
@@ -209,12 +214,20 @@ class TrafficRank {
     }
   }
 
+  void require_moved(const Message& message, bool sends, int64_t before) const {
+    const int64_t must_move = moved_by_channel(message.bytes(), traffic_.ends[message.channel], sends, transport_);
+    const int64_t moved = all_.moved_bytes() - before;
+    require(moved == must_move, name_ + (sends ? "sending" : "receiving") + " moved " + std::to_string(moved) +
+                                    " bytes, not " + std::to_string(must_move));
+  }
+
   void finish(size_t channel) {
     channels_[channel]->finish_send();
     channels_[channel]->finish_send();
   }
 
   Communicator& all_;
+  Transport transport_;
   Traffic traffic_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Channel>> channels_;
@@ -225,15 +238,21 @@ class TrafficRank {
 
 // Random messages over random channels of this group and of a group that is split off it; and a round trip over
 // channels that outlive their communicator.
-inline void check_channels(Communicator& all, std::span<std::byte> arena, uint64_t seed, int times, int rounds) {
+inline void check_channels(Communicator& all, std::span<std::byte> arena, uint64_t seed, int times, int rounds,
+                           const Transport& transport = {}) {
   const int rank = all.rank(), size = all.size();
   for (int i = 0; i < times; ++i) {
     const uint64_t each = mix(seed, static_cast<uint64_t>(i));
-    if (size > 1) TrafficRank(all, arena, each, random_traffic(each, size, rounds)).run();
+    if (size > 1) TrafficRank(all, arena, each, random_traffic(each, size, rounds), transport).run();
     const int groups = 1 + static_cast<int>(each % 3);
     std::unique_ptr<Communicator> part = all.split(rank % groups, -rank);
+    std::vector<int> members;
+    for (int other = size; other-- > 0;) {
+      if (other % groups == rank % groups) members.push_back(other);
+    }
     if (part->size() == 1) require(part->open_channels({}).empty(), "no channels");
-    else TrafficRank(*part, arena, each + 1, random_traffic(each + 1, part->size(), rounds)).run();
+    else
+      TrafficRank(*part, arena, each + 1, random_traffic(each + 1, part->size(), rounds), transport.of(members)).run();
   }
   std::unique_ptr<Communicator> same = all.split(0, rank);
   std::vector<ChannelEnds> ring;

@@ -207,9 +207,8 @@ class ChannelTest : public QObject {
 
   void a_message_of_other_sizes_is_named_with_both_ends() {
     auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
-    QVERIFY(
-        says(mismatch({400}, {800}), "rank 0 sent 1 arrays (400 bytes) where rank 1 expected 1 arrays (800 bytes)"));
-    QVERIFY(says(mismatch({40'000}, {20'000, 20'000}), "1 arrays (40000 bytes) where rank 1 expected 2 arrays"));
+    QVERIFY(says(mismatch({400}, {800}), "rank 0 sent 1 array (400 bytes) where rank 1 expected 1 array (800 bytes)"));
+    QVERIFY(says(mismatch({40'000}, {20'000, 20'000}), "1 array (40000 bytes) where rank 1 expected 2 arrays"));
     QVERIFY(says(mismatch({100, 300}, {300, 100}), "2 arrays (400 bytes) of other sizes"));
     QVERIFY(says(mismatch({}, {4}), "0 arrays (0 bytes)"));
   }

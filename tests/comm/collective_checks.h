@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/comm/communicator.h"
+#include "tests/comm/moved_bytes.h"
 
 // Checks that every implementation must pass: all collectives against the plainest reference, element by element. Each
 // rank knows what every other one sends, since values follow from (seed, part, rank, index). A check throws
@@ -41,15 +42,13 @@ class Pieces {
   size_t used_ = 0;
 };
 
-enum class Kind { all_gather, all_reduce, reduce_scatter, all_to_all, permute };
-
 struct Case {
   Kind kind = Kind::all_gather;
   std::vector<CollectivePart> parts;  // without addresses
   std::vector<bool> in_place;         // all_reduce
   std::vector<int> destination_of;    // permute
   uint64_t seed = 0;
-  std::vector<int> hosts;  // by member, in the order of first members; empty: one host
+  Transport transport;
 };
 
 inline uint64_t mix(uint64_t a, uint64_t b) {
@@ -219,7 +218,7 @@ inline uint32_t expected(const Case& test, size_t i, int rank, int size, int64_t
   if (test.kind == Kind::all_gather || test.kind == Kind::all_to_all) return element(test, i, sender, from);
   std::vector<uint32_t> elements;
   for (int other = 0; other < size; ++other) elements.push_back(element(test, i, other, from));
-  return combined(part, elements, test.hosts);
+  return combined(part, elements, test.transport.hosts);
 }
 
 inline double wire_bytes(const Case& test, int size) {
@@ -235,6 +234,19 @@ inline double wire_bytes(const Case& test, int size) {
   return bytes;
 }
 
+inline int64_t moved_bytes(const Case& test, int rank, int size) {
+  MovedCall call{test.kind, rank, size, 0, {}};
+  if (test.kind == Kind::permute) call.receiver = test.destination_of[static_cast<size_t>(rank)];
+  for (size_t i = 0; i < test.parts.size(); ++i) {
+    const CollectivePart& part = test.parts[i];
+    const int64_t element = byte_size(part.dtype);
+    const bool widens = part.dtype == DType::bf16 && part.reduction == Reduction::sum;
+    call.arrays.push_back({element_count(part.shape) * element, element, widens ? 4 : element,
+                           test.kind == Kind::all_reduce && test.in_place[i]});
+  }
+  return moved_bytes(call, test.transport);
+}
+
 inline Communicator::Ticket start(Communicator& communicator, const Case& test,
                                   const std::vector<CollectivePart>& parts) {
   switch (test.kind) {
@@ -247,7 +259,7 @@ inline Communicator::Ticket start(Communicator& communicator, const Case& test,
   throw std::runtime_error("no such kind");
 }
 
-// One case: results, untouched sources, untouched surroundings, counted bytes.
+// One case: results, untouched sources, untouched surroundings, counted and moved bytes.
 inline void check_case(Communicator& communicator, std::span<std::byte> arena, const Case& test) {
   constexpr int64_t guard = 64;
   int rank = communicator.rank(), size = communicator.size();
@@ -267,10 +279,14 @@ inline void check_case(Communicator& communicator, std::span<std::byte> arena, c
     parts[i].source = sources.back();
     parts[i].destination = destinations.back();
   }
-  double before = communicator.wire_bytes();
+  const double before = communicator.wire_bytes();
+  const int64_t moved_before = communicator.moved_bytes();
   communicator.finish(start(communicator, test, parts));
-  double counted = communicator.wire_bytes() - before;
+  const double counted = communicator.wire_bytes() - before;
   require(std::abs(counted - wire_bytes(test, size)) <= 1e-6 * (1 + counted), name + "all: wire bytes");
+  const int64_t moved = communicator.moved_bytes() - moved_before, must_move = moved_bytes(test, rank, size);
+  require(moved == must_move,
+          name + "all: moved " + std::to_string(moved) + " bytes, not " + std::to_string(must_move));
   for (size_t i = 0; i < parts.size(); ++i) {
     int64_t count = element_count(destination_shape(test, i, size));
     for (int64_t k = 0; k < count; ++k) {
@@ -289,35 +305,24 @@ inline void check_case(Communicator& communicator, std::span<std::byte> arena, c
   }
 }
 
-inline Case on_hosts(Case test, std::vector<int> hosts) {
-  test.hosts = std::move(hosts);
+inline Case by(Case test, const Transport& transport) {
+  test.transport = transport;
   return test;
 }
 
-// Hosts numbered anew, in the order of their first members.
-inline std::vector<int> numbered(const std::vector<int>& hosts) {
-  std::vector<int> seen, result;
-  for (int host : hosts) {
-    auto found = std::ranges::find(seen, host);
-    result.push_back(static_cast<int>(found - seen.begin()));
-    if (found == seen.end()) seen.push_back(host);
-  }
-  return result;
-}
-
 inline void check_random_cases(Communicator& communicator, std::span<std::byte> arena, uint64_t seed, int cases,
-                               const std::vector<int>& hosts = {}) {
+                               const Transport& transport = {}) {
   for (int i = 0; i < cases; ++i) {
     int64_t scale = i % 3 == 0 ? 400 : 1;
     Case test = random_case(mix(seed, static_cast<uint64_t>(i)), communicator.size(), scale);
-    check_case(communicator, arena, on_hosts(std::move(test), hosts));
+    check_case(communicator, arena, by(std::move(test), transport));
     if (i % 5 == 0) communicator.barrier();
   }
 }
 
 // Buckets of thousands of parts, small and large in sum.
 inline void check_long_buckets(Communicator& communicator, std::span<std::byte> arena,
-                               const std::vector<int>& hosts = {}) {
+                               const Transport& transport = {}) {
   for (Kind kind : {Kind::all_gather, Kind::all_reduce, Kind::reduce_scatter, Kind::all_to_all, Kind::permute}) {
     Case test;
     test.seed = 77;
@@ -329,7 +334,7 @@ inline void check_long_buckets(Communicator& communicator, std::span<std::byte> 
     for (int rank = 0; rank < communicator.size(); ++rank) {
       test.destination_of.push_back((rank + 1) % communicator.size());
     }
-    check_case(communicator, arena, on_hosts(std::move(test), hosts));
+    check_case(communicator, arena, by(std::move(test), transport));
   }
 }
 
@@ -404,49 +409,48 @@ inline void check_reductions(Communicator& communicator, std::span<std::byte> ar
 
 // Rows and columns of a grid of ranks, used in turn with the whole; they count to the whole's bytes.
 inline void check_grid(Communicator& communicator, std::span<std::byte> arena, int columns, int cases,
-                       const std::vector<int>& hosts = {}) {
+                       const Transport& transport = {}) {
   int row = communicator.rank() / columns, column = communicator.rank() % columns;
   std::unique_ptr<Communicator> along_row = communicator.split(row, column);
   std::unique_ptr<Communicator> along_column = communicator.split(column, -row);  // from the last row up
   require(along_row->size() == columns && along_row->rank() == column, "a row's ranks are ordered by key");
   require(along_column->rank() == along_column->size() - 1 - row, "a column's ranks are ordered by key");
-  std::vector<int> of_row, of_column;
-  if (!hosts.empty()) {
-    for (int i = 0; i < columns; ++i) of_row.push_back(hosts[static_cast<size_t>(row * columns + i)]);
-    for (int i = along_column->size(); i-- > 0;) of_column.push_back(hosts[static_cast<size_t>(i * columns + column)]);
-  }
-  of_row = numbered(of_row);
-  of_column = numbered(of_column);
+  std::vector<int> row_members, column_members;
+  for (int i = 0; i < columns; ++i) row_members.push_back(row * columns + i);
+  for (int i = along_column->size(); i-- > 0;) column_members.push_back(i * columns + column);
+  const Transport of_row = transport.of(row_members), of_column = transport.of(column_members);
   for (int i = 0; i < cases; ++i) {
     auto seed = static_cast<uint64_t>(i);
     Case in_row = random_case(mix(1000 + seed, static_cast<uint64_t>(row)), columns, 100);
     Case in_column = random_case(mix(2000 + seed, static_cast<uint64_t>(column)), along_column->size(), 100);
-    check_case(*along_row, arena, on_hosts(std::move(in_row), of_row));
-    check_case(*along_column, arena, on_hosts(std::move(in_column), of_column));
+    check_case(*along_row, arena, by(std::move(in_row), of_row));
+    check_case(*along_column, arena, by(std::move(in_column), of_column));
     if (i % 4 == 0) {
-      check_case(communicator, arena, on_hosts(random_case(3000 + seed, communicator.size(), 100), hosts));
+      check_case(communicator, arena, by(random_case(3000 + seed, communicator.size(), 100), transport));
     }
   }
-  double before = communicator.wire_bytes();
-  Case test = on_hosts(random_case(5, columns, 10), of_row);
+  const double before = communicator.wire_bytes();
+  const int64_t moved_before = communicator.moved_bytes();
+  const Case test = by(random_case(5, columns, 10), of_row);
   check_case(*along_row, arena, test);
   require(std::abs(communicator.wire_bytes() - before - wire_bytes(test, columns)) < 1e-6 * (1 + before),
           "a row's bytes count to the whole's");
+  require(communicator.moved_bytes() - moved_before == moved_bytes(test, column, columns),
+          "a row's moved bytes count to the whole's");
   std::unique_ptr<Communicator> single = along_row->split(column, 0);
-  check_random_cases(*single, arena, 9, 5);
+  check_random_cases(*single, arena, 9, 5, transport.of({communicator.rank()}));
 }
 
 constexpr size_t arena_bytes = size_t{24} << 20;
 
-// `hosts`: of the members, numbered in the order of their first members; empty: all on one.
 inline void check_all(Communicator& communicator, std::span<std::byte> arena, int cases,
-                      const std::vector<int>& hosts = {}) {
-  check_random_cases(communicator, arena, 1, cases, hosts);
-  check_long_buckets(communicator, arena, hosts);
+                      const Transport& transport = {}) {
+  check_random_cases(communicator, arena, 1, cases, transport);
+  check_long_buckets(communicator, arena, transport);
   check_bucketing(communicator, arena);
   check_reductions(communicator, arena);
   for (int columns : {2, 4}) {
-    if (communicator.size() % columns == 0) check_grid(communicator, arena, columns, cases / 4, hosts);
+    if (communicator.size() % columns == 0) check_grid(communicator, arena, columns, cases / 4, transport);
   }
   communicator.barrier();
 }

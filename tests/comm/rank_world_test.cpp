@@ -187,7 +187,7 @@ class RankWorldTest : public QObject {
     QCOMPARE(world.communicator->size(), 1);
     QCOMPARE(world.arena.size(), arena_bytes);
     QVERIFY(world.arena.front() == std::byte{0} && world.arena.back() == std::byte{0});
-    check_random_cases(*world.communicator, world.arena, 2, 20);
+    check_random_cases(*world.communicator, world.arena, 2, 20, Transport::alone());
   }
 };
 

@@ -41,10 +41,10 @@ class ThreadCommunicatorTest : public QObject {
   void a_group_of_one_only_copies() {
     std::unique_ptr<Communicator> self = make_self_communicator();
     std::vector<std::byte> arena(arena_bytes);
-    check_all(*self, arena, 60);
+    check_all(*self, arena, 60, Transport::alone());
     std::unique_ptr<Communicator> child = self->split(3, 1);
-    check_all(*child, arena, 20);
-    QVERIFY(self->wire_bytes() == child->wire_bytes());
+    check_all(*child, arena, 20, Transport::alone());
+    QVERIFY(self->wire_bytes() == child->wire_bytes() && self->moved_bytes() == child->moved_bytes());
     child->abort();
     QCOMPARE(code_of([&] { self->barrier(); }), std::string("comm_aborted"));
   }

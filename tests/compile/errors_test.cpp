@@ -28,7 +28,7 @@ Faults faults_of(const RunConfig& config) {
   return sorted(errors_of([&] { compile(config, DeviceProfile{}); }));
 }
 
-RunConfig decoder() { return preset("parallax_decoder", {4, 2}, LayoutMode::cheapest); }
+RunConfig decoder() { return preset("parallax_decoder", {4, 2}, LayoutMode::fastest); }
 
 void set(NamedOptions& section, const std::string& key, OptionValue value) {
   for (auto& [name, old] : section.options) {

@@ -43,7 +43,7 @@ class RandomRuns {
     }
     config.optimizer = {below(2) ? "adam" : "adamw", {{"learning_rate", 1e-3}}};
     config.deterministic = below(3) > 0;
-    config.sharding.mode = below(2) ? LayoutMode::cheapest : LayoutMode::as_written;
+    config.sharding.mode = below(2) ? LayoutMode::fastest : LayoutMode::as_written;
     const char* const names[] = {"data", "model", "expert"};
     for (int64_t axis = 0, count = 1 + below(3); axis < count; ++axis) {
       config.mesh_axes.push_back({names[axis], pick({1, 2, 2, 3, 4})});

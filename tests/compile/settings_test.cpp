@@ -74,7 +74,8 @@ class SettingsTest : public QObject {
 
   void every_option_of_a_model_may_be_set_whether_or_not_the_file_names_it() {
     for (RunConfig preset : all_presets()) {
-      preset.pipeline = {};  // which has a word in how many layers there are
+      preset.pipeline = {};             // which has a word in how many layers there are
+      preset.sharding.parameters = {};  // whose specs are of the shapes that other options have made
       const std::vector<std::string> all = at_defaults("model", find_model(preset.model.name)->options);
       for (const std::string& assignment : all) with_settings(preset, {assignment});
       QVERIFY(validate(with_settings(preset, all)).empty());

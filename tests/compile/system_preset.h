@@ -117,7 +117,7 @@ inline RunConfig system_run(const std::string& name, const std::vector<std::stri
 inline std::string text_of(const std::string& name, const std::vector<int64_t>& mesh, LayoutMode mode) {
   std::string text = name;
   for (size_t i = 0; i < mesh.size(); ++i) text += (i == 0 ? " " : "x") + std::to_string(mesh[i]);
-  return text + (mode == LayoutMode::cheapest ? " cheapest" : " as written");
+  return text + (mode == LayoutMode::fastest ? " fastest" : " as written");
 }
 
 }  // namespace shardscope::test

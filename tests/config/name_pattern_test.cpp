@@ -78,6 +78,32 @@ class NamePatternTest : public QObject {
     QVERIFY(!matches("params/**", "state/a"));
   }
 
+  void braces_stand_for_each_of_their_alternatives() {
+    for (const char* name : {"params/A/query/kernel", "params/A/key/bias", "params/query/bias"})
+      QVERIFY2(matches("params/**/{query,key}/{kernel,bias}", name), name);
+    QVERIFY(!matches("params/**/{query,key}/{kernel,bias}", "params/A/value/kernel"));
+    QVERIFY(matches("{a/b,c}/*", "a/b/x") && matches("{a/b,c}/*", "c/x") && !matches("{a/b,c}/*", "a/x"));
+    QVERIFY(matches("x{,_{0,1*}}", "x") && matches("x{,_{0,1*}}", "x_0") && matches("x{,_{0,1*}}", "x_17"));
+    QVERIFY(is_pattern("{a,b}") && !is_pattern("{a}") && !is_pattern("{a,b"));
+    QVERIFY(matches("{a}", "{a}") && matches("{a,b", "{a,b") && matches("{{a,b}", "{a"));
+    using Names = std::vector<std::string>;
+    QCOMPARE(alternatives("a/{b,c/{d,e}}/{f}"), (Names{"a/b/{f}", "a/c/d/{f}", "a/c/e/{f}"}));
+    std::string many = "a";
+    for (int i = 0; i < 9; ++i) many += "{0,1}";
+    QCOMPARE(alternatives(many).size(), size_t{512});
+    QCOMPARE(alternatives(many + "{0,1}"), Names{many + "{0,1}"});
+    QCOMPARE(alternatives(std::string(10000, '{')).size(), size_t{1});
+  }
+
+  void a_list_is_split_at_commas_outside_of_braces_and_is_one_pattern() {
+    using Names = std::vector<std::string>;
+    QCOMPARE(split_patterns(" a/{b,c}, d ,,e{f"), (Names{"a/{b,c}", "d", "e{f"}));
+    QCOMPARE(split_patterns(""), Names{});
+    QCOMPARE(pattern_of_list({"a/b", "c{d,e}"}), std::string("{a/b,c{d,e}}"));
+    QCOMPARE(list_of_pattern("{a/b,c{d,e}}"), (Names{"a/b", "c{d,e}"}));
+    for (const char* other : {"{a,b}c", "{a,b}{c,d}", "{,a}", "{a}", "a"}) QCOMPARE(list_of_pattern(other), Names{});
+  }
+
   void many_patterns_together_match_as_each_alone() {
     std::mt19937 random(3);
     int matched = 0;

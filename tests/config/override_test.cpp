@@ -216,7 +216,7 @@ class OverrideTest : public QObject {
         {"seed=-1", "out_of_range", "--set seed", "0 to"},
         {"steps=99999999999999999999", "out_of_range", "--set steps", ""},
         {"data.seed=99999999999999999999", "out_of_range", "--set data.seed", ""},
-        {"sharding.mode=cheap", "unknown_mode", "--set sharding.mode", "cheapest"},
+        {"sharding.mode=fastes", "unknown_mode", "--set sharding.mode", "fastest"},
         {"sharding.parameters={\"params\": {\"a\": [1]}}", "wrong_type", "--set sharding.parameters.params.a[0]", ""},
         {"sharding.rules[3].names=a", "unknown_path", "--set sharding.rules[3].names", "sharding.rules"},
         {"sharding.rules[4]={}", "unknown_path", "--set sharding.rules[4]", "sharding.rules"},

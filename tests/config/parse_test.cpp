@@ -50,7 +50,7 @@ const std::string legal = R"({
   {"name": "data", "size": 2},
   {"name": "model", "size": 2}]},
 "sharding": {
-  "mode": "cheapest",
+  "mode": "fastest",
   "in": ["data", null],
   "parameters": {"params": {
     "a": {"kernel": ["data"]}}}},
@@ -105,8 +105,8 @@ const std::vector<BadFile> bad_files = {
     {"\"name\": \"o\"", "\"name\": \"\"", {"f:13: optimizer.name empty_name"}},
     {"\"name\": \"o\"", "\"name\": 1", {"f:13: optimizer.name wrong_type"}},
     {"\"optimizer\": {\"name\": \"o\"}", "\"optimizer\": \"adam\"", {"f:13: optimizer wrong_type"}},
-    {"\"cheapest\"", "\"cheap\"", {"f:8: sharding.mode unknown_mode 'cheapest'"}},
-    {"\"cheapest\"", "2", {"f:8: sharding.mode wrong_type as_written"}},
+    {"\"fastest\"", "\"fastes\"", {"f:8: sharding.mode unknown_mode 'fastest'"}},
+    {"\"fastest\"", "2", {"f:8: sharding.mode wrong_type as_written"}},
     {"[\"data\", null]", "\"data\"", {"f:9: sharding.in wrong_type write [\"data\"]"}},
     {"[\"data\", null]", "null", {"f:9: sharding.in wrong_type write []"}},
     {"[\"data\", null]",
@@ -131,6 +131,11 @@ const std::vector<BadFile> bad_files = {
      "\"constraints\": {\"a/b\": \"data\",\n\"\": []}, \"mode\"",
      {"f:8: sharding.constraints.a/b wrong_type write [\"data\"]", "f:9: sharding.constraints[\"\"] empty_name"}},
     {"\"mode\"", "\"rules\": {}, \"mode\"", {"f:8: sharding.rules wrong_type"}},
+    {"\"mode\"",
+     "\"rules\": [{\"names\": [], \"spec\": []}, {\"names\": [\"\", 2], \"spec\": []}, {\"names\": 1, \"spec\": "
+     "[]}],\n\"mode\"",
+     {"f:8: sharding.rules[0].names out_of_range", "f:8: sharding.rules[1].names[0] empty_name",
+      "f:8: sharding.rules[1].names[1] wrong_type", "f:8: sharding.rules[2].names wrong_type"}},
     {"\"mode\"",
      "\"rules\": [3, {},\n{\"spec\": [], \"largest\": \"data\"}, {\"spec\": []}], \"mode\"",
      {"f:8: sharding.rules[0] wrong_type", "f:8: sharding.rules[1] missing_key \"largest\"",
@@ -157,8 +162,8 @@ const std::vector<BadFile> bad_files = {
     {"\"seed\": 0", "\"seed\": 1e999", {"f:14:9 number_range"}},
     {"[\"data\", null]", "P('data', None)", {"f:9:9 syntax [\"data\", null]"}},
     {"[\"data\", null]", "[\"data\", None]", {"f:9:18 syntax null"}},
-    {"\"cheapest\"", "'cheapest'", {"f:8:11 syntax double quotes"}},
-    {"\"cheapest\",", "\"cheapest\", // best", {"f:8:23 syntax comments"}},
+    {"\"fastest\"", "'fastest'", {"f:8:11 syntax double quotes"}},
+    {"\"fastest\",", "\"fastest\", // best", {"f:8:22 syntax comments"}},
     {"\"steps\": 1\n}", "\"steps\": 1\n}}", {"f:16:2 syntax"}},
     {"\"steps\": 1\n}", "\"steps\": 1\n", {"f:16:1 truncated its end lacks }"}},
     {"\"steps\": 1\n}", "\"steps\": [{\"a", {"f:15:14 truncated lacks }]}"}},
@@ -184,7 +189,7 @@ class ParseTest : public QObject {
     QVERIFY(config.sharding.out == PartitionSpec{});
     QVERIFY(config.sharding.parameters == (std::vector<ParameterSpec>{{{"params", "a", "kernel"}, {{{"data"}}}}}));
     QCOMPARE(parameter_place(config.sharding.parameters[0]), std::string("sharding.parameters.params.a.kernel"));
-    QVERIFY(config.deterministic && config.sharding.mode == LayoutMode::cheapest);
+    QVERIFY(config.deterministic && config.sharding.mode == LayoutMode::fastest);
     QCOMPARE(config.steps, 1);
   }
 
@@ -217,7 +222,7 @@ class ParseTest : public QObject {
     for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"\"size\": 2", "\"size\": 0"},
                                                                                    {"\"layers\": 2", "\"layers\": {}"},
                                                                                    {"[\"data\"]", "\"data\""},
-                                                                                   {"\"cheapest\"", "\"fast\""},
+                                                                                   {"\"fastest\"", "\"fast\""},
                                                                                    {"\"seed\": 0", "\"seed\": \"0\""},
                                                                                    {"\"steps\": 1", "\"stips\": 1"},
                                                                                    {"\"kind\"", "\"kint\""}}) {
@@ -243,7 +248,7 @@ class ParseTest : public QObject {
   void the_documents_own_notation_is_the_sharding_part() {
     const RunConfig config = parse_run_config(preset_text(), "f");
     const std::string parallax =
-        replaced(preset_text(), "\"mode\": \"cheapest\"", "\"mesh_axes\": [\"data\", \"model\"]");
+        replaced(preset_text(), "\"mode\": \"fastest\"", "\"mesh_axes\": [\"data\", \"model\"]");
     QVERIFY(parse_run_config(parallax, "f") == config);
     QVERIFY(write_run_config(config).find("mesh_axes") == std::string::npos);
   }
@@ -341,6 +346,26 @@ class ParseTest : public QObject {
     const LogicalAxes logical{{{"mlp", {"model"}}, {"embed", {}}, {"heads", {"data", "model"}}}};
     QVERIFY(sharding.rules[1] == (SpecRule{"**", logical, {SpecKind::parameter, SpecKind::activation}}));
     QVERIFY(sharding.rules[2] == (SpecRule{"**", LargestDimension{{"data"}, 4096}, {SpecKind::optimizer_state}}));
+  }
+
+  void a_list_of_names_is_the_pattern_of_them_all_and_is_written_as_a_list() {
+    const std::string rules =
+        "\"rules\": [{\"names\": [\"params/A_*/kernel\", \"params/B/{query,key}/bias\"], \"spec\": []},"
+        "{\"names\": [\"a\"], \"spec\": []}, {\"names\": \"x{a,b}\", \"spec\": []},"
+        "{\"names\": \"{a,b\", \"spec\": []}], \"mode\"";
+    const RunConfig config = parse_run_config(replaced(legal, "\"mode\"", rules), "f");
+    QCOMPARE(config.sharding.rules[0].names, std::string("{params/A_*/kernel,params/B/{query,key}/bias}"));
+    QCOMPARE(config.sharding.rules[1].names, std::string("a"));
+    const std::string written = write_run_config(config);
+    QVERIFY(written.find("\"names\": [\"params/A_*/kernel\", \"params/B/{query,key}/bias\"]") != std::string::npos);
+    QVERIFY(written.find("\"names\": \"x{a,b}\"") != std::string::npos);
+    QVERIFY(parse_run_config(written, "f") == config);
+  }
+
+  void cheapest_is_the_former_name_of_mode_fastest() {
+    const RunConfig config = parse_run_config(replaced(legal, "\"fastest\"", "\"cheapest\""), "f");
+    QVERIFY(config.sharding.mode == LayoutMode::fastest);
+    QVERIFY(write_run_config(config).find("\"mode\": \"fastest\"") != std::string::npos);
   }
 
   void a_file_without_an_optimizer_names_none() {

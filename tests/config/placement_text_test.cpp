@@ -58,6 +58,19 @@ Error fault(const std::string& text) {
 class PlacementTextTest : public QObject {
   Q_OBJECT
  private slots:
+  void a_spec_may_have_its_module_before_it_and_nothing_else_is_one() {
+    const PartitionSpec both{{{"data", "model"}, {}}};
+    for (const char* text : {"P(('data', 'model'), None)", " jax.sharding.PartitionSpec((\"data\", \"model\"), None)",
+                             "PartitionSpec(('data', 'model'), None)"})
+      QVERIFY2(parse_spec(text) == both, text);
+    for (const char* text : {"mlp -> data", "largest -> data", "", "P('data'", "a.b"}) {
+      const Error error = error_of([&] { parse_spec(text); });
+      QCOMPARE(error.code, std::string("placement"));
+      QVERIFY2(error.hint.find("P('data', None)") != std::string::npos, error.hint.c_str());
+    }
+    QCOMPARE(error_of([] { parse_spec("jax.P('data' 3)"); }).place.column, 14);
+  }
+
   void what_is_written_is_read_again() {
     RandomPlacements placements;
     for (int i = 0; i < 3000; ++i) {

@@ -31,7 +31,7 @@ class RandomConfigs {
       for (int d = 0; d < devices; ++d) config.mesh_devices.push_back(d);
       std::shuffle(config.mesh_devices.begin(), config.mesh_devices.end(), random_);
     }
-    config.sharding.mode = below(2) ? LayoutMode::cheapest : LayoutMode::as_written;
+    config.sharding.mode = below(2) ? LayoutMode::fastest : LayoutMode::as_written;
     config.sharding.in = spec();
     config.sharding.out = spec();
     add_parameters({}, 3, config.sharding.parameters);

@@ -78,8 +78,11 @@ class EventFileTest : public QObject {
         for (const Metric& metric : source.plan->metrics)
           QCOMPARE(event.scalars.at(metric.name), static_cast<float>(1.0 / static_cast<double>(event.step + 2)));
         QCOMPARE(event.scalars.at("step_ms"), 10.5f + static_cast<float>(event.step));
-        for (int rank = 0; rank < source.plan->mesh.device_count(); ++rank)
+        for (int rank = 0; rank < source.plan->mesh.device_count(); ++rank) {
           QCOMPARE(event.scalars.at("busy_ms/rank_" + std::to_string(rank)), 3.5f);
+          QCOMPARE(event.scalars.at("moved_bytes/rank_" + std::to_string(rank)),
+                   1000.0f + static_cast<float>(rank + event.step));
+        }
       }
       QCOMPARE(steps, (std::vector<int64_t>{0, 1, -1, 1, 2}));
     }
@@ -104,6 +107,20 @@ class EventFileTest : public QObject {
       QCOMPARE(files, 2u);
       QCOMPARE(events, static_cast<size_t>(step) + 3);
     }
+  }
+
+  void a_name_that_tensorboard_would_not_find_is_refused_with_ones_that_it_finds() {
+    const QTemporaryDir folder;
+    const std::string path = folder.filePath("run.log").toStdString();
+    const ExportSource source = made_source("tiny_lm_dp");
+    const ExportKind& kind = find_export_kind("tensorboard");
+    const Error error = failure_of([&] { export_source(kind, source, {}, path, {}); });
+    QCOMPARE(error.code, std::string("wrong_name"));
+    QVERIFY2(error.hint.find("run.tfevents'") != std::string::npos, error.hint.c_str());
+    QVERIFY(std::filesystem::is_empty(folder.path().toStdString()));
+    QCOMPARE(export_source(kind, source, {}, folder.filePath("run.tfevents").toStdString(), {}).path,
+             folder.filePath("run.tfevents").toStdString());
+    QVERIFY(!export_source(find_export_kind("jsonl"), source, {}, path, {}).path.empty());
   }
 
   void tensorboard_reads_the_same_numbers() {

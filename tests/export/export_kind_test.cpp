@@ -125,7 +125,8 @@ class ExportKindTest : public QObject {
       if (pages.empty()) pages = {""};
       if (kind.name == "jax" && !source.plan->config.pipeline.axis.empty()) pages = {"specs"};  // no pipelines
       for (const std::string& page : pages) {
-        const std::string path = folder.filePath(QString::fromStdString(kind.name + page)).toStdString();
+        const std::string path =
+            folder.filePath(QString::fromStdString(kind.name + page + kind.part_of_name.first)).toStdString();
         const Exported exported = export_source(kind, source, {page}, path, {});
         QCOMPARE(exported.path, path);
         QCOMPARE(fs::is_directory(path), kind.extension.empty());
@@ -236,7 +237,7 @@ class ExportKindTest : public QObject {
     ExportTarget::Options options;
     options.on_progress = [&](double share) { told.push_back(share); };
     options.tell_every = std::chrono::milliseconds(0);
-    export_source(find_export_kind(kind), source, {page}, folder.filePath("whole").toStdString(), options);
+    export_source(find_export_kind(kind), source, {page}, folder.filePath("whole.tfevents").toStdString(), options);
     const bool copies_nothing = find_export_kind(kind).form() == ExportTarget::Form::folder;  // its data are made
     QCOMPARE(told.empty(), copies_nothing);
     QVERIFY(std::ranges::is_sorted(told));
@@ -245,8 +246,9 @@ class ExportKindTest : public QObject {
     options.on_progress = [&](double) { stop.request_stop(); };
     if (told.empty()) stop.request_stop();
     QVERIFY_EXCEPTION_THROWN(
-        export_source(find_export_kind(kind), source, {page}, folder.filePath("x").toStdString(), options), Cancelled);
-    QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"whole"});
+        export_source(find_export_kind(kind), source, {page}, folder.filePath("x.tfevents").toStdString(), options),
+        Cancelled);
+    QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"whole.tfevents"});
   }
 
   // The limit of a file's size stands in for a full disk, which only root can make (full_disk_test.cpp).
@@ -255,8 +257,9 @@ class ExportKindTest : public QObject {
     const ExportSource source = made_source("tiny_text");
     for (const ExportKind& kind : export_kinds()) {
       if (is_drawn(kind)) continue;
-      fs::remove_all(folder.filePath("old").toStdString());
-      const std::string fresh = folder.filePath("fresh").toStdString(), old = folder.filePath("old").toStdString();
+      fs::remove_all(folder.filePath("old.tfevents").toStdString());
+      const std::string fresh = folder.filePath("fresh.tfevents").toStdString(),
+                        old = folder.filePath("old.tfevents").toStdString();
       const std::string inside = kind.extension.empty() ? old + "/run.json" : old;
       if (kind.extension.empty()) fs::create_directory(old);
       std::ofstream(inside) << "old";
@@ -270,14 +273,14 @@ class ExportKindTest : public QObject {
         QCOMPARE(error.code, std::string("unwritable_file"));
         QVERIFY2(error.place.file.starts_with(path), to_string(error).c_str());
       }
-      QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"old"});
+      QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), QStringList{"old.tfevents"});
       QCOMPARE(text_of(inside), std::string("old"));
     }
   }
 
   void the_run_file_is_never_written_over() {
     const QTemporaryDir folder;
-    const std::string input = folder.filePath("run.json").toStdString();
+    const std::string input = folder.filePath("run.tfevents.json").toStdString();
     fs::copy_file(preset_path("tiny_lm_dp"), input);
     ExportSource source = made_source("tiny_lm_dp");
     source.inputs = {input};

@@ -62,6 +62,8 @@ inline StepMessage made_step(const Plan& plan, int64_t step) {
     RankMeasurement measured;
     measured.rank = rank;
     measured.busy_ms = {1, 2, 0.5, 0};
+    measured.wire_bytes = 100 + rank;
+    measured.moved_bytes = 1000 + rank + step;
     message.ranks.push_back(measured);
   }
   return message;
@@ -112,7 +114,7 @@ inline std::string text_of(const std::string& path) {
 // What an export writes into a new file.
 inline std::string exported_text(const ExportSource& source, const std::string& kind, ExportChoice choice = {}) {
   const QTemporaryDir folder;
-  const std::string path = folder.filePath("out").toStdString();
+  const std::string path = folder.filePath("out.tfevents").toStdString();
   export_source(find_export_kind(kind), source, std::move(choice), path, {});
   return text_of(path);
 }

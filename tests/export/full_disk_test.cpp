@@ -34,14 +34,14 @@ class FullDiskTest : public QObject {
       const bool is_folder = kind.extension.empty();
       ExportTarget::Options force;
       force.existing = Existing::overwrite;
-      for (const std::string& out : {path("new"), path(is_folder ? "old_folder" : "old_file")}) {
+      for (const std::string& out : {path("new.tfevents"), path(is_folder ? "old_folder" : "old_file.tfevents")}) {
         const Error error = failure_of([&] { export_source(kind, source, {}, out, force); });
         QCOMPARE(error.code, std::string("unwritable_file"));
         QVERIFY2(error.place.file.starts_with(out), (kind.name + ": " + to_string(error)).c_str());
         QVERIFY2(error.message.ends_with(why), (kind.name + ": " + to_string(error)).c_str());
       }
-      QCOMPARE(left(), (QStringList{"old_file", "old_folder"}));
-      QCOMPARE(text_of(path("old_file")), std::string("old"));
+      QCOMPARE(left(), (QStringList{"old_file.tfevents", "old_folder"}));
+      QCOMPARE(text_of(path("old_file.tfevents")), std::string("old"));
       QCOMPARE(text_of(path("old_folder/run.json")), std::string("old"));
     }
   }
@@ -54,7 +54,7 @@ class FullDiskTest : public QObject {
   void init() {
     mount("size=8k");
     fs::create_directory(path("old_folder"));
-    std::ofstream(path("old_file")) << "old";
+    std::ofstream(path("old_file.tfevents")) << "old";
     std::ofstream(path("old_folder/run.json")) << "old";
   }
   void cleanup() { QCOMPARE(::umount(folder_.path().toUtf8().constData()), 0); }

@@ -43,8 +43,6 @@ class JaxSourceTest : public QObject {
     const auto row = [](const char* name, const char* preset, QStringList settings, const char* expected) {
       QTest::newRow(name) << preset << settings << expected;
     };
-    row("a fused kernel laid flat", "workshop_tp", {"model.qkv_layout=flat", "sharding.parameters={}"},
-        "not_exportable model.qkv_layout");
     row("a pipeline", "workshop_3d", {}, "not_exportable pipeline.axis");
     row("bf16 in Flax's layers", "tiny_lm_dp", {"model.compute_dtype=bf16"}, "not_exportable model.compute_dtype");
     row("part of a layer made again", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
@@ -70,6 +68,27 @@ class JaxSourceTest : public QObject {
     QCOMPARE(places(errors), expected);
     QVERIFY2(errors[0].hint.find("specs") != std::string::npos, errors[0].hint.c_str());
     QVERIFY(!jax_specs(config).empty());
+  }
+
+  void optimizers_are_those_of_optax_by_the_same_names() {
+    const auto line = [](const std::vector<std::string>& settings) {
+      std::vector<std::string> all{"optimizer.learning_rate=0.25"};
+      all.insert(all.begin(), settings.begin(), settings.end());
+      return lines_of(jax_program(system_run("tiny_lm_dp", all))).filter(QRegularExpression("^optimizer = ")).join(' ');
+    };
+    QCOMPARE(line({"optimizer.name=sgd", "optimizer.momentum=0.5"}),
+             QString("optimizer = optax.sgd(LEARNING_RATE, momentum=0.5)"));
+    QCOMPARE(line({"optimizer.name=sgd", "optimizer.momentum=0.5", "optimizer.nesterov=true",
+                   "optimizer.clip_by_global_norm=2"}),
+             QString("optimizer = optax.chain(optax.clip_by_global_norm(2), optax.sgd(LEARNING_RATE, momentum=0.5, "
+                     "nesterov=True))"));
+    QCOMPARE(line({"optimizer.name=lion"}), QString("optimizer = optax.lion(LEARNING_RATE)"));
+    QCOMPARE(line({"optimizer.name=lion", "optimizer.b1=0.8", "optimizer.weight_decay=0.5",
+                   "optimizer.decay_mask=**/{kernel,scale}"}),
+             QString("optimizer = optax.lion(LEARNING_RATE, b1=0.8, weight_decay=0.5, mask=decays)"));
+    const std::string source = jax_program(
+        system_run("tiny_lm_dp", {"optimizer.name=sgd", "optimizer.learning_rate=0.25", "optimizer.momentum=0.5"}));
+    QVERIFY(source.find("OPTIMIZER_STATE = {\"trace\": \"trace\"}") != std::string::npos);
   }
 
   void a_constraint_follows_the_line_that_makes_its_activation() {

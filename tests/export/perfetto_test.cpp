@@ -40,6 +40,7 @@ Threads threads_of(const std::string& text) {
       if (name == "thread_name") names[{process, event.at("tid")}] = event.at("args").at("name").get<std::string>();
       continue;
     }
+    if (kind == "s" || kind == "f") continue;
     if (kind != "X") throw std::runtime_error("an event of another kind: " + kind);
     const std::pair<int, int> thread{process, event.at("tid").get<int>()};
     if (!processes.contains(process) || !names.contains(thread)) throw std::runtime_error("a thread without a name");
@@ -117,6 +118,62 @@ class PerfettoTest : public QObject {
       QCOMPARE(slices.front().category, std::string("step"));
       QCOMPARE(slices.front().depth, size_t{0});
     }
+  }
+
+  // A flow event belongs to the slice of its thread that is open at its time.
+  void flow_events_lead_from_each_send_to_the_receive_of_its_message_data() {
+    QTest::addColumn<std::string>("preset");
+    for (const char* name :
+         {"workshop_gpipe", "workshop_zero_bubble", "workshop_interleaved", "workshop_3d", "nnx_gpt2"})
+      QTest::newRow(name) << std::string(name);
+  }
+  void flow_events_lead_from_each_send_to_the_receive_of_its_message() {
+    QFETCH(std::string, preset);
+    const ExportSource source = made_source(preset);
+    const Plan& plan = *source.plan;
+    const std::string text = exported_text(source, "perfetto");
+    const Threads threads = threads_of(text);
+    const auto slice_at = [&](const Json& event) {
+      const int64_t at = nanoseconds(event.at("ts"));
+      const Slice* found = nullptr;
+      for (const Slice& slice : threads.at({event.at("pid").get<int>(), event.at("tid").get<int>()})) {
+        if (slice.start <= at && at < slice.end) found = &slice;
+      }
+      return found;
+    };
+    int64_t sends[3] = {0, 0, 0}, open = 0;
+    std::map<int, Json> begun;
+    const Json trace = Json::parse(text);
+    for (const Json& event : trace.at("traceEvents")) {
+      const std::string kind = event.at("ph").get<std::string>();
+      if (kind != "s" && kind != "f") continue;
+      const int process = event.at("pid").get<int>(), id = event.at("id").get<int>();
+      const Slice* slice = slice_at(event);
+      QVERIFY2(slice && slice->category == (kind == "s" ? "send" : "receive"), event.dump().c_str());
+      if (kind == "s") {
+        QVERIFY(begun.emplace(id, event).second);
+        ++open, ++sends[process];
+        continue;
+      }
+      const Json& from = begun.at(id);
+      --open;
+      QCOMPARE(event.at("bp").get<std::string>(), std::string("e"));
+      QCOMPARE(from.at("pid").get<int>(), process);
+      if (process == 1) QVERIFY(event.at("ts").get<double>() >= from.at("ts").get<double>());
+      const int stage = process == 1 ? event.at("tid").get<int>() : plan.stage_of(event.at("tid"));
+      QVERIFY(stage != (process == 1 ? from.at("tid").get<int>() : plan.stage_of(from.at("tid"))));
+    }
+    QCOMPARE(open, 0);
+    int64_t messages = 0, measured = 0;
+    for (int stage = 0; stage < plan.program.stages; ++stage) {
+      for (const Step& step : plan.steps(stage)) messages += step.kind == StepKind::send;
+    }
+    for (int rank = 0; rank < plan.mesh.device_count(); ++rank) {
+      for (const Step& step : plan.steps(plan.stage_of(rank))) measured += step.kind == StepKind::send;
+    }
+    QCOMPARE(sends[1], messages);
+    QCOMPARE(sends[2], measured);
+    QCOMPARE(messages > 0, plan.program.stages > 1);
   }
 
   void the_last_predicted_slice_ends_with_the_predicted_step() {

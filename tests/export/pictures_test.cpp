@@ -60,7 +60,7 @@ class PicturesTest : public QObject {
     QTest::newRow("collectives") << "collectives" << QByteArray("all-gather");
     QTest::newRow("timeline") << "timeline" << QByteArray("<text");
     QTest::newRow("pipeline") << "pipeline" << QByteArray("No pipeline");
-    QTest::newRow("compare") << "compare" << QByteArray("the mesh that is shown");
+    QTest::newRow("compare") << "compare" << QByteArray("the one that is shown");
   }
   void each_page_can_be_drawn() {
     QFETCH(QString, page);

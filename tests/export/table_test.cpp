@@ -191,6 +191,14 @@ class TableTest : public QObject {
       QCOMPARE(number(rows[step], "step"), static_cast<double>(step));
       QCOMPARE(number(rows[step], "step_ms"), 10.5 + static_cast<double>(step));
       QCOMPARE(number(rows[step], "loss"), 1.0 / static_cast<double>(step + 2));
+      double sent = 0, moved = 0;
+      for (const RankMeasurement& rank : made_step(*preset_plan("tiny_lm_dp"), static_cast<int64_t>(step)).ranks) {
+        sent += rank.wire_bytes;
+        moved += static_cast<double>(rank.moved_bytes);
+      }
+      QVERIFY(sent > 0 && moved > sent);
+      QCOMPARE(number(rows[step], "wire_bytes_sent"), sent);
+      QCOMPARE(number(rows[step], "moved_bytes"), moved);
     }
     QCOMPARE(failure_code([] { exported_text(made_source("tiny_lm_dp", false), "csv", {"run"}); }),
              std::string("no_run"));

@@ -1,3 +1,4 @@
+#include <QHeaderView>
 #include <QPainter>
 #include <QStandardItemModel>
 #include <QTest>
@@ -5,6 +6,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/cell_delegate.h"
+#include "gui/look/name_delegate.h"
 #include "tests/test_program.h"
 
 namespace cells_test {
@@ -84,6 +86,30 @@ class CellsTest : public QObject {
       for (const int width : {90, 200, 90, 3})
         for (const bool is_row : {true, false})
           QCOMPARE(painted(by_hand, state, width, is_row), painted(by_style, state, width, is_row));
+  }
+
+  void a_name_takes_the_width_of_the_empty_cells_behind_it() {
+    constexpr int narrow = 80, wide = 200;
+    QStandardItemModel model;
+    model.appendRow({new QStandardItem("SelfAttentionBlock_0_layer"), new QStandardItem, new QStandardItem("12 MiB")});
+    model.appendRow({new QStandardItem("Dense_0"), new QStandardItem("P('data')"), new QStandardItem("1 MiB")});
+    QTreeView tree;
+    tree.setModel(&model);
+    tree.setItemDelegate(new CellDelegate(&tree));
+    tree.setItemDelegateForColumn(0, new NameDelegate(&tree));
+    tree.resize(400, 100);
+    tree.header()->setStretchLastSection(false);
+    const auto row_image = [&](int first, int second, bool selected) {
+      tree.setColumnWidth(0, first);
+      tree.setColumnWidth(1, second);
+      tree.setCurrentIndex(model.index(selected ? 0 : 1, 0));
+      QImage seen = tree.viewport()->grab().toImage();
+      return seen.copy(0, 0, wide, tree.visualRect(model.index(0, 0)).height());
+    };
+    tree.header()->setMinimumSectionSize(0);
+    for (const bool selected : {false, true})
+      QCOMPARE(row_image(narrow, wide - narrow, selected), row_image(wide, 0, selected));
+    QVERIFY(row_image(narrow, wide - narrow, false) != row_image(narrow, wide - narrow, true));
   }
 };
 

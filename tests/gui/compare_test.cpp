@@ -1,4 +1,5 @@
 #include <QAbstractItemModelTester>
+#include <QInputDialog>
 #include <QLabel>
 #include <QMenu>
 #include <QProgressBar>
@@ -6,6 +7,7 @@
 #include <QStandardPaths>
 #include <QTableView>
 #include <QTest>
+#include <QTimer>
 #include <QToolButton>
 #include <atomic>
 #include <random>
@@ -121,7 +123,7 @@ class CompareTest : public WindowCase {
     QVERIFY(!table("comparedLayouts")->isVisible());
     set_spec_dim(document(), ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {"model"});
     settle();
-    QTRY_COMPARE(table("comparedLayouts")->model()->rowCount(), 1);
+    QTRY_COMPARE(table("comparedLayouts")->model()->rowCount(), 3);  // and its optimizer state
     QCOMPARE(cell("comparedLayouts", 0, 0), QString("Dense_0/bias"));
     QCOMPARE(cell("comparedLayouts", 0, 1), QString("P('model',)"));
     QCOMPARE(cell("comparedLayouts", 0, 2), QString("P(None,)"));
@@ -316,6 +318,92 @@ class CompareTest : public WindowCase {
     pins().unpin(0);
     document().undo_stack().undo();
     settle();
+  }
+
+  void every_setting_that_differs_has_a_row() {
+    pins().pin();
+    const auto row_of = [this](const QString& setting) {
+      const QAbstractItemModel* model = table("comparedPlans")->model();
+      for (int row = 0; row < model->rowCount(); ++row)
+        if (model->headerData(row, Qt::Vertical).toString() == setting) return row;
+      return -1;
+    };
+    QCOMPARE(table("comparedPlans")->model()->rowCount(), int(QuantitiesModel::rows));
+    set_microbatches(document(), 4);
+    set_rematerialisation(document(), "full");
+    set_zero(document(), {2, "data"});
+    set_steps(document(), 77);
+    settle();
+    const std::pair<const char*, const char*> values[] = {{"schedule.microbatches", "4"},
+                                                          {"schedule.rematerialise", "\"full\""},
+                                                          {"sharding.zero.stage", "2"},
+                                                          {"steps", "77"}};
+    for (const auto& [setting, value] : values) {
+      const int row = row_of(setting);
+      QVERIFY2(row >= 0, setting);
+      QCOMPARE(cell("comparedPlans", row, 0), QString(value));
+      QVERIFY2(cell("comparedPlans", row, 1) != value, setting);
+    }
+    while (document().undo_stack().canUndo()) document().undo_stack().undo();
+    settle();
+    QCOMPARE(table("comparedPlans")->model()->rowCount(), int(QuantitiesModel::rows));
+  }
+
+  void optimizer_state_that_lies_otherwise_is_listed() {
+    window_.reset();
+    open_window(compiled_plans(), made::small_gpt(1, 2, 2));
+    QVERIFY(window_->show_page("compare"));
+    pins().pin();
+    set_zero(document(), {1, "batch"});
+    settle();
+    QVERIFY(planner().is_current());
+    const QAbstractItemModel* model = table("comparedLayouts")->model();
+    QTRY_VERIFY(model->rowCount() > 0);
+    int states = 0;
+    for (int row = 0; row < model->rowCount(); ++row)
+      states += std::holds_alternative<StateRef>(model->index(row, 0).data(LayoutsModel::array_role).value<ArrayRef>());
+    QVERIFY(states > 0);
+  }
+
+  void a_pinned_plan_can_be_named() {
+    pins().pin();
+    set_axis_size(document(), 0, 2);
+    settle();
+    const QAbstractItemModel* model = table("comparedPlans")->model();
+    QCOMPARE(model->headerData(1, Qt::Horizontal).toString(), QString("A"));
+    auto* menu = window_->findChild<QToolButton*>("pinA")->menu();
+    QTimer timer;
+    connect(&timer, &QTimer::timeout, [&] {
+      auto* dialog = qobject_cast<QInputDialog*>(QApplication::activeModalWidget());
+      if (!dialog) return;
+      dialog->setTextValue("eight devices");
+      dialog->accept();
+    });
+    timer.start(5);
+    for (QAction* action : menu->actions())
+      if (action->text().contains("Rename")) action->trigger();
+    QCOMPARE(model->headerData(1, Qt::Horizontal).toString(), QString("eight devices"));
+    QCOMPARE(window_->findChild<QToolButton*>("pinA")->text(), QString("Plan eight devices"));
+    QCOMPARE(table("comparedLayouts")->model()->headerData(2, Qt::Horizontal).toString(), QString("eight devices"));
+  }
+
+  void the_table_of_meshes_is_of_its_file_and_says_when_it_is_out_of_date() {
+    QTest::keySequence(window_.get(), QKeySequence("Ctrl+Shift+A"));
+    QTRY_VERIFY_WITH_TIMEOUT(!window_->findChild<ComparePage*>()->is_busy(), patience);
+    QVERIFY(table("sweep")->model()->rowCount() > 0 && table("sweep")->isEnabled());
+    const auto says = [this](const QString& words) {
+      const auto labels = window_->findChild<ComparePage*>()->findChildren<QLabel*>();
+      return std::ranges::any_of(labels, [&](const QLabel* label) { return label->text().contains(words); });
+    };
+    QVERIFY(!says("Out of date"));
+    set_steps(document(), 77);
+    QVERIFY(says("Out of date") && !table("sweep")->isEnabled());
+    document().undo_stack().undo();
+    QVERIFY(!says("Out of date") && table("sweep")->isEnabled());
+    RunConfig other = made::config();
+    other.seed = 5;
+    document().reset(other, "/nowhere/other.json");
+    QCOMPARE(table("sweep")->model()->rowCount(), 0);
   }
 };
 

@@ -161,7 +161,7 @@ class DocumentTest : public QObject {
     document.reset(made::config(), {});
     set_axis_size(document, 0, 4);
     set_spec_dim(document, ParameterRef{{"params", "Dense_0", "bias"}}, 1, 0, {});
-    set_mode(document, LayoutMode::cheapest);
+    set_mode(document, LayoutMode::fastest);
     QCOMPARE(document.undo_stack().count(), 0);
   }
 

@@ -14,6 +14,7 @@
 #include <QTimer>
 #include <QXmlStreamReader>
 
+#include "gui/background/worker_threads.h"
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -121,7 +122,8 @@ class ExportTest : public QObject {
     QVERIFY(bar && window_->exports().is_busy());
     emit bar->canceled();
     QVERIFY(!window_->exports().is_busy());
-    QTest::qWait(200);
+    WorkerThreads::shared().wait();
+    QCoreApplication::processEvents();
     QCOMPARE(told.size(), 1);
     QVERIFY(told.front().front().toString().startsWith("Cancelled"));
     QVERIFY(!QFile::exists(wanted.path) && !QFile::exists(wanted.path + ".part"));
@@ -134,9 +136,9 @@ class ExportTest : public QObject {
       [&] { QTRY_VERIFY_WITH_TIMEOUT(!window_->exports().is_busy(), 120000); }();
       return content(wanted.path);
     };
-    QVERIFY(drawn("meshes.svg").contains("the mesh that is shown"));
+    QVERIFY(drawn("meshes.svg").contains("the one that is shown"));
     action(*window_, "pin")->trigger();
-    QVERIFY(!drawn("pinned.svg").contains("the mesh that is shown"));
+    QVERIFY(!drawn("pinned.svg").contains("the one that is shown"));
   }
 
   void a_picture_is_the_page_as_it_is_seen_data() { every_page_becomes_a_picture_of_every_form_data(); }

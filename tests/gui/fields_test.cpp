@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLineEdit>
+#include <QRadioButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStandardPaths>
@@ -11,6 +12,7 @@
 #include <QWheelEvent>
 
 #include "gui/look/appearance.h"
+#include "gui/window/presets.h"
 #include "gui/window/window.h"
 #include "tests/gui/made_plan.h"
 #include "tests/gui/window_case.h"
@@ -250,6 +252,79 @@ class FieldsTest : public WindowCase {
       QTest::mouseClick(empty, Qt::LeftButton, {}, QPoint(empty->width() - 3, empty->height() - 3));
       QVERIFY(!data->hasFocus());
     }
+  }
+
+  void keys_of_the_window_are_its_own_while_a_line_of_text_has_the_keyboard() {
+    QAction own("own", window_.get());
+    int triggered = 0;
+    own.setShortcut(QKeySequence::SelectAll);  // which every line takes, as it takes Ctrl+E on X11
+    connect(&own, &QAction::triggered, [&] { ++triggered; });
+    window_->addAction(&own);
+    show_settings();
+    const QList<QWidget*> fields{window_->mesh_bar()->field(0), settings()->findChild<QWidget*>("steps"),
+                                 window_->findChild<QLineEdit*>("filter"), window_->inspector()->spec_field()};
+    for (QWidget* field : fields) {
+      window_->findChild<QDockWidget*>(field->objectName() == "filter" ? "parameters" : "settings")->raise();
+      QTRY_VERIFY(field->isVisible());
+      field->setFocus();
+      QTest::keyClick(field, Qt::Key_A, Qt::ControlModifier);
+    }
+    QCOMPARE(triggered, fields.size());
+  }
+
+  void the_axis_of_the_pipeline_is_not_offered_for_arrays() {
+    SpecEditor editor(SpecEditor::Form::compact);
+    const std::vector<MeshAxis> axes{{"data", 2}, {"stages", 2}};
+    editor.show_specs(axes, "", {{"kernel", {8, 8}, {}, {}, "here"}});
+    QVERIFY(editor.field(0)->findText("'stages'") >= 0);
+    editor.show_specs(axes, "stages", {{"kernel", {8, 8}, {}, {}, "here"}});
+    QCOMPARE(editor.field(0)->findText("'stages'"), -1);
+    QVERIFY(editor.field(0)->findText("'data'") >= 0);
+  }
+
+  void the_filter_takes_several_words_and_shows_the_first_hit() {
+    RunConfig config = load_preset(default_preset);
+    close_window();
+    open_window(compiled_plans(), config, {900, 600});
+    const auto* model = static_cast<const ParameterModel*>(tree()->model());
+    selection().select_array(ParameterRef{planner().parameters().back().path});
+    auto* filter = window_->findChild<QLineEdit*>("filter");
+    filter->setFocus();
+    QTest::keyClicks(filter, "kernel 0");
+    int hits = 0;
+    for (const ParameterInfo& info : planner().parameters()) {
+      const QString path = name_of(ParameterRef{info.path});
+      const bool is_hit = path.contains("kernel") && path.contains('0');
+      hits += is_hit;
+      QCOMPARE(model->index_of(ParameterRef{info.path}).isValid(), is_hit);
+    }
+    QVERIFY(hits > 1);
+    QModelIndex first = model->index(0, 0);
+    while (first.isValid() && model->rowCount(first) > 0) first = model->index(0, 0, first);
+    QVERIFY(tree()->viewport()->rect().contains(tree()->visualRect(first).center()));
+    QTest::keyClick(filter, Qt::Key_Return);
+    QCOMPARE(tree()->currentIndex(), first);
+    QVERIFY(tree()->hasFocus());
+  }
+
+  void radio_buttons_are_seen_in_every_theme() {
+    for (const ThemeChoice choice : {ThemeChoice::light, ThemeChoice::dark}) {
+      apply_theme(*qApp, choice);
+      for (const bool checked : {false, true}) {
+        QRadioButton button("mode");
+        button.setChecked(checked);
+        button.resize(button.sizeHint());
+        QImage seen(button.size(), QImage::Format_RGB32);
+        seen.fill(theme().base);
+        button.render(&seen, {}, {}, QWidget::DrawChildren);
+        int most = 0;
+        for (int y = 0; y < seen.height(); ++y)
+          for (int x = 0; x < 16; ++x)
+            most = std::max(most, std::abs(qGray(seen.pixel(x, y)) - qGray(theme().base.rgb())));
+        QVERIFY2(most > 60, qPrintable(QString("%1 %2").arg(int(choice)).arg(most)));
+      }
+    }
+    apply_theme(*qApp, ThemeChoice::light);
   }
 };
 

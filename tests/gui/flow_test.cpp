@@ -271,9 +271,8 @@ class FlowTest : public WindowCase {
       QVERIFY(same == plan().config);
       const ShardingConfig &now = plan().config.sharding, &then = edit.config.sharding;
       const int changed = (now.in != then.in) + (now.out != then.out) + (now.parameters != then.parameters) +
-                          (now.constraints != then.constraints);
+                          (now.constraints != then.constraints) + (now.rules != then.rules) + (now.zero != then.zero);
       QCOMPARE(changed, 1);
-      QVERIFY(now.rules == then.rules && now.zero == then.zero);
     }
   }
 
@@ -320,6 +319,28 @@ class FlowTest : public WindowCase {
           QVERIFY(found.best->totals.seconds_per_step <= other.totals.seconds_per_step);
       } catch (const Failure&) {
       }
+    }
+  }
+
+  // No `out`: logits are whole on every device.
+  void gathered_logits_are_decided_by_the_output_and_its_spec_avoids_them() {
+    RunConfig config = made::small_gpt(2, 4, 1);
+    config.sharding.out.dims.clear();
+    for (const LayoutMode mode : {LayoutMode::as_written, LayoutMode::fastest}) {
+      config.sharding.mode = mode;
+      open(config);
+      const FlowNode* gather = gather_of("head");
+      QVERIFY(gather);
+      workspace().selection.select_step(gather->steps.front());
+      const QString text = find<QLabel>("causeText")->text();
+      QVERIFY2(
+          text.startsWith("sharding.out wants ") && text.contains("Decided by sharding.out (not given), sharding.in"),
+          qPrintable(text));
+      EditProgress progress;
+      const EditSearch found = find_edit(compiled_plans(), plan(), gather->steps, {}, progress);
+      QVERIFY(found.best);
+      QCOMPARE(found.best->edit.places, std::vector<std::string>{"sharding.out"});
+      QCOMPARE(found.best->edit.text, QString("out = P('batch', None, None)"));
     }
   }
 

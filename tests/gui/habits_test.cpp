@@ -281,6 +281,29 @@ class HabitsTest : public WindowCase {
     QVERIFY(document().config() == made::config());
   }
 
+  void the_tour_ends_where_it_began() {
+    window_->show_page("memory");
+    window_->findChild<QDockWidget*>("settings")->raise();
+    auto* settings = window_->findChild<SettingsPanel*>();
+    QTRY_VERIFY(!settings->visibleRegion().isEmpty());
+    const auto* pages = window_->findChild<QTabWidget*>("pages");
+    const int page = pages->currentIndex(), bottom = window_->findChild<QDockWidget*>("run")->height();
+    auto* tour = window_->findChild<Tour*>();
+    for (const bool to_its_end : {true, false}) {
+      QTest::keyClick(window_.get(), Qt::Key_F1, Qt::ShiftModifier);
+      QVERIFY(tour->isVisible());
+      for (int stop = 0; stop + 2 < tour->stops(); ++stop) QTest::keyClick(tour, Qt::Key_Right);
+      QVERIFY(pages->currentIndex() != page);
+      if (to_its_end)
+        while (tour->isVisible()) QTest::keyClick(tour, Qt::Key_Right);
+      else QTest::keyClick(tour, Qt::Key_Escape);
+      QVERIFY(!tour->isVisible());
+      QCOMPARE(pages->currentIndex(), page);
+      QTRY_VERIFY(!settings->visibleRegion().isEmpty());
+      QTRY_COMPARE(window_->findChild<QDockWidget*>("run")->height(), bottom);
+    }
+  }
+
   void about_has_versions_that_can_be_copied() {
     QTimer timer;
     bool seen = false;

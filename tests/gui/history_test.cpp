@@ -240,8 +240,10 @@ class HistoryTest : public QObject {
     auto* attach = panel_->findChild<QPushButton*>("attach");
     QVERIFY(attach->isVisible());
     QTRY_VERIFY_WITH_TIMEOUT(server.hasPendingConnections(), patience);  // who looked whether it is there
-    QTest::qWait(50);
-    while (server.hasPendingConnections()) delete server.nextPendingConnection();
+    while (server.hasPendingConnections()) {
+      const std::unique_ptr<QLocalSocket> looked(server.nextPendingConnection());
+      QTRY_COMPARE_WITH_TIMEOUT(looked->state(), QLocalSocket::UnconnectedState, patience);
+    }
     attach->click();
     QVERIFY(!attach->isVisible() && run_->is_attached() && run_->is_active());
     QCOMPARE(table()->item(0, 2)->text(), QString("at hand"));

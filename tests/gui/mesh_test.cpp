@@ -183,6 +183,15 @@ class MeshTest : public WindowCase {
     QVERIFY(document().config().mesh_devices == before.mesh_devices);
   }
 
+  void each_fault_of_the_mesh_is_a_line_of_its_own() {
+    MeshDialog dialog(document().config());
+    auto* table = dialog.findChild<QTableWidget*>();
+    for (int row = 0; row < 2; ++row) table->item(row, 1)->setText("0");
+    for (auto* label : dialog.findChildren<QLabel*>())
+      if (label->text().contains("<br>")) return;
+    QFAIL("two faults in one line");
+  }
+
   void an_order_of_devices_that_is_lost_is_said_where_the_mesh_is_edited() {
     const auto* notice = window_->findChild<QLabel*>("notice");
     const QString said = edit_mesh([](QTableWidget* table) { type(table, 0, 1, "2"); });

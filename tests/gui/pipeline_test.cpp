@@ -338,7 +338,8 @@ class PipelineTest : public QObject {
     QVERIFY(measured.bubble() >= 0 && measured.bubble() < 1);
     for (const Comparison& row : compare(plan(), stage_quantities(plan()), run.record())) {
       QVERIFY2(row.is_measured, qPrintable(row.name));
-      if (row.format == bytes_text) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
+      const bool is_planned = row.format == bytes_text && !row.name.startsWith("Moved");  // which the transport decides
+      if (is_planned) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
     }
     for (int stage = 0; stage < 2; ++stage)
       QVERIFY(workspace().measured_seconds(step_at(plan(), plan().steps(stage).size() - 1, stage)));

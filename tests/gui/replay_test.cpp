@@ -60,7 +60,7 @@ class ReplayTest : public WindowCase {
   void every_step_that_communicates_can_be_replayed_and_its_pieces_are_the_bytes_of_the_plan() {
     QSet<int> kinds;
     for (const char* preset : {"parallax_decoder", "mintext_transformer", "tiny_lm_fsdp", "workshop_gpipe"})
-      for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+      for (const LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
         plan_preset(preset, [mode](RunConfig& config) { config.sharding.mode = mode; });
         for (const StepRef id : planner().index().collectives) {
           const Step& step = *find_step(plan(), id);
@@ -176,9 +176,7 @@ class ReplayTest : public WindowCase {
     const double first = replay()->tick();
     QTRY_VERIFY_WITH_TIMEOUT(replay()->tick() > first, patience);
     key(Qt::Key_Space);
-    const double paused = replay()->tick();
-    QTest::qWait(100);
-    QCOMPARE(replay()->tick(), paused);
+    QVERIFY(!replay()->is_playing());  // its timer alone moves the film
     for (int i = 0; i < 5; ++i) key(Qt::Key_BracketRight);
     key(Qt::Key_Space);
     QTRY_COMPARE_WITH_TIMEOUT(replay()->tick(), double(replay()->replay()->ticks), patience);

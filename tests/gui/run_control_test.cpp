@@ -71,7 +71,8 @@ class RunControlTest : public QObject {
     QFile running(path("running")), script(path("shardrun"));
     QVERIFY(running.open(QIODevice::WriteOnly) && script.open(QIODevice::WriteOnly));
     const QString text =
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" > %3\nln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
+        "#!/bin/sh\ntrap 'echo > %3.paused; kill -STOP $$; echo > %3.resumed' TSTP\nprintf '%s\\n' \"$@\" > %3\nln -s "
+        "%1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
     script.write(text.arg(path("socket"), path("running"), path("arguments")).toUtf8());
     script.close();
     script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
@@ -102,6 +103,30 @@ class RunControlTest : public QObject {
     QVERIFY(run_->record().steps().size() < 5000);
     QCOMPARE(run_->state(), RunControl::State::finished);
     QCOMPARE(run_->state_text(), QString("finished: 20000 steps"));
+  }
+
+  void a_run_is_paused_and_goes_on() {
+    QLocalSocket* watcher = accept();
+    QVERIFY(watcher && !run_->can_pause());
+    send(watcher, HelloMessage{"", plan_->hash, 2, {}, {"loss"}});
+    send(watcher, snapshot(3));
+    send(watcher, step(3));
+    QTRY_VERIFY_WITH_TIMEOUT(run_->can_pause() && run_->record().completed() == 4, patience);
+    run_->toggle_pause();
+    QVERIFY(run_->is_paused() && run_->is_active());
+    QVERIFY2(run_->state_text().startsWith("paused after step 4"), qPrintable(run_->state_text()));
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(path("arguments.paused")), patience);
+    QVERIFY(!QFile::exists(path("arguments.resumed")));
+    run_->toggle_pause();
+    QVERIFY(!run_->is_paused());
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(path("arguments.resumed")), patience);
+    run_->toggle_pause();
+    QVERIFY(run_->is_paused());
+    run_->stop();  // lets it go on, so that it can end
+    QVERIFY(!run_->is_paused());
+    end_process();
+    watcher->disconnectFromServer();
+    QTRY_VERIFY_WITH_TIMEOUT(!run_->is_active(), patience);
   }
 
   void a_watcher_that_was_sent_away_comes_again_and_misses_nothing() {

@@ -287,7 +287,8 @@ class TrainingTest : public QObject {
     QVERIFY(record.is_of(*planner().plan()));
     for (const Comparison& row : compare(*planner().plan(), planner().index().quantities, record)) {
       QVERIFY2(row.is_measured, qPrintable(row.name));
-      if (row.format == bytes_text) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
+      const bool is_planned = row.format == bytes_text && !row.name.startsWith("Moved");  // which the transport decides
+      if (is_planned) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
     }
     QTRY_VERIFY_WITH_TIMEOUT(!any_alive(rank_processes()), patience);
   }
@@ -420,16 +421,16 @@ class TrainingTest : public QObject {
     open_file();
     train_until(2);
     const std::vector<pid_t> processes = rank_processes();
+    const int64_t seen = run().record().completed();
     QVERIFY(close_by("without a window"));
     cleanup();
-    QTest::qWait(50);
-    QVERIFY(any_alive(processes));
     init();
     open_file();
     auto* attach = window_->findChild<QPushButton*>("attach");
     QTRY_VERIFY(attach->isVisible());
     attach->click();
-    QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > 2, patience);
+    QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > seen + 20, patience);
+    QCOMPARE(rank_processes(), processes);
     QVERIFY(run().is_attached() && run().record().is_of(*planner().plan()));
     QVERIFY(run().plan());
     QVERIFY(close_by("Stop training"));
@@ -466,6 +467,14 @@ class TrainingTest : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(run().record().completed() > 2, patience);
     QVERIFY(window_->workspace().matching_run());
     QTRY_VERIFY_WITH_TIMEOUT(run().record().trace(TraceChoice::latest), patience);
+    QTimer asked;
+    connect(&asked, &QTimer::timeout, this, [] {
+      const auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+      if (!box) return;
+      for (QAbstractButton* button : box->buttons())
+        if (button->text().remove('&') == "Stop the run") return button->click();
+    });
+    asked.start(20);
     press("stopButton");
     QTRY_VERIFY_WITH_TIMEOUT(!run().is_active(), patience);
     QCOMPARE(run().state(), RunControl::State::stopped);
@@ -531,7 +540,7 @@ class TrainingTest : public QObject {
     int planned = 0;
     for (const QString& preset : preset_names())
       for (const std::array<int64_t, 2>& sizes : {std::array<int64_t, 2>{4, 2}, {2, 4}, {1, 8}, {1, 1}})
-        for (const LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+        for (const LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
           RunConfig config = load_preset(preset);
           config.mesh_devices.clear();
           for (size_t axis = 0; axis < std::min(sizes.size(), config.mesh_axes.size()); ++axis) {
@@ -541,8 +550,9 @@ class TrainingTest : public QObject {
           if (!validate(config).empty()) continue;
           ++planned;
           open(config);
-          const bool fits = !host_memory_excess(*planner().plan());
-          QVERIFY2(window_->verdict()->text().startsWith("plan ok") == fits, qPrintable(window_->verdict()->text()));
+          const bool is_ok = planner().plan()->warnings.empty();
+          QVERIFY2(window_->verdict()->text().startsWith("plan ok") == is_ok, qPrintable(window_->verdict()->text()));
+          QVERIFY(!is_ok || !host_memory_excess(*planner().plan()));
         }
     QVERIFY(planned > 4 * static_cast<int>(preset_names().size()));
   }

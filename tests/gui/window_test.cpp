@@ -122,6 +122,21 @@ class WindowTest : public WindowCase {
     QTRY_COMPARE_WITH_TIMEOUT(run.state(), RunControl::State::failed, 60000);  // there is no shardrun
   }
 
+  void a_plan_with_warnings_is_not_called_ok() {
+    PlanSource warned = made::source();
+    warned.plan = [](const RunConfig& config, std::stop_token stop) {
+      Plan plan = made::plan(config, stop);
+      plan.warnings = {{"rule", "rule 0 matched nothing", "sharding.rules[0]", ""}};
+      return plan;
+    };
+    MainWindow window(warned, "/nowhere/shardrun");
+    window.workspace().document.reset(made::config(), {});
+    window.show();
+    QTRY_VERIFY_WITH_TIMEOUT(window.workspace().planner.is_current(), 60000);
+    QVERIFY2(window.verdict()->text().startsWith("1 warning"), qPrintable(window.verdict()->text()));
+    QVERIFY(window.findChild<QLabel*>("verdict0")->toolTip().contains("rule 0 matched nothing"));
+  }
+
   void a_spec_chosen_in_the_drop_down_is_in_config_plan_and_tree() {
     window_->workspace().selection.select_array(ParameterRef{{"params", "Embed_0", "embedding"}});
     QComboBox* rows = spec_box(0);
@@ -280,6 +295,7 @@ class WindowTest : public WindowCase {
                             1000,
                             2000,
                             5.0 * 1048576,
+                            7 * 1048576,
                             123456,
                             654321,
                             {1, 2, 3},
@@ -304,8 +320,8 @@ class WindowTest : public WindowCase {
     const double arena = double(plan->totals.memory_total);
     for (const std::string& value :
          {bytes_text(arena), bytes_text(arena + 3 * 1048576), bytes_text(plan->totals.wire_bytes_per_device),
-          bytes_text(5.0 * 1048576), seconds_text(plan->totals.seconds_per_step), seconds_text(4.321),
-          bytes_text(123456), bytes_text(654321)})
+          bytes_text(5.0 * 1048576), bytes_text(7.0 * 1048576), seconds_text(plan->totals.seconds_per_step),
+          seconds_text(4.321), bytes_text(123456), bytes_text(654321)})
       QVERIFY2(shown.contains(text(value)), value.c_str());
     QVERIFY(tips.contains(text(exact_bytes(arena + 3 * 1048576))));
 

@@ -18,7 +18,7 @@ namespace {
 
 using Arrays = std::map<std::string, std::vector<float>>;
 
-Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode = LayoutMode::cheapest) {
+Plan plan_of(const SystemPreset& preset, const std::vector<int64_t>& mesh, LayoutMode mode = LayoutMode::fastest) {
   RunConfig config = system_run(preset.name, preset.small, mesh);
   config.sharding.mode = mode;
   return compile(config, DeviceProfile{});
@@ -85,7 +85,7 @@ class CheckpointTest : public QObject {
         writers.push_back(meshes_of(preset.mesh_axes).back());
       }
       for (const std::vector<int64_t>& mesh : writers) {
-        QTest::newRow(text_of(preset.name, mesh, LayoutMode::cheapest).c_str())
+        QTest::newRow(text_of(preset.name, mesh, LayoutMode::fastest).c_str())
             << static_cast<int>(i) << QList<qint64>(mesh.begin(), mesh.end());
       }
     }
@@ -101,7 +101,7 @@ class CheckpointTest : public QObject {
     std::vector<std::vector<int64_t>> readers = meshes_of(preset.mesh_axes);
     if (preset.mesh_axes == 3) readers = {{1, 1, 1}, {8, 1, 1}, {1, 2, 4}, {2, 2, 2}, {4, 1, 2}};
     for (const std::vector<int64_t>& mesh : readers) {
-      for (LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+      for (LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
         if (mode == LayoutMode::as_written && mesh != readers.back()) continue;
         const ThreadTraining loaded = train_with(plan_of(preset, mesh, mode), 2, from(path));
         const std::string what = text_of(preset.name, mesh, mode);

@@ -57,7 +57,7 @@ class ClippingTest : public QObject {
       for (const bool as_written : {false, true}) {
         for (const bool sharded_state : {false, true}) {
           const QString name =
-              QString("%1x%2 %3%4").arg(mesh.data).arg(mesh.model).arg(as_written ? "as written" : "cheapest");
+              QString("%1x%2 %3%4").arg(mesh.data).arg(mesh.model).arg(as_written ? "as written" : "fastest");
           QTest::newRow(qPrintable(name.arg(sharded_state ? ", state split over data" : "")))
               << mesh.data << mesh.model << as_written << sharded_state;
         }
@@ -70,7 +70,7 @@ class ClippingTest : public QObject {
     QFETCH(bool, as_written);
     QFETCH(bool, sharded_state);
     RunConfig config = config_of(data, model, sharded_state);
-    config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
+    config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
     const Plan plan = compile(config, DeviceProfile{});
     const std::string fault = test::fault_of(plan);
     QVERIFY2(fault.empty(), fault.c_str());

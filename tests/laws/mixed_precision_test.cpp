@@ -3,6 +3,7 @@
 
 #include "engine/graph/op_definition.h"
 #include "tests/compile/system_preset.h"
+#include "tests/laws/pipeline_case.h"
 #include "tests/laws/training_agreement.h"
 #include "tests/test_program.h"
 
@@ -36,6 +37,23 @@ std::vector<double> losses(const ThreadTraining& training) {
   std::vector<double> list;
   for (const StepMessage& step : training.steps) list.push_back(value_of(step.metrics, "loss"));
   return list;
+}
+
+const std::vector<PipelineCase>& pipelines() {
+  static const std::vector<PipelineCase> list{{"1f1b", 1, {2, 2}, 4, "none", 0, LayoutMode::as_written},
+                                              {"1f1b", 1, {2, 2}, 4, "full", 3, LayoutMode::fastest},
+                                              {"1f1b", 2, {2, 1}, 4, "none", 3, LayoutMode::as_written},
+                                              {"1f1b", 2, {1, 2}, 4, "mlp", 0, LayoutMode::fastest},
+                                              {"zero_bubble", 2, {1, 2}, 4, "none", 1, LayoutMode::as_written}};
+  return list;
+}
+
+// Without stages.
+RunConfig in_parts(const RunConfig& config, const PipelineCase& one) {
+  RunConfig parts = in_stages(config, one);
+  parts.mesh_axes.pop_back();
+  parts.pipeline = {};
+  return parts;
 }
 
 double apart(const std::vector<double>& a, const std::vector<double>& b) {
@@ -100,6 +118,36 @@ class MixedPrecisionTest : public QObject {
     QVERIFY2(apart(losses(split), alone) < 1e-2, std::to_string(apart(losses(split), alone)).c_str());
     QVERIFY(split.replicas_equal);
     compare_with_prediction(split, plan);
+  }
+
+  // Parameters are cast once a step, for all microbatches; a tied embedding on two stages.
+  void in_microbatches_and_stages_it_stays_as_near_data() {
+    QTest::addColumn<int>("index");
+    for (size_t i = 0; i < pipelines().size(); ++i) {
+      QTest::newRow(pipelines()[i].text().c_str()) << static_cast<int>(i);
+    }
+  }
+  void in_microbatches_and_stages_it_stays_as_near() {
+    QFETCH(int, index);
+    const RunConfig config = four_layers({"model.tied_embedding=true", "model.compute_dtype=bf16"});
+    const std::vector<double> alone = losses(train_in_threads(compile(config, DeviceProfile{}), steps));
+    const PipelineCase& one = pipelines()[static_cast<size_t>(index)];
+    const Plan plan = compile(one.stages > 1 ? in_stages(config, one) : in_parts(config, one), DeviceProfile{});
+    const ThreadTraining split = train_in_threads(plan, steps);
+    QVERIFY2(apart(losses(split), alone) < 1e-2, std::to_string(apart(losses(split), alone)).c_str());
+    QVERIFY(split.replicas_equal);
+    compare_with_prediction(split, plan);
+    int casts = 0;
+    for (const Task& task : plan.program.tasks) {
+      for (const Step& step : task.steps) {
+        if (step.kind != StepKind::compute || plan.graph->ops[step.op].definition->name() != "cast") continue;
+        const ProgramValue& operand = plan.program.values[step.inputs[0]];
+        if (plan.graph->values[operand.graph_value].kind != ValueKind::state) continue;
+        QVERIFY2(task.name.starts_with("begin"), plan.step_name(step).c_str());
+        ++casts;
+      }
+    }
+    QVERIFY(casts > 20);
   }
 
   void another_word_is_an_error_at_its_place() {

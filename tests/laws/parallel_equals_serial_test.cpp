@@ -53,7 +53,7 @@ class ParallelEqualsSerialTest : public QObject {
     QTest::addColumn<QString>("mode");
     QTest::addColumn<QString>("deterministic");
     for (const char* preset : {"parallax_decoder", "parallax_decoder_2"}) {
-      for (const char* mode : {"cheapest", "as_written"}) {
+      for (const char* mode : {"fastest", "as_written"}) {
         for (const MeshSize& mesh : all_meshes()) {
           for (const char* deterministic : {"deterministic=true", "deterministic=false"}) {
             QTest::newRow(label(mesh, std::string(preset) + " " + mode + " " + deterministic).c_str())
@@ -83,7 +83,7 @@ class ParallelEqualsSerialTest : public QObject {
     QTest::addColumn<int>("model");
     QTest::addColumn<QString>("mode");
     for (const MeshSize& mesh : {MeshSize{8, 1}, MeshSize{4, 2}, MeshSize{2, 2}}) {
-      for (const char* mode : {"cheapest", "as_written"})
+      for (const char* mode : {"fastest", "as_written"})
         QTest::newRow(label(mesh, mode).c_str()) << mesh.data << mesh.model << mode;
     }
   }
@@ -92,7 +92,7 @@ class ParallelEqualsSerialTest : public QObject {
     QFETCH(int, model);
     QFETCH(QString, mode);
     RunConfig config = load_preset("parallax_decoder", joined(small_size(), mesh_overrides(data, model)));
-    config.sharding.mode = mode == "cheapest" ? LayoutMode::cheapest : LayoutMode::as_written;
+    config.sharding.mode = mode == "fastest" ? LayoutMode::fastest : LayoutMode::as_written;
     config.sharding.parameters.clear();
     config.sharding.rules = {{"**", LargestDimension{{"data"}, 0}, {SpecKind::optimizer_state}}};
     const Plan plan = compile(config, DeviceProfile{});
@@ -119,7 +119,7 @@ class ParallelEqualsSerialTest : public QObject {
     QTest::addColumn<int>("seed");
     QTest::addColumn<QString>("mode");
     for (int seed = 0; seed < 12; ++seed) {
-      for (const char* mode : {"cheapest", "as_written"})
+      for (const char* mode : {"fastest", "as_written"})
         QTest::newRow(qPrintable(QString("%1 %2").arg(mode).arg(seed))) << seed << mode;
     }
   }
@@ -130,7 +130,7 @@ class ParallelEqualsSerialTest : public QObject {
     RunConfig config = load_preset("parallax_decoder", small_size());
     config.mesh_axes = {{"a", 2}, {"b", 2}, {"c", 2}};
     config.sharding = {};
-    config.sharding.mode = mode == "cheapest" ? LayoutMode::cheapest : LayoutMode::as_written;
+    config.sharding.mode = mode == "fastest" ? LayoutMode::fastest : LayoutMode::as_written;
     auto random_spec = [&](size_t rank) {
       PartitionSpec spec;
       spec.dims.resize(rank);

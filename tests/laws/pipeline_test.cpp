@@ -36,7 +36,7 @@ PipelineCase case_of(const Choice& choice) {
           int64_t{1} << choice[2],
           policies[static_cast<size_t>(choice[3])],
           choice[4],
-          choice[5] == 0 ? LayoutMode::cheapest : LayoutMode::as_written};
+          choice[5] == 0 ? LayoutMode::fastest : LayoutMode::as_written};
 }
 
 // What makes a combination illegal does not depend on the policy, ZeRO or mode.
@@ -125,7 +125,7 @@ class PipelineTest : public QObject {
 
   void one_f_one_b_holds_no_more_microbatches_than_stages_behind_it() {
     for (int64_t stages : {2, 4}) {
-      const RunConfig config = in_stages(four_layers(), {"1f1b", stages, {1, 1}, 8, "none", 0, LayoutMode::cheapest});
+      const RunConfig config = in_stages(four_layers(), {"1f1b", stages, {1, 1}, 8, "none", 0, LayoutMode::fastest});
       const Plan plan = compile(config, DeviceProfile{});
       for (int stage = 0; stage < plan.program.stages; ++stage) {
         QCOMPARE(plan.pipeline.in_flight[stage], static_cast<int>(stages) - stage);
@@ -158,11 +158,11 @@ class PipelineTest : public QObject {
   }
 
   void what_one_pipeline_saves_any_other_loads_bit_for_bit() {
-    const std::vector<PipelineCase> cases{{"1f1b", 2, {2, 1}, 4, "none", 1, LayoutMode::cheapest},
+    const std::vector<PipelineCase> cases{{"1f1b", 2, {2, 1}, 4, "none", 1, LayoutMode::fastest},
                                           {"gpipe", 4, {1, 2}, 2, "full", 0, LayoutMode::as_written},
-                                          {"zero_bubble", 2, {1, 1}, 4, "none", 3, LayoutMode::cheapest},
-                                          {"interleaved", 2, {2, 2}, 4, "mlp", 2, LayoutMode::cheapest},
-                                          {"1f1b", 1, {4, 1}, 1, "none", 0, LayoutMode::cheapest}};
+                                          {"zero_bubble", 2, {1, 1}, 4, "none", 3, LayoutMode::fastest},
+                                          {"interleaved", 2, {2, 2}, 4, "mlp", 2, LayoutMode::fastest},
+                                          {"1f1b", 1, {4, 1}, 1, "none", 0, LayoutMode::fastest}};
     std::vector<Plan> plans;
     for (const PipelineCase& one : cases) plans.push_back(compile(in_stages(four_layers(), one), DeviceProfile{}));
     for (size_t writer = 0; writer < plans.size(); ++writer) {
@@ -206,7 +206,7 @@ class PipelineTest : public QObject {
   void dropout_and_clipping_are_those_of_the_whole() {
     const RunConfig config =
         four_layers({"deterministic=false", "model.dropout_rate=0.5", "optimizer.clip_by_global_norm=0.1"});
-    check(in_stages(config, {"1f1b", 2, {2, 1}, 4, "full", 1, LayoutMode::cheapest}));
+    check(in_stages(config, {"1f1b", 2, {2, 1}, 4, "full", 1, LayoutMode::fastest}));
   }
 };
 

@@ -31,7 +31,7 @@ std::vector<Case> cases() {
   size_t turn = 0;
   for (const SystemPreset& preset : system_presets()) {
     for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
-      const LayoutMode mode = turn % 3 == 0 ? LayoutMode::cheapest : LayoutMode::as_written;
+      const LayoutMode mode = turn % 3 == 0 ? LayoutMode::fastest : LayoutMode::as_written;
       const ScheduleConfig schedule{turn % 5 < 2 ? 2 : 1, policies[turn % 4], turn % 8 == 0 ? 2 : 1};
       ++turn;
       if (validate(config_of(preset, mesh, mode, schedule)).empty()) list.push_back({&preset, mesh, mode, schedule});
@@ -90,6 +90,17 @@ class RematerialisationTest : public QObject {
         };
         QCOMPARE(losses({1, policy, 1}), losses({}));
       }
+    }
+  }
+
+  void making_again_is_the_fourth_phase_of_what_a_rank_measures() {
+    for (const bool again : {false, true}) {
+      const Plan plan = deep(again ? ScheduleConfig{1, "full", 1} : ScheduleConfig{});
+      const ThreadTraining training = train_in_threads(plan, 1);
+      const auto recompute = static_cast<size_t>(Phase::recompute);
+      QCOMPARE(recompute, size_t{3});
+      QCOMPARE(training.ranks[0].busy_ms[recompute] > 0, again);
+      QVERIFY(training.ranks[0].busy_ms[static_cast<size_t>(Phase::forward)] > 0);
     }
   }
 

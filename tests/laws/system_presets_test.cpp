@@ -19,7 +19,7 @@ class SystemPresetsTest : public QObject {
     for (size_t i = 0; i < system_presets().size(); ++i) {
       const SystemPreset& preset = system_presets()[i];
       for (const std::vector<int64_t>& mesh : meshes_of(preset.mesh_axes)) {
-        for (LayoutMode mode : {LayoutMode::cheapest, LayoutMode::as_written}) {
+        for (LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
           QTest::newRow(text_of(preset.name, mesh, mode).c_str())
               << static_cast<int>(i) << QList<qint64>(mesh.begin(), mesh.end()) << (mode == LayoutMode::as_written);
         }
@@ -32,7 +32,7 @@ class SystemPresetsTest : public QObject {
     QFETCH(bool, as_written);
     const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
     RunConfig config = system_run(preset.name, preset.small, {sizes.begin(), sizes.end()});
-    config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
+    config.sharding.mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
     const Plan plan = compile(config, DeviceProfile{});
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(preset), 1e-3, is_key_bias);

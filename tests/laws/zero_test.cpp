@@ -51,7 +51,7 @@ class ZeroTest : public QObject {
         config.sharding.zero = {stage, ""};
         config.schedule.microbatches = microbatches;
         if (!validate(config).empty()) continue;
-        const LayoutMode mode = turn % 4 < 2 ? LayoutMode::as_written : LayoutMode::cheapest;
+        const LayoutMode mode = turn % 4 < 2 ? LayoutMode::as_written : LayoutMode::fastest;
         QTest::newRow((text_of(preset.name, mesh, mode) + " stage " + std::to_string(stage) + " in " +
                        std::to_string(microbatches))
                           .c_str())
@@ -67,7 +67,7 @@ class ZeroTest : public QObject {
     QFETCH(int, microbatches);
     QFETCH(bool, as_written);
     const SystemPreset& preset = system_presets()[static_cast<size_t>(index)];
-    const LayoutMode mode = as_written ? LayoutMode::as_written : LayoutMode::cheapest;
+    const LayoutMode mode = as_written ? LayoutMode::as_written : LayoutMode::fastest;
     const Plan plan = plan_of(preset, {sizes.begin(), sizes.end()}, mode, stage, microbatches);
     const ThreadTraining training = train_in_threads(plan, serial_steps);
     compare_with_serial(training, serial_training(preset), 1e-3, is_key_bias);

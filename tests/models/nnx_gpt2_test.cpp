@@ -13,10 +13,9 @@ using namespace shardscope;
 namespace {
 
 OptionList options_with(double dropout_rate) {
-  return {{"vocab_size", int64_t{32}},    {"seq_len", int64_t{8}},
-          {"embed_dim", int64_t{16}},     {"ff_dim", int64_t{24}},
-          {"num_heads", int64_t{4}},      {"num_layers", int64_t{2}},
-          {"dropout_rate", dropout_rate}, {"compute_dtype", std::string("f32")}};
+  return {{"vocab_size", int64_t{32}},    {"seq_len", int64_t{8}},   {"embed_dim", int64_t{16}},
+          {"ff_dim", int64_t{24}},        {"num_heads", int64_t{4}}, {"num_layers", int64_t{2}},
+          {"dropout_rate", dropout_rate}, {"tied_embedding", false}, {"compute_dtype", std::string("f32")}};
 }
 
 Graph build(double dropout_rate, bool deterministic = false) {

@@ -25,10 +25,10 @@ namespace {
 void check_messages() {
   std::vector<std::byte> arena(arena_bytes);
   const std::unique_ptr<Communicator> cut = make_mpi_communicator(1000), whole = make_mpi_communicator();
-  check_all(*cut, arena, 24);
-  check_all(*whole, arena, 24);
-  check_channels(*cut, arena, 1, 1, 5);
-  check_channels(*whole, arena, 2, 1, 6);
+  check_all(*cut, arena, 24, Transport::messages());
+  check_all(*whole, arena, 24, Transport::messages());
+  check_channels(*cut, arena, 1, 1, 5, Transport::messages());
+  check_channels(*whole, arena, 2, 1, 6, Transport::messages());
 }
 
 void check_world() {
@@ -38,8 +38,9 @@ void check_world() {
   int shared = 0;
   for (std::string line; std::getline(maps, line);) shared += line.find("/memfd:shardscope.") != std::string::npos;
   require(mpi->size() == 1 || shared > 1, "ranks of one host share memory");
-  check_all(*world.communicator, world.arena, 24);
-  check_channels(*world.communicator, world.arena, 3, 1, 6);
+  const Transport transport = mpi->size() == 1 ? Transport::alone() : Transport();
+  check_all(*world.communicator, world.arena, 24, transport);
+  check_channels(*world.communicator, world.arena, 3, 1, 6, transport);
 }
 
 // Ranks that act as if they were on the hosts of `layout`, a digit each. A group on one host sends nothing by MPI, and
@@ -51,11 +52,11 @@ void check_hosts(int rank, std::string_view layout) {
   std::unique_ptr<Communicator> mpi = make_mpi_communicator();
   RankWorld world = make_world(*mpi, static_cast<int64_t>(arena_bytes));
   require(dynamic_cast<HostsCommunicator*>(world.communicator.get()) != nullptr, "several hosts");
-  check_all(*world.communicator, world.arena, 24, hosts);
+  check_all(*world.communicator, world.arena, 24, Transport::on(hosts));
   std::unique_ptr<Communicator> here = world.communicator->split(hosts[static_cast<size_t>(rank)], rank);
   require(dynamic_cast<PeerCommunicator*>(here.get()) != nullptr, "a group of one host shares memory alone");
   check_random_cases(*here, world.arena, 8, 8);
-  check_channels(*world.communicator, world.arena, 4 + hosts.size(), 2, 6);
+  check_channels(*world.communicator, world.arena, 4 + hosts.size(), 2, 6, Transport::on(hosts));
 }
 
 // Rank 1 aborts while the others wait in several groups, or have yet to call; they say so.
@@ -123,7 +124,7 @@ void check_mismatch_of_channels(int rank) {
   });
   if (rank == 1) world.communicator->abort();
   require(error.code == (rank == 1 ? "comm_argument" : "comm_aborted"), error.message);
-  require(rank == 0 || error.message.find("rank 0 sent 1 arrays (100000 bytes) where rank 1 expected 1 arrays "
+  require(rank == 0 || error.message.find("rank 0 sent 1 array (100000 bytes) where rank 1 expected 1 array "
                                           "(90000 bytes)") != std::string::npos,
           error.message);
 }

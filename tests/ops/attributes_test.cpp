@@ -64,6 +64,22 @@ Family sgd() {
   return {"sgd", {a, SgdAttributes{next(rate.value), momentum}, SgdAttributes{rate, next(momentum)}}};
 }
 
+Family momentum_sgd() {
+  const MomentumSgdAttributes a{0.01, 0.9, false};
+  [[maybe_unused]] const auto& [rate, momentum, nesterov] = a;
+  return {"momentum_sgd",
+          {a, MomentumSgdAttributes{next(rate.value), momentum, nesterov},
+           MomentumSgdAttributes{rate, next(momentum), nesterov}, MomentumSgdAttributes{rate, momentum, true}}};
+}
+
+Family lion() {
+  const LionAttributes a{};
+  [[maybe_unused]] const auto& [rate, b1, b2, decay] = a;
+  return {"lion",
+          {a, LionAttributes{next(rate.value), b1, b2, decay}, LionAttributes{rate, next(b1), b2, decay},
+           LionAttributes{rate, b1, next(b2), decay}, LionAttributes{rate, b1, b2, next(decay)}}};
+}
+
 std::vector<StepKey> step_keys() {
   const StepKey key{{3, 4}, 2, 1, 7};
   [[maybe_unused]] const auto& [root, stride, offset, fold] = key;
@@ -197,9 +213,9 @@ Family stack() {
 }
 
 std::vector<Family> families() {
-  return {adam(),       sgd(),   schedules(), clip(),       dropout(),
-          attention(),  cast(),  constant(),  initialise(), embedding_grad(),
-          layer_norm(), scale(), equations(), stack(),      conv()};
+  return {adam(),       sgd(),       momentum_sgd(), lion(),     schedules(),  clip(),
+          dropout(),    attention(), cast(),         constant(), initialise(), embedding_grad(),
+          layer_norm(), scale(),     equations(),    stack(),    conv()};
 }
 
 }  // namespace
@@ -231,7 +247,8 @@ class AttributesTest : public QObject {
                    a.are<CastAttributes>() || a.are<ConstantAttributes>() || a.are<InitialiseAttributes>() ||
                    a.are<EmbeddingGradAttributes>() || a.are<LayerNormAttributes>() || a.are<ScaleAttributes>() ||
                    a.are<EquationAttributes>() || a.are<SgdAttributes>() || a.are<StackAttributes>() ||
-                   a.are<ClipAttributes>() || a.are<ConvAttributes>(),
+                   a.are<MomentumSgdAttributes>() || a.are<LionAttributes>() || a.are<ClipAttributes>() ||
+                   a.are<ConvAttributes>(),
                one.op.c_str());
     }
   }

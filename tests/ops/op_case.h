@@ -14,6 +14,8 @@
 #include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
 #include "engine/ops/layer_norm.h"
+#include "engine/ops/lion.h"
+#include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
 #include "engine/ops/scale.h"
 #include "engine/ops/sgd.h"
@@ -131,6 +133,8 @@ inline std::vector<OpCase> op_cases() {
           {"squared_error_grad", {x, x, scalar}, mean, {}},
           {"adam", {x, x, x, x}, AdamAttributes{}, {}},
           {"sgd", {x, x, x}, SgdAttributes{}, {}},
+          {"momentum_sgd", {x, x, x}, MomentumSgdAttributes{}, {}},
+          {"lion", {x, x, x}, LionAttributes{}, {}},
           {"sum_of_squares", {x}, {}, {}},
           {"global_norm", {scalar, scalar}, {}, {}},
           {"clip_by_global_norm", {x, scalar}, ClipAttributes{2}, {}}};

@@ -10,7 +10,10 @@
 #include "engine/ops/equation.h"
 #include "engine/ops/global_norm.h"
 #include "engine/ops/initialise.h"
+#include "engine/ops/lion.h"
+#include "engine/ops/momentum_sgd.h"
 #include "engine/ops/registry.h"
+#include "engine/ops/sgd.h"
 #include "tests/test_program.h"
 
 namespace optimizer_test {
@@ -154,6 +157,7 @@ class OptimizerTest : public QObject {
                                                               {"**/kernel", 0.25, 0},
                                                               {"params/*/bias", 0, 0.25},
                                                               {" x/** , **/kernel,**/bias", 0.25, 0.25},
+                                                              {"**/{kernel,scale}", 0.25, 0},
                                                               {"", 0, 0},
                                                               {"kernel", 0, 0}}) {
       Trained made = trained();
@@ -178,12 +182,58 @@ class OptimizerTest : public QObject {
     QVERIFY(notes[0].message.find("'**/scale'") != std::string::npos);
   }
 
+  void sgd_with_momentum_keeps_optaxs_trace_and_without_it_its_mean() {
+    for (const bool nesterov : {false, true}) {
+      Trained made = trained();
+      find_optimizer("sgd")->append(
+          made.graph, options_of("sgd", {{"learning_rate", 0.5}, {"momentum", 0.75}, {"nesterov", nesterov}}));
+      for (StateId id : {made.weight, made.bias}) {
+        const Op& update = maker_of(made.graph, made.graph.states[id].after);
+        QVERIFY(update.attributes == Attributes(MomentumSgdAttributes{0.5, 0.75, nesterov}));
+      }
+      QCOMPARE(made.graph.states.back().collection, std::string("optimizer/trace"));
+      QCOMPARE(made.graph.states.size(), size_t{4});
+    }
+    Trained plain = trained();
+    find_optimizer("sgd")->append(plain.graph, options_of("sgd", {{"learning_rate", 0.5}}));
+    QVERIFY(maker_of(plain.graph, plain.graph.states[plain.weight].after).attributes ==
+            Attributes(SgdAttributes{0.5, 0.9}));
+    QCOMPARE(plain.graph.states.back().collection, std::string("optimizer/momentum"));
+  }
+
+  void momentum_beside_decay_and_nesterov_without_momentum_are_faults() {
+    const auto faults = [](const OptionList& given) {
+      std::string text;
+      for (const Error& error : find_optimizer("sgd")->check(given)) text += error.code + " " + error.place.path + ";";
+      return text;
+    };
+    QCOMPARE(faults({{"momentum", 0.9}, {"decay", 0.9}}), std::string("two_momenta optimizer.decay;"));
+    QCOMPARE(faults({{"nesterov", true}}), std::string("no_momentum optimizer.nesterov;"));
+    QCOMPARE(faults({{"nesterov", true}, {"momentum", int64_t{0}}}), std::string("no_momentum optimizer.nesterov;"));
+    QCOMPARE(faults({{"nesterov", true}, {"momentum", 0.9}}), std::string());
+    QCOMPARE(faults({{"momentum", 0.0}, {"decay", 0.5}}), std::string());
+  }
+
+  void lion_keeps_one_moment_and_decays_what_its_mask_matches() {
+    Trained made = trained();
+    find_optimizer("lion")->append(
+        made.graph, options_of("lion", {{"learning_rate", 0.5}, {"decay_mask", std::string("**/kernel")}}));
+    QVERIFY(maker_of(made.graph, made.graph.states[made.weight].after).attributes ==
+            Attributes(LionAttributes{0.5, 0.9, 0.99, 1e-3}));
+    QVERIFY(maker_of(made.graph, made.graph.states[made.bias].after).attributes ==
+            Attributes(LionAttributes{0.5, 0.9, 0.99, 0}));
+    QCOMPARE(made.graph.states.back().collection, std::string("optimizer/mu"));
+    QCOMPARE(made.graph.states.size(), size_t{4});
+  }
+
   // Sums of squares of all gradients make one norm, which every gradient is clipped by before its update.
   void clipped_updates_take_gradients_that_share_one_norm() {
-    for (const char* optimizer : {"adam", "adamw", "sgd"}) {
+    for (const auto& [optimizer, more] : std::vector<std::pair<const char*, OptionList>>{
+             {"adam", {}}, {"adamw", {}}, {"sgd", {}}, {"sgd", {{"momentum", 0.9}}}, {"lion", {}}}) {
       Trained made = trained();
-      find_optimizer(optimizer)->append(made.graph,
-                                        options_of(optimizer, {{"learning_rate", 0.5}, {"clip_by_global_norm", 2.0}}));
+      OptionList clipped{{"learning_rate", 0.5}, {"clip_by_global_norm", 2.0}};
+      clipped.insert(clipped.end(), more.begin(), more.end());
+      find_optimizer(optimizer)->append(made.graph, options_of(optimizer, clipped));
       const Graph& graph = made.graph;
       verify(graph);
       std::vector<ValueId> norms;

@@ -1,22 +1,12 @@
 #pragma once
 
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QTest>
 #include <cmath>
 
 #include "tests/laws/training_agreement.h"
+#include "tests/parity/golden_file.h"
 
 namespace shardscope::test {
-
-// tests/golden/`name`.json: what the originals in JAX, Flax and Optax gave.
-inline QJsonDocument golden_file(const QString& name) {
-  QFile file(QStringLiteral(SHARDSCOPE_SOURCE_DIR "/tests/golden/%1.json").arg(name));
-  if (!file.open(QIODevice::ReadOnly)) qFatal("%s is missing", qPrintable(file.fileName()));
-  return QJsonDocument::fromJson(file.readAll());
-}
 
 struct Tolerance {
   double relative, absolute = 0;

@@ -38,6 +38,8 @@ std::vector<NamedReference> initialise_references();
 std::vector<NamedReference> layer_norm_references();
 std::vector<NamedReference> rms_norm_references();
 std::vector<NamedReference> sgd_references();
+std::vector<NamedReference> momentum_sgd_references();
+std::vector<NamedReference> lion_references();
 std::vector<NamedReference> next_token_references();
 std::vector<NamedReference> squared_error_references();
 std::vector<NamedReference> stack_references();

@@ -12,17 +12,35 @@ class CalibrationTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void every_rate_is_measured() {
-    DeviceProfile standard, measured = calibrate();
-    auto is_measured = [](double value, double unmeasured) {
-      return std::isfinite(value) && value > 0 && value != unmeasured;
+  // What is timed twice does not take the same nanoseconds; what is not timed does.
+  void every_time_is_measured() {
+    const CalibrationTimes first = measure_times(), second = measure_times();
+    const auto is_measured = [](double one, double other) {
+      return std::isfinite(one) && one > 0 && std::isfinite(other) && other > 0 && one != other;
     };
-    QVERIFY(is_measured(measured.matrix_flops_per_core, standard.matrix_flops_per_core));
-    QVERIFY(is_measured(measured.matrix_flops_per_core_bf16, standard.matrix_flops_per_core_bf16));
-    QVERIFY(!measured.bf16_products.empty());
-    QVERIFY(is_measured(measured.memory_bytes_per_core, standard.memory_bytes_per_core));
-    QVERIFY(is_measured(measured.collective_bytes_per_core, standard.collective_bytes_per_core));
-    QVERIFY(is_measured(measured.collective_latency, standard.collective_latency));
+    QVERIFY(is_measured(first.products, second.products));
+    QVERIFY(is_measured(first.products_bf16, second.products_bf16));
+    QVERIFY(is_measured(first.addition, second.addition));
+    QVERIFY(!first.bf16_products.empty());
+    QVERIFY(first.transfer_bytes.size() > 4 && first.transfer_bytes == second.transfer_bytes);
+    QCOMPARE(first.transfer_seconds.size(), first.transfer_bytes.size());
+    for (double seconds : first.transfer_seconds) QVERIFY(std::isfinite(seconds) && seconds > 0);
+    QVERIFY(first.transfer_seconds != second.transfer_seconds);
+  }
+
+  void every_rate_follows_from_its_own_time() {
+    const CalibrationTimes times{4, 0.5, 0.25, "oneDNN", 0.125, {1e3, 1e6}, {20e-6 + 1e3 / 2e9, 20e-6 + 1e6 / 2e9}};
+    const DeviceProfile profile = profile_of(times), standard = standard_profile();
+    const auto near = [](double got, double expected) { return std::abs(got / expected - 1) < 1e-9; };
+    QVERIFY(near(profile.matrix_flops_per_core, 3 * 2.0 * 4096 * 512 * 2048 / 0.5 / 4));
+    QVERIFY(near(profile.matrix_flops_per_core_bf16, 3 * 2.0 * 4096 * 512 * 2048 / 0.25 / 4));
+    QVERIFY(near(profile.memory_bytes_per_core, 3 * 4.0 * 8192 * 2048 / 0.125 / 4));
+    QVERIFY(near(profile.collective_bytes_per_core, 8 * 2e9 / 4));  // eight ranks share four cores
+    QVERIFY(near(profile.collective_latency, 20e-6));
+    QCOMPARE(profile.bf16_products, std::string("oneDNN"));
+    QCOMPARE(profile.cores, standard.cores);
+    QCOMPARE(profile.step_latency, standard.step_latency);
+    QCOMPARE(profile.memory_bytes, standard.memory_bytes);
   }
 
   void rates_of_transfers_on_a_line_are_found_exactly() {

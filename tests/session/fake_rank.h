@@ -22,7 +22,7 @@ class FakeRank {
 
   static RankMeasurement measured(int rank) {
     const PhaseMs busy{1.0 + rank, 1.0 + rank, 1.0 + rank}, cpu{0.5, 0.5, 0.5}, wait{2, 2, 2};
-    return {rank, 100 + rank, 200 + rank, 250, 300.0 + rank, parameter_bytes + rank, optimizer_bytes + rank,
+    return {rank, 100 + rank, 200 + rank, 250, 300.0 + rank, 600 + rank, parameter_bytes + rank, optimizer_bytes + rank,
             busy, cpu,        wait};
   }
   static PlanStepTime time_of(int rank, int plan_step) {

@@ -47,15 +47,8 @@ class Random {
     StepMessage step{integer(0, 1 << 30), {}, real(), {}};
     for (const std::string& name : metric_names()) step.metrics.push_back({name, real()});
     step.ranks = list(8, [&] {
-      return RankMeasurement{integer(0, 99),
-                             integer(0, INT64_MAX),
-                             integer(INT64_MIN, 0),
-                             integer(0, 9),
-                             real(),
-                             integer(0, 9),
-                             integer(0, 9),
-                             phases(),
-                             phases(),
+      return RankMeasurement{integer(0, 99), integer(0, INT64_MAX), integer(INT64_MIN, 0), integer(0, 9), real(),
+                             integer(-1, 9), integer(0, 9),         integer(0, 9),         phases(),      phases(),
                              phases()};
     });
     return step;
@@ -126,6 +119,7 @@ class MessagesTest : public QObject {
 
  private slots:
   void every_message_survives_the_wire();
+  void of_a_record_without_moved_bytes_they_are_not_known();
   void a_stream_cut_anywhere_gives_the_same_messages();
   void numbers_that_json_lacks_arrive_as_nan();
   void every_metric_is_a_key_of_its_own_beside_those_of_every_step();
@@ -145,6 +139,17 @@ void MessagesTest::every_message_survives_the_wire() {
     QCOMPARE(line.find('\n'), line.size() - 1);
     QVERIFY(parse_message(line) == message);
   }
+}
+
+void MessagesTest::of_a_record_without_moved_bytes_they_are_not_known() {
+  StepMessage step{1, {}, 2.5, {RankMeasurement{}}};
+  step.ranks[0].moved_bytes = 12345;
+  std::string line = to_json_line(step);
+  const std::string key = "\"moved_bytes\":12345,";
+  QVERIFY2(line.find(key) != std::string::npos, line.c_str());
+  line.erase(line.find(key), key.size());
+  step.ranks[0].moved_bytes = -1;
+  QVERIFY(parse_message(line) == Message(step));
 }
 
 void MessagesTest::a_stream_cut_anywhere_gives_the_same_messages() {

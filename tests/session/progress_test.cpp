@@ -54,7 +54,7 @@ class ProgressTest : public QObject {
       QTemporaryDir directory;
       const std::string path = directory.path().toStdString();
       std::vector<std::string> names;
-      StepRecord record{7, 1.5, {0, 1, 2, 3, 4, 5, 6, {7, 8, 9}, {1, 2, 3}, {4, 5, 6}}, {}};
+      StepRecord record{7, 1.5, {0, 1, 2, 3, 4, 5, 6, 7, {7, 8, 9}, {1, 2, 3}, {4, 5, 6}}, {}};
       std::vector<MetricValue> expected;
       for (size_t i = 0; i < count; ++i) {
         names.push_back("metric " + std::to_string(count - i));

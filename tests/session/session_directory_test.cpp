@@ -1,5 +1,6 @@
 #include "engine/session/session_directory.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -202,6 +203,25 @@ class SessionDirectoryTest : public QObject {
       QVERIFY2(goes_on, name.c_str());
     }
     goes_on = false;
+  }
+
+  void a_limit_of_file_sizes_is_named_as_such() {
+    const Base base;
+    rlimit before{};
+    QCOMPARE(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{0, before.rlim_max};
+    QCOMPARE(::setrlimit(RLIMIT_FSIZE, &none), 0);
+    std::string text;
+    try {
+      const SessionDirectory directory;
+    } catch (const Failure& failure) {
+      text = to_string(failure.errors().front());
+    }
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    QVERIFY2(text.find("the file size limit is 0 KiB (ulimit -f unlimited)") != std::string::npos, text.c_str());
+    QVERIFY(fs::is_empty(base.path("")));
   }
 
   void a_base_that_is_no_place_is_an_error_that_names_it() {

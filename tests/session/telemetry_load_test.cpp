@@ -212,7 +212,7 @@ class TelemetryLoadTest : public QObject {
           static_cast<long long>(step_count()), ranks, seconds, static_cast<double>(settled_bytes) / 1048576,
           static_cast<double>(most_bytes) / 1048576);
     QVERIFY(most_bytes - settled_bytes < flat_bytes);
-    QVERIFY(most_descriptors <= settled_descriptors + 2);  // the late client, and one that comes again
+    QVERIFY(most_descriptors <= settled_descriptors + 4);  // as many as there are clients, whenever they come
   }
 };
 

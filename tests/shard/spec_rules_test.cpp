@@ -362,6 +362,29 @@ class SpecRulesTest : public QObject {
     }
   }
 
+  void an_alternative_that_matches_nothing_is_a_warning_that_names_it() {
+    const std::vector<SpecTarget> targets{parameter("params/a/kernel", {8, 8}), parameter("params/b/kernel", {8, 8}),
+                                          parameter("params/a/bias", {8})};
+    for (const char* names : {"\"params/{a,b,c}/kernel\"", R"(["params/{a,b}/kernel", "params/c/kernel"])"}) {
+      const ResolvedSpecs resolved = resolve_specs(
+          sharding(std::string(R"({"rules": [{"names": )") + names + R"(, "spec": ["data"]}]})"), mesh, targets);
+      QVERIFY2(resolved.errors.empty(), text(resolved.errors).c_str());
+      QCOMPARE(resolved.warnings.size(), size_t{1});
+      QCOMPARE(resolved.warnings[0].code, std::string("matches_nothing"));
+      QVERIFY2(resolved.warnings[0].message.starts_with("no parameter matches 'params/c/kernel' of '"),
+               text(resolved.warnings).c_str());
+      QCOMPARE(resolved.lines[0].matched, 2);
+      QVERIFY(of(resolved, targets, "params/b/kernel").spec == spec("[\"data\"]"));
+      QVERIFY(!of(resolved, targets, "params/a/bias").pinned || of(resolved, targets, "params/a/bias").rule < 0);
+    }
+    // An array that two alternatives match is one array.
+    const ResolvedSpecs twice =
+        resolve_specs(sharding(R"({"rules": [{"names": "params/{a,*}/kernel", "largest": "data"}]})"), mesh, targets);
+    QCOMPARE(twice.lines[0].matched, 2);
+    QCOMPARE(twice.lines[0].decided, 2);
+    QVERIFY(of(twice, targets, "params/a/kernel").spec == spec("[\"data\", null]"));
+  }
+
   void each_line_tells_how_many_arrays_it_matched_and_decided() {
     const std::vector<SpecTarget> targets = decoder_targets(2);
     const ResolvedSpecs resolved = resolve_specs(sharding(R"({

@@ -410,6 +410,13 @@ class GeometryTest : public QObject {
     QCOMPARE(seconds_text(1.9234), std::string("1.92 s"));
     QCOMPARE(seconds_text(0.2404), std::string("240 ms"));
     QCOMPARE(seconds_text(35e-6), std::string("35.0 \u00b5s"));
+    QCOMPARE(seconds_text(437985), std::string("5.1 days"));
+    QCOMPARE(seconds_text(751), std::string("12.5 min"));
+    QCOMPARE(seconds_text(599), std::string("599 s"));
+    QCOMPARE(seconds_text(3 * 3600), std::string("3.0 h"));
+    QCOMPARE(seconds_text(1e10), std::string("317 years"));
+    QCOMPARE(bytes_text(45333488.0 * 1048576), std::string("43.2 TiB"));
+    QCOMPARE(bytes_text(3.5 * std::pow(1024.0, 5)), std::string("3.50 PiB"));
     QCOMPARE(flops_text(12.34e9), std::string("12.3 GFLOP"));
     QCOMPARE(exact_number(1234567), std::string("1,234,567"));
     QCOMPARE(exact_number(-12), std::string("-12"));

@@ -120,6 +120,8 @@ class MpiWorkerTest : public QObject {
         QCOMPARE(measured.parameter_bytes, threads.ranks[rank].parameter_bytes);
         QCOMPARE(measured.optimizer_bytes, threads.ranks[rank].optimizer_bytes);
         QVERIFY(std::abs(measured.wire_bytes - plan.totals.wire_bytes_per_device) < 1);
+        QCOMPARE(measured.moved_bytes, threads.ranks[rank].moved_bytes);
+        QVERIFY(static_cast<double>(measured.moved_bytes) > measured.wire_bytes);
         QVERIFY(measured.outside_bytes > (1 << 20) && measured.outside_bytes < (int64_t{1} << 30));
         double milliseconds = 0;
         for (size_t phase = 0; phase < 3; ++phase) {

@@ -115,6 +115,8 @@ Plan gathering_plan() {
 }
 
 constexpr double gathered_wire_bytes = 32 * 48 * 4 / 2;
+// A small call: its half is copied to where peers see it, then both halves from there.
+constexpr int64_t gathered_moved_bytes = 3 * 32 * 24 * 4;
 
 struct alignas(line_bytes) Line {
   std::byte bytes[line_bytes];
@@ -175,6 +177,7 @@ class WorkerTest : public QObject {
         const RankMeasurement& use = report.ranks[rank];
         QCOMPARE(use.rank, rank);
         QCOMPARE(use.wire_bytes, gathered_wire_bytes);
+        QCOMPARE(use.moved_bytes, gathered_moved_bytes);
         QCOMPARE(use.arena_bytes, plan.arenas[0].bytes);
         QCOMPARE(use.parameter_bytes, int64_t{32 * 24 * 4});
         QCOMPARE(use.optimizer_bytes, int64_t{32 * 24 * 4});

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 namespace {
 
@@ -163,9 +165,7 @@ std::string device_text(const std::vector<int>& devices) {
   return text;
 }
 
-std::string device_count_text(size_t devices) {
-  return devices == 1 ? "1 device" : std::to_string(devices) + " devices";
-}
+std::string device_count_text(size_t devices) { return counted(devices, "device"); }
 
 std::string range_text(const Box& box) {
   std::string text = "[";

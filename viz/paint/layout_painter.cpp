@@ -5,38 +5,30 @@
 namespace shardscope {
 namespace {
 
-constexpr size_t most_striped = 4096;  // plain cells
-constexpr double plain_side = 7;       // a cell smaller than this is a fill alone
+constexpr double plain_side = 7;  // a cell smaller than this is a fill alone
 
 QRectF placed(const QRectF& place, const PictureRect& inner) {
   const PictureRect at = place_in(inner, {place.x(), place.y(), place.width(), place.height()});
   return {at.x, at.y, at.width, at.height};
 }
 
-QColor plate_of(const ShardCell& cell, const std::vector<AxisTone>& tones, const Theme& theme) {
-  if (tones.size() > 1) {
-    QColor color = theme.base;
-    color.setAlphaF(0.82F);
-    return color;
-  }
-  if (cell.devices.size() < 2) return {};
-  return tones.empty() ? mix(theme.window, theme.line, 0.6) : tone_color(tones.front(), theme);
-}
-
-QColor ink_of(const std::vector<AxisTone>& tones, const Theme& theme) {
-  if (tones.size() > 1) return theme.text;
-  return text_on(tones.empty() ? mix(theme.window, theme.line, 0.6) : tone_color(tones.front(), theme));
-}
-
-// Its ranges above a page, in the gap before it or, where that is small, not at all.
-void paint_page(QPainter& painter, const QRectF& page, const QString& label, const Theme& theme) {
+// Its ranges above a page, where the page is wide enough and the gap above it high enough for them.
+void paint_page(QPainter& painter, const QRectF& page, const QString& label, double gap, const Theme& theme) {
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(theme.muted, 1));
   painter.drawRect(page);
   const QFontMetricsF metrics(painter.font());
-  if (metrics.horizontalAdvance(label) > page.width() + 12) return;
-  painter.drawText(QRectF(page.x(), page.y() - metrics.height() - 1, page.width() + 16, metrics.height()),
+  if (metrics.horizontalAdvance(label) > page.width() || metrics.height() > gap) return;
+  painter.drawText(QRectF(page.x(), page.y() - metrics.height() - 1, page.width() + 4, metrics.height()),
                    Qt::AlignLeft | Qt::AlignBottom, label);
+}
+
+// What is free above a page; above those of the first line the caller leaves room.
+double page_gap(const QRectF& place, const LayoutPicture& picture) {
+  const double first = picture.pages.front().place.y;
+  for (const ArrayPage& page : picture.pages)
+    if (page.place.y > first) return (page.place.y - picture.pages.front().place.bottom()) * place.height();
+  return place.height();
 }
 
 }  // namespace
@@ -56,15 +48,16 @@ void paint_array(QPainter& painter, const QRectF& place, const LayoutPicture& pi
     for (const ShardCell& cell : picture.cells) {
       const QRectF at = cell_place(place, cell);
       if (!at.intersects(seen)) continue;
-      const std::vector<AxisTone> tones = shard_tones(mesh, sharding, cell.devices.front());
-      if (picture.cells.size() < most_striped) paint_tones(painter, at, tones, theme);
-      else painter.fillRect(at, fills(tones));
+      painter.fillRect(at, fills(shard_tones(mesh, sharding, cell.devices.front())));
     }
-    if (picture.cells.front().devices.size() > 1) paint_hatch(painter, place, theme);
+    if (picture.cells.front().devices.size() > 1) {
+      if (picture.pages.empty()) paint_hatch(painter, place, theme);
+      for (const ArrayPage& page : picture.pages) paint_hatch(painter, placed(place, page.place), theme);
+    }
   }
   for (const ArrayPage& page : picture.pages)
     if (const QRectF at = placed(place, page.place); at.adjusted(0, -20, 0, 0).intersects(seen))
-      paint_page(painter, at, QString::fromStdString(page.label), theme);
+      paint_page(painter, at, QString::fromStdString(page.label), page_gap(place, picture), theme);
 }
 
 void paint_cell(QPainter& painter, const QRectF& place, const LayoutPicture& picture, int number,
@@ -82,7 +75,8 @@ void paint_cell(QPainter& painter, const QRectF& place, const LayoutPicture& pic
   painter.drawRect(rect);
 
   const double line = metrics.height() + 4;
-  const QColor plate = plate_of(cell, tones, theme), ink = ink_of(tones, theme);
+  const QColor fill = fill_color(tones, theme), ink = text_on(fill);
+  const QColor plate = cell.devices.size() > 1 ? fill : QColor();  // over the hatch
   const QString range = QString::fromStdString(range_text(cell.box));
   const bool two_lines =
       !cell.box.start.empty() && rect.height() > 2.6 * line && metrics.horizontalAdvance(range) + 12 < rect.width();

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/base/plural.h"
+
 namespace shardscope {
 namespace {
 
@@ -150,7 +152,7 @@ std::vector<MeshBlock> blocks_of(const MeshPicture& picture, const Mesh& mesh, d
     }
     size *= along;
   }
-  return {{{0, 0, picture.width, picture.height}, 0, devices, 0, fmt::format("{} devices", devices)}};
+  return {{{0, 0, picture.width, picture.height}, 0, devices, 0, counted(devices, "device")}};
 }
 
 }  // namespace shardscope

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/plural.h"
 #include "viz/paint/host_areas.h"
 #include "viz/paint/tone_painter.h"
 
@@ -26,13 +27,11 @@ void paint_tiles(QPainter& painter, const MeshPlace& at, const MeshPicture& pict
                  const Theme& theme) {
   const QRectF seen = painter.clipBoundingRect();
   const double inset = at.cell > 8 ? 1 : at.cell > 5 ? 0.5 : 0;
-  const bool striped = at.cell >= 10;
   Fills fills(theme);
   for (const MeshCell& cell : picture.cells) {
     const QRectF place = at.rect(cell.place).adjusted(inset, inset, -inset, -inset);
     if (!place.intersects(seen)) continue;
-    if (striped) paint_tones(painter, place, device_tones(mesh, cell.device), theme);
-    else painter.fillRect(place, fills(device_tones(mesh, cell.device)));
+    painter.fillRect(place, fills(device_tones(mesh, cell.device)));
   }
 }
 
@@ -61,7 +60,7 @@ void paint_block_names(QPainter& painter, const MeshPlace& at, const MeshPicture
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(place);
     const QString name = QString::fromStdString(block.name);
-    const QString count = QString("%1 devices").arg(block.cells);
+    const QString count = QString::fromStdString(counted(block.cells, "device"));
     paint_plate(painter, place.adjusted(3, 3, -3, -3) & seen,
                 {name + ": " + count, name, name.section(", ", -1), name.section(' ', -1)}, plate_color(theme),
                 theme.text);
@@ -83,8 +82,8 @@ void paint_hosts(QPainter& painter, const MeshPlace& at, const MeshPicture& pict
     painter.drawLines(border);
     const QRectF room = at.rect(area.room) & seen;
     paint_plate(painter, room.adjusted(2, 2, -2, -2),
-                {QString("host %1: %2 devices").arg(area.host).arg(area.devices), QString("host %1").arg(area.host),
-                 QString("h%1").arg(area.host)},
+                {QString("host %1: ").arg(area.host) + QString::fromStdString(counted(area.devices, "device")),
+                 QString("host %1").arg(area.host), QString("h%1").arg(area.host)},
                 plate_color(theme), theme.accent);
   }
 }
@@ -128,28 +127,37 @@ void paint_device(QPainter& painter, const QRectF& place, int device, const Mesh
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   if (place.width() > 3 * readable_device) paint_tone_labels(painter, tile, tones, mesh, theme);
-  const bool striped = tones.size() > 1;
-  const QColor fill = tones.empty() ? mix(theme.window, theme.line, 0.6) : tone_color(tones.front(), theme);
-  paint_plate(painter, tile, {QString::number(device)}, striped ? plate_color(theme) : QColor(),
-              striped ? theme.text : text_on(fill));
+  paint_plate(painter, tile, {QString::number(device)}, QColor(), text_on(fill_color(tones, theme)));
   painter.restore();
 }
 
 void paint_mesh_axes(QPainter& painter, const QRectF& shown, const MeshPicture& picture, const Mesh& mesh,
                      const Theme& theme) {
   constexpr double space = 22;
+  constexpr double beyond = 20;  // of a narrow picture its words may go
   const QFontMetricsF metrics(painter.font());
-  // Turned, the text reads upwards: there the arrow that points back points down, as coordinates grow.
-  const auto draw = [&](const std::vector<AxisIndex>& axes, const QRectF& place, bool turned) {
+  // Names with sizes and how lines are wrapped, or without the latter, or sizes alone: the first that fits.
+  const auto parts_of = [&](const std::vector<AxisIndex>& axes, bool turned, int words) {
     QStringList parts;
     for (size_t i = 0; i < axes.size(); ++i) {
       const MeshFold& fold = picture.folds[axes[i]];
-      QString part = QString::fromStdString(mesh.axes()[axes[i]].name) + QString(" %1").arg(mesh.axes()[axes[i]].size);
-      if (fold.is_wrapped()) part += QString(" (lines of %1)").arg(fold.across);
+      QString part = QString::number(mesh.axes()[axes[i]].size);
+      if (words > 0) part.prepend(QString::fromStdString(mesh.axes()[axes[i]].name) + " ");
+      if (words > 1 && fold.is_wrapped()) part += QString(" (lines of %1)").arg(fold.across);
       parts << (i ? ", " : "") + part;
     }
     turned ? parts.front().prepend(QString("\u2190 ")) : parts.back().append(QString(" \u2192"));
-    double x = turned ? place.right() - metrics.horizontalAdvance(parts.join("")) : place.left();
+    return parts;
+  };
+  // Turned, the text reads upwards: there the arrow that points back points down, as coordinates grow.
+  const auto draw = [&](const std::vector<AxisIndex>& axes, const QRectF& place, bool turned) {
+    int words = 2;
+    QStringList parts = parts_of(axes, turned, words);
+    while (words > 0 && metrics.horizontalAdvance(parts.join("")) > place.width())
+      parts = parts_of(axes, turned, --words);
+    const double all = metrics.horizontalAdvance(parts.join(""));
+    if (all > place.width()) return;
+    double x = turned ? place.right() - all : place.left();
     for (size_t i = 0; i < axes.size(); ++i) {
       const QString& part = parts[static_cast<qsizetype>(i)];
       painter.setPen(axis_color(axes[i], theme));
@@ -159,7 +167,7 @@ void paint_mesh_axes(QPainter& painter, const QRectF& shown, const MeshPicture& 
     }
   };
   if (!picture.column_axes.empty())
-    draw(picture.column_axes, QRectF(shown.x(), shown.y() - space - 4, shown.width(), space), false);
+    draw(picture.column_axes, QRectF(shown.x(), shown.y() - space - 4, shown.width() + beyond, space), false);
   if (picture.row_axes.empty()) return;
   painter.save();
   painter.translate(shown.x() - space - 4, shown.bottom());

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::array<double, Mesh::max_axes> axis_hues{250, 55, 155, 330, 100, 200, 20};
 
+constexpr double middle_part = 0.4;     // of the lightnesses, where none is told
+constexpr double tick_part = 0.5;       // of the step from one lightness to the next
+constexpr double widest_hue_step = 60;  // degrees
+
 double gamma(double linear) {
   const double value = std::clamp(linear, 0.0, 1.0);
   return value <= 0.0031308 ? 12.92 * value : 1.055 * std::pow(value, 1 / 2.4) - 0.055;
@@ -18,6 +22,26 @@ double gamma(double linear) {
 double luminance(const QColor& color) {
   const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
   return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+}
+
+// How much of the lightnesses so many coordinates take: few need less contrast than many.
+double reach(int64_t size) { return std::min(1.0, 0.25 + 0.2 * double(size)); }
+
+// From light to dark in a light theme, from dark to light in a dark one, as `part` goes from 0 to 1.
+QColor shade(double part, double hue, const Theme& theme) {
+  const double lightness = theme.dark ? 0.40 + 0.36 * part : 0.88 - 0.34 * part;
+  const double chroma = theme.dark ? 0.075 + 0.035 * part : 0.06 + 0.07 * part;
+  return oklch(lightness, chroma, hue);
+}
+
+double hue_of(const AxisTone& tone) {
+  const double step = std::min(widest_hue_step, 360.0 / double(tone.size));
+  return axis_hues[tone.axis % axis_hues.size()] + step * double(tone.coordinate);
+}
+
+const AxisTone* find_sign(const std::vector<AxisTone>& tones, AxisTone::Sign sign) {
+  const auto found = std::ranges::find(tones, sign, &AxisTone::sign);
+  return found == tones.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -84,12 +108,25 @@ QColor curve_color(int curve, const Theme& theme) {
 }
 
 QColor tone_color(const AxisTone& tone, const Theme& theme) {
-  // Few coordinates need less contrast than many.
-  const double reach = std::min(1.0, 0.25 + 0.2 * double(tone.size));
-  const double part = tone.size > 1 ? reach * double(tone.coordinate) / double(tone.size - 1) : 0;
-  const double lightness = theme.dark ? 0.40 + 0.36 * part : 0.88 - 0.34 * part;
-  const double chroma = theme.dark ? 0.075 + 0.035 * part : 0.06 + 0.07 * part;
-  return oklch(lightness, chroma, axis_hues[tone.axis % axis_hues.size()]);
+  const double part = tone.size > 1 ? reach(tone.size) * double(tone.coordinate) / double(tone.size - 1) : 0;
+  return shade(part, axis_hues[tone.axis % axis_hues.size()], theme);
+}
+
+QColor fill_color(const std::vector<AxisTone>& tones, const Theme& theme) {
+  if (tones.empty()) return mix(theme.window, theme.line, 0.6);
+  const AxisTone* hue = find_sign(tones, AxisTone::Sign::hue);
+  const AxisTone* lightness = find_sign(tones, AxisTone::Sign::lightness);
+  if (!hue && !lightness) lightness = &tones.front();
+  double ticks = 0, width = 1;  // which of the combinations of ticks, of a unit
+  for (const AxisTone& tone : tones) {
+    if (&tone == hue || &tone == lightness) continue;
+    width /= double(tone.size);
+    ticks += double(tone.coordinate) * width;
+  }
+  const double angle = hue ? hue_of(*hue) : axis_hues[lightness->axis % axis_hues.size()];
+  if (!lightness) return shade(middle_part + tick_part * ticks, angle, theme);
+  const double step = reach(lightness->size) / std::max(1.0, double(lightness->size - 1));
+  return shade(step * (double(lightness->coordinate) + tick_part * ticks), angle, theme);
 }
 
 std::vector<AxisTone> device_tones(const Mesh& mesh, int device) {
@@ -97,8 +134,13 @@ std::vector<AxisTone> device_tones(const Mesh& mesh, int device) {
   tones.reserve(static_cast<size_t>(mesh.axis_count()));
   for (int axis = 0; axis < mesh.axis_count(); ++axis) {
     const auto index = static_cast<AxisIndex>(axis);
-    if (mesh.axis_size(index) > 1) tones.push_back({index, mesh.coordinate(device, index), mesh.axis_size(index)});
+    if (mesh.axis_size(index) < 2) continue;
+    const AxisTone::Sign sign = tones.empty()       ? AxisTone::Sign::hue
+                                : tones.size() == 1 ? AxisTone::Sign::lightness
+                                                    : AxisTone::Sign::tick;
+    tones.push_back({index, mesh.coordinate(device, index), mesh.axis_size(index), sign});
   }
+  if (tones.size() == 1) tones.front().sign = AxisTone::Sign::lightness;
   return tones;
 }
 

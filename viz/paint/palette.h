@@ -24,16 +24,25 @@ QColor oklch(double lightness, double chroma, double hue);
 QColor text_on(const QColor& background);
 QColor mix(const QColor& a, const QColor& b, double part_of_b);
 
-// A coordinate along a mesh axis, as a colour.
+// A coordinate along a mesh axis, and how it is seen in the one fill that a device or a shard has. Of the axes of more
+// than one device the first is told by hue, the second by lightness, further ones by ticks at the edges. A single one
+// is told by lightness, in its own hue.
 struct AxisTone {
+  enum class Sign : uint8_t { hue, lightness, tick };
+
   AxisIndex axis = 0;
   int64_t coordinate = 0;
   int64_t size = 1;
+  Sign sign = Sign::lightness;
   bool operator==(const AxisTone&) const = default;
 };
 
 QColor axis_color(AxisIndex axis, const Theme& theme);
+// The colour of a single coordinate, by lightness.
 QColor tone_color(const AxisTone& tone, const Theme& theme);
+// The fill of what has these tones; neutral without any. Ticks change it a little, for places that are too small to
+// have them. Where neither hue nor lightness is told, the first tick is told by lightness.
+QColor fill_color(const std::vector<AxisTone>& tones, const Theme& theme);
 
 // What tells a device from the others: its tone on every axis of more than one device.
 std::vector<AxisTone> device_tones(const Mesh& mesh, int device);

@@ -150,7 +150,7 @@ class Scene {
       }
       const int count = ++summands[{piece.to, piece.part}];
       const double share = double(count) / leg_.moves.group_size();
-      painter_.fillRect(at, mix(theme_.base, tone_color(first_tone(piece.to), theme_), 0.25 + 0.75 * share));
+      painter_.fillRect(at, mix(theme_.base, fill_color(tones(piece.to), theme_), 0.25 + 0.75 * share));
       if (at.height() > 12 && at.width() > 26) {
         painter_.setPen(theme_.text);
         painter_.drawText(at, Qt::AlignCenter, QString("%1/%2").arg(count).arg(leg_.moves.group_size()));

@@ -5,55 +5,53 @@
 namespace shardscope {
 namespace {
 
-constexpr double narrowest_stripe = 2.5;
+constexpr double smallest_ticked = 14;  // side of a place
+constexpr double shortest_tick = 3, thinnest_tick = 2, thickest_tick = 5;
 
-QColor neutral(const Theme& theme) { return mix(theme.window, theme.line, 0.6); }
-
-// In equal parts.
-template <class ColorOf>
-QColor mixture(const std::vector<AxisTone>& tones, const Theme& theme, const ColorOf& color_of) {
-  if (tones.empty()) return neutral(theme);
-  const int count = static_cast<int>(tones.size());
-  int red = count / 2, green = red, blue = red;  // rounds
-  for (const AxisTone& tone : tones) {
-    const QRgb color = color_of(tone);
-    red += qRed(color);
-    green += qGreen(color);
-    blue += qBlue(color);
+// A tick of the given number along the edge of a place.
+QRectF tick(const QRectF& place, const AxisTone& tone, int number) {
+  const double side = std::min(place.width(), place.height());
+  const double thick = std::clamp(0.07 * side, thinnest_tick, thickest_tick);
+  const bool is_across = number % 2 == 0;
+  const double edge = is_across ? place.width() : place.height();
+  const double length = std::max(shortest_tick, edge / double(tone.size));
+  const double from = (edge - length) * double(tone.coordinate) / double(std::max<int64_t>(1, tone.size - 1));
+  switch (number) {
+    case 0: return {place.x() + from, place.y(), length, thick};
+    case 1: return {place.x(), place.y() + from, thick, length};
+    case 2: return {place.x() + from, place.bottom() - thick, length, thick};
+    default: return {place.right() - thick, place.y() + from, thick, length};
   }
-  return {red / count, green / count, blue / count};
-}
-
-QRectF stripe(const QRectF& place, size_t number, size_t count) {
-  const double from = double(number) / double(count), upto = double(number + 1) / double(count);
-  if (place.width() * 1.5 >= place.height())
-    return {place.x() + from * place.width(), place.y(), (upto - from) * place.width(), place.height()};
-  return {place.x(), place.y() + from * place.height(), place.width(), (upto - from) * place.height()};
 }
 
 }  // namespace
 
 void paint_tones(QPainter& painter, const QRectF& place, const std::vector<AxisTone>& tones, const Theme& theme) {
-  const double longer = std::max(place.width(), place.height());
-  if (tones.size() < 2 || longer < narrowest_stripe * double(tones.size()))
-    return painter.fillRect(place,
-                            mixture(tones, theme, [&](const AxisTone& tone) { return tone_color(tone, theme).rgb(); }));
-  for (size_t i = 0; i < tones.size(); ++i)
-    painter.fillRect(stripe(place, i, tones.size()), tone_color(tones[i], theme));
+  constexpr int edges = 4;
+  const QColor fill = fill_color(tones, theme);
+  painter.fillRect(place, fill);
+  if (std::min(place.width(), place.height()) < smallest_ticked) return;
+  int number = 0;
+  for (const AxisTone& tone : tones)
+    if (tone.sign == AxisTone::Sign::tick && number < edges)
+      painter.fillRect(tick(place, tone, number++), mix(text_on(fill), fill, 0.25));
 }
 
 void paint_tone_labels(QPainter& painter, const QRectF& place, const std::vector<AxisTone>& tones, const Mesh& mesh,
                        const Theme& theme) {
   const QFontMetricsF metrics(painter.font());
-  for (size_t i = 0; i < tones.size(); ++i) {
-    const QRectF room = stripe(place, i, tones.size()).adjusted(3, 2, -3, -2);
-    if (room.height() < (place.width() * 1.5 >= place.height() ? 2.4 : 1.0) * metrics.height()) continue;
-    const QString number = QString::number(tones[i].coordinate);
-    const QString full = QString::fromStdString(mesh.axes()[tones[i].axis].name) + " " + number;
-    const QString& text = metrics.horizontalAdvance(full) <= room.width() ? full : number;
+  const QRectF room = place.adjusted(6, 5, -6, -5);
+  if (room.height() < 2.4 * metrics.height()) return;
+  QStringList full, numbers;
+  for (const AxisTone& tone : tones) {
+    numbers << QString::number(tone.coordinate);
+    full << QString::fromStdString(mesh.axes()[tone.axis].name) + " " + numbers.back();
+  }
+  const QColor fill = fill_color(tones, theme);
+  painter.setPen(mix(text_on(fill), fill, 0.25));
+  for (const QString& text : {full.join(", "), numbers.join(", ")}) {
     if (metrics.horizontalAdvance(text) > room.width()) continue;
-    painter.setPen(mix(text_on(tone_color(tones[i], theme)), tone_color(tones[i], theme), 0.25));
-    painter.drawText(room, Qt::AlignLeft | Qt::AlignBottom, text);
+    return painter.drawText(room, Qt::AlignLeft | Qt::AlignBottom, text);
   }
 }
 
@@ -94,13 +92,14 @@ void paint_ring(QPainter& painter, const QRectF& place, const QColor& color, dou
 }
 
 QColor Fills::operator()(const std::vector<AxisTone>& tones) {
-  return mixture(tones, theme_, [this](const AxisTone& tone) {
-    std::vector<QRgb>& colors = known_[tone.axis];
-    colors.resize(size_t(tone.size));
-    QRgb& color = colors[size_t(tone.coordinate)];
-    if (color == 0) color = tone_color(tone, theme_).rgb();
-    return color;
-  });
+  std::vector<int64_t> coordinates;
+  for (const AxisTone& tone : tones) {
+    coordinates.push_back(tone.axis);
+    coordinates.push_back(tone.coordinate);
+  }
+  QColor& color = known_[std::move(coordinates)];
+  if (!color.isValid()) color = fill_color(tones, theme_);
+  return color;
 }
 
 }  // namespace shardscope

@@ -2,17 +2,17 @@
 
 #include <QPainter>
 #include <QStringList>
-#include <array>
+#include <map>
 #include <vector>
 
 #include "viz/paint/palette.h"
 
 namespace shardscope {
 
-// One stripe for each tone, all alike in size, the first axis first: side by side, or in a place that is higher than
-// wide below each other. Too small for stripes, a mixture of the tones in equal parts; neutral without tones.
+// One fill in the colour of the tones; where there is room, a tick at an edge for each tone that is told so: the first
+// along the top, then at the left, the bottom and the right, as far along as its coordinate is.
 void paint_tones(QPainter& painter, const QRectF& place, const std::vector<AxisTone>& tones, const Theme& theme);
-// The coordinate of each stripe in its lower corner, "data 3" or "3", where there is room.
+// The coordinates at the lower left, "data 3, model 1", or fewer words where there is less room.
 void paint_tone_labels(QPainter& painter, const QRectF& place, const std::vector<AxisTone>& tones, const Mesh& mesh,
                        const Theme& theme);
 // Diagonal lines: "the same data lies elsewhere too".
@@ -23,8 +23,8 @@ void paint_plate(QPainter& painter, const QRectF& place, const QStringList& text
 // A frame inside the edges of a cell.
 void paint_ring(QPainter& painter, const QRectF& place, const QColor& color, double width);
 
-// What a cell of a mesh is filled with that is too small for stripes. Many cells share few coordinates, and the colour
-// of one costs more than a cell: it remembers them.
+// The fills of the cells of a picture. Many cells share few colours, and a colour costs more than a cell: it remembers
+// them.
 class Fills {
  public:
   explicit Fills(const Theme& theme) : theme_(theme) {}
@@ -32,7 +32,7 @@ class Fills {
 
  private:
   const Theme& theme_;
-  std::array<std::vector<QRgb>, Mesh::max_axes> known_;  // by axis and coordinate; 0: not yet
+  std::map<std::vector<int64_t>, QColor> known_;  // by coordinates
 };
 
 }  // namespace shardscope

@@ -16,7 +16,20 @@ std::string three_digits(double value) {
   return fmt::format("{:.2f}", value);
 }
 
-constexpr std::array byte_units = {"B", "KiB", "MiB", "GiB", "TiB"};
+constexpr std::array byte_units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+// Longer times in the unit in which they are some, with one decimal.
+struct TimeUnit {
+  double seconds, from;
+  const char* name;
+};
+constexpr double minute = 60, hour = 60 * minute, day = 24 * hour, year = 365.25 * day;
+constexpr TimeUnit time_units[] = {
+    {year, 2 * year, "years"}, {day, 2 * day, "days"}, {hour, 2 * hour, "h"}, {minute, 10 * minute, "min"}};
+
+std::string one_decimal(double value) {
+  return std::abs(value) < 99.95 ? fmt::format("{:.1f}", value) : three_digits(value);
+}
 
 // How often `base` goes into the value, as far as there are units: brings the value below it.
 size_t take_unit(double& value, double base, size_t units) {
@@ -50,6 +63,8 @@ std::string seconds_text(double seconds) {
   if (size == 0) return "0 s";
   if (size < 0.9995e-3) return three_digits(seconds * 1e6) + " \u00b5s";
   if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
+  for (const TimeUnit& unit : time_units)
+    if (size >= unit.from) return one_decimal(seconds / unit.seconds) + " " + unit.name;
   return three_digits(seconds) + " s";
 }
 

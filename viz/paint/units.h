@@ -7,10 +7,11 @@ namespace shardscope {
 
 // Quantities as a person reads them: three significant digits and a unit. Exact values come from exact_bytes and
 // exact_number.
-std::string bytes_text(double bytes);      // "12.3 MiB", binary units
-std::string seconds_text(double seconds);  // "1.92 s", "240 ms", "35.0 us" (with the micro sign)
-std::string flops_text(double flops);      // "12.3 GFLOP", decimal units
-std::string count_text(double count);      // "12.3 M", decimal units
+std::string bytes_text(double bytes);  // "12.3 MiB", binary units
+std::string seconds_text(
+    double seconds);                   // "35.0 us" (with the micro sign), "240 ms", "1.92 s", "12.5 min", "5.1 days"
+std::string flops_text(double flops);  // "12.3 GFLOP", decimal units
+std::string count_text(double count);  // "12.3 M", decimal units
 std::string signed_text(double value, std::string (*format)(double));  // with "+" or a minus sign
 std::string share_text(double share);                                  // "12.3 %"
 std::string ratio_text(double measured, double predicted);             // "+3.2 %"; "" when predicted is 0

@@ -22,7 +22,7 @@ constexpr auto weights_from_scores =
     });
 
 // Stores the dropped-out weights, and marks those that were dropped by a minus sign.
-constexpr auto drop =
+constexpr auto drop_gradient =
     vector_versions([](float* weights, const uint8_t* kept, float factor, int64_t keys, float* dropped) {
 #pragma omp simd
       for (int64_t k = 0; k < keys; ++k) {
@@ -154,7 +154,7 @@ class AttentionGradKernel : public Kernel {
     }
     if (!dropout_.active()) return;
     dropout_.fill(shape_.score_index(b, h, q), lane.kept);
-    drop(weights, lane.kept.data(), factor(), shape_.keys, lane.dweights + at);
+    drop_gradient(weights, lane.kept.data(), factor(), shape_.keys, lane.dweights + at);
   }
 
   AttentionShape shape_;

@@ -39,6 +39,8 @@ std::vector<NamedKernel> relu_kernels();
 std::vector<NamedKernel> rms_norm_kernels();
 std::vector<NamedKernel> scale_kernels();
 std::vector<NamedKernel> sgd_kernels();
+std::vector<NamedKernel> momentum_sgd_kernels();
+std::vector<NamedKernel> lion_kernels();
 std::vector<NamedKernel> squared_error_kernels();
 std::vector<NamedKernel> stack_kernels();
 

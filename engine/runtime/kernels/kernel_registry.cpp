@@ -33,6 +33,8 @@ const Registry& registry() {
                         initialise_kernels,
                         layer_norm_kernels,
                         layer_norm_grad_kernels,
+                        lion_kernels,
+                        momentum_sgd_kernels,
                         next_token_kernels,
                         rearrange_kernels,
                         reduce_sum_kernels,

@@ -43,7 +43,7 @@ constexpr auto sum_products = vector_versions(
       }
     });
 
-constexpr auto normalise = vector_versions(
+constexpr auto rms_normalise = vector_versions(
     [](const float* x, const float* gamma, RowScale scale, int64_t begin, int64_t end, int64_t columns, float* y) {
       for (int64_t row = begin; row < end; ++row) {
         const float r = scale.at(row);
@@ -54,7 +54,7 @@ constexpr auto normalise = vector_versions(
       }
     });
 
-constexpr auto grad_input =
+constexpr auto rms_grad_input =
     vector_versions([](const float* dy, const float* x, const float* gamma, RowScale scale, const float* products,
                        int64_t begin, int64_t end, int64_t columns, float* dx) {
       for (int64_t row = begin; row < end; ++row) {
@@ -131,7 +131,7 @@ class RmsNormKernel : public RowKernel {
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16,
-                 [&](int64_t begin, int64_t end, int) { normalise(x_, gamma_, scale_, begin, end, columns_, y_); });
+                 [&](int64_t begin, int64_t end, int) { rms_normalise(x_, gamma_, scale_, begin, end, columns_, y_); });
   }
 
  private:
@@ -162,9 +162,9 @@ class GradProductKernel : public RowKernel {
 };
 
 // (dy, x, gamma, squares, products) -> dx.
-class GradInputKernel : public RowKernel {
+class RmsGradInputKernel : public RowKernel {
  public:
-  explicit GradInputKernel(const KernelArguments& arguments)
+  explicit RmsGradInputKernel(const KernelArguments& arguments)
       : RowKernel(arguments, 1),
         dy_(arguments.inputs[0].f32()),
         gamma_(arguments.inputs[2].f32()),
@@ -174,7 +174,7 @@ class GradInputKernel : public RowKernel {
 
   void run(const StepContext&) override {
     parallel_for(threads_, rows_, 16, [&](int64_t begin, int64_t end, int) {
-      grad_input(dy_, x_, gamma_, scale_, products_, begin, end, columns_, dx_);
+      rms_grad_input(dy_, x_, gamma_, scale_, products_, begin, end, columns_, dx_);
     });
   }
 
@@ -216,7 +216,7 @@ std::vector<NamedKernel> rms_norm_kernels() {
   return {{"rms_norm_squares", "f32->f32", construct<SquaresKernel>},
           {"rms_norm", "f32,f32,f32->f32", construct<RmsNormKernel>},
           {"rms_norm_grad_product", "f32,f32,f32->f32", construct<GradProductKernel>},
-          {"rms_norm_grad_input", "f32,f32,f32,f32,f32->f32", construct<GradInputKernel>},
+          {"rms_norm_grad_input", "f32,f32,f32,f32,f32->f32", construct<RmsGradInputKernel>},
           {"rms_norm_grad_scale", "f32,f32,f32->f32", construct<GradScaleKernel>}};
 }
 

@@ -11,7 +11,7 @@ struct Rates {
   float learning_rate, decay, fresh;
 };
 
-constexpr auto update = vector_versions(
+constexpr auto sgd_update = vector_versions(
     [](float* parameter, const float* gradient, float* momentum, Rates rates, int64_t begin, int64_t end) {
 #pragma omp simd
       for (int64_t i = begin; i < end; ++i) {
@@ -34,8 +34,9 @@ class SgdKernel : public Kernel {
   void run(const StepContext& context) override {
     const Rates rates{static_cast<float>(attributes_.learning_rate.at(context.step)),
                       static_cast<float>(attributes_.decay), static_cast<float>(1.0 - attributes_.decay)};
-    parallel_for(threads_, count_, 1024,
-                 [&](int64_t begin, int64_t end, int) { update(parameter_, gradient_, momentum_, rates, begin, end); });
+    parallel_for(threads_, count_, 1024, [&](int64_t begin, int64_t end, int) {
+      sgd_update(parameter_, gradient_, momentum_, rates, begin, end);
+    });
   }
 
  private:

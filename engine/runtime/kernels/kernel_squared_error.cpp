@@ -9,7 +9,7 @@ namespace shardscope {
 
 namespace {
 
-constexpr int64_t block = 4096;  // elements that are summed in f32
+constexpr int64_t squared_error_block = 4096;  // elements that are summed in f32
 
 constexpr auto sum_of_squares = vector_versions([](const float* x, const float* y, int64_t count) -> float {
   float sum = 0;
@@ -34,13 +34,13 @@ class SquaredErrorKernel : public Kernel {
         count_(arguments.inputs[0].count()),
         scale_(arguments.attributes->as<ScaleAttributes>().scale),
         threads_(arguments.threads),
-        sums_(static_cast<size_t>((count_ + block - 1) / block)) {}
+        sums_(static_cast<size_t>((count_ + squared_error_block - 1) / squared_error_block)) {}
 
   void run(const StepContext&) override {
     parallel_for(threads_, static_cast<int64_t>(sums_.size()), 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i * block;
-        sums_[i] = sum_of_squares(x_ + first, y_ + first, std::min(block, count_ - first));
+        const int64_t first = i * squared_error_block;
+        sums_[i] = sum_of_squares(x_ + first, y_ + first, std::min(squared_error_block, count_ - first));
       }
     });
     double total = 0;

@@ -18,12 +18,6 @@ namespace {
 constexpr int64_t smallest_packed_rows = 256;
 constexpr int64_t smallest_share = 64;  // rows or columns that are worth a thread
 
-// A block of rows and columns of the result: one thread's work.
-struct Block {
-  int64_t a_offset, b_offset, c_offset;  // bytes
-  std::unique_ptr<SerialProduct> product;
-};
-
 // Borders of `parts` nearly equal ranges of [0, size), whole vectors where that is possible.
 int64_t border(int64_t size, int64_t part, int64_t parts) {
   return part == parts ? size : round_up(size, smallest_share) / smallest_share * part / parts * smallest_share;
@@ -89,6 +83,11 @@ void throw_too_small(const MatrixProductShape& shape, int64_t workspace_bytes) {
 }
 
 struct MatrixProduct::Implementation {
+  // A block of rows and columns of the result: one thread's work.
+  struct Block {
+    int64_t a_offset, b_offset, c_offset;  // bytes
+    std::unique_ptr<SerialProduct> product;
+  };
   std::vector<Block> blocks;
   int64_t share = 0;  // bytes of the workspace for each
 
@@ -137,7 +136,7 @@ void MatrixProduct::run(const void* a, const void* b, void* c, void* workspace) 
   const int count = static_cast<int>(implementation_->blocks.size());
   parallel_for(count, count, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t i = begin; i < end; ++i) {
-      Block& block = implementation_->blocks[i];
+      Implementation::Block& block = implementation_->blocks[i];
       block.product->run(static_cast<const char*>(a) + block.a_offset, static_cast<const char*>(b) + block.b_offset,
                          static_cast<char*>(c) + block.c_offset,
                          static_cast<char*>(workspace) + i * implementation_->share);

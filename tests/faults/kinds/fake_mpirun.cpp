@@ -8,17 +8,19 @@ namespace shardscope::faults {
 
 namespace {
 
+const std::string mute = "mpirun has started no rank within 3 s";
+
 Fault in_its_place(const std::string& name, const std::string& script, const std::string& said) {
   Fault fault;
   fault.name = "mpirun " + name;
   fault.phases = at_start;
   fault.expected = {said, {1}};
-  fault.prepare = [script](Start& start, Random&) {
+  fault.prepare = [script, is_mute = said == mute](Start& start, Random&) {
     const std::filesystem::path program = start.folder + "/bin/mpirun";
     std::filesystem::create_directories(program.parent_path());
     std::ofstream(program) << "#!/bin/sh\n" << script << "\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    start.arguments = {"--deadline", "launching=3"};
+    if (is_mute) start.arguments = {"--deadline", "launching=3"};
     start.environment["PATH"] = program.parent_path().string() + ":" + std::getenv("PATH");
   };
   return fault;
@@ -27,7 +29,6 @@ Fault in_its_place(const std::string& name, const std::string& script, const std
 }  // namespace
 
 std::vector<Fault> fake_mpirun() {
-  const std::string mute = "mpirun has started no rank within 3 s";
   Fault missing = in_its_place("that is missing", "", "cannot start 'mpirun'");
   missing.prepare = [](Start& start, Random&) { start.environment["PATH"] = start.folder; };
   return {

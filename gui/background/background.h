@@ -1,16 +1,24 @@
 #pragma once
 
-#include <QMetaObject>
 #include <QObject>
-#include <QThreadPool>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
+#include "gui/background/worker_threads.h"
+
 namespace shardscope {
+
+// Tells in the thread in which it was made that there is something to take.
+class Announcement : public QObject {
+  Q_OBJECT
+ signals:
+  void made();
+};
 
 // Makes a value on another thread, for what takes longer than a turn of the event loop may. The newest wish wins: an
 // older one that has not begun is dropped, one that has is asked to stop and what it still makes is dropped. Whoever
@@ -20,17 +28,19 @@ class Background {
  public:
   using Make = std::function<T(const std::stop_token&)>;  // throws nothing
 
-  // `take` is called in the thread of the owner. `pool`: for work so long that others should not wait for it one of its
-  // own, which is not to go before this.
-  explicit Background(std::function<void(T)> take, QThreadPool& pool = *QThreadPool::globalInstance())
-      : take_(std::move(take)), pool_(pool) {
-    seat_->owner = this;
+  // `take` is called in the thread of the owner. `threads`: for work so long that others should not wait for it those
+  // of its own, which are not to go before this.
+  explicit Background(std::function<void(T)> take, WorkerThreads& threads = WorkerThreads::shared())
+      : take_(std::move(take)), threads_(threads) {
+    seat_->announcement = &announcement_;
+    QObject::connect(
+        &announcement_, &Announcement::made, &announcement_, [this] { receive(); }, Qt::QueuedConnection);
   }
   ~Background() {
     stop_.request_stop();
     *is_dropped_ = true;
     const std::lock_guard lock(seat_->mutex);
-    seat_->owner = nullptr;
+    seat_->announcement = nullptr;
   }
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -40,14 +50,14 @@ class Background {
     stop_ = std::stop_source();
     is_dropped_ = std::make_shared<std::atomic<bool>>(false);
     is_busy_ = true;
-    pool_.start(
+    threads_.start(
         [seat = seat_, number = number_, how = std::move(how), stop = stop_.get_token(), dropped = is_dropped_] {
           if (*dropped) return;
-          auto made = std::make_shared<T>(how(stop));
+          T made = how(stop);
           const std::lock_guard lock(seat->mutex);
-          if (!seat->owner) return;
-          const auto deliver = [seat, number, made] { seat->owner->receive(number, *made); };
-          QMetaObject::invokeMethod(&seat->owner->context_, deliver, Qt::QueuedConnection);
+          if (!seat->announcement || *dropped) return;
+          seat->made.emplace(number, std::move(made));
+          emit seat->announcement->made();
         });
   }
   // Asks what is being made to come to its end; what it makes then is taken.
@@ -63,23 +73,29 @@ class Background {
  private:
   struct Seat {
     std::mutex mutex;
-    Background* owner = nullptr;
+    Announcement* announcement = nullptr;
+    std::optional<std::pair<int, T>> made;  // with its number
   };
 
-  void receive(int number, T& made) {
-    if (number != number_) return;
+  void receive() {
+    std::optional<std::pair<int, T>> made;
+    {
+      const std::lock_guard lock(seat_->mutex);
+      made = std::exchange(seat_->made, std::nullopt);
+    }
+    if (!made || made->first != number_) return;
     is_busy_ = false;
-    take_(std::move(made));
+    take_(std::move(made->second));
   }
 
   std::function<void(T)> take_;
-  QThreadPool& pool_;
+  WorkerThreads& threads_;
   std::shared_ptr<Seat> seat_ = std::make_shared<Seat>();
   std::stop_source stop_;
   std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
   int number_ = 0;
   bool is_busy_ = false;
-  QObject context_;
+  Announcement announcement_;
 };
 
 }  // namespace shardscope

@@ -1,0 +1,52 @@
+#include "engine/checkpoint/float_types.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "engine/base/bfloat16.h"
+
+namespace shardscope {
+
+namespace {
+
+template <class To, class From, class Convert>
+void convert(std::span<const std::byte> from, std::span<std::byte> to, Convert one) {
+  for (size_t i = 0; i < to.size() / sizeof(To); ++i) {
+    From value;
+    std::memcpy(&value, from.data() + i * sizeof value, sizeof value);
+    const To result = one(value);
+    std::memcpy(to.data() + i * sizeof result, &result, sizeof result);
+  }
+}
+
+// 1 bit of sign, 5 of exponent, 10 of fraction. Exact.
+float of_half(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float magnitude = exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
+                          : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                          : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return (half >> 15) != 0 ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+std::optional<int64_t> bytes_of_foreign_float(std::string_view safetensors_name) {
+  if (safetensors_name == "F16") return 2;
+  if (safetensors_name == "F64") return 8;
+  return std::nullopt;
+}
+
+void widen_foreign_floats(std::string_view safetensors_name, std::span<const std::byte> from,
+                          std::span<std::byte> f32) {
+  if (safetensors_name == "F16") convert<float, uint16_t>(from, f32, of_half);
+  else convert<float, double>(from, f32, [](double x) { return static_cast<float>(x); });
+}
+
+void cast_floats(DType from, std::span<const std::byte> elements, DType to, std::span<std::byte> out) {
+  if (from == to) std::memcpy(out.data(), elements.data(), out.size());
+  else if (to == DType::bf16) convert<BFloat16, float>(elements, out, to_bfloat16);
+  else convert<float, BFloat16>(elements, out, [](BFloat16 x) { return to_float(x); });
+}
+
+}  // namespace shardscope

@@ -1,0 +1,40 @@
+#include "engine/ops/lion.h"
+
+#include <fmt/format.h>
+
+#include "engine/ops/families.h"
+#include "engine/ops/labelled_op.h"
+
+namespace shardscope {
+
+std::string to_string(const LionAttributes& a) {
+  return fmt::format("learning_rate={}, b1={}, b2={}, weight_decay={}", to_string(a.learning_rate), a.b1, a.b2,
+                     a.weight_decay);
+}
+
+namespace {
+
+// optax.lion's update (X. Chen et al., 2023): (parameter, gradient, mu) -> (parameter, mu), in place:
+// parameter' = parameter - learning_rate (sign(b1 mu + (1 - b1) gradient) + weight_decay parameter), where the sign of
+// 0 is 0; mu' = b2 mu + (1 - b2) gradient. The learning rate is that of the training step.
+class Lion : public LabelledOp {
+ public:
+  std::string_view name() const override { return "lion"; }
+  bool must_be_in_place() const override { return true; }
+  int in_place_operand(int result) const override { return result == 0 ? 0 : 2; }
+
+ protected:
+  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
+    attributes.as<LionAttributes>();
+    return elementwise(operands, 3, 2);
+  }
+  double flops_per_element() const override { return 11; }
+};
+
+const Lion lion;
+
+}  // namespace
+
+std::vector<const OpDefinition*> lion_ops() { return {&lion}; }
+
+}  // namespace shardscope

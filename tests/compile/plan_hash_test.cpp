@@ -1,0 +1,57 @@
+#include "engine/compile/plan_hash.h"
+
+#include <QTest>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/compile/compile.h"
+#include "engine/config/parse.h"
+#include "engine/config/write.h"
+#include "tests/test_program.h"
+
+namespace plan_hash_test {
+
+using namespace shardscope;
+using Json = nlohmann::json;
+
+namespace {
+
+std::string preset_path(const std::string& name) { return SHARDSCOPE_SOURCE_DIR "/presets/" + name + ".json"; }
+
+}  // namespace
+
+// tests/golden/plan_hashes.json: what plan.json says of each preset after
+//   shardrun export presets/NAME.json --to headless OUT --profile PROFILE
+// with a PROFILE of the rates of DeviceProfile{}. Those of mode fastest were written when it was called cheapest.
+class PlanHashTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void presets_have_the_plans_that_they_had() {
+    const Json golden = Json::parse(std::ifstream(SHARDSCOPE_SOURCE_DIR "/tests/golden/plan_hashes.json"));
+    int fastest = 0;
+    for (const auto& [name, hash] : golden.items()) {
+      const RunConfig config = load_run_file(preset_path(name));
+      fastest += config.sharding.mode == LayoutMode::fastest;
+      QCOMPARE(fmt::format("{:016x}", compile(config, DeviceProfile{}).hash), hash.get<std::string>());
+    }
+    QVERIFY(fastest >= 5 && fastest < static_cast<int>(golden.size()));
+  }
+
+  void a_run_file_that_says_cheapest_has_the_plan_of_fastest_and_is_written_so() {
+    const RunConfig config = load_run_file(preset_path("mintext_mlp"));
+    std::string text = write_run_config(config);
+    const size_t at = text.find("\"fastest\"");
+    QVERIFY(at != std::string::npos);
+    const RunConfig former = parse_run_config(text.replace(at, 9, "\"cheapest\""), "f");
+    QVERIFY(former == config);
+    QCOMPARE(compile(former, DeviceProfile{}).hash, compile(config, DeviceProfile{}).hash);
+    QVERIFY(write_run_config(former).find("cheapest") == std::string::npos);
+  }
+};
+
+REGISTER_TEST(PlanHashTest)
+
+}  // namespace plan_hash_test
+
+#include "plan_hash_test.moc"
