@@ -19,9 +19,17 @@ void pause_run(int) {
   if (RunProcess* run = current_run.load()) run->pause();
 }
 
+void continue_run(int) {
+  if (RunProcess* run = current_run.load()) run->go_on();
+}
+
 auto* handler_of(int signal) {
-  if (signal == SIGPIPE) return SIG_IGN;
-  return signal == SIGTSTP ? pause_run : interrupt_run;
+  switch (signal) {
+    case SIGPIPE: return SIG_IGN;
+    case SIGTSTP: return pause_run;
+    case SIGCONT: return continue_run;
+    default: return interrupt_run;
+  }
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace shardscope {
 
 // While it lives, Ctrl-C, SIGTERM and SIGHUP end the run in order, each unless it was ignored before (nohup), Ctrl-Z
-// stops its ranks, too, and a closed pipe is an error of write(). One at a time.
+// stops its ranks, too, until SIGCONT, and a closed pipe is an error of write(). One at a time.
 class SignalsToRun {
  public:
   explicit SignalsToRun(RunProcess& run);
@@ -19,7 +19,7 @@ class SignalsToRun {
   int first() const;  // that was to end the run; 0: none has come
 
  private:
-  static constexpr std::array signals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGPIPE};
+  static constexpr std::array signals = {SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGPIPE};
   std::array<struct sigaction, signals.size()> before_;
 };
 

@@ -267,12 +267,13 @@ bool RunProcess::stops_in_time() {
   return now_ns - stopping_->since_ns <= options_.limits.stopping_ns;
 }
 
-// The ranks first: whoever sees this process stopped finds them stopped, too.
+// The ranks first: whoever sees this process stopped finds them stopped, too. It is asked again before this process
+// stops, since a SIGCONT that came meanwhile would be the last.
 void RunProcess::heed_pause() {
-  if (!pause_asked_.exchange(false)) return;
+  if (!pause_asked_) return;
   if (hosts_) hosts_->pause();
   if (ranks_) ranks_->pause();
-  ::raise(SIGSTOP);
+  if (pause_asked_.exchange(false)) ::raise(SIGSTOP);
   if (ranks_) ranks_->go_on();
   if (hosts_) hosts_->go_on();
 }

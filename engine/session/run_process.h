@@ -80,6 +80,8 @@ class RunProcess {
   // What Ctrl-Z means: stops the ranks, then this process, until it is continued (fg). Deadlines stand still. Callable
   // as interrupt().
   void pause() noexcept;
+  // What SIGCONT means: a pause that was asked for and has not begun will not. Callable as interrupt().
+  void go_on() noexcept { pause_asked_ = false; }
 
  private:
   // Starts the ranks and follows them to their end, which may be by force.

@@ -93,6 +93,7 @@ class TrainTest : public QObject {
   void a_killed_rank_is_a_failed_run_that_leaves_nothing();
   void what_ends_a_run_is_said_once();
   void a_pause_stops_the_ranks_too_for_as_long_as_it_lasts();
+  void a_pause_that_ends_at_once_stops_nothing();
   void a_lost_rank_is_replaced_and_the_lines_tell_so();
   void limits_that_a_run_would_break_are_said_before_it_starts_data();
   void limits_that_a_run_would_break_are_said_before_it_starts();
@@ -366,6 +367,24 @@ void TrainTest::a_pause_stops_the_ranks_too_for_as_long_as_it_lasts() {
   ::kill(pid, SIGCONT);
   QVERIFY(eventually([&] { return process.readAllStandardOutput().count("Epoch") > 3; }));
   QVERIFY(eventually([&] { return all_are(false); }));  // lines may be of steps before the pause
+  ::kill(pid, SIGINT);
+  const ProgramResult result = finish(process);
+  QVERIFY2(result.code == 130, qPrintable(result.errors));
+  QCOMPARE(scratch.left(), QStringList());
+}
+
+void TrainTest::a_pause_that_ends_at_once_stops_nothing() {
+  const Scratch scratch;
+  QProcess process;
+  start_endless_training(process);
+  const auto pid = static_cast<pid_t>(process.processId());
+  for (int i = 0; i < 20; ++i) {
+    ::kill(pid, SIGTSTP);
+    QThread::usleep(static_cast<unsigned long>(100 * i));  // while the ranks are being stopped, too
+    ::kill(pid, SIGCONT);
+    process.readAllStandardOutput();
+    QVERIFY(eventually([&] { return process.readAllStandardOutput().contains("Epoch"); }));
+  }
   ::kill(pid, SIGINT);
   const ProgramResult result = finish(process);
   QVERIFY2(result.code == 130, qPrintable(result.errors));

@@ -71,8 +71,8 @@ class RunControlTest : public QObject {
     QFile running(path("running")), script(path("shardrun"));
     QVERIFY(running.open(QIODevice::WriteOnly) && script.open(QIODevice::WriteOnly));
     const QString text =
-        "#!/bin/sh\ntrap 'echo > %3.paused; kill -STOP $$; echo > %3.resumed' TSTP\nprintf '%s\\n' \"$@\" > %3\nln -s "
-        "%1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
+        "#!/bin/sh\ntrap 'echo > %3.paused' TSTP\ntrap 'echo > %3.resumed' CONT\nprintf '%s\\n' \"$@\" > %3\n"
+        "ln -s %1 \"$4\"\nwhile [ -e %2 ]; do sleep 0.01; done\n";
     script.write(text.arg(path("socket"), path("running"), path("arguments")).toUtf8());
     script.close();
     script.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
