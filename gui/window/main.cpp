@@ -9,6 +9,7 @@
 #include <QScreen>
 #include <QSocketNotifier>
 #include <QStandardPaths>
+#include <QStyle>
 #include <QTimer>
 #include <cstdio>
 
@@ -280,6 +281,11 @@ int draw_page(const QCommandLineParser& options) {
 }
 
 // Offers what an earlier program left unsaved, as soon as the window is there.
+// Of a window whose frame is on the screen, too: how large that is the window manager says only when it is shown.
+QSize available_size(const MainWindow& window) {
+  return window.screen()->availableSize() - QSize(2, window.style()->pixelMetric(QStyle::PM_TitleBarHeight));
+}
+
 void keep_session(MainWindow& window) {
   const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + "/unsaved";
   QTimer::singleShot(0, &window, [&window, folder] { window.keep_session(folder); });
@@ -320,7 +326,7 @@ int main(int count, char** arguments) {
   if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1)
     return fail("--size is WIDTHxHEIGHT, such as 1280x800");
   QSize wanted(size[0].toInt(), size[1].toInt());
-  if (!screenshot && !parser.isSet("size")) wanted = wanted.boundedTo(window.screen()->availableSize());
+  if (!screenshot && !parser.isSet("size")) wanted = wanted.boundedTo(available_size(window));
   window.resize(wanted);
   if (!screenshot && !parser.isSet("size")) window.remember_arrangement();
   if (!parser.value("page").isEmpty() && !window.show_page(parser.value("page")))
