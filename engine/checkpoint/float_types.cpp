@@ -45,7 +45,7 @@ void widen_foreign_floats(std::string_view safetensors_name, std::span<const std
 
 void cast_floats(DType from, std::span<const std::byte> elements, DType to, std::span<std::byte> out) {
   if (from == to) std::memcpy(out.data(), elements.data(), out.size());
-  else if (to == DType::bf16) convert<BFloat16, float>(elements, out, to_bfloat16);
+  else if (to == DType::bf16) convert<BFloat16, float>(elements, out, [](float x) { return to_bfloat16(x); });
   else convert<float, BFloat16>(elements, out, [](BFloat16 x) { return to_float(x); });
 }
 
