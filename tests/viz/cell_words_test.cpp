@@ -38,6 +38,34 @@ class CellWordsTest : public QObject {
       QCOMPARE(says(drawn, "devices"), devices > 64);
     }
   }
+
+  void all_cells_have_their_ranges_alike() {
+    const Mesh mesh({{"data", 2}, {"model", 2}});
+    Sharding sharding = Sharding::replicated(2);
+    for (AxisIndex axis : {AxisIndex{0}, AxisIndex{1}}) sharding.dims[axis].push_back(axis);
+    const LayoutPicture picture = lay_out({1024, 512}, sharding, mesh);
+    int whole = 0, broken = 0;
+    for (int side = 40; side <= 400; side += 3) {
+      QStringList said;
+      for (size_t i = 0; i < picture.cells.size(); ++i) {
+        QPicture drawn;
+        QPainter painter(&drawn);
+        painter.setClipRect(0, 0, side, side);
+        paint_cell(painter, {0, 0, double(side), double(side)}, picture, int(i), sharding, mesh, light_theme());
+        painter.end();
+        const QString range = QString::fromStdString(range_text(picture.cells[i].box));
+        const qsizetype comma = range.indexOf(", ");
+        if (says(drawn, range)) said << "whole";
+        else if (says(drawn, range.left(comma + 1)) && says(drawn, range.mid(comma + 2))) said << "broken";
+        else if (!says(drawn, "0:") && !says(drawn, ":512") && !says(drawn, ":1024")) said << "not";
+        else said << "partly";
+      }
+      QVERIFY2(said.count(said.front()) == said.size() && said.front() != "partly", qPrintable(said.join(' ')));
+      whole += said.front() == "whole";
+      broken += said.front() == "broken";
+    }
+    QVERIFY(whole > 10 && broken > 3);
+  }
 };
 
 REGISTER_WINDOW_TEST(CellWordsTest)

@@ -31,6 +31,26 @@ double page_gap(const QRectF& place, const LayoutPicture& picture) {
   return place.height();
 }
 
+// The ranges of a cell in at most `lines` lines as wide as `width`; none where they need more. The last cell's numbers
+// are the widest, and all cells have theirs alike.
+QStringList range_lines(const LayoutPicture& picture, const ShardCell& cell, int lines, double width,
+                        const QFontMetricsF& metrics) {
+  const auto cut = [](const Box& box, int parts) {
+    const QStringList dims = QString::fromStdString(range_text(box)).split(", ");
+    QStringList cut;
+    for (qsizetype i = 0; i < parts; ++i) {
+      const qsizetype begin = dims.size() * i / parts, end = dims.size() * (i + 1) / parts;
+      cut << dims.mid(begin, end - begin).join(", ") + (i + 1 < parts ? "," : "");
+    }
+    return cut;
+  };
+  const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) + 12 < width; };
+  const int most = std::min(lines, static_cast<int>(cell.box.start.size()));
+  for (int parts = 1; parts <= most; ++parts)
+    if (std::ranges::all_of(cut(picture.cells.back().box, parts), fits)) return cut(cell.box, parts);
+  return {};
+}
+
 }  // namespace
 
 QRectF cell_place(const QRectF& place, const ShardCell& cell) { return placed(place, cell.place); }
@@ -77,17 +97,18 @@ void paint_cell(QPainter& painter, const QRectF& place, const LayoutPicture& pic
   const double line = metrics.height() + 4;
   const QColor fill = fill_color(tones, theme), ink = text_on(fill);
   const QColor plate = cell.devices.size() > 1 ? fill : QColor();  // over the hatch
-  const QString range = QString::fromStdString(range_text(cell.box));
-  const bool two_lines =
-      !cell.box.start.empty() && rect.height() > 2.6 * line && metrics.horizontalAdvance(range) + 12 < rect.width();
-  if (rect.height() > 4 * line && tones.size() > 1) paint_tone_labels(painter, rect, tones, mesh, theme);
-  const QRectF upper = two_lines ? rect.adjusted(0, 0, 0, -line) : rect;
+  const bool has_labels = rect.height() > 4 * line && tones.size() > 1;
+  const int free_lines = static_cast<int>(rect.height() / line - (has_labels ? 3 : 1.6));
+  const QStringList ranges = range_lines(picture, cell, std::min(free_lines, 2), rect.width(), metrics);
+  if (has_labels) paint_tone_labels(painter, rect, tones, mesh, theme);
+  const QRectF upper = rect.adjusted(0, 0, 0, -line * static_cast<double>(ranges.size()));
   const QString count = QString::fromStdString(device_count_text(cell.devices.size()));
   const QString listed = cell.devices.size() > 64 ? count : QString::fromStdString(device_text(cell.devices));
   paint_plate(painter, upper, {listed, count}, plate, ink);
-  if (two_lines) {
-    const QRectF lower(rect.left(), upper.center().y() + line / 2 + 1, rect.width(), line);
+  QRectF lower(rect.left(), upper.center().y() + line / 2 + 1, rect.width(), line);
+  for (const QString& range : ranges) {
     paint_plate(painter, lower, {range}, plate, plate.isValid() ? mix(ink, plate, 0.25) : ink);
+    lower.translate(0, line);
   }
   painter.restore();
 }
