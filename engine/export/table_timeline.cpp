@@ -1,5 +1,6 @@
 #include "engine/export/plan_words.h"
 #include "engine/export/table_pages.h"
+#include "engine/graph/op_definition.h"
 
 namespace shardscope {
 
@@ -12,7 +13,12 @@ class Rows {
   Rows(const Plan& plan, TableWriter& table, double lanes) : plan_(plan), table_(table), lanes_(lanes) {
     for (const Task& task : plan.program.tasks) {
       std::vector<std::string>& names = names_.tasks.emplace_back();
-      for (const Step& step : task.steps) names.push_back(plan.step_name(step));
+      std::vector<std::string_view>& operators = operators_.tasks.emplace_back();
+      for (const Step& step : task.steps) {
+        names.push_back(plan.step_name(step));
+        const bool computes = step.kind == StepKind::compute && step.op != no_id;
+        operators.push_back(computes ? plan.graph->ops[step.op].definition->name() : "");
+      }
     }
   }
 
@@ -26,8 +32,8 @@ class Rows {
         const int position = run.first + index;
         const PlanStepTime& time = times[static_cast<size_t>(position)];
         table_.row(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, task.name,
-                   name(step.phase), name(step.kind), names_[{run.task, index}], seconds(time.arrive_ns),
-                   seconds(time.start_ns), seconds(time.end_ns));
+                   name(step.phase), name(step.kind), operators_[{run.task, index}], names_[{run.task, index}],
+                   seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
       }
     }
     ++done_;
@@ -38,13 +44,14 @@ class Rows {
   TableWriter& table_;
   double lanes_, done_ = 0;
   StepTable<std::string> names_;
+  StepTable<std::string_view> operators_;  // of what computes
 };
 
 }  // namespace
 
 void write_timeline_table(const ExportSource& source, const ExportChoice& choice, TableWriter& table) {
   const Plan& plan = *source.plan;
-  table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "step",
+  table.headings({"source", "stage", "rank", "position", "microbatch", "task", "phase", "kind", "operator", "step",
                   "arrive_seconds", "start_seconds", "end_seconds"});
   const TraceMessage* trace = trace_of(source, choice.trace);
   Rows rows(plan, table, plan.program.stages + static_cast<double>(trace ? trace->ranks.size() : 0));

@@ -5,6 +5,7 @@
 
 #include "engine/export/exported_arrays.h"
 #include "engine/export/table_pages.h"
+#include "engine/graph/op_definition.h"
 #include "tests/export/exported.h"
 #include "tests/test_program.h"
 
@@ -170,6 +171,21 @@ class TableTest : public QObject {
         end = number(row, "end_seconds");
       }
       QCOMPARE(std::ssize(lanes), plan.program.stages + plan.mesh.device_count());
+    }
+  }
+
+  void a_timeline_names_the_operator_of_each_computation_and_of_nothing_else() {
+    for (const char* preset : {"parallax_decoder", "workshop_zero_bubble"}) {
+      const ExportSource source = made_source(preset);
+      int computations = 0;
+      for (const Row& row : table_of(source, "timeline")) {
+        const auto steps = source.plan->steps(static_cast<int>(number(row, "stage")));
+        const Step& step = steps[static_cast<int>(number(row, "position"))];
+        const bool computes = step.kind == StepKind::compute;
+        computations += computes;
+        QCOMPARE(row.at("operator"), computes ? std::string(source.plan->graph->ops[step.op].definition->name()) : "");
+      }
+      QVERIFY(computations > 0);
     }
   }
 
