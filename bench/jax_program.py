@@ -3,7 +3,7 @@ make_program(run) -> (state, batch, step, parameters): the state on its devices;
 the compiled step(state, *inputs) -> (state, loss, accuracy); parameters(state), {"params/Dense_0/kernel": array}.
 
 Run as a program, each trains the run file on virtual CPU devices and prints one JSON object a step, as
-`shardrun train --jsonl` does. XLA_FLAGS must not be set; the number of devices follows from the mesh.
+`shardrun train --jsonl` does. The number of devices follows from the mesh; XLA_FLAGS must not say it.
 """
 
 import argparse
@@ -24,7 +24,8 @@ def parse_mesh(text):
 
 def use_virtual_devices(count):
     """Must be called before JAX is imported."""
-    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={count}"
+    flags = [os.environ.get("XLA_FLAGS", ""), f"--xla_force_host_platform_device_count={count}"]
+    os.environ["XLA_FLAGS"] = " ".join(flags).strip()
     os.environ["JAX_PLATFORMS"] = "cpu"
 
 
@@ -133,12 +134,15 @@ def linen_parameters(params):
 
 
 def take_steps(program, steps, on_step):
-    """Calls on_step({"step", "loss", "accuracy", "step_ms"}) after each step; returns the parameters."""
+    """Calls on_step({"step", "loss", "accuracy", "step_ms"}) after each step; returns the parameters. A step is timed from
+    its inputs being on the devices to all its results being there."""
+    import jax
+
     state, batch, step, parameters = program
     for number in range(steps):
+        inputs = jax.block_until_ready(batch(number))
         start = time.perf_counter()
-        state, loss, accuracy = step(state, *batch(number))
-        loss.block_until_ready()
+        state, loss, accuracy = jax.block_until_ready(step(state, *inputs))
         milliseconds = 1000 * (time.perf_counter() - start)
         on_step({"step": number, "loss": float(loss), "accuracy": float(accuracy), "step_ms": milliseconds})
     return parameters(state)

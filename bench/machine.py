@@ -61,7 +61,8 @@ def program_versions(shardrun):
 
 def package_versions(python, packages):
     """Of an environment: "jax 0.10.2, jaxlib 0.10.2"; of torch the oneDNN, too, that is built into it."""
-    code = "import sys; from importlib.metadata import version; print(*(f'{p} {version(p)}' for p in sys.argv[1:]), sep=', ')"
+    code = ("import sys; from importlib.metadata import version;"
+            "print(*(f'{name} {version(name)}' for name in sys.argv[1:]), sep=', ')")
     versions = output_of(python, "-c", code, *packages)
     if "torch" in packages:
         built = re.search(r"MKL-DNN v([\d.]+)", output_of(python, "-c", "import torch; print(torch.__config__.show())"))

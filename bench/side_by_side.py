@@ -1,4 +1,5 @@
-"""Running programs that train side by side: on the same cores, one after the other, measured from outside as well."""
+"""Running programs that train side by side: on the same cores, one after the other, measured from outside as well. What
+they print is Markdown; how far they are goes to standard error."""
 
 import json
 import os
@@ -7,17 +8,52 @@ import subprocess
 import sys
 import time
 
+import machine
+
 
 def python_with(packages, folder):
     """The Python of an environment, which is made where it does not exist."""
     python = folder / "bin/python"
     if not python.exists():
-        print(f"installing {' '.join(packages)} into {folder} ...", flush=True)
+        print(f"installing {' '.join(packages)} into {folder} ...", file=sys.stderr)
         made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True)
         if made.returncode:
             sys.exit(f"{made.stdout}{made.stderr}cannot make a Python environment; Debian: apt-get install python3-venv")
         subprocess.run([folder / "bin/pip", "install", "--quiet", *packages], check=True)
     return python
+
+
+def add_limits(parser):
+    parser.add_argument("--cores", help="cores to use, such as 0,1 (default: all that this process may use)")
+    parser.add_argument("--isa", choices=machine.LIMITS,
+                        help="the most instructions that any side may use (default: what each finds)")
+
+
+def begin(arguments, environments, warm_up, notes=()):
+    """Limits what is started from here on, and prints what is measured, and how; `environments`: {python: packages}."""
+    if arguments.cores:
+        os.sched_setaffinity(0, {int(core) for core in arguments.cores.split(",")})
+    if arguments.isa:
+        machine.limit_instruction_set(arguments.isa)
+    lines = machine.heading(arguments.shardrun, arguments.isa)
+    lines += [f"- {machine.package_versions(python, packages)}" for python, packages in environments.items()]
+    lines.append(f"- rounds: {arguments.rounds}, each with a run of {arguments.steps} steps of every side, in turn; the first "
+                 f"{warm_up} steps of a run do not count; times are medians of all counted steps")
+    lines.append("- each program's own clock, from the inputs of a step being in place to its loss and its new parameters "
+                 "being there; making inputs is outside of it on all sides")
+    lines.append(f"- all devices of a row share the {len(os.sched_getaffinity(0))} cores: 8 devices are 8 processes here and "
+                 "in PyTorch, 8 virtual devices of one process in JAX; rows of more devices than cores compare what the "
+                 "split program costs with its exchange and waiting, not how it would scale over 8 processors")
+    print("\n".join([*lines, *notes]) + "\n", flush=True)
+
+
+def print_row(*cells):
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def print_table_head(*titles):
+    print_row(*titles)
+    print("|" + "---|" * len(titles), flush=True)
 
 
 def process_tree(root):

@@ -84,8 +84,9 @@ def train(rank, name, run, arguments, meeting):
         losses = torch.compile(losses)
     output = open(arguments.jsonl if rank == 0 else os.devnull, "w")
     for step in range(arguments.steps or run["steps"]):
+        inputs = batch(step)
         start = time.perf_counter()
-        loss, accuracy = losses(*batch(step))
+        loss, accuracy = losses(*inputs)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
