@@ -1,5 +1,6 @@
 #include "gui/background/worker_threads.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +10,8 @@ WorkerThreads::~WorkerThreads() { wait(); }
 
 WorkerThreads& WorkerThreads::shared() {
   static WorkerThreads threads(std::max(2, static_cast<int>(std::thread::hardware_concurrency())));
+  static const bool end_with_application = (qAddPostRoutine([] { shared().end(); }), true);
+  Q_UNUSED(end_with_application)
   return threads;
 }
 
@@ -24,6 +27,13 @@ void WorkerThreads::start(std::function<void()> work) {
 void WorkerThreads::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return waiting_.empty() && at_work_ == 0; });
+}
+
+void WorkerThreads::end() {
+  wait();
+  std::vector<std::jthread> ended;
+  const std::lock_guard lock(mutex_);
+  ended.swap(threads_);
 }
 
 void WorkerThreads::take_work(const std::stop_token& stop) {

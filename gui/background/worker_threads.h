@@ -19,11 +19,13 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  // As many threads as there are cores, for all that need none of their own.
+  // As many threads as there are cores, for all that need none of their own. They end with the application: what Qt
+  // keeps for each thread, such as fonts that it painted with, is given back only before Qt's own globals go.
   static WorkerThreads& shared();
 
   void start(std::function<void()> work);  // which throws nothing
   void wait();                             // for all that was started
+  void end();                              // waits, and joins the threads; start() makes new ones
 
  private:
   void take_work(const std::stop_token& stop);
