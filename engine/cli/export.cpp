@@ -23,7 +23,7 @@ namespace {
 struct ExportArguments {
   RunFileArguments run_file;
   HostArguments hosts;
-  std::string kind, out, page, trace, profile_file, check;
+  std::string kind, out, page, trace, size, profile_file, check;
   bool force = false;
 
   ExportSource source(bool with_plan, std::stop_token stop) const {
@@ -48,7 +48,7 @@ struct ExportArguments {
     inputs.push_back(profile_file.empty() ? profile_path().string() : profile_file);
     return {std::move(plan), {}, std::move(inputs), {}};
   }
-  ExportChoice choice() const { return {page, trace_choice(trace)}; }
+  ExportChoice choice() const { return {page, trace_choice(trace), picture_size(size)}; }
 };
 
 int export_file(const ExportArguments& arguments) {
@@ -99,7 +99,8 @@ std::string kinds_text() {
   }
   return text +
          "Pictures, and the tables collectives and timeline, show what was measured where FILE is a recorded run; run\n"
-         "is its curves, compare all meshes of as many devices (plans are pinned in the window).\n"
+         "is its curves, compare all meshes of as many devices (plans are pinned in the window). Pictures show all of\n"
+         "their page: tables with every row and column, and none of the window's buttons and fields.\n"
          "OUT is written exactly as it is named: whole, or not at all; but tensorboard writes into a folder that "
          "exists\n"
          "a file with a name that TensorBoard finds, and says it. Code 130 tells that Ctrl-C ended it, 2 that\n"
@@ -119,6 +120,11 @@ void add_export(CLI::App& app, CommandLine& line) {
       ->add_option("--trace", arguments->trace,
                    "which measured step of a recorded run: latest, slowest, or the median one (median)")
       ->check(CLI::IsMember({"latest", "slowest", "median"}));
+  command
+      ->add_option("--size", arguments->size,
+                   "of a picture the least size in pixels (1280x800); it is larger where its content needs that")
+      ->type_name("WIDTHxHEIGHT")
+      ->check([](const std::string& text) { return picture_size(text) ? std::string() : picture_size_rule(); });
   command->add_flag("--force", arguments->force, "write over what exists; of a folder the files that the export has");
   command->add_option("--profile", arguments->profile_file, "plan with this device profile, instead of this machine's");
   arguments->hosts.add_list_to(*command);

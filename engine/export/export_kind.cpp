@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "engine/base/error.h"
@@ -13,6 +14,22 @@ namespace shardscope {
 
 bool ExportKind::shows_step(const std::string& page) const {
   return std::ranges::find(step_pages, page) != step_pages.end();
+}
+
+std::optional<PictureSize> picture_size(const std::string& text) {
+  PictureSize size;
+  const char* end = text.data() + text.size();
+  const auto read = [&](const char* from, int& side) {
+    const auto [rest, fault] = std::from_chars(from, end, side);
+    return fault == std::errc() && side >= 1 && side <= largest_picture_side ? rest : nullptr;
+  };
+  const char* cross = read(text.data(), size.width);
+  if (!cross || cross == end || *cross != 'x' || read(cross + 1, size.height) != end) return std::nullopt;
+  return size;
+}
+
+std::string picture_size_rule() {
+  return fmt::format("a size is WIDTHxHEIGHT in pixels, such as 1280x800, each 1 to {}", largest_picture_side);
 }
 
 const std::vector<ExportKind>& export_kinds() {
@@ -62,6 +79,11 @@ Exported export_source(const ExportKind& kind, const ExportSource& source, Expor
     const std::string what = choice.page.empty() ? kind.name : fmt::format("{} of {}", kind.name, choice.page);
     throw Failure(Error{"no_step", fmt::format("{} shows no measured step", what),
                         at_argument(fmt::format("--trace {}", name(*choice.trace))), "leave it out"});
+  }
+  if (choice.size && !kind.is_picture) {
+    throw Failure(Error{"no_size", fmt::format("{} is no picture", kind.name),
+                        at_argument(fmt::format("--size {}x{}", choice.size->width, choice.size->height)),
+                        "leave it out"});
   }
   std::error_code fault;
   if (kind.name_in_folder && std::filesystem::is_directory(path, fault)) {

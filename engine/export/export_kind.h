@@ -12,10 +12,20 @@
 
 namespace shardscope {
 
+// In pixels of a screen of 96 dpi.
+struct PictureSize {
+  int width = 0, height = 0;
+};
+inline constexpr int largest_picture_side = 16000;
+// Of "1280x800"; nothing for what is not such a text, or of a side that is not 1 to largest_picture_side.
+std::optional<PictureSize> picture_size(const std::string& text);
+std::string picture_size_rule();  // what it may be, for people
+
 // What a person chooses besides the kind.
 struct ExportChoice {
   std::string page;                       // one of the kind's pages; empty: the first
   std::optional<TraceChoice> trace = {};  // which recorded step, see trace_of()
+  std::optional<PictureSize> size = {};   // of a picture, the least: it grows as its content needs
 };
 
 // Something that a plan or a run can be handed out as: `shardrun export FILE --to NAME OUT`, and File > Export.
@@ -38,6 +48,7 @@ struct ExportKind {
   std::pair<std::string, std::string> part_of_name = {};
   // Pages that show one measured step (ExportChoice::trace); "" where a kind without pages does.
   std::vector<std::string> step_pages = {};
+  bool is_picture = false;  // has ExportChoice::size
 
   bool shows_step(const std::string& page) const;
   ExportTarget::Form form() const { return extension.empty() ? ExportTarget::Form::folder : ExportTarget::Form::file; }
@@ -56,8 +67,8 @@ struct Exported {
 };
 
 // Exports a source: all there or nothing. Throws Failure: unknown_page, wrong_name, no_step (a step is chosen that is
-// not shown), no_run (code for a plan alone where the kind needs a run), what the target and the kind throw; and
-// Cancelled. The source's inputs are added to those of `options`.
+// not shown), no_size (one is chosen, and it is no picture), no_run (code for a plan alone where the kind needs a run),
+// what the target and the kind throw; and Cancelled. The source's inputs are added to those of `options`.
 Exported export_source(const ExportKind& kind, const ExportSource& source, ExportChoice choice, std::string path,
                        ExportTarget::Options options);
 

@@ -100,6 +100,7 @@ void draw(const ExportSource& source, const ExportChoice& choice, ExportTarget& 
                                     "--out",          picture.path(), "--profile", profile.path()};
   if (!source.record.empty()) words.insert(words.end(), {"--record", source.record});
   if (choice.trace) words.insert(words.end(), {"--trace", std::string(name(*choice.trace))});
+  if (choice.size) words.insert(words.end(), {"--size", fmt::format("{}x{}", choice.size->width, choice.size->height)});
   words.push_back(run_file.path());
   auto [said, status] = run(words, target);
   while (said.ends_with('\n')) said.pop_back();
@@ -117,6 +118,7 @@ ExportKind picture(const char* form, const char* what) {
                   form,  {"layout", "flow", "memory", "collectives", "timeline", "pipeline", "compare", "run"},
                   false, write};
   kind.step_pages = {"collectives", "timeline"};
+  kind.is_picture = true;
   return kind;
 }
 

@@ -11,7 +11,6 @@
 #include <QToolButton>
 
 #include "gui/document/text.h"
-#include "gui/export/picture_file.h"
 
 namespace shardscope {
 namespace {
@@ -28,8 +27,6 @@ QSpinBox* add_size(QWidget* parent, QHBoxLayout& row, const QString& name, int v
 }
 
 }  // namespace
-
-bool is_picture(const ExportKind& kind) { return picture_form(qt(kind.name)).has_value(); }
 
 ExportDialog::ExportDialog(const QString& folder, const QString& name, const QString& page, bool has_run,
                            const ExportWish& last, QWidget* parent)
@@ -65,9 +62,11 @@ ExportDialog::ExportDialog(const QString& folder, const QString& name, const QSt
   auto* sizes = new QHBoxLayout(picture_);
   sizes->setContentsMargins(0, 0, 0, 0);
   width_ =
-      add_size(picture_, *sizes, "exportWidth", last.size.width(), 16000, tr("Width in pixels of a screen of 96 dpi"));
+      add_size(picture_, *sizes, "exportWidth", last.size.width(), largest_picture_side,
+               tr("Least width in pixels of a screen of 96 dpi; the picture is larger where its content needs that"));
   sizes->addWidget(new QLabel(QString("\u00d7"), picture_));
-  height_ = add_size(picture_, *sizes, "exportHeight", last.size.height(), 16000, tr("Height likewise"));
+  height_ =
+      add_size(picture_, *sizes, "exportHeight", last.size.height(), largest_picture_side, tr("Least height likewise"));
   scale_ = add_size(picture_, *sizes, "exportScale", last.scale, 8, tr("PNG: pixels of the file for each of these"));
   scale_->setPrefix(QString("\u00d7 "));
   sizes->addStretch();
@@ -124,7 +123,7 @@ void ExportDialog::follow_kind() {
   if (pages_->count() > 0) pages_->setCurrentIndex(std::max(same >= 0 ? same : seen, 0));
   for (QWidget* widget : {static_cast<QWidget*>(pages_), static_cast<QWidget*>(pages_label_)})
     widget->setVisible(!chosen.pages.empty());
-  for (QWidget* widget : {picture_, static_cast<QWidget*>(picture_label_)}) widget->setVisible(is_picture(chosen));
+  for (QWidget* widget : {picture_, static_cast<QWidget*>(picture_label_)}) widget->setVisible(chosen.is_picture);
   scale_->setVisible(chosen.name == "png");
   what_->setText(tr("Writes %1.").arg(qt(chosen.what)));
   follow_fields();

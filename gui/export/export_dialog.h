@@ -17,7 +17,7 @@ struct ExportWish {
   const ExportKind* kind = nullptr;
   ExportChoice choice;
   QString path;
-  QSize size{1280, 800};  // of a picture
+  QSize size{1280, 800};  // of a picture, the least
   int scale = 2;          // of a PNG
   bool overwrite = false;
 };
@@ -54,7 +54,5 @@ class ExportDialog : public QDialog {
   bool named_ = false;      // by the person
   bool overwrite_ = false;  // the path as it stands was agreed to
 };
-
-bool is_picture(const ExportKind& kind);
 
 }  // namespace shardscope

@@ -76,7 +76,7 @@ void Exports::start(ExportWish wish) {
   last_ = wish;
   const std::string& page = wish.choice.page;
   if (wish.kind->shows_step(page)) wish.choice.trace = shown_trace(page.empty() ? "timeline" : qt(page));
-  if (!is_picture(*wish.kind)) {
+  if (!wish.kind->is_picture) {
     const std::string record = workspace_.run.stored().record.toStdString();
     return write(wish, [wish, record, from = source()](ExportTarget::Options options) {
       return export_source(*wish.kind, with_record(from, record), wish.choice, wish.path.toStdString(),

@@ -16,6 +16,7 @@
 #include "engine/base/error.h"
 #include "engine/base/standard_streams.h"
 #include "engine/compile/compile.h"
+#include "engine/export/export_kind.h"
 #include "engine/session/recorded_run.h"
 #include "gui/document/text.h"
 #include "gui/export/picture_file.h"
@@ -48,6 +49,11 @@ int fail(const QString& message) {
   return bad_input;
 }
 
+std::optional<QSize> size_of(const QCommandLineParser& options) {
+  const std::optional<PictureSize> size = picture_size(options.value("size").toStdString());
+  return size ? std::optional(QSize(size->width, size->height)) : std::nullopt;
+}
+
 QString shardrun_path() { return QDir(QApplication::applicationDirPath()).filePath("shardrun"); }
 
 void name_program() {
@@ -58,7 +64,7 @@ void name_program() {
 
 QList<QCommandLineOption> own_options() {
   return {{"screenshot", "Render the window to a PNG file and exit.", "FILE.png"},
-          {"size", "Window size.", "WxH", "1280x800"},
+          {"size", "Window size; with --export the least size of the picture.", "WxH", "1280x800"},
           {"page", "Page to show: layout, flow, memory, collectives, timeline, pipeline, compare; --export also run.",
            "NAME"},
           {"select", "Array to select, such as Embed_0/embedding or in.", "PARAM"},
@@ -202,11 +208,9 @@ class PageExport : public QObject {
       if (!array) return QApplication::exit(fail(QString("there is no array %1").arg(options_.value("select"))));
       workspace_.selection.select_array(*array);
     }
-    const QStringList size = options_.value("size").split('x');
     try {
-      recorder_ =
-          std::make_unique<PageRecorder>(workspace_, options_.value("page"), QSize(size[0].toInt(), size[1].toInt()),
-                                         *trace_choice(options_.value("trace").toStdString()));
+      recorder_ = std::make_unique<PageRecorder>(workspace_, options_.value("page"), *size_of(options_),
+                                                 *trace_choice(options_.value("trace").toStdString()));
     } catch (const Failure& failure) {
       return fail_with(failure.errors());
     }
@@ -264,13 +268,11 @@ void end_on_signals(MainWindow& window) {
 }
 
 int draw_page(const QCommandLineParser& options) {
-  const QStringList size = options.value("size").split('x');
   if (!picture_form(options.value("export"))) return fail("--export is svg, png or pdf");
   if (!trace_choice(options.value("trace").toStdString())) return fail("--trace is latest, slowest or median");
   if (options.value("out").isEmpty() || options.positionalArguments().size() != 1)
     return fail("--export takes --out FILE and a run file");
-  if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1 || options.value("scale").toDouble() <= 0)
-    return fail("--size is WIDTHxHEIGHT, such as 1280x800, and --scale a number above 0");
+  if (options.value("scale").toDouble() <= 0) return fail("--scale is a number above 0");
   try {
     QApplication::setQuitOnLastWindowClosed(false);
     PageExport drawing(plan_source(options.value("profile")), options);
@@ -319,13 +321,12 @@ int main(int count, char** arguments) {
                            : look == "dark" ? ThemeChoice::dark
                                             : ThemeChoice::light);
 
+  const std::optional<QSize> size = size_of(parser);
+  if (!size) return fail("--size: " + qt(picture_size_rule()));
   if (parser.isSet("export")) return draw_page(parser);
   MainWindow window(compiled_plans(), shardrun_path());
   QApplication::setWindowIcon(themed_icon("shardscope"));
-  const QStringList size = parser.value("size").split('x');
-  if (size.size() != 2 || size[0].toInt() < 1 || size[1].toInt() < 1)
-    return fail("--size is WIDTHxHEIGHT, such as 1280x800");
-  QSize wanted(size[0].toInt(), size[1].toInt());
+  QSize wanted = *size;
   if (!screenshot && !parser.isSet("size")) wanted = wanted.boundedTo(available_size(window));
   window.resize(wanted);
   if (!screenshot && !parser.isSet("size")) window.remember_arrangement();

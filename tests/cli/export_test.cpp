@@ -129,6 +129,11 @@ class ExportTest : public QObject {
     QTest::newRow("full") << QStringList{"--to", "csv", "/dev/full"} << "/dev/full: cannot write: No space left";
     QTest::newRow("input") << QStringList{"--force", "--to", "csv", preset("parallax_decoder")} << "would destroy";
     QTest::newRow("exists") << QStringList{"--to", "csv", path("steps.jsonl")} << "the file exists";
+    for (const char* size : {"12", "0x600", "900x", "900x600x3", "900x99999", "-1x5", "9e2x600"})
+      QTest::newRow(size) << QStringList{"--to", "svg", "--size", size, out}
+                          << "a size is WIDTHxHEIGHT in pixels, such as 1280x800, each 1 to 16000";
+    QTest::newRow("size") << QStringList{"--to", "csv", "--size", "900x600", out}
+                          << "--size 900x600: csv is no picture";
     QTest::newRow("nothing") << QStringList{} << "a kind and a place to write to are needed";
   }
   void what_is_wrong_is_said_with_its_place_and_nothing_is_left() {
@@ -228,6 +233,17 @@ class ExportTest : public QObject {
       QVERIFY(bytes_of(page) != text);
     }
     QVERIFY(bytes_of(page).startsWith("stage\tbuffer\t"));
+  }
+
+  void a_picture_is_at_least_as_large_as_it_is_said() {
+    const QStringList to = QStringList{"export"} + small + QStringList{"--force", "--to", "svg", path("sized.svg")};
+    const auto view_box = [&](const QStringList& more) {
+      [&] { QCOMPARE(shardrun(to + more).code, 0); }();
+      return bytes_of(path("sized.svg"));
+    };
+    QVERIFY(view_box({}).contains("viewBox=\"0 0 1280 800\""));
+    QVERIFY(view_box({"--size", "1700x1100"}).contains("viewBox=\"0 0 1700 1100\""));
+    QVERIFY(!view_box({"--page", "collectives", "--size", "700x500"}).contains("viewBox=\"0 0 700 500\""));
   }
 
   void a_picture_of_a_record_is_of_the_step_that_is_chosen() {
