@@ -11,6 +11,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/in_picture.h"
 #include "gui/look/key_help.h"
 #include "gui/planning/chosen_network.h"
 
@@ -37,6 +38,7 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
       note_(new QLabel(this)),
       none_(new QLabel(this)) {
   devices_->setObjectName("sweepDevices");
+  devices_->setProperty("silent", true);  // in a picture: the meshes say it
   devices_->setAccessibleName(tr("Number of devices"));
   devices_->setRange(1, most_devices);
   devices_->setToolTip(tr("How many devices are laid out over the axes."));
@@ -69,7 +71,6 @@ SweepTab::SweepTab(Workspace& workspace, QWidget* parent)
   for (int column = 0; column < SweepModel::columns; ++column) table_->setColumnWidth(column, widths[column]);
   tell_keys(table_, tr("Meshes"), {{tr("Enter"), tr("take the selected mesh")}});
   note_->setProperty("footer", true);
-  note_->setProperty("hint", true);
   note_->setContentsMargins(10, 6, 10, 6);
   note_->setWordWrap(true);
   none_->setAlignment(Qt::AlignCenter);
@@ -191,8 +192,11 @@ void SweepTab::show_state() {
   } else if (count == 0) {
     note_->setText(tr("The axes that are kept do not divide %1.").arg(counted_text(devices_->value(), "device")));
   } else {
-    note_->setText(tr("Meshes of %1. Bold: the one that is shown. A double click takes another one.")
-                       .arg(workspace_.document.title()));
+    const QString bold = tr("Bold: the one that is shown.");
+    note_->setText(
+        is_in_picture(*this)
+            ? bold
+            : tr("Meshes of %1. %2 A double click takes another one.").arg(workspace_.document.title(), bold));
   }
 }
 

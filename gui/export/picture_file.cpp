@@ -6,6 +6,8 @@
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSvgGenerator>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr int dots_per_inch = 96;
 constexpr double points_per_inch = 72;
+constexpr double most_pixels = 3e7;  // Qt reads few more by itself
 
 // Takes nothing more once it is to stop; so an encoder ends.
 class StoppableFile : public QFile {
@@ -68,8 +71,11 @@ void write_pdf(const QPicture& picture, QSize size, QIODevice& file, const std::
 }
 
 void write_png(const QPicture& picture, QSize size, double scale, QIODevice& file, const std::string& path) {
-  QImage image(size * scale, QImage::Format_RGB32);
-  if (image.isNull()) fail(path, "the picture is too large");
+  const double area = double(size.width()) * size.height();
+  scale = std::min(scale, std::sqrt(most_pixels / area));
+  QImage image(scale < 1 ? QSize() : size * scale, QImage::Format_RGB32);
+  if (image.isNull())
+    fail(path, QString("%1 x %2 pixels are too many for a PNG: take svg or pdf").arg(size.width()).arg(size.height()));
   image.fill(Qt::white);
   image.setDevicePixelRatio(scale);
   paint(picture, image, path);

@@ -9,6 +9,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
+#include "gui/look/in_picture.h"
 #include "gui/pages/flow_words.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -60,11 +61,25 @@ void FlowCanvas::take(Made made) {
   graph_ = std::move(made.graph);
   step_words_.set_plan(plan_);
   words_ = graph_ ? flow_words(plan_, graph_) : FlowWords();
+  if (graph_ && is_in_picture(*this)) make_roomy();
   hovered_ = selected_ = -1;
   find();
   set_view(scale_, origin_);
   follow_step();
   emit changed();
+}
+
+void FlowCanvas::make_roomy() {
+  FlowGraph roomy = *graph_;
+  lay_out_roomy(roomy, words_, font());
+  graph_ = share(std::move(roomy));
+  words_ = flow_words(plan_, graph_);
+  updateGeometry();
+}
+
+QSize FlowCanvas::minimumSizeHint() const {
+  if (!is_in_picture(*this) || !graph_) return {240, 120};
+  return {int(std::ceil(graph_->width * first_scale)), int(std::ceil(graph_->height * first_scale))};
 }
 
 void FlowCanvas::set_fold(bool fold) {

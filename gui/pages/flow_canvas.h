@@ -21,7 +21,7 @@ class FlowCanvas : public TipWidget {
   Q_OBJECT
  public:
   explicit FlowCanvas(Workspace& workspace, QWidget* parent = nullptr);
-  QSize minimumSizeHint() const override { return {240, 120}; }
+  QSize minimumSizeHint() const override;
 
   std::shared_ptr<const Plan> plan() const { return plan_; }
   const FlowGraph& graph() const { return *graph_; }
@@ -68,6 +68,7 @@ class FlowCanvas : public TipWidget {
 
   void ask();
   void take(Made made);
+  void make_roomy();  // so that no word is cut
   void follow_step();
   void find();
   void select(int node);

@@ -64,6 +64,7 @@ QWidget* FlowPage::make_head() {
   row->addWidget(new StageBox(workspace_, head));
   fold_ = new QCheckBox(tr("Fold layers"), head);
   fold_->setObjectName("flowFold");
+  fold_->setProperty("silent", true);  // in a picture: lanes say their layers
   fold_->setChecked(true);
   fold_->setToolTip(tr("Layers that are alike share a lane, with the times of all of them."));
   connect(fold_, &QCheckBox::toggled, canvas_, &FlowCanvas::set_fold);

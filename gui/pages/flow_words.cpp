@@ -60,7 +60,7 @@ QString scopes_of(const Plan& plan, const FlowGraph& graph, const FlowLane& lane
     const QString scope = op_name(plan, step.op).section('/', 0, 0);
     if (!scopes.contains(scope)) scopes << scope;
   }
-  if (scopes.size() == 4) scopes.last() = QChar(0x2026);
+  if (scopes.size() == 4) scopes.last() = QObject::tr("others");
   return scopes.join(", ");
 }
 

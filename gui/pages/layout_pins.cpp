@@ -33,6 +33,7 @@ void LayoutPins::show_shape(const Shape& shape) {
     slider->setRange(-1, static_cast<int>(std::min<int64_t>(shape[dim], 1 << 30)) - 1);
     slider->setValue(-1);
     slider->setMinimumWidth(50);
+    label->setBuddy(slider);
     layout()->addWidget(label);
     layout()->addWidget(slider);
     labels_.push_back(label);

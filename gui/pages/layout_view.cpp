@@ -12,6 +12,7 @@
 #include "gui/look/appearance.h"
 #include "gui/look/empty_state.h"
 #include "gui/look/fitted_name.h"
+#include "gui/look/in_picture.h"
 #include "gui/look/legend.h"
 #include "gui/pages/no_plan.h"
 #include "gui/planning/disposal.h"
@@ -30,6 +31,7 @@ constexpr double most_enlarged_device = 150;  // pixels
 constexpr double most_enlarged_array = 400;   // times
 constexpr double smallest_marked = 8;         // pixels of a device that has a frame
 constexpr double page_label_space = 16;
+constexpr double mesh_begin = 0.45;  // where there is room: from this part of the width on
 
 std::vector<int> hosts_of(const Plan& plan) {
   std::vector<int> host_of;
@@ -74,6 +76,22 @@ void LayoutView::expect_change() {
   is_stale_ = true;
   if (!isVisible() || !workspace_.planner.plan()) scene_.reset();
   update();
+  if (!is_in_picture(*this) || !isVisible()) return;
+  renew();
+  updateGeometry();
+}
+
+QSize LayoutView::minimumSizeHint() const {
+  if (!is_in_picture(*this)) return {280, 120};
+  if (!scene_) return {400, 200};
+  const QFontMetricsF small(small_font());
+  const double heading = std::max(QFontMetricsF(title_font()).horizontalAdvance(scene_->facts.title),
+                                  QFontMetricsF(font()).horizontalAdvance(facts_text()));
+  const double columns = (small.horizontalAdvance(columns_text()) + 3 * label_space) / mesh_begin;
+  const double wide = std::max({heading, columns, least_legend_width(legend(), small)}) + 2 * layout_margin;
+  const double picture = std::max(200.0, small.horizontalAdvance(rows_text()));
+  const double high = heading_height + label_space + page_label_space + picture + legend_room() + layout_margin;
+  return {int(std::ceil(wide)) + 1, int(std::ceil(high))};
 }
 
 void LayoutView::set_pins(std::vector<int64_t> pins) {
@@ -125,7 +143,7 @@ void LayoutView::arrange() {
   array_whole_ = QRectF(at.x, at.y, at.width, at.height);
   mesh_whole_.origin.setX(mesh_room_.right() - scene_->mesh->width * mesh_whole_.cell);
   mesh_whole_.origin.setX(std::min(mesh_whole_.origin.x(), std::max(array_whole_.right() + gap + mesh_label + 40,
-                                                                    body.left() + body.width() * 0.45)));
+                                                                    body.left() + body.width() * mesh_begin)));
   mesh_room_.setLeft(std::min(mesh_room_.left(), mesh_whole_.origin.x()));
   mesh_whole_ = fit(*scene_->mesh, mesh_room_, largest_cell);
   mesh_whole_.origin.setX(mesh_room_.left());
@@ -278,59 +296,72 @@ void LayoutView::paintEvent(QPaintEvent*) {
   paint_legend(painter, QRectF(layout_margin, height() - room, width() - 2 * layout_margin, room), legend());
 }
 
-void LayoutView::paint_heading(QPainter& painter) const {
-  const ArrayFacts& facts = scene_->facts;
-  const Mesh& mesh = scene_->plan->mesh;
+QFont LayoutView::title_font() const {
   QFont font = this->font();
   font.setPointSizeF(font.pointSizeF() * 1.2);
   font.setBold(true);
-  painter.setFont(font);
+  return font;
+}
+
+QString LayoutView::facts_text() const {
+  const ArrayFacts& facts = scene_->facts;
+  const Mesh& mesh = scene_->plan->mesh;
+  const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
+  const auto copies = static_cast<size_t>(copies_of(facts, *scene_->plan));
+  return tr("%1 %2, %3   |   %4 a device   |   %5")
+             .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)), qt(to_string(*facts.sharding, mesh)),
+                  qt(bytes_text(double(local))),
+                  copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
+         (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
+}
+
+QString LayoutView::dimensions_text(const std::vector<int>& dims) const {
+  const Shape& shape = scene_->facts.shape;
+  if (dims.empty()) return shape.empty() ? tr("scalar") : QString();
+  QStringList numbers;
+  for (int d : dims) numbers << QString::number(d);
+  return tr("dim %1: %2").arg(numbers.join(QString(" \u00d7 ")), qt(dimension_text(shape, dims)));
+}
+
+QString LayoutView::columns_text() const {
+  const LayoutPicture& array = scene_->array;
+  QString text = dimensions_text(array.column_dims);
+  if (const int pages = page_dims(scene_->facts.shape); pages > 0) {
+    std::vector<int> leading(static_cast<size_t>(pages));
+    std::iota(leading.begin(), leading.end(), 0);
+    text += tr("   |   pages: %1").arg(dimensions_text(leading));
+  }
+  return array.to_scale || array.row_dims.empty() ? text : text + tr("  (not to scale)");
+}
+
+void LayoutView::paint_heading(QPainter& painter) const {
+  painter.setFont(title_font());
   painter.setPen(theme().text);
   const int wide = width() - 2 * static_cast<int>(layout_margin);
   painter.drawText(QRect(int(layout_margin), 12, wide, 24), Qt::AlignLeft | Qt::AlignVCenter,
-                   fitted_name(facts.title, painter.fontMetrics(), wide));
+                   fitted_name(scene_->facts.title, painter.fontMetrics(), wide));
   painter.setFont(this->font());
   painter.setPen(theme().muted);
-  const int64_t local = element_count(local_shape(*facts.sharding, mesh, facts.shape)) * byte_size(facts.dtype);
-  const auto copies = static_cast<size_t>(copies_of(facts, *scene_->plan));
-  const QString line = tr("%1 %2, %3   |   %4 a device   |   %5")
-                           .arg(qt(to_string(facts.shape)), qt(name(facts.dtype)), qt(to_string(*facts.sharding, mesh)),
-                                qt(bytes_text(double(local))),
-                                copies == 1 ? tr("no replicas") : tr("%1 copies of each shard").arg(copies)) +
-                       (facts.stages.empty() ? QString() : tr("   |   stage %1").arg(stages_text(facts.stages)));
   painter.drawText(QRect(int(layout_margin), 36, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(line, Qt::ElideRight, wide));
+                   painter.fontMetrics().elidedText(facts_text(), Qt::ElideRight, wide));
 }
 
 void LayoutView::paint_array_labels(QPainter& painter) const {
-  const ArrayFacts& facts = scene_->facts;
   const QRectF at = array_place() & array_room_;
   const double above = label_space + (scene_->array.pages.empty() ? 0 : page_label_space);
   painter.setFont(small_font());
   painter.setPen(theme().muted);
-  const auto label = [&](const std::vector<int>& dims) {
-    if (dims.empty()) return facts.shape.empty() ? tr("scalar") : QString();
-    QStringList numbers;
-    for (int d : dims) numbers << QString::number(d);
-    return tr("dim %1: %2").arg(numbers.join(QString(" \u00d7 ")), qt(dimension_text(facts.shape, dims)));
-  };
-  QString across = label(scene_->array.column_dims);
-  if (const int pages = page_dims(facts.shape); pages > 0) {
-    std::vector<int> leading(static_cast<size_t>(pages));
-    std::iota(leading.begin(), leading.end(), 0);
-    across += tr("   |   pages: %1").arg(label(leading));
-  }
-  if (!scene_->array.to_scale && !scene_->array.row_dims.empty()) across += tr("  (not to scale)");
   // As far as the names of the mesh's axes.
   const QRectF mesh = mesh_place().rect({0, 0, scene_->mesh->width, scene_->mesh->height}) & mesh_room_;
   const double room = std::max(at.width(), mesh.left() - 2 * label_space - at.x());
   painter.drawText(QRectF(at.x(), at.y() - above, room, label_space - 4), Qt::AlignLeft | Qt::AlignBottom,
-                   painter.fontMetrics().elidedText(across, Qt::ElideRight, static_cast<int>(room)));
+                   painter.fontMetrics().elidedText(columns_text(), Qt::ElideRight, static_cast<int>(room)));
+  const double down = std::max(at.height(), array_room_.bottom() - at.top());
   painter.save();
-  painter.translate(at.x() - label_space + 2, at.bottom());
+  painter.translate(at.x() - label_space + 2, at.top() + down);
   painter.rotate(-90);
-  painter.drawText(QRectF(0, 0, at.height(), label_space - 6), Qt::AlignRight | Qt::AlignBottom,
-                   painter.fontMetrics().elidedText(label(scene_->array.row_dims), Qt::ElideRight, int(at.height())));
+  painter.drawText(QRectF(0, 0, down, label_space - 6), Qt::AlignRight | Qt::AlignBottom,
+                   painter.fontMetrics().elidedText(rows_text(), Qt::ElideRight, int(down)));
   painter.restore();
 }
 

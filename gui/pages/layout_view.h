@@ -24,7 +24,7 @@ class LayoutView : public TipWidget {
  public:
   explicit LayoutView(Workspace& workspace, QWidget* parent = nullptr);
 
-  QSize minimumSizeHint() const override { return {280, 120}; }
+  QSize minimumSizeHint() const override;
   // Where things are drawn, in widget coordinates; empty when nothing is.
   QRectF device_rect(int device);
   QRectF shard_rect(int device);
@@ -73,6 +73,11 @@ class LayoutView : public TipWidget {
   void choose_neighbour(const QPointF& way);
   void paint_pictures(QPainter& painter) const;
   void paint_marks(QPainter& painter);
+  QFont title_font() const;
+  QString facts_text() const;
+  QString rows_text() const { return dimensions_text(scene_->array.row_dims); }
+  QString columns_text() const;
+  QString dimensions_text(const std::vector<int>& dims) const;
   void paint_heading(QPainter& painter) const;
   void paint_array_labels(QPainter& painter) const;
   std::vector<LegendEntry> legend() const;

@@ -6,6 +6,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/in_picture.h"
 #include "gui/pages/memory_bars.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/layout_geometry.h"
@@ -67,7 +68,7 @@ void MemoryBars::take_rows() {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   update();
   std::vector<DeviceRow> rows = plan ? equal_devices(*plan, workspace_.matching_run()) : std::vector<DeviceRow>();
-  are_all_ = rows.size() <= most_rows;
+  are_all_ = rows.size() <= most_rows || is_in_picture(*this);
   if (!are_all_) rows.resize(most_rows);
   if (rows == rows_) return;
   rows_ = std::move(rows);
@@ -81,6 +82,11 @@ void MemoryBars::take_rows() {
 
 QSize MemoryBars::sizeHint() const {
   return {500, first_row_top + std::max(1, static_cast<int>(rows_.size())) * device_row_height + 8};
+}
+
+QSize MemoryBars::minimumSizeHint() const {
+  if (!is_in_picture(*this)) return {280, 60};
+  return {left_ + QFontMetrics(small_font()).horizontalAdvance(title()) + totals_width, sizeHint().height()};
 }
 
 QString MemoryBars::title() const {

@@ -46,7 +46,7 @@ class MemoryBars : public TipWidget {
  public:
   explicit MemoryBars(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {280, 60}; }
+  QSize minimumSizeHint() const override;
   const std::vector<DeviceRow>& rows() const { return rows_; }
   QString title() const;
 
@@ -68,7 +68,7 @@ class MemoryBars : public TipWidget {
   double widest_bytes() const;
 
   Workspace& workspace_;
-  std::vector<DeviceRow> rows_;  // the first of them
+  std::vector<DeviceRow> rows_;  // the first of them; all in a picture
   bool are_all_ = true;
   int left_ = 0;
 };

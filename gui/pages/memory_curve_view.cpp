@@ -120,7 +120,7 @@ void MemoryCurveView::paint_axes(QPainter& painter) const {
   const QString title = tr("In use through a training step");
   const QString hint = tr("Wheel: zoom. Drag: pan. Click: choose an instruction. P: the peak.");
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
-  if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
+  if (!is_in_picture(*this) && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
   paint_byte_axis(painter, at, 0, highest());
   paint_instruction_axis(painter, at, at.bottom() + strip + 5, begin(), end() - 1);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gui/background/background.h"
+#include "gui/look/in_picture.h"
 #include "gui/look/kept_picture.h"
 #include "gui/look/time_canvas.h"
 #include "gui/workspace/workspace.h"
@@ -18,7 +19,7 @@ class MemoryCurveView : public TimeCanvas {
   Q_OBJECT
  public:
   explicit MemoryCurveView(Workspace& workspace, QWidget* parent = nullptr);
-  QSize minimumSizeHint() const override { return {240, 120}; }
+  QSize minimumSizeHint() const override { return is_in_picture(*this) ? QSize(400, 300) : QSize(240, 120); }
   QRectF body() const { return time_place(); }  // of the curve, in widget coordinates
 
   // Of the plan that is shown; null before the first.

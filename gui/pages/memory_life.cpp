@@ -9,6 +9,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
+#include "gui/look/in_picture.h"
 #include "gui/pages/memory_axes.h"
 #include "gui/pages/memory_life.h"
 #include "viz/paint/memory_painter.h"
@@ -112,7 +113,7 @@ void MemoryLife::paint_axes(QPainter& painter) const {
   const QString hint = tr("Wheel: zoom. Ctrl+wheel: bytes. Drag: pan. Double click: all.");
   const QRectF head(at.x(), 8, at.width(), 22);
   painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, title);
-  if (painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
+  if (!is_in_picture(*this) && painter.fontMetrics().horizontalAdvance(title + "    " + hint) < head.width())
     painter.drawText(head, Qt::AlignRight | Qt::AlignVCenter, hint);
   paint_byte_axis(painter, at, window_.low, window_.high);
   paint_instruction_axis(painter, at, at.bottom() + 5, window_.first_step, window_.last_step);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "gui/look/appearance.h"
+#include "gui/look/in_picture.h"
 #include "gui/look/name_delegate.h"
 #include "gui/pages/stage_box.h"
 
@@ -152,11 +153,12 @@ void MemoryPage::arrange() {
   const int wanted = bars_->sizeHint().height() + legend_->heightForWidth(width()) + 2;
   splitter_->widget(0)->setMaximumHeight(wanted);
   if (!is_moved_) {
-    const int bars = std::min(wanted, height() / 2);
+    const int bars = is_in_picture(*this) ? wanted : std::min(wanted, height() / 2);
     splitter_->setSizes({bars, height() - bars});
   }
   const int room = splitter_->sizes().at(1) - head_->sizeHint().height();
-  const Qt::Orientation now = width() >= wide || room < stacked ? Qt::Horizontal : Qt::Vertical;
+  const bool is_beside = !is_in_picture(*this) && (width() >= wide || room < stacked);
+  const Qt::Orientation now = is_beside ? Qt::Horizontal : Qt::Vertical;
   if (now == use_->orientation()) return;
   use_->setOrientation(now);
   use_->setSizes({1, 1});

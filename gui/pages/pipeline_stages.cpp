@@ -7,6 +7,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
+#include "gui/look/in_picture.h"
 #include "viz/paint/layout_geometry.h"
 #include "viz/paint/layout_painter.h"
 #include "viz/paint/units.h"
@@ -16,8 +17,9 @@ namespace {
 
 constexpr int stages_top = 34;
 constexpr int stage_height = 24;
-constexpr int bars_left = 236;   // of the bars
-constexpr int bars_right = 238;  // of what stands behind them
+constexpr int layers_left = 84, layers_width = 66, devices_width = 74;
+constexpr int between = 4, before_bars = 8;
+constexpr int bars_right = 238;  // of what stands behind the bars
 
 // "2 + 1": the layers of each of its stretches.
 QString stage_layers_text(const Plan& plan, int stage) {
@@ -43,6 +45,24 @@ QSize PipelineStages::sizeHint() const {
   return {560, stages_top + (plan ? plan->program.stages : 1) * stage_height + 10};
 }
 
+std::array<int, 2> PipelineStages::column_widths() const {
+  std::array<int, 2> widths{layers_width, devices_width};
+  const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
+  if (!plan || plan->program.stages < 2 || !is_in_picture(*this)) return widths;
+  const QFontMetrics metrics(small_font());
+  for (int stage = 0; stage < plan->program.stages; ++stage) {
+    widths[0] = std::max(widths[0], metrics.horizontalAdvance(stage_layers_text(*plan, stage)) + 1);
+    widths[1] = std::max(widths[1], metrics.horizontalAdvance(qt(device_text(plan->devices_of_stage(stage)))) + 1);
+  }
+  return widths;
+}
+
+QSize PipelineStages::minimumSizeHint() const {
+  if (!is_in_picture(*this)) return {280, sizeHint().height()};
+  const auto [layers, devices] = column_widths();
+  return {layers_left + layers + between + devices + before_bars + 160 + bars_right, sizeHint().height()};
+}
+
 std::optional<int> PipelineStages::stage_under(const QPointF& point) const {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
   const int stage = static_cast<int>((point.y() - stages_top) / stage_height);
@@ -57,6 +77,8 @@ void PipelineStages::paintEvent(QPaintEvent*) {
   if (!workspace_.planner.is_current() && !workspace_.planner.is_busy()) painter.setOpacity(0.45);
   painter.setFont(small_font());
   const PipelinePlan& pipeline = plan->pipeline;
+  const auto [layers, devices] = column_widths();
+  const int devices_left = layers_left + layers + between, bars_left = devices_left + devices + before_bars;
   const double room = std::max(60, width() - bars_left - bars_right);
   const int behind = bars_left + int(room) + 8;
   const auto cell = [&](int x, double y, int wide, const QString& text, Qt::Alignment side) {
@@ -65,8 +87,8 @@ void PipelineStages::paintEvent(QPaintEvent*) {
   };
   painter.setPen(theme().muted);
   cell(32, 8, 50, tr("stage"), Qt::AlignLeft);
-  cell(84, 8, 66, tr("layers"), Qt::AlignLeft);
-  cell(154, 8, bars_left - 162, tr("devices"), Qt::AlignLeft);
+  cell(layers_left, 8, layers, tr("layers"), Qt::AlignLeft);
+  cell(devices_left, 8, devices, tr("devices"), Qt::AlignLeft);
   cell(bars_left, 8, int(room), tr("work (hatched: waits)"), Qt::AlignLeft);
   cell(behind, 8, 62, tr("waits"), Qt::AlignRight);
   cell(behind + 66, 8, 64, tr("in flight"), Qt::AlignRight);
@@ -80,9 +102,9 @@ void PipelineStages::paintEvent(QPaintEvent*) {
     const PlanTotals& totals = pipeline.totals[size_t(stage)];
     painter.setPen(theme().text);
     cell(32, y, 50, QString::number(stage), Qt::AlignLeft);
-    cell(84, y, 66, stage_layers_text(*plan, stage), Qt::AlignLeft);
+    cell(layers_left, y, layers, stage_layers_text(*plan, stage), Qt::AlignLeft);
     painter.setPen(theme().muted);
-    cell(154, y, bars_left - 162, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
+    cell(devices_left, y, devices, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
     const double waits = std::clamp(pipeline.waiting_share(stage), 0.0, 1.0);
     const QRectF bar(bars_left, y + 4, room, stage_height - 8),
         work(bar.x(), bar.y(), room * (1 - waits), bar.height());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "gui/look/tip_widget.h"
 #include "gui/workspace/workspace.h"
 
@@ -12,7 +14,7 @@ class PipelineStages : public TipWidget {
  public:
   explicit PipelineStages(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {280, sizeHint().height()}; }
+  QSize minimumSizeHint() const override;
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -21,6 +23,8 @@ class PipelineStages : public TipWidget {
 
  private:
   std::optional<int> stage_under(const QPointF& point) const;
+  // Of the columns of layers and devices: in a picture as much as their texts need.
+  std::array<int, 2> column_widths() const;
 
   Workspace& workspace_;
 };

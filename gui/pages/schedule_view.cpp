@@ -2,11 +2,12 @@
 
 #include <QPainter>
 #include <algorithm>
+#include <cmath>
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
-#include "gui/look/fitted_name.h"
+#include "gui/look/in_picture.h"
 #include "gui/workspace/step_facts.h"
 #include "viz/paint/units.h"
 
@@ -17,7 +18,6 @@ constexpr double schedule_left = 112;
 constexpr double schedule_right = 20;
 constexpr double schedule_heading = 30;
 constexpr double schedule_ruler = 24;
-constexpr double schedule_legend = 52;
 constexpr double schedule_least_row = 24;
 constexpr double schedule_most_row = 46;
 constexpr double row_gap = 5;
@@ -84,15 +84,20 @@ void ScheduleView::place_choice() {
   choice_->setGeometry(QRect(QPoint(12, int(row_place(0, true).top() - schedule_heading) - 2), size));
 }
 
+double ScheduleView::foot_height() const {
+  const double wide = width() - schedule_left - schedule_right;
+  return plan_ ? 8 + legend_height(legend(), QFontMetricsF(small_font()), wide) + 20 : 0;
+}
+
 int ScheduleView::least_height() const {
   const auto rows = double(std::max<size_t>(2, predicted_.rows.size()));
   const double group = schedule_heading + rows * (schedule_least_row + row_gap);
-  return static_cast<int>(schedule_ruler + schedule_legend + 12 + group * (measured_ ? 2 : 1));
+  return static_cast<int>(schedule_ruler + foot_height() + 12 + group * (measured_ ? 2 : 1));
 }
 
 double ScheduleView::row_height() const {
   const auto rows = double(std::max<size_t>(1, predicted_.rows.size()));
-  return std::clamp((height() - schedule_ruler - schedule_legend - 12 - 2 * schedule_heading) / (2 * rows) - row_gap,
+  return std::clamp((height() - schedule_ruler - foot_height() - 12 - 2 * schedule_heading) / (2 * rows) - row_gap,
                     schedule_least_row, schedule_most_row);
 }
 
@@ -123,38 +128,48 @@ void ScheduleView::paintEvent(QPaintEvent*) {
   for (const PipelineRow& row : predicted_.rows) paint_row(painter, row, row_place(row.stage));
   if (measured_)
     for (const PipelineRow& row : measured_->rows) paint_row(painter, row, row_place(row.stage, true));
-  paint_legend(painter);
+  paint_foot(painter);
 }
+
+QSize ScheduleView::minimumSizeHint() const {
+  if (!is_in_picture(*this) || !plan_) return {280, least_height()};
+  const QFontMetricsF metrics(small_font());
+  const double heads = std::max(metrics.horizontalAdvance(heading()) + 12,
+                                measured_ ? metrics.horizontalAdvance(measured_heading()) + after_choice() : 0);
+  const double foot = least_legend_width(legend(), metrics) + schedule_left;
+  return {int(std::ceil(std::max(heads, foot) + schedule_right)) + 1, least_height()};
+}
+
+QString ScheduleView::heading() const {
+  return tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5")
+      .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->pipeline.timeline.bubble)),
+           qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
+      .arg(counted_text(plan_->pipeline.shape.microbatches, "microbatch", "microbatches"));
+}
+
+QString ScheduleView::measured_heading() const {
+  return tr("measured in training step %1: %2 (%3), bubble %4")
+      .arg(trace_->step)
+      .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted_.seconds)),
+           qt(share_text(measured_->bubble())));
+}
+
+int ScheduleView::after_choice() const { return choice_->geometry().right() + 10; }
 
 void ScheduleView::paint_headings(QPainter& painter) const {
   painter.setPen(theme().text);
-  const PipelineShape& shape = plan_->pipeline.shape;
-  const QString text = tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5")
-                           .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->pipeline.timeline.bubble)),
-                                qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
-                           .arg(counted_text(shape.microbatches, "microbatch", "microbatches"));
   painter.drawText(QRectF(12, 4, width() - 12 - schedule_right, schedule_heading - 6), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(text, Qt::ElideRight, int(width() - 12 - schedule_right)));
+                   painter.fontMetrics().elidedText(heading(), Qt::ElideRight, int(width() - 12 - schedule_right)));
   if (!measured_) return;
-  const double x = choice_->geometry().right() + 10;
-  painter.drawText(
-      QRectF(x, choice_->y(), width() - x, choice_->height()), Qt::AlignLeft | Qt::AlignVCenter,
-      tr("measured in training step %1: %2 (%3), bubble %4")
-          .arg(trace_->step)
-          .arg(qt(seconds_text(measured_->seconds)), qt(ratio_text(measured_->seconds, predicted_.seconds)),
-               qt(share_text(measured_->bubble()))));
+  const double x = after_choice();
+  painter.drawText(QRectF(x, choice_->y(), width() - x, choice_->height()), Qt::AlignLeft | Qt::AlignVCenter,
+                   measured_heading());
 }
 
-void ScheduleView::paint_legend(QPainter& painter) const {
-  const QRectF last = row_place(int(predicted_.rows.size()) - 1, measured_.has_value());
-  double x = schedule_left;
-  const double y = last.bottom() + 8;
+std::vector<LegendEntry> ScheduleView::legend() const {
+  std::vector<LegendEntry> entries;
   const auto entry = [&](const QColor& fill, const QString& text) {
-    const int wide = painter.fontMetrics().horizontalAdvance(text) + 16;
-    painter.fillRect(QRectF(x, y + 5, 10, 10), fill);
-    painter.setPen(theme().muted);
-    painter.drawText(QRectF(x + 16, y, wide, 20), Qt::AlignLeft | Qt::AlignVCenter, text);
-    x += wide + 16;
+    entries.push_back({text, [fill](QPainter& painter, const QRectF& box) { painter.fillRect(box, fill); }});
   };
   entry(phase_color(Phase::forward, theme()), tr("F forward"));
   entry(phase_color(Phase::backward, theme()), tr("B backward"));
@@ -163,12 +178,20 @@ void ScheduleView::paint_legend(QPainter& painter) const {
   if (const auto found = std::ranges::find_if(runs, splits); found != runs.end())
     entry(color_of(*found), tr("W backward of weights"));
   if (plan_->trains()) entry(phase_color(Phase::update, theme()), tr("update"));
+  return entries;
+}
+
+void ScheduleView::paint_foot(QPainter& painter) const {
+  const QRectF last = row_place(int(predicted_.rows.size()) - 1, measured_.has_value());
+  const double y = last.bottom() + 8, wide = width() - schedule_left - schedule_right;
+  const double high = legend_height(legend(), QFontMetricsF(small_font()), wide);
+  paint_legend(painter, QRectF(schedule_left, y, wide, high), legend());
+  if (is_in_picture(*this)) return;
   const QString hint = measured_ ? tr("Wheel: zoom. Drag: pan. Double click: all.")
                                  : tr("Train to see the measured schedule beneath. Wheel: zoom. Drag: pan.");
   painter.setPen(theme().muted);
-  painter.drawText(
-      QRectF(schedule_left, y + 20, width() - schedule_left - schedule_right, 20), Qt::AlignLeft | Qt::AlignVCenter,
-      painter.fontMetrics().elidedText(hint, Qt::ElideRight, int(width() - schedule_left - schedule_right)));
+  painter.drawText(QRectF(schedule_left, y + high, wide, 20), Qt::AlignLeft | Qt::AlignVCenter,
+                   painter.fontMetrics().elidedText(hint, Qt::ElideRight, int(wide)));
 }
 
 void ScheduleView::paint_row(QPainter& painter, const PipelineRow& row, const QRectF& place) const {

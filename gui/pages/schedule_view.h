@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gui/look/legend.h"
 #include "gui/look/time_canvas.h"
 #include "gui/pages/trace_box.h"
 #include "gui/workspace/workspace.h"
@@ -15,7 +16,7 @@ class ScheduleView : public TimeCanvas {
  public:
   explicit ScheduleView(Workspace& workspace, QWidget* parent = nullptr);
   QSize sizeHint() const override { return {560, least_height()}; }
-  QSize minimumSizeHint() const override { return {280, least_height()}; }
+  QSize minimumSizeHint() const override;
 
   const PipelinePicture& predicted() const { return predicted_; }
   const std::optional<PipelinePicture>& measured() const { return measured_; }
@@ -41,13 +42,18 @@ class ScheduleView : public TimeCanvas {
   void take_measurements();
   void show_measured(std::shared_ptr<const TraceMessage> trace, int device);
   void place_choice();
+  int after_choice() const;
+  double foot_height() const;
   int least_height() const;
   double row_height() const;
   Hit hit(const QPointF& point) const;
   QColor color_of(const TaskRun& run) const;
   void paint_row(QPainter& painter, const PipelineRow& row, const QRectF& place) const;
+  QString heading() const;
+  QString measured_heading() const;
   void paint_headings(QPainter& painter) const;
-  void paint_legend(QPainter& painter) const;
+  std::vector<LegendEntry> legend() const;
+  void paint_foot(QPainter& painter) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;

@@ -9,6 +9,7 @@
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/look/fitted_name.h"
+#include "gui/look/in_picture.h"
 #include "gui/pages/no_plan.h"
 #include "viz/paint/timeline_image.h"
 #include "viz/paint/units.h"
@@ -16,14 +17,17 @@
 namespace shardscope {
 namespace {
 
-constexpr int timeline_left = 132;
 constexpr int timeline_right = 18;
 constexpr int timeline_ruler = 22;
 constexpr int phase_band = 18;
 constexpr int timeline_heading = 26;
 constexpr double legend_side = 12;
 constexpr double timeline_least_row = 13, timeline_most_row = 44;
+constexpr double row_share = 0.88;  // of what there is for a row and the gap beneath it
+constexpr int beside_title = 14;
 constexpr double two_lines = 30;       // of a title, from this height on
+constexpr size_t most_high_rows = 64;  // in a picture
+constexpr double high_pitch = 35, low_pitch = 20;
 constexpr double labelled_row = 16;    // slices of lower rows have no text
 constexpr double labelled_slice = 64;  // pixels
 
@@ -102,9 +106,14 @@ void TimelineCanvas::lay_out() {
       if (!folded_ || std::ranges::count(extremes, rank.rank)) rows_.push_back({rank.rank, rank.stage, &rank.track});
   }
   set_seconds(plan_ ? std::max(longest, 1e-9) : 0);
+  const QFontMetrics metrics(small_font());
+  left_ = least_left;
+  for (const Row& row : rows_)
+    left_ = std::max(left_, metrics.horizontalAdvance(title_of(row).title) + beside_title + 3);
+  updateGeometry();
   const double room = height() - timeline_ruler - phases_height() - legend_room() - (measured_ ? timeline_heading : 0);
   const auto count = double(std::max<size_t>(1, rows_.size()));
-  row_height_ = std::clamp(room / count * 0.88, timeline_least_row, timeline_most_row);
+  row_height_ = std::clamp(room / count * row_share, timeline_least_row, timeline_most_row);
   row_gap_ = row_height_ < 20 ? 1 : 4;
   const double content = count * (row_height_ + row_gap_);
   scroll_->setGeometry(width() - timeline_right + 4, timeline_ruler, timeline_right - 4,
@@ -116,10 +125,20 @@ void TimelineCanvas::lay_out() {
   update();
 }
 
+QSize TimelineCanvas::minimumSizeHint() const {
+  if (!is_in_picture(*this)) return {280, 130};
+  const QFontMetricsF metrics(small_font());
+  const double wide = std::max(measured_ ? metrics.horizontalAdvance(heading()) + 12 + timeline_right : 0,
+                               least_legend_width(legend(), metrics) + 2 * legend_side);
+  const double rows = double(rows_.size()) * (rows_.size() > most_high_rows ? low_pitch : high_pitch);
+  const double high = timeline_ruler + phases_height() + legend_room() + (measured_ ? timeline_heading : 0) + rows;
+  return {std::max(left_ + 280, int(std::ceil(wide)) + 1), int(std::ceil(high))};
+}
+
 void TimelineCanvas::resizeEvent(QResizeEvent*) { lay_out(); }
 
 QRectF TimelineCanvas::time_place() const {
-  return {double(timeline_left), double(timeline_ruler), double(std::max(20, width() - timeline_left - timeline_right)),
+  return {double(left_), double(timeline_ruler), double(std::max(20, width() - left_ - timeline_right)),
           double(height() - timeline_ruler)};
 }
 
@@ -172,7 +191,7 @@ void TimelineCanvas::paint_phases(QPainter& painter) const {
   if (predicted_->size() != 1) return;
   const double y = timeline_ruler + 2 - scroll_->value();
   painter.setPen(theme().muted);
-  painter.drawText(QRectF(0, y, timeline_left - 10, phase_band), Qt::AlignRight | Qt::AlignVCenter, tr("phases"));
+  painter.drawText(QRectF(0, y, left_ - 10, phase_band), Qt::AlignRight | Qt::AlignVCenter, tr("phases"));
   const QRectF all = time_place();
   for (const auto& [phase, start, end] : predicted_->front().phases) {
     const double a = std::clamp(x_at(start), all.left(), all.right());
@@ -188,7 +207,7 @@ void TimelineCanvas::paint_phases(QPainter& painter) const {
   }
 }
 
-void TimelineCanvas::paint_heading(QPainter& painter) const {
+QString TimelineCanvas::heading() const {
   double predicted = 0;
   for (const PredictedStep& stage : *predicted_) predicted = std::max(predicted, stage.seconds);
   const MeasuredStep::Exposed exposed = measured_->exposed();
@@ -201,32 +220,35 @@ void TimelineCanvas::paint_heading(QPainter& painter) const {
                  .arg(qt(share_text(share(measured_->ranks[size_t(late)].delayed_others, measured_->waited))));
   words << tr("exposed communication %1 (waiting %2, transfer %3)")
                .arg(qt(share_text(exposed.all())), qt(share_text(exposed.waiting)), qt(share_text(exposed.transfer)));
+  return words.join(QString::fromUtf8("  \u00b7  "));
+}
+
+void TimelineCanvas::paint_heading(QPainter& painter) const {
   const double y = row_top(predicted_->size()) - timeline_heading;
   painter.setPen(theme().text);
-  const QString text = words.join(QString::fromUtf8("  \u00b7  "));
   painter.drawText(QRectF(12, y, width() - 12 - timeline_right, timeline_heading), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(text, Qt::ElideRight, width() - 12 - timeline_right));
+                   painter.fontMetrics().elidedText(heading(), Qt::ElideRight, width() - 12 - timeline_right));
+}
+
+TimelineCanvas::RowTitle TimelineCanvas::title_of(const Row& row) const {
+  const bool is_piped = predicted_->size() > 1;
+  if (row.rank < 0)
+    return {is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted"),
+            qt(seconds_text(predicted_->at(size_t(row.stage)).seconds))};
+  const PartSeconds part = row.track->seconds(0, measured_->seconds);
+  const bool is_late = row.rank == measured_->late_rank();
+  return {(is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank)) +
+              (is_late ? tr(" (late)") : QString()),
+          tr("waits %1").arg(qt(share_text(share(part[size_t(TimePart::waiting)], measured_->seconds)))), is_late};
 }
 
 void TimelineCanvas::paint_title(QPainter& painter, size_t index) const {
   const Row& row = rows_[index];
   const QRectF place = row_place(index);
-  const bool is_piped = predicted_->size() > 1;
-  QString title, detail;
-  bool is_late = false;
-  if (row.rank < 0) {
-    title = is_piped ? tr("predicted, stage %1").arg(row.stage) : tr("predicted");
-    detail = qt(seconds_text(predicted_->at(size_t(row.stage)).seconds));
-  } else {
-    title = is_piped ? tr("rank %1, stage %2").arg(row.rank).arg(row.stage) : tr("rank %1").arg(row.rank);
-    const PartSeconds part = row.track->seconds(0, measured_->seconds);
-    detail = tr("waits %1").arg(qt(share_text(share(part[size_t(TimePart::waiting)], measured_->seconds))));
-    is_late = row.rank == measured_->late_rank();
-    if (is_late) title += tr(" (late)");
-  }
+  const auto [title, detail, is_late] = title_of(row);
   const bool is_selected = row.rank >= 0 && row.rank == workspace_.selection.device();
   painter.setPen(is_selected ? theme().accent : is_late ? theme().warning : theme().text);
-  const QRectF room(4, place.y(), timeline_left - 14, place.height());
+  const QRectF room(4, place.y(), left_ - beside_title, place.height());
   if (place.height() < two_lines) {
     painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, title);
     return;
@@ -276,19 +298,24 @@ void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
     const double a = std::max(place.left(), x_at(slice.start)), b = std::min(place.right(), x_at(slice.end));
     const QRectF room(a + 5, place.y(), b - a - 9, place.height());
     if (room.width() < labelled_slice - 10) return;
-    QString text;
-    if (slice.part == TimePart::waiting) {
-      painter.setPen(theme().muted);
-      text = tr("waits %1").arg(qt(seconds_text(slice.end - slice.start)));
-    } else {
-      painter.setPen(text_on(QColor(colors[size_t(slice.step)])));
-      const Step& step = plan_->steps(row.stage)[slice.step];
-      text = is_communication(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
-    }
+    const bool waits = slice.part == TimePart::waiting;
+    painter.setPen(waits ? theme().muted : text_on(QColor(colors[size_t(slice.step)])));
     const QRectF high(room.x(), room.y(), room.width(), room.height() * (1 - low_share));
-    painter.drawText(slice.part == TimePart::waiting ? high : room, Qt::AlignLeft | Qt::AlignVCenter,
-                     fitted_name(text, painter.fontMetrics(), room.width()));
+    painter.drawText(waits ? high : room, Qt::AlignLeft | Qt::AlignVCenter, label_of(slice, row.stage, room.width()));
   });
+}
+
+// In a picture, where it would be cut, the last part of its name, or nothing.
+QString TimelineCanvas::label_of(const TrackSlice& slice, int stage, double room) const {
+  const Step& step = plan_->steps(stage)[slice.step];
+  const QString text = slice.part == TimePart::waiting ? tr("waits %1").arg(qt(seconds_text(slice.end - slice.start)))
+                       : is_communication(step.kind)   ? qt(name(step.kind))
+                                                       : short_name(plan_->step_name(step));
+  const QFontMetricsF metrics(small_font());
+  if (!is_in_picture(*this)) return fitted_name(text, metrics, room);
+  for (const QString& whole : {text, text.section('/', -1)})
+    if (metrics.horizontalAdvance(whole) <= room) return whole;
+  return {};
 }
 
 // More marks than pixels would say nothing.
@@ -405,7 +432,7 @@ QString TimelineCanvas::facts() const {
 
 // With Shift, or beside the rows, the wheel scrolls the ranks.
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
-  const bool scrolls = event->modifiers().testFlag(Qt::ShiftModifier) || event->position().x() < timeline_left;
+  const bool scrolls = event->modifiers().testFlag(Qt::ShiftModifier) || event->position().x() < left_;
   if (!scrolls || !scroll_->isVisible()) return TimeCanvas::wheelEvent(event);
   const int by = event->angleDelta().y() ? event->angleDelta().y() : event->angleDelta().x();
   scroll_->setValue(scroll_->value() - by);

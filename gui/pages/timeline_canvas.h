@@ -51,7 +51,7 @@ class TimelineCanvas : public TimeCanvas {
   // What is selected, in words: the range, the step on its rank; empty without.
   QString facts() const;
 
-  QSize minimumSizeHint() const override { return {280, 130}; }
+  QSize minimumSizeHint() const override;
 
  signals:
   void factsChanged();
@@ -71,10 +71,16 @@ class TimelineCanvas : public TimeCanvas {
     int stage = 0, position = 0;
     bool operator==(const Place&) const = default;
   };
+  struct RowTitle {
+    QString title, detail;
+    bool is_late = false;
+  };
   struct Hit {
     const Row* row = nullptr;
     int slice = -1;
   };
+
+  static constexpr int least_left = 132;
 
   void lay_out();
   void take_step();
@@ -83,8 +89,11 @@ class TimelineCanvas : public TimeCanvas {
   Hit hit(const QPointF& point) const;
   const TrackSlice& slice_of(const Hit& hit) const { return hit.row->track->slices()[size_t(hit.slice)]; }
   void paint_phases(QPainter& painter) const;
+  QString heading() const;
   void paint_heading(QPainter& painter) const;
+  RowTitle title_of(const Row& row) const;
   void paint_title(QPainter& painter, size_t row) const;
+  QString label_of(const TrackSlice& slice, int stage, double room) const;
   void paint_row(QPainter& painter, size_t row, QImage& image) const;
   void paint_labels(QPainter& painter, size_t row) const;
   void paint_found(QPainter& painter) const;
@@ -100,6 +109,7 @@ class TimelineCanvas : public TimeCanvas {
   TimelineColors colors_;
   bool folded_ = false;
   std::vector<Row> rows_;
+  int left_ = least_left;  // of the time: as wide as the titles need
   double row_height_ = 30, row_gap_ = 4;
   std::optional<Place> chosen_;
   std::vector<std::vector<int>> found_;

@@ -7,6 +7,7 @@
 
 #include "gui/look/appearance.h"
 #include "gui/look/field_guard.h"
+#include "gui/look/in_picture.h"
 
 namespace shardscope {
 
@@ -152,6 +153,7 @@ void TimelinePage::show_measured() {
 void TimelinePage::show_facts() {
   const QString facts = canvas_->facts();
   const QString keys = tr("W/S zoom, A/D pan, F fit, Shift+drag measures, M marks, / finds.");
+  facts_->setVisible(!facts.isEmpty() || !is_in_picture(*this));
   facts_->setText(!facts.isEmpty()   ? facts
                   : !plan_           ? QString()
                   : builder_->step() ? keys

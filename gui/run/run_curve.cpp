@@ -10,6 +10,7 @@
 
 #include "gui/document/text.h"
 #include "gui/look/appearance.h"
+#include "gui/look/in_picture.h"
 #include "gui/run/chart_look.h"
 #include "viz/paint/ticks.h"
 
@@ -185,6 +186,7 @@ void RunCurve::show_content(Content content) {
   const std::vector<std::pair<int, int>> before = looks();
   content_ = std::move(content);
   chart()->setTitle(content_.lines.size() > 1 ? QString() : content_.title);
+  if (is_in_picture(*this)) setMinimumWidth(least_width());
   if (curves_.size() != content_.lines.size()) set_curve_count(content_.lines.size());
   set_vertical_axis(content_.is_logarithmic ? static_cast<QAbstractAxis*>(log_y_) : y_);
   std::vector<double> heights;
@@ -221,6 +223,16 @@ void RunCurve::show_content(Content content) {
   }
   if (!heights.empty()) show_range(std::move(heights));
   viewport()->update();
+}
+
+// So that neither title nor legend is cut.
+int RunCurve::least_width() const {
+  constexpr int beside = 80, marker = 40;
+  const QFontMetrics metrics(small_font());
+  int legend = 0;
+  if (content_.lines.size() > 1)
+    for (const Line& line : content_.lines) legend += metrics.horizontalAdvance(line.label) + marker;
+  return beside + std::max(legend, metrics.horizontalAdvance(chart()->title()));
 }
 
 void RunCurve::show_range(std::vector<double> heights) {

@@ -69,6 +69,7 @@ class RunCurve : public QChartView {
   void add(QXYSeries* series);
   void set_curve_count(size_t count);
   void set_vertical_axis(QAbstractAxis* axis);
+  int least_width() const;
   void show_range(std::vector<double> heights);
   void show_legend();
   double drawn(double y) const;

@@ -8,9 +8,7 @@
 #include "gui/document/text.h"
 #include "gui/look/steady_tabs.h"
 #include "gui/pages/collectives_page.h"
-#include "gui/pages/flow_page.h"
 #include "gui/pages/layout_page.h"
-#include "gui/pages/memory_page.h"
 #include "gui/pages/pipeline_page.h"
 #include "gui/planning/later_turn.h"
 
@@ -30,9 +28,11 @@ Centre::Centre(Workspace& workspace, QWidget* parent)
   auto* collectives = new CollectivesPage(workspace);
   comparison_ = collectives->comparison();
   add_page(new LayoutPage(workspace), tr("&Layout"), tr("How the selected array lies on the devices."));
-  add_page(new FlowPage(workspace), tr("Flo&w"),
+  flow_ = new FlowPage(workspace);
+  add_page(flow_, tr("Flo&w"),
            tr("The instructions of the program, with the layout of what each computes and every reshard."));
-  add_page(new MemoryPage(workspace), tr("&Memory"), tr("What fills each device's memory, and when."));
+  memory_ = new MemoryPage(workspace);
+  add_page(memory_, tr("&Memory"), tr("What fills each device's memory, and when."));
   add_page(collectives, tr("&Collectives"), tr("Everything the devices exchange in a training step, and why."));
   timeline_ = new TimelinePage(workspace);
   add_page(timeline_, tr("&Timeline"), tr("Where the time of a training step goes."));
@@ -84,6 +84,11 @@ QString Centre::no_page(const QString& name, const std::vector<std::string>& mor
   for (int i = 0; i < pages_->count(); ++i) names.push_back(pages_->tabText(i).remove('&').toLower().toStdString());
   names.insert(names.end(), more.begin(), more.end());
   return tr("there is no page '%1' (%2)").arg(name, qt(name_hint(name.toStdString(), names)));
+}
+
+bool Centre::is_settled() const {
+  return !paints_later_ && flow_->canvas()->is_settled() && memory_->curve()->is_settled() && !comparison_->is_busy() &&
+         !timeline_->is_busy() && !compare_->is_busy();
 }
 
 bool Centre::replay_selected() {

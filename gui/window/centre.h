@@ -4,6 +4,8 @@
 #include <QWidget>
 
 #include "gui/compare/compare_page.h"
+#include "gui/pages/flow_page.h"
+#include "gui/pages/memory_page.h"
 #include "gui/pages/mode_comparison.h"
 #include "gui/pages/timeline_page.h"
 #include "gui/window/problem_strip.h"
@@ -30,10 +32,8 @@ class Centre : public QWidget {
   void offer(const QList<QAction*>& actions);
   // Shows on the page Layout who sends what in the selected step; false where it sends nothing.
   bool replay_selected();
-  // No page waits for a plan of its own, or to be painted.
-  bool is_settled() const {
-    return !paints_later_ && !comparison_->is_busy() && !timeline_->is_busy() && !compare_->is_busy();
-  }
+  // No page waits for a plan of its own, for what it shows of the plan, or to be painted.
+  bool is_settled() const;
 
  signals:
   void problemsWanted();
@@ -48,6 +48,8 @@ class Centre : public QWidget {
   Workspace& workspace_;
   QTabWidget* pages_;
   ProblemStrip* strip_ = nullptr;
+  FlowPage* flow_;
+  MemoryPage* memory_;
   ModeComparison* comparison_;
   TimelinePage* timeline_;
   ComparePage* compare_;

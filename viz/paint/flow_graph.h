@@ -7,6 +7,17 @@
 
 namespace shardscope {
 
+// Sizes of the picture, in its own unit: a pixel where it is not zoomed.
+struct FlowSizes {
+  double node_width = 196, node_height = 50;
+  double column_gap = 140;  // room for the layout of what a node makes
+  double row_gap = 18;
+  double lane_head = 30;  // title
+  double lane_gap = 30;
+  double margin = 16;
+};
+inline constexpr FlowSizes flow_sizes;
+
 // A step of a stage's program, or one of each of some layers that are alike.
 struct FlowNode {
   StepKind kind = StepKind::compute;
@@ -16,6 +27,8 @@ struct FlowNode {
   int runs = 1;               // of each in a training step
   // In a training step, all layers and microbatches together:
   double seconds = 0, wire_bytes = 0, flops = 0;
+  // The least width of its place, and of the room behind it.
+  double width = flow_sizes.node_width, gap = flow_sizes.column_gap;
   PictureRect place;
 };
 

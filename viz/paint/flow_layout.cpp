@@ -103,22 +103,21 @@ class LaneLayout {
       component.place(cells_);
       widest = std::max(widest, component.columns());
     }
-    int column = 0, row = 0, rows = 0, columns = 0;
+    int column = 0, row = 0, rows = 0;
     for (const Component& component : components) {
       if (column > 0 && column + component.columns() > widest) {
         row += rows;
         column = rows = 0;
       }
       for (const int node : component.nodes()) {
-        const Cell& cell = cells_[static_cast<size_t>(node)];
-        put(node, {column + cell.column, row + cell.row}, top);
+        Cell& cell = cells_[static_cast<size_t>(node)];
+        cell = {column + cell.column, row + cell.row};
       }
       column += component.columns();
-      columns = std::max(columns, column);
       rows = std::max(rows, component.rows());
     }
+    const double width = put_nodes(top);
     const FlowSizes& size = flow_sizes;
-    const double width = columns * (size.node_width + size.column_gap) + size.margin;
     const double height = size.lane_head + (row + rows) * (size.node_height + size.row_gap) + size.row_gap;
     lane_.place = {size.margin, top, width, height};
   }
@@ -126,12 +125,33 @@ class LaneLayout {
  private:
   size_t count() const { return static_cast<size_t>(lane_.end - lane_.first); }
 
-  void put(int node, Cell cell, double top) {
+  // Gives each node its place in its cell; gives the width of all.
+  double put_nodes(double top) {
+    struct Column {
+      double left = 0, width = flow_sizes.node_width, gap = flow_sizes.column_gap;
+    };
     const FlowSizes& size = flow_sizes;
-    graph_.nodes[static_cast<size_t>(lane_.first + node)].place = {
-        2 * size.margin + cell.column * (size.node_width + size.column_gap),
-        top + size.lane_head + size.row_gap / 2 + cell.row * (size.node_height + size.row_gap), size.node_width,
-        size.node_height};
+    std::vector<Column> columns;
+    const auto node_of = [this](size_t at) -> FlowNode& { return graph_.nodes[static_cast<size_t>(lane_.first) + at]; };
+    for (size_t at = 0; at < count(); ++at) {
+      const auto number = static_cast<size_t>(cells_[at].column);
+      if (columns.size() <= number) columns.resize(number + 1);
+      columns[number].width = std::max(columns[number].width, node_of(at).width);
+      columns[number].gap = std::max(columns[number].gap, node_of(at).gap);
+    }
+    double left = 2 * size.margin;
+    for (Column& column : columns) {
+      column.left = left;
+      left += column.width + column.gap;
+    }
+    for (size_t at = 0; at < count(); ++at) {
+      const Column& column = columns[static_cast<size_t>(cells_[at].column)];
+      node_of(at).gap = column.gap;
+      node_of(at).place = {column.left,
+                           top + size.lane_head + size.row_gap / 2 + cells_[at].row * (size.node_height + size.row_gap),
+                           column.width, size.node_height};
+    }
+    return left - size.margin;
   }
 
   std::vector<Component> find_components() {

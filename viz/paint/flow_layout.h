@@ -7,21 +7,11 @@
 
 namespace shardscope {
 
-// Sizes of the picture, in its own unit: a pixel where it is not zoomed.
-struct FlowSizes {
-  double node_width = 196, node_height = 50;
-  double column_gap = 140;  // room for the layout of what a node makes
-  double row_gap = 18;
-  double lane_head = 30;  // title
-  double lane_gap = 30;
-  double margin = 16;
-};
-inline constexpr FlowSizes flow_sizes;
-
-// Gives every lane and node its place: lanes one beneath the other in their order, the nodes of each in a grid. A node
-// stands to the right of those of its lane from which it takes, as near as can be to its takers where it takes nothing;
-// what does not hang together stands apart, in lines of about equal width. An edge within a lane runs in the row of its
-// beginning, whose cells are kept free of nodes as far as its last taker, and turns in the gap before that one.
+// Gives every lane and node its place, the nodes of a column the width and gap of its widest: lanes one beneath the
+// other in their order, the nodes of each in a grid. A node stands to the right of those of its lane from which it
+// takes, as near as can be to its takers where it takes nothing; what does not hang together stands apart, in lines of
+// about equal width. An edge within a lane runs in the row of its beginning, whose cells are kept free of nodes as far
+// as its last taker, and turns in the gap before that one.
 void lay_out(FlowGraph& graph);
 
 // The corners of an edge's line. Within a lane it crosses no node; to another lane it goes down beside the node, along

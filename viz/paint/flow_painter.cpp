@@ -11,6 +11,32 @@ constexpr double least_words = 0.42;  // scales from which on words, edges and n
 constexpr double least_edges = 0.12;
 constexpr double least_nodes = 0.035;
 
+constexpr double left_of_words = 9, right_of_words = 8;  // in a node
+constexpr double before_cost = 8;
+constexpr double beside_layouts = 22;
+constexpr int layout_line = 15, most_layout_lines = 3;
+
+QFont bold_of(QFont font) {
+  font.setBold(true);
+  return font;
+}
+
+QFont small_of(QFont font) {
+  font.setPointSizeF(font.pointSizeF() * 0.86);
+  return font;
+}
+
+bool is_moving(const FlowNode& node) { return node.kind != StepKind::compute && node.kind != StepKind::slice; }
+
+// The layouts of values, one above the other as far as there is room between two rows.
+QStringList layout_lines(const std::vector<int>& values, const FlowWords& words) {
+  QStringList layouts;
+  for (const int value : values) layouts << words.layout(value);
+  layouts.removeDuplicates();
+  if (layouts.size() <= most_layout_lines) return layouts;
+  return layouts.mid(0, most_layout_lines - 1) << layouts.mid(most_layout_lines - 1).join("; ");
+}
+
 QRectF rect_of(const PictureRect& place) { return {place.x, place.y, place.width, place.height}; }
 
 class Drawing {
@@ -25,11 +51,8 @@ class Drawing {
         marks_(marks),
         theme_(theme),
         font_(font),
-        bold_(font),
-        small_(font) {
-    bold_.setBold(true);
-    small_.setPointSizeF(font.pointSizeF() * 0.86);
-  }
+        bold_(bold_of(font)),
+        small_(small_of(font)) {}
 
   void paint() {
     const auto [first, end] = lanes_between(graph_, visible_.top(), visible_.bottom());
@@ -92,7 +115,7 @@ class Drawing {
   void paint_node(int n) {
     const FlowNode& it = node(n);
     const QRectF place = rect_of(it.place);
-    const bool moves = it.kind != StepKind::compute && it.kind != StepKind::slice;
+    const bool moves = is_moving(it);
     const QColor color = step_color(it.kind, theme_);
     painter_.setOpacity(is_dim(n) ? 0.25 : 1);
     const bool is_marked = n == marks_.selected;
@@ -111,7 +134,7 @@ class Drawing {
       painter_.setPen(QPen(theme_.warning, 2));
       painter_.drawRoundedRect(place.adjusted(-4, -4, 4, 4), round + 3, round + 3);
     }
-    if (scale_ >= least_words) paint_words(it, place.adjusted(9, 4, -8, -4), moves);
+    if (scale_ >= least_words) paint_words(it, place.adjusted(left_of_words, 4, -right_of_words, -4), moves);
     painter_.setOpacity(1);
   }
 
@@ -130,12 +153,12 @@ class Drawing {
     painter_.setPen(moves ? theme_.text : theme_.muted);
     const QRectF below(place.x(), place.y() + line, place.width(), line);
     painter_.drawText(below, Qt::AlignRight | Qt::AlignVCenter, text.cost);
-    const double room = below.width() - (text.cost.isEmpty() ? 0 : small.horizontalAdvance(text.cost) + 8);
+    const double room = below.width() - (text.cost.isEmpty() ? 0 : small.horizontalAdvance(text.cost) + before_cost);
     painter_.drawText(below, Qt::AlignLeft | Qt::AlignVCenter, small.elidedText(text.detail, Qt::ElideMiddle, room));
   }
 
   void paint_edges(int first, int end) {
-    std::map<std::pair<double, double>, std::vector<int>> labels;  // by where edges begin: the values
+    std::map<int, std::vector<int>> values;  // by where edges begin
     const int behind = std::min(end + 1, static_cast<int>(graph_.lanes.size()));
     for (int l = first; l < behind; ++l) {
       const FlowLane& lane = graph_.lanes[static_cast<size_t>(l)];
@@ -148,11 +171,11 @@ class Drawing {
         if (!visible_.intersects(bounds(line))) continue;
         const bool is_dimmed = is_dim(edge->from) && is_dim(edge->to);
         draw(line, QPen(mix(theme_.muted, theme_.base, is_dimmed ? 0.75 : 0.25), 1.2));
-        labels[{line.front().x, line.front().y}].push_back(edge->value);
+        values[edge->from].push_back(edge->value);
       }
     }
     if (scale_ < least_words) return;
-    for (const auto& [begin, values] : labels) paint_layouts({begin.first, begin.second}, values);
+    for (const auto& [from, made] : values) paint_layouts(node(from), made);
   }
 
   // Of the selected node all, in front of what they cross.
@@ -186,15 +209,17 @@ class Drawing {
     painter_.drawPolygon(QPolygonF() << tip << tip + QPointF(-6, -3.5) << tip + QPointF(-6, 3.5));
   }
 
-  void paint_layouts(const FlowPoint& begin, const std::vector<int>& values) {
-    QStringList layouts;
-    for (const int value : values) layouts << words_.layout(value);
-    layouts.removeDuplicates();
-    const double room = flow_sizes.column_gap - 22;
+  void paint_layouts(const FlowNode& from, const std::vector<int>& values) {
+    const double room = from.gap - beside_layouts, line = from.place.y + from.place.height / 2;
+    const QStringList lines = layout_lines(values, words_);
     painter_.setFont(small_);
     painter_.setPen(theme_.muted);
-    painter_.drawText(QRectF(begin.x + 5, begin.y - 16, room, 15), Qt::AlignLeft | Qt::AlignVCenter,
-                      QFontMetricsF(small_).elidedText(layouts.join("; "), Qt::ElideRight, room));
+    QRectF at(from.place.right() + 5, line - 1 - layout_line * double(lines.size()), room, layout_line);
+    for (const QString& text : lines) {
+      painter_.drawText(at, Qt::AlignLeft | Qt::AlignVCenter,
+                        QFontMetricsF(small_).elidedText(text, Qt::ElideRight, room));
+      at.translate(0, layout_line);
+    }
   }
 
   QPainter& painter_;
@@ -208,6 +233,29 @@ class Drawing {
 };
 
 }  // namespace
+
+void lay_out_roomy(FlowGraph& graph, const FlowWords& words, const QFont& font) {
+  const QFontMetricsF plain(font), bold(bold_of(font)), small(small_of(font));
+  constexpr double spare = 6;  // letters are set otherwise where they are scaled
+  const auto widest = [&](const QStringList& lines) {
+    double width = 0;
+    for (const QString& line : lines) width = std::max(width, small.horizontalAdvance(line));
+    return width;
+  };
+  for (FlowNode& node : graph.nodes) {
+    const FlowNodeText text = words.node(node);
+    const double title = (is_moving(node) ? bold : plain).horizontalAdvance(text.title);
+    const double below = small.horizontalAdvance(text.detail) + before_cost + small.horizontalAdvance(text.cost);
+    node.width = std::max(node.width, std::max(title, below) + left_of_words + right_of_words + spare);
+  }
+  std::map<int, std::vector<int>> values;
+  for (const FlowEdge& edge : graph.edges) values[edge.from].push_back(edge.value);
+  for (const auto& [from, made] : values) {
+    double& gap = graph.nodes[static_cast<size_t>(from)].gap;
+    gap = std::max(gap, widest(layout_lines(made, words)) + beside_layouts + spare);
+  }
+  lay_out(graph);
+}
 
 void paint_flow(QPainter& painter, const FlowGraph& graph, const QRectF& visible, double scale, const FlowWords& words,
                 const FlowMarks& marks, const QFont& font, const Theme& theme) {

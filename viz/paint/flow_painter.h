@@ -25,6 +25,9 @@ struct FlowMarks {
   const std::vector<bool>* found = nullptr;  // by node: what a search has found; the others are dimmed. Null: no search
 };
 
+// Gives nodes and lanes places in which none of these words has to be cut.
+void lay_out_roomy(FlowGraph& graph, const FlowWords& words, const QFont& font);
+
 // Draws the part of a graph that lies in `visible` (in the picture's unit); the painter maps it to the device already,
 // `scale` pixels a unit. What would be too small to read is left out: the words first, then the nodes of a lane. Edges
 // to other lanes than the next of the same pass are drawn for the selected node alone.
