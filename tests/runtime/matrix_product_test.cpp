@@ -128,6 +128,7 @@ class MatrixProductTest : public QObject {
  private slots:
   void products_by_eigen_equal_their_definition_in_any_workspace();
   void products_by_eigen_are_the_same_bits_at_every_address();
+  void products_by_onednn_with_aliasing_rows_equal_their_definition_in_any_workspace();
   void small_products_are_eigens_and_large_ones_onednns_where_the_build_has_it();
   void products_of_bf16_are_those_of_the_rounded_operands_by_every_method();
   void sums_of_bf16_products_are_f32();
@@ -157,6 +158,28 @@ void MatrixProductTest::products_by_eigen_are_the_same_bits_at_every_address() {
     const auto product = make_eigen_product(problem.shape, 1 << 20);
     const std::vector<float> first = problem.run(*product);
     for (size_t shift : {1, 4, 11}) QCOMPARE(problem.run(*product, shift), first);
+  }
+}
+
+void MatrixProductTest::products_by_onednn_with_aliasing_rows_equal_their_definition_in_any_workspace() {
+  if (!has_onednn()) QSKIP("needs oneDNN");
+  Random random(6);
+  for (int trial = 0; trial < 24; ++trial) {
+    MatrixProductShape shape{.m = random.integer(1, 600), .n = random.integer(1, 300), .k = random.integer(1, 700)};
+    shape.transpose_a = true;
+    shape.accumulate = trial % 2 == 1;
+    shape.lda = trial % 3 == 0 ? shape.m : 1024;
+    shape.ldb = trial % 3 == 1 ? shape.n : 512;
+    shape.ldc = shape.n + trial % 3;
+    const Problem problem(random, shape);
+    const std::vector<float> usual = problem.run(*make_onednn_product(shape, true, 4 << 20));
+    for (int64_t bytes :
+         {int64_t{0}, int64_t{512} << 10, matrix_product_workspace_bytes(shape.m, shape.n, shape.k, 1)}) {
+      const auto product = make_onednn_product(shape, true, bytes);
+      QVERIFY(product->needed_bytes() <= bytes);
+      QVERIFY(error(problem, problem.run(*product)) < 1);
+    }
+    QCOMPARE(problem.run(*make_onednn_product(shape, true, 4 << 20), 3), usual);
   }
 }
 
