@@ -248,16 +248,18 @@ void RunProcess::heed_interrupts() {
   int count = interrupts_.load();
   if (count == 0) return;
   if (!stopping_) {
-    stopping_ = Stopping{clock_.tick(monotonic_ns()), progress_->signs_of_life(), progress_->furthest_step()};
     request_stop();
+    stopping_ = Stopping{clock_.tick(monotonic_ns()), progress_->signs_of_life()};
     publish(LogMessage{LogMessage::supervisor, std::string(interrupt_note)});
+  } else if (!stopping_->step) {
+    stopping_->step = progress_->furthest_step();
   }
   if (count > 1 || !stops_in_time()) over_ = kill_asked_ = true;
 }
 
 // Once they train, the step that they are in and a last checkpoint may take as long as the ranks get on with them.
 bool RunProcess::stops_in_time() {
-  const bool listens = stopping_->step >= 0 && progress_->furthest_step() <= stopping_->step + 2;
+  const bool listens = stopping_->step && *stopping_->step >= 0 && progress_->furthest_step() <= *stopping_->step + 2;
   const uint64_t signs = progress_->signs_of_life();
   const int64_t now_ns = clock_.tick(monotonic_ns());
   if (listens && signs != stopping_->signs_of_life) {

@@ -134,7 +134,9 @@ class RunProcess {
   struct Stopping {
     int64_t since_ns = 0;  // the interrupt, or the last sign of life of ranks that are about to stop
     uint64_t signs_of_life = 0;
-    int64_t step = 0;  // in which the furthest rank was when the interrupt came
+    // In which the furthest rank was at the first look after the ranks were asked to stop: at an earlier one it may
+    // have been many short steps behind.
+    std::optional<int64_t> step = {};
   };
   std::optional<Stopping> stopping_;
   bool stop_asked_ = false;
