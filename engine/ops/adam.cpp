@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/ops/families.h"
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/optimizer_update.h"
 
 namespace shardscope {
 
@@ -17,21 +17,7 @@ namespace {
 // optax.adam's update (D. Kingma and J. Ba, 2015): (parameter, gradient, mu, nu) -> (parameter, mu, nu), in place;
 // with weight decay optax.adamw's (I. Loshchilov and F. Hutter, 2019), where rate x decay x parameter is taken off too.
 // The count for the bias correction and for the learning rate's schedule is the training step.
-class Adam : public LabelledOp {
- public:
-  std::string_view name() const override { return "adam"; }
-  bool must_be_in_place() const override { return true; }
-  int in_place_operand(int result) const override { return result == 0 ? 0 : result + 1; }
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    attributes.as<AdamAttributes>();
-    return elementwise(operands, 4, 3);
-  }
-  double flops_per_element() const override { return 14; }
-};
-
-const Adam adam;
+const OptimizerUpdate<AdamAttributes> adam("adam", 2, 14);
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/ops/families.h"
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/optimizer_update.h"
 
 namespace shardscope {
 
@@ -17,21 +17,7 @@ namespace {
 // optax.lion's update (X. Chen et al., 2023): (parameter, gradient, mu) -> (parameter, mu), in place:
 // parameter' = parameter - learning_rate (sign(b1 mu + (1 - b1) gradient) + weight_decay parameter), where the sign of
 // 0 is 0; mu' = b2 mu + (1 - b2) gradient. The learning rate is that of the training step.
-class Lion : public LabelledOp {
- public:
-  std::string_view name() const override { return "lion"; }
-  bool must_be_in_place() const override { return true; }
-  int in_place_operand(int result) const override { return result == 0 ? 0 : 2; }
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    attributes.as<LionAttributes>();
-    return elementwise(operands, 3, 2);
-  }
-  double flops_per_element() const override { return 11; }
-};
-
-const Lion lion;
+const OptimizerUpdate<LionAttributes> lion("lion", 1, 11);
 
 }  // namespace
 

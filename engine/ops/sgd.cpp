@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/ops/families.h"
-#include "engine/ops/labelled_op.h"
+#include "engine/ops/optimizer_update.h"
 
 namespace shardscope {
 
@@ -16,21 +16,7 @@ namespace {
 // (parameter, gradient, momentum) -> (parameter, momentum), in place:
 // momentum' = decay momentum + (1 - decay) gradient; parameter' = parameter - learning_rate momentum'.
 // The learning rate is that of the training step.
-class Sgd : public LabelledOp {
- public:
-  std::string_view name() const override { return "sgd"; }
-  bool must_be_in_place() const override { return true; }
-  int in_place_operand(int result) const override { return result == 0 ? 0 : 2; }
-
- protected:
-  Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {
-    attributes.as<SgdAttributes>();
-    return elementwise(operands, 3, 2);
-  }
-  double flops_per_element() const override { return 5; }
-};
-
-const Sgd sgd;
+const OptimizerUpdate<SgdAttributes> sgd("sgd", 1, 5);
 
 }  // namespace
 
