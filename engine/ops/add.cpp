@@ -2,6 +2,7 @@
 #include "engine/ops/equation.h"
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
+#include "engine/ops/workspace.h"
 
 namespace shardscope {
 
@@ -26,6 +27,20 @@ class LinearEquationOp : public LabelledOp {
 class ReduceSum : public LinearEquationOp {
  public:
   std::string_view name() const override { return "reduce_sum"; }
+
+  // Totals of columns, where dimensions before the last ones are summed: for each thread where there are several sums.
+  int64_t workspace_bytes(const Attributes& attributes, std::span<const TensorType> operands,
+                          std::span<const TensorType>, int threads) const override {
+    const Equation& equation = attributes.as<EquationAttributes>().equation;
+    const std::string& labels = equation.operands[0];
+    const auto kept = [&](size_t d) { return equation.result.find(labels[d]) != std::string::npos; };
+    int64_t outer = 1, rows = 1, columns = 1;
+    size_t d = 0;
+    for (; d < labels.size() && kept(d); ++d) outer *= operands[0].shape[d];
+    for (; d < labels.size() && !kept(d); ++d) rows *= operands[0].shape[d];
+    for (; d < labels.size(); ++d) columns *= operands[0].shape[d];
+    return columns == 1 ? 0 : (outer == 1 ? 1 : threads) * column_sums_workspace_bytes(rows, columns, 1);
+  }
 };
 
 const ReduceSum reduce_sum;

@@ -4,6 +4,7 @@
 
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
+#include "engine/ops/workspace.h"
 
 namespace shardscope {
 
@@ -69,6 +70,12 @@ class GradInput : public LabelledOp {
 class GradParameters : public LabelledOp {
  public:
   std::string_view name() const override { return "layer_norm_grad_parameters"; }
+
+  int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType> results,
+                          int) const override {
+    const int64_t columns = element_count(results[0].shape);
+    return columns == 0 ? 0 : column_sums_workspace_bytes(element_count(operands[1].shape) / columns, columns, 2);
+  }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {

@@ -1,6 +1,7 @@
 #include "engine/ops/families.h"
 #include "engine/ops/labelled_op.h"
 #include "engine/ops/layer_norm.h"
+#include "engine/ops/workspace.h"
 
 namespace shardscope {
 
@@ -59,6 +60,12 @@ class RmsGradInput : public LabelledOp {
 class GradScale : public LabelledOp {
  public:
   std::string_view name() const override { return "rms_norm_grad_scale"; }
+
+  int64_t workspace_bytes(const Attributes&, std::span<const TensorType> operands, std::span<const TensorType> results,
+                          int) const override {
+    const int64_t columns = element_count(results[0].shape);
+    return columns == 0 ? 0 : column_sums_workspace_bytes(element_count(operands[1].shape) / columns, columns, 1);
+  }
 
  protected:
   Labels labels(const Attributes& attributes, std::span<const TensorType> operands) const override {

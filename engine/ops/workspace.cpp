@@ -18,6 +18,12 @@ int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int thre
                     (operands == DType::bf16 ? tiles : 0));
 }
 
+int64_t column_sum_chunks(int64_t rows) { return std::clamp<int64_t>((rows + 63) / 64, 1, 32); }
+
+int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums) {
+  return column_sum_chunks(rows) * sums * columns * static_cast<int64_t>(sizeof(double));
+}
+
 // Per thread: scores and their gradient of one block of queries, a mask of the keys, and what oneDNN copies.
 int64_t attention_workspace_bytes(int64_t queries, int64_t keys, int64_t head_size, int threads) {
   const int64_t rows = std::min(queries, attention_query_block);

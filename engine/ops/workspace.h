@@ -13,6 +13,12 @@ namespace shardscope {
 int64_t matrix_product_workspace_bytes(int64_t m, int64_t n, int64_t k, int threads, DType operands = DType::f32);
 inline constexpr int64_t product_tile_rows = 256, product_tile_columns = 256, product_tile_depth = 512;
 
+// `sums` sums over the rows of each column: totals in double of each chunk of rows
+// (engine/runtime/kernels/column_sums.h).
+int64_t column_sums_workspace_bytes(int64_t rows, int64_t columns, int sums);
+// How many chunks that many rows are cut into, whatever the number of threads: one for each 64 rows, at most 32.
+int64_t column_sum_chunks(int64_t rows);
+
 // Attention works on this many query positions of one head at a time.
 inline constexpr int64_t attention_query_block = 128;
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "engine/base/vector_versions.h"
 #include "engine/runtime/kernels/column_sums.h"
 #include "engine/runtime/kernels/kernel_families.h"
@@ -46,36 +44,19 @@ constexpr auto grad_input =
       }
     });
 
-// Sums over the rows of dy xhat and dy, for at most columns_per_tile columns starting at `column`.
+// Adds dy xhat and dy of rows [first, last), for `width` columns from `column`.
 constexpr auto grad_parameters =
-    vector_versions([](const float* dy, const float* x, RowMoments moments, int64_t rows, int64_t columns,
-                       int64_t column, int64_t width, float* dscale, float* dbias) {
-      double scale_total[columns_per_tile], bias_total[columns_per_tile];
-      float scale_block[columns_per_tile], bias_block[columns_per_tile];
-      for (int64_t c = 0; c < width; ++c) scale_total[c] = bias_total[c] = 0;
-      for (int64_t first = 0; first < rows; first += rows_per_block) {
-        const int64_t last = std::min(rows, first + rows_per_block);
-        for (int64_t c = 0; c < width; ++c) scale_block[c] = bias_block[c] = 0;
-        for (int64_t row = first; row < last; ++row) {
-          const RowNorm norm = moments.at(row);
-          const float* from = x + row * columns + column;
-          const float* cotangent = dy + row * columns + column;
-#pragma omp simd
-          for (int64_t c = 0; c < width; ++c) {
-            scale_block[c] += cotangent[c] * ((from[c] - norm.mean) * norm.inverse);
-            bias_block[c] += cotangent[c];
-          }
-        }
+    vector_versions([](const float* dy, const float* x, RowMoments moments, int64_t columns, int64_t first,
+                       int64_t last, int64_t column, int64_t width, float* dscale, float* dbias) {
+      for (int64_t row = first; row < last; ++row) {
+        const RowNorm norm = moments.at(row);
+        const float* from = x + row * columns + column;
+        const float* cotangent = dy + row * columns + column;
 #pragma omp simd
         for (int64_t c = 0; c < width; ++c) {
-          scale_total[c] += scale_block[c];
-          bias_total[c] += bias_block[c];
+          dscale[c] += cotangent[c] * ((from[c] - norm.mean) * norm.inverse);
+          dbias[c] += cotangent[c];
         }
-      }
-#pragma omp simd
-      for (int64_t c = 0; c < width; ++c) {
-        dscale[column + c] = static_cast<float>(scale_total[c]);
-        dbias[column + c] = static_cast<float>(bias_total[c]);
       }
     });
 
@@ -152,18 +133,15 @@ class GradParametersKernel : public Kernel {
         moments_(arguments, 2),
         dscale_(arguments.outputs[0].f32()),
         dbias_(arguments.outputs[1].f32()),
-        rows_(arguments.inputs[2].count()),
         columns_(arguments.inputs[1].shape.back()),
-        threads_(arguments.threads) {}
+        sums_(arguments.inputs[2].count(), columns_, arguments.threads, arguments.workspace) {}
 
   void run(const StepContext&) override {
-    const int64_t width = tile_width(columns_, threads_);
-    parallel_for(threads_, (columns_ + width - 1) / width, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t column = begin * width; column < std::min(columns_, end * width); column += width) {
-        grad_parameters(dy_, x_, moments_, rows_, columns_, column, std::min(width, columns_ - column), dscale_,
-                        dbias_);
-      }
-    });
+    sums_.run(
+        [&](int64_t first, int64_t last, int64_t column, int64_t width, ColumnSums<2>::Block& part) {
+          grad_parameters(dy_, x_, moments_, columns_, first, last, column, width, part[0], part[1]);
+        },
+        [&](int sum, int64_t column, float total) { (sum == 0 ? dscale_ : dbias_)[column] = total; });
   }
 
  private:
@@ -172,8 +150,8 @@ class GradParametersKernel : public Kernel {
   RowMoments moments_;
   float* dscale_;
   float* dbias_;
-  int64_t rows_, columns_;
-  int threads_;
+  int64_t columns_;
+  ColumnSums<2> sums_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 
 #include "engine/base/error.h"
 #include "engine/base/vector_versions.h"
@@ -12,31 +13,21 @@ namespace shardscope {
 
 namespace {
 
-constexpr auto sum_columns =
-    vector_versions([]<class T, class R>(const T* x, int64_t rows, int64_t stride, int64_t columns, R* y) {
-      double total[columns_per_tile];
-      float block[columns_per_tile];
-      for (int64_t c = 0; c < columns; ++c) total[c] = 0;
-      for (int64_t first = 0; first < rows; first += rows_per_block) {
-        const int64_t last = std::min(rows, first + rows_per_block);
-        for (int64_t c = 0; c < columns; ++c) block[c] = 0;
-        int64_t row = first;
-        for (; row + 4 <= last; row += 4) {
-          const T* a = x + row * stride;
-          const T *b = a + stride, *d = b + stride, *e = d + stride;
+// Adds the columns of rows [first, last), `stride` elements apart, to `sums`.
+constexpr auto add_rows =
+    vector_versions([]<class T>(const T* x, int64_t stride, int64_t first, int64_t last, int64_t columns, float* sums) {
+      int64_t row = first;
+      for (; row + 4 <= last; row += 4) {
+        const T* a = x + row * stride;
+        const T *b = a + stride, *d = b + stride, *e = d + stride;
 #pragma omp simd
-          for (int64_t c = 0; c < columns; ++c) block[c] += (load(a[c]) + load(b[c])) + (load(d[c]) + load(e[c]));
-        }
-        for (; row < last; ++row) {
-          const T* a = x + row * stride;
-#pragma omp simd
-          for (int64_t c = 0; c < columns; ++c) block[c] += load(a[c]);
-        }
-#pragma omp simd
-        for (int64_t c = 0; c < columns; ++c) total[c] += block[c];
+        for (int64_t c = 0; c < columns; ++c) sums[c] += (load(a[c]) + load(b[c])) + (load(d[c]) + load(e[c]));
       }
+      for (; row < last; ++row) {
+        const T* a = x + row * stride;
 #pragma omp simd
-      for (int64_t c = 0; c < columns; ++c) store(static_cast<float>(total[c]), y[c]);
+        for (int64_t c = 0; c < columns; ++c) sums[c] += load(a[c]);
+      }
     });
 
 constexpr auto sum_rows = vector_versions([]<class T, class R>(const T* x, int64_t rows, int64_t columns, R* y) {
@@ -66,7 +57,8 @@ class ReduceSumKernel : public Kernel {
       : x_(arguments.inputs[0].template as<T>()),
         y_(arguments.outputs[0].template as<R>()),
         count_(arguments.outputs[0].count()),
-        threads_(arguments.threads) {
+        threads_(arguments.threads),
+        workspace_(arguments.workspace) {
     const Equation& equation = arguments.attributes->as<EquationAttributes>().equation;
     const std::string& labels = equation.operands[0];
     const Shape& shape = arguments.inputs[0].shape;
@@ -101,14 +93,9 @@ class ReduceSumKernel : public Kernel {
         sum_rows(x_ + begin * rows_, end - begin, rows_, y_ + begin);
       });
     } else {
-      const int64_t width = tile_width(inner_, outer_ > 1 ? 1 : threads_);
-      const int64_t tiles = (inner_ + width - 1) / width;
-      parallel_for(threads_, outer_ * tiles, 1, [&](int64_t begin, int64_t end, int) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t outer = i / tiles, column = i % tiles * width;
-          sum_columns(x_ + outer * rows_ * inner_ + column, rows_, inner_, std::min(width, inner_ - column),
-                      y_ + outer * inner_ + column);
-        }
+      const int threads = outer_ == 1 ? threads_ : 1;
+      parallel_for(outer_ == 1 ? 1 : threads_, outer_, 1, [&](int64_t begin, int64_t end, int thread) {
+        for (int64_t i = begin; i < end; ++i) sum_columns(i, threads, thread);
       });
     }
   }
@@ -125,6 +112,16 @@ class ReduceSumKernel : public Kernel {
     return at;
   }
 
+  void sum_columns(int64_t outer, int threads, int lane) {
+    const T* x = x_ + outer * rows_ * inner_;
+    R* y = y_ + outer * inner_;
+    void* totals = static_cast<std::byte*>(workspace_) + lane * column_sums_workspace_bytes(rows_, inner_, 1);
+    ColumnSums<1>(rows_, inner_, threads, totals)
+        .run([&](int64_t first, int64_t last, int64_t column, int64_t width,
+                 ColumnSums<1>::Block& part) { add_rows(x + column, inner_, first, last, width, part[0]); },
+             [&](int, int64_t column, float total) { store(total, y[column]); });
+  }
+
   void sum_strided(int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* x = x_ + offset(kept_, i);
@@ -138,6 +135,7 @@ class ReduceSumKernel : public Kernel {
   R* y_;
   int64_t count_;
   int threads_;
+  void* workspace_;
   Phase phase_ = Phase::before;
   bool simple_ = true;
   int64_t outer_ = 1, rows_ = 1, inner_ = 1;

@@ -67,28 +67,18 @@ constexpr auto rms_grad_input =
       }
     });
 
-// Sums over the rows of dy x r, for at most columns_per_tile columns starting at `column`.
-constexpr auto grad_scale = vector_versions([](const float* dy, const float* x, RowScale scale, int64_t rows,
-                                               int64_t columns, int64_t column, int64_t width, float* dgamma) {
-  double total[columns_per_tile];
-  float block[columns_per_tile];
-  for (int64_t c = 0; c < width; ++c) total[c] = 0;
-  for (int64_t first = 0; first < rows; first += rows_per_block) {
-    const int64_t last = std::min(rows, first + rows_per_block);
-    for (int64_t c = 0; c < width; ++c) block[c] = 0;
-    for (int64_t row = first; row < last; ++row) {
-      const float r = scale.at(row);
-      const float* from = x + row * columns + column;
-      const float* cotangent = dy + row * columns + column;
+// Adds dy x r of rows [first, last), for `width` columns from `column`.
+constexpr auto grad_scale =
+    vector_versions([](const float* dy, const float* x, RowScale scale, int64_t columns, int64_t first, int64_t last,
+                       int64_t column, int64_t width, float* dgamma) {
+      for (int64_t row = first; row < last; ++row) {
+        const float r = scale.at(row);
+        const float* from = x + row * columns + column;
+        const float* cotangent = dy + row * columns + column;
 #pragma omp simd
-      for (int64_t c = 0; c < width; ++c) block[c] += cotangent[c] * from[c] * r;
-    }
-#pragma omp simd
-    for (int64_t c = 0; c < width; ++c) total[c] += block[c];
-  }
-#pragma omp simd
-  for (int64_t c = 0; c < width; ++c) dgamma[column + c] = static_cast<float>(total[c]);
-});
+        for (int64_t c = 0; c < width; ++c) dgamma[c] += cotangent[c] * from[c] * r;
+      }
+    });
 
 // A kernel over rows of `columns` numbers, of which the operand `x` has as many as are held here.
 class RowKernel : public Kernel {
@@ -193,21 +183,22 @@ class GradScaleKernel : public RowKernel {
       : RowKernel(arguments, 1),
         dy_(arguments.inputs[0].f32()),
         scale_(arguments, 2),
-        dgamma_(arguments.outputs[0].f32()) {}
+        dgamma_(arguments.outputs[0].f32()),
+        sums_(rows_, columns_, threads_, arguments.workspace) {}
 
   void run(const StepContext&) override {
-    const int64_t width = tile_width(columns_, threads_);
-    parallel_for(threads_, (columns_ + width - 1) / width, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t column = begin * width; column < std::min(columns_, end * width); column += width) {
-        grad_scale(dy_, x_, scale_, rows_, columns_, column, std::min(width, columns_ - column), dgamma_);
-      }
-    });
+    sums_.run(
+        [&](int64_t first, int64_t last, int64_t column, int64_t width, ColumnSums<1>::Block& part) {
+          grad_scale(dy_, x_, scale_, columns_, first, last, column, width, part[0]);
+        },
+        [&](int, int64_t column, float total) { dgamma_[column] = total; });
   }
 
  private:
   const float* dy_;
   RowScale scale_;
   float* dgamma_;
+  ColumnSums<1> sums_;
 };
 
 }  // namespace
