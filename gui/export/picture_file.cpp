@@ -39,12 +39,12 @@ class StoppableFile : public QFile {
   throw Failure(Error{"unwritable_file", "cannot write: " + why.toStdString(), in_file(path), ""});
 }
 
-void paint(const QPicture& picture, QPaintDevice& device, const std::string& path) {
+bool paint(const QPicture& picture, QPaintDevice& device) {
   QPainter painter;
-  if (!painter.begin(&device)) fail(path, "the picture is too large");
+  if (!painter.begin(&device)) return false;
   painter.setRenderHint(QPainter::TextAntialiasing);
   painter.drawPicture(0, 0, picture);
-  painter.end();
+  return painter.end();
 }
 
 void write_svg(const QPicture& picture, QSize size, QIODevice& file, const std::string& path) {
@@ -67,20 +67,13 @@ void write_pdf(const QPicture& picture, QSize size, QIODevice& file, const std::
       QPageSize(QSizeF(size) * points_per_inch / dots_per_inch, QPageSize::Point, {}, QPageSize::ExactMatch));
   pdf.setPageMargins({});
   pdf.setCreator("Shardscope");
-  paint(picture, pdf, path);
+  if (!paint(picture, pdf)) fail(path, "the picture is too large");
 }
 
 void write_png(const QPicture& picture, QSize size, double scale, QIODevice& file, const std::string& path) {
-  const double area = double(size.width()) * size.height();
-  scale = std::min(scale, std::sqrt(most_pixels / area));
-  QImage image(scale < 1 ? QSize() : size * scale, QImage::Format_RGB32);
+  const QImage image = picture_image(picture, size, scale);
   if (image.isNull())
     fail(path, QString("%1 x %2 pixels are too many for a PNG: take svg or pdf").arg(size.width()).arg(size.height()));
-  image.fill(Qt::white);
-  image.setDevicePixelRatio(scale);
-  paint(picture, image, path);
-  image.setDotsPerMeterX(qRound(dots_per_inch * scale / 0.0254));
-  image.setDotsPerMeterY(image.dotsPerMeterX());
   if (!image.save(&file, "PNG")) fail(path, file.errorString());
 }
 
@@ -91,6 +84,19 @@ std::optional<PictureForm> picture_form(const QString& name) {
   if (name == "png") return PictureForm::png;
   if (name == "pdf") return PictureForm::pdf;
   return std::nullopt;
+}
+
+QImage picture_image(const QPicture& picture, QSize size, double scale) {
+  const double area = double(size.width()) * size.height();
+  scale = std::min(scale, std::sqrt(most_pixels / area));
+  QImage image(scale < 1 ? QSize() : size * scale, QImage::Format_RGB32);
+  if (image.isNull()) return image;
+  image.fill(Qt::white);
+  image.setDevicePixelRatio(scale);
+  if (!paint(picture, image)) return {};
+  image.setDotsPerMeterX(qRound(dots_per_inch * scale / 0.0254));
+  image.setDotsPerMeterY(image.dotsPerMeterX());
+  return image;
 }
 
 void write_picture(const QPicture& picture, QSize size, PictureForm form, double scale, const std::string& path,

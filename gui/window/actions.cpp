@@ -56,7 +56,8 @@ Actions::Actions(QWidget& window, QUndoStack& edits)
       import_specs(make(window,
                         {"importSpecs", tr("&Import specs\u2026"), "", tr("Lay arrays out as a JSON of specs says")},
                         QKeySequence("Ctrl+Shift+I"))),
-      copy_picture(make(window, {"copyPicture", tr("Copy &picture"), "", tr("Copy the page as it is seen")},
+      copy_picture(make(window,
+                        {"copyPicture", tr("Copy &picture"), "", tr("Copy the page as a picture, as Export draws it")},
                         QKeySequence("Ctrl+Alt+C"))),
       copy_layout(
           make(window,

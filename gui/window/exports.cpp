@@ -87,14 +87,20 @@ void Exports::start(ExportWish wish) {
     return fail(tr("Nothing was written"),
                 {Error{"no_run", "there is no run to draw the curves of", "", "train first"}});
   show_bar(tr("Drawing %1").arg(wish.path));
-  recorder_ =
-      std::make_unique<PageRecorder>(workspace_, qt(wish.choice.page), wish.size,
-                                     wish.choice.trace.value_or(TraceChoice::median), &centre_.compare()->pins());
-  connect(recorder_.get(), &PageRecorder::recorded, this, [this, wish](const QPicture& picture, QSize size) {
+  record(qt(wish.choice.page), wish.size, wish.choice.trace.value_or(TraceChoice::median),
+         [this, wish](const QPicture& picture, QSize size) {
+           write(wish, [wish, picture, size](ExportTarget::Options options) {
+             return save(wish, picture, size, std::move(options));
+           });
+         });
+}
+
+void Exports::record(const QString& page, QSize size, TraceChoice trace,
+                     std::function<void(const QPicture&, QSize)> take) {
+  recorder_ = std::make_unique<PageRecorder>(workspace_, page, size, trace, &centre_.compare()->pins());
+  connect(recorder_.get(), &PageRecorder::recorded, this, [this, take](const QPicture& picture, QSize drawn) {
     recorder_.release()->deleteLater();
-    write(wish, [wish, picture, size](ExportTarget::Options options) {
-      return save(wish, picture, size, std::move(options));
-    });
+    take(picture, drawn);
   });
 }
 
@@ -153,12 +159,15 @@ void Exports::work(const QString& label, std::function<Outcome(const std::stop_t
   });
 }
 
-void Exports::take(Outcome outcome) {
+void Exports::hide_bar() {
   bar_timer_.stop();
-  if (bar_) {
-    bar_->hide();
-    bar_.release()->deleteLater();
-  }
+  if (!bar_) return;
+  bar_->hide();
+  bar_.release()->deleteLater();
+}
+
+void Exports::take(Outcome outcome) {
+  hide_bar();
   if (outcome.cancelled) return emit told(tr("Cancelled; nothing was written."));
   if (outcome.config) {
     if (workspace_.document.shared_config() != imported_into_)
@@ -204,8 +213,18 @@ ExportSource Exports::source() const {
 }
 
 void Exports::copy_picture() {
-  QApplication::clipboard()->setPixmap(centre_.pages()->currentWidget()->grab());
-  emit told(tr("Copied the picture of page %1").arg(page_name(*centre_.pages())));
+  if (is_busy()) return emit told(tr("The export before this one is not done yet."));
+  if (!workspace_.planner.plan()) return emit told(tr("There is no plan to draw."));
+  const QString page = page_name(*centre_.pages());
+  show_bar(tr("Drawing page %1").arg(page));
+  record(page, centre_.pages()->currentWidget()->size(), shown_trace(page).value_or(TraceChoice::median),
+         [this, page](const QPicture& picture, QSize size) {
+           hide_bar();
+           const QImage image = picture_image(picture, size, window_.devicePixelRatioF());
+           if (image.isNull()) return emit told(tr("The picture of page %1 is too large to copy: export it").arg(page));
+           QApplication::clipboard()->setImage(image);
+           emit told(tr("Copied the picture of page %1").arg(page));
+         });
 }
 
 void Exports::copy_layout() {

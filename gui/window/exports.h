@@ -24,7 +24,7 @@ class Exports : public QObject {
   void start(ExportWish wish);
   bool is_busy() const { return recorder_ || job_.is_busy(); }
 
-  void copy_picture();  // of the page that is seen
+  void copy_picture();  // of the page that is seen, drawn as an exported picture is
   void copy_layout();   // of the selected array, as JAX prints it
 
   void choose_specs();
@@ -42,10 +42,13 @@ class Exports : public QObject {
     bool cancelled = false;
   };
 
+  // Draws a page for a picture; with a bar to cancel it by.
+  void record(const QString& page, QSize size, TraceChoice trace, std::function<void(const QPicture&, QSize)> take);
   void write(const ExportWish& wish, std::function<Exported(ExportTarget::Options)> how);
   void work(const QString& label, std::function<Outcome(const std::stop_token&)> how);
   std::optional<TraceChoice> shown_trace(const QString& page) const;  // the measured step that a page shows
   void show_bar(const QString& label);                                // with what was begun cancelled by it
+  void hide_bar();
   void cancel();
   void take(Outcome outcome);
   std::vector<std::string> inputs() const;  // files that nothing is written over
