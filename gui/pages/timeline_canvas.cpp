@@ -305,12 +305,14 @@ void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
   });
 }
 
+QString TimelineCanvas::step_label(const Step& step) const {
+  return is_communication(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
+}
+
 // In a picture, where it would be cut, the last part of its name, or nothing.
 QString TimelineCanvas::label_of(const TrackSlice& slice, int stage, double room) const {
-  const Step& step = plan_->steps(stage)[slice.step];
   const QString text = slice.part == TimePart::waiting ? tr("waits %1").arg(qt(seconds_text(slice.end - slice.start)))
-                       : is_communication(step.kind)   ? qt(name(step.kind))
-                                                       : short_name(plan_->step_name(step));
+                                                       : step_label(plan_->steps(stage)[slice.step]);
   const QFontMetricsF metrics(small_font());
   if (!is_in_picture(*this)) return fitted_name(text, metrics, room);
   for (const QString& whole : {text, text.section('/', -1)})
