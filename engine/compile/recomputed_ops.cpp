@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "engine/base/name_pattern.h"
 #include "engine/graph/casts.h"
@@ -15,11 +16,18 @@ namespace {
 
 constexpr int outside = -1;
 
-// Which stretch of forward an op is made again with; `outside` where it is kept.
-int region_of(const Op& op, const ScheduleConfig& schedule) {
+// What schedule.rematerialise lists: policies and patterns.
+std::vector<std::string> entries_of(const ScheduleConfig& schedule) {
+  std::vector<std::string> entries = list_of_pattern(schedule.rematerialise);
+  if (entries.empty()) entries.push_back(schedule.rematerialise);
+  return entries;
+}
+
+// Which stretch of forward an op is made again with, by a policy; `outside` where it is kept.
+int region_of(const Op& op, const std::string& policy, int64_t layers) {
   if (op.phase != Phase::forward || op.place.layer < 0) return outside;
-  if (schedule.rematerialise == "full") return op.place.layer / static_cast<int>(schedule.rematerialised_layers);
-  const LayerPart part = schedule.rematerialise == "attention" ? LayerPart::attention : LayerPart::mlp;
+  if (policy == "full") return op.place.layer / static_cast<int>(layers);
+  const LayerPart part = policy == "attention" ? LayerPart::attention : LayerPart::mlp;
   return op.place.part == part ? op.place.layer : outside;
 }
 
@@ -42,18 +50,14 @@ std::vector<bool> matching_ops(const Graph& graph, const std::string& pattern) {
   return matching;
 }
 
-}  // namespace
-
-std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule) {
+std::vector<bool> ops_of_policy(const Graph& graph, const std::string& policy, int64_t layers) {
   std::vector<bool> again(graph.ops.size());
-  if (schedule.rematerialise == "none") return again;
-  if (!is_policy(schedule.rematerialise)) return matching_ops(graph, schedule.rematerialise);
-  for (size_t id = 0; id < again.size(); ++id) again[id] = region_of(graph.ops[id], schedule) != outside;
+  for (size_t id = 0; id < again.size(); ++id) again[id] = region_of(graph.ops[id], policy, layers) != outside;
   for (const Op& op : graph.ops) {
     if (op.phase != Phase::forward) continue;
     for (ValueId input : op.inputs) {
       const OpId producer = graph.values[input].producer;
-      if (producer != no_id && region_of(graph.ops[producer], schedule) != region_of(op, schedule))
+      if (producer != no_id && region_of(graph.ops[producer], policy, layers) != region_of(op, policy, layers))
         again[producer] = false;
     }
   }
@@ -65,6 +69,39 @@ std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& sched
   }
   for (const auto& [name, value] : graph.outputs) {
     if (graph.values[value].producer != no_id) again[graph.values[value].producer] = false;
+  }
+  return again;
+}
+
+std::vector<bool> ops_of_entry(const Graph& graph, const std::string& entry, int64_t layers) {
+  return is_policy(entry) ? ops_of_policy(graph, entry, layers) : matching_ops(graph, entry);
+}
+
+Error names_no_op(const Graph& forward, const std::string& entry) {
+  if (is_policy(entry)) {
+    const std::string what = entry == "full" ? "layers" : entry == "mlp" ? "MLPs in layers" : "attention in layers";
+    return {"rematerialise", fmt::format("'{}': the model has no {} whose results could be made again", entry, what),
+            "schedule.rematerialise", R"("none", or a pattern of names of ops such as "**/gelu")"};
+  }
+  if (entry == "none") {
+    return {"rematerialise", "'none' stands in a list", "schedule.rematerialise", "\"none\" alone, or leave it out"};
+  }
+  std::vector<std::string> names{"none", "full", "attention", "mlp"};
+  for (const Op& op : forward.ops) {
+    if (op.phase == Phase::forward) names.push_back(op.name);
+  }
+  return {"rematerialise", fmt::format("no forward op is called '{}'", entry), "schedule.rematerialise",
+          name_hint(entry, names)};
+}
+
+}  // namespace
+
+std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule) {
+  std::vector<bool> again(graph.ops.size());
+  if (schedule.rematerialise == "none") return again;
+  for (const std::string& entry : entries_of(schedule)) {
+    const std::vector<bool> named = ops_of_entry(graph, entry, schedule.rematerialised_layers);
+    std::transform(again.begin(), again.end(), named.begin(), again.begin(), std::logical_or());
   }
   return again;
 }
@@ -102,21 +139,13 @@ std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::strin
 }
 
 std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleConfig& schedule) {
-  const std::string& policy = schedule.rematerialise;
-  if (policy == "none") return {};
-  const std::vector<bool> again = recomputed_ops(forward, schedule);
-  if (std::ranges::find(again, true) != again.end()) return {};
-  if (is_policy(policy)) {
-    const std::string what = policy == "full" ? "layers" : policy == "mlp" ? "MLPs in layers" : "attention in layers";
-    return {{"rematerialise", fmt::format("the model has no {} whose results could be made again", what),
-             "schedule.rematerialise", R"("none", or a pattern of names of ops such as "**/gelu")"}};
+  std::vector<Error> errors;
+  if (schedule.rematerialise == "none") return errors;
+  for (const std::string& entry : entries_of(schedule)) {
+    const std::vector<bool> named = ops_of_entry(forward, entry, schedule.rematerialised_layers);
+    if (std::ranges::find(named, true) == named.end()) errors.push_back(names_no_op(forward, entry));
   }
-  std::vector<std::string> names{"none", "full", "attention", "mlp"};
-  for (const Op& op : forward.ops) {
-    if (op.phase == Phase::forward) names.push_back(op.name);
-  }
-  return {{"rematerialise", fmt::format("no forward op is called '{}'", policy), "schedule.rematerialise",
-           name_hint(policy, names)}};
+  return errors;
 }
 
 }  // namespace shardscope

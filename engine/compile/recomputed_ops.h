@@ -14,7 +14,7 @@ namespace shardscope {
 // result that is read by a forward op outside of its layer (of its group of layers, of its part of the layer), and a
 // result that the graph gives, is kept, so that each layer can be made again by itself; of an array that enters a layer
 // through a cast to a smaller type, the smaller is kept. What is made of states alone is kept. By pattern, all ops of
-// such names.
+// such names; by a list, what any entry names.
 std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& schedule);
 
 // Further forward ops that backward recomputes, whatever the policy (`again`), so that bf16 is kept from forward and
@@ -23,7 +23,7 @@ std::vector<bool> recomputed_ops(const Graph& graph, const ScheduleConfig& sched
 std::vector<OpId> recomputed_casts(const Graph& graph, const std::set<std::string>& kept,
                                    const std::vector<bool>& again);
 
-// rematerialise, at schedule.rematerialise, where the policy means no op of the model.
+// rematerialise, at schedule.rematerialise: of each entry that means no op of the model, which it names.
 std::vector<Error> check_rematerialisation(const Graph& forward, const ScheduleConfig& schedule);
 
 }  // namespace shardscope

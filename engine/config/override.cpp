@@ -203,10 +203,13 @@ class Overrides {
     set_.push_back({path, place});
   }
 
-  // A rule's values may change their kind: the check of the whole judges them.
+  // A rule's values may change their kind, and so may what is a name or a list of names: the check of the whole judges
+  // them.
   std::optional<JsonNode> value_at(const Setting& setting, const std::string& text) {
     const bool of_a_rule = setting.place != "sharding.rules" && lies_in(setting.place, "sharding.rules");
-    return of_a_rule ? as_json(text).value_or(JsonNode::of(text)) : value_like(*setting.node, text, setting.path);
+    const bool is_names = setting.place == "schedule.rematerialise";
+    return of_a_rule || is_names ? as_json(text).value_or(JsonNode::of(text))
+                                 : value_like(*setting.node, text, setting.path);
   }
 
   // Takes away what a run file need not have.

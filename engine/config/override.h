@@ -14,6 +14,7 @@ namespace shardscope {
 //   model.num_layers=3   optimizer.learning_rate=3e-4   sharding.mode=as_written   sharding.in=["data",null]
 //   sharding.parameters.params.Embed_0.embedding=["data",null]   mesh.devices=[0,2,1,3]   mesh.axes=[{...}, ...]
 //   sharding.rules[0].spec=["model"]   sharding.rules[1].axes.mlp=model   sharding.constraints.**/gelu=["data"]
+//   schedule.rematerialise=["attention","**/ln1/**"]
 // A value keeps the type it has: 2.5 for an integer is an error, 1 for a real number becomes 1.0.
 //
 // `known_paths` are legal whether or not the config names them: hyperparameters of its model, data source and optimizer

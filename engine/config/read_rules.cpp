@@ -79,14 +79,29 @@ const run_file::Keys* keys_of(const JsonNode& node, const std::string& place, Fa
   return keys;
 }
 
-// A name, or a list of names, which is the pattern of them all: ["a/b", "c"] is "{a/b,c}".
-std::string read_names(const JsonNode& node, const std::string& place, FaultList& faults) {
+SpecRule read_rule(const JsonNode& node, const std::string& place, FaultList& faults) {
+  SpecRule rule;
+  if (!faults.expect(node, place, Kind::object, "an object", "such as {\"axes\": {\"mlp\": \"model\"}}")) return rule;
+  const run_file::Keys* keys = keys_of(node, place, faults);
+  if (!keys) return rule;
+  faults.check_keys(node, place, *keys);
+  if (const JsonNode* names = node.find("names"))
+    rule.names = read_names(*names, place + ".names", faults, R"("**" for all)");
+  if (const JsonNode* spec = node.find("spec")) rule.placement = read_spec(*spec, place + ".spec", faults);
+  if (const JsonNode* axes = node.find("axes")) rule.placement = read_axes(*axes, place + ".axes", faults);
+  if (node.find("largest")) rule.placement = read_largest(node, place, faults);
+  if (const JsonNode* of = node.find("of")) rule.of = read_kinds(*of, place + ".of", faults);
+  return rule;
+}
+
+}  // namespace
+
+std::string read_names(const JsonNode& node, const std::string& place, FaultList& faults, const std::string& hint) {
   const bool is_list = node.is(Kind::array);
-  if (is_list && node.items.empty())
-    faults.fail(node.line, place, "out_of_range", "the list of names is empty", "\"**\" for all");
+  if (is_list && node.items.empty()) faults.fail(node.line, place, "out_of_range", "the list of names is empty", hint);
   const auto read = [&](const JsonNode& name, const std::string& name_place) {
-    if (!faults.expect(name, name_place, Kind::string, is_list ? "a name" : "a name or a list of names")) return;
-    if (name.text.empty()) faults.fail(name.line, name_place, "empty_name", "the name is empty", "\"**\" for all");
+    if (!faults.expect(name, name_place, Kind::string, is_list ? "a name" : "a name or a list of names", hint)) return;
+    if (name.text.empty()) faults.fail(name.line, name_place, "empty_name", "the name is empty", hint);
   };
   if (!is_list) {
     read(node, place);
@@ -99,22 +114,6 @@ std::string read_names(const JsonNode& node, const std::string& place, FaultList
   }
   return pattern_of_list(names);
 }
-
-SpecRule read_rule(const JsonNode& node, const std::string& place, FaultList& faults) {
-  SpecRule rule;
-  if (!faults.expect(node, place, Kind::object, "an object", "such as {\"axes\": {\"mlp\": \"model\"}}")) return rule;
-  const run_file::Keys* keys = keys_of(node, place, faults);
-  if (!keys) return rule;
-  faults.check_keys(node, place, *keys);
-  if (const JsonNode* names = node.find("names")) rule.names = read_names(*names, place + ".names", faults);
-  if (const JsonNode* spec = node.find("spec")) rule.placement = read_spec(*spec, place + ".spec", faults);
-  if (const JsonNode* axes = node.find("axes")) rule.placement = read_axes(*axes, place + ".axes", faults);
-  if (node.find("largest")) rule.placement = read_largest(node, place, faults);
-  if (const JsonNode* of = node.find("of")) rule.of = read_kinds(*of, place + ".of", faults);
-  return rule;
-}
-
-}  // namespace
 
 std::vector<Constraint> read_constraints(const JsonNode& node, const std::string& place, FaultList& faults) {
   std::vector<Constraint> constraints;

@@ -18,6 +18,9 @@ std::vector<ParameterSpec> read_parameter_specs(const JsonNode& node, const std:
 std::vector<Constraint> read_constraints(const JsonNode& node, const std::string& place, FaultList& faults);
 std::vector<SpecRule> read_rules(const JsonNode& node, const std::string& place, FaultList& faults);
 
+// A name, or a list of names, which is the pattern of them all: ["a/b", "c"] is "{a/b,c}". `hint`: what it may be.
+std::string read_names(const JsonNode& node, const std::string& place, FaultList& faults, const std::string& hint);
+
 // What splits one dimension: an axis name, null or an array of axis names.
 std::vector<std::string> read_spec_entry(const JsonNode& node, const std::string& place, FaultList& faults);
 

@@ -15,6 +15,9 @@ namespace {
 
 using Kind = JsonNode::Kind;
 
+constexpr const char* rematerialise_hint =
+    R"("none", "full", "attention", "mlp", a pattern of names of ops such as "**/gelu", or a list of these)";
+
 class RunDocumentReader {
  public:
   RunDocumentReader(const JsonNode& document, const std::string& file_name, std::vector<Error>& errors)
@@ -202,11 +205,8 @@ class RunDocumentReader {
     constexpr int64_t most = 4096;
     schedule.microbatches = member_integer(*node, "schedule", "microbatches", 1, most).value_or(1);
     schedule.rematerialised_layers = member_integer(*node, "schedule", "rematerialised_layers", 1, most).value_or(1);
-    const JsonNode* policy = node->find("rematerialise");
-    if (policy && faults_.expect(*policy, "schedule.rematerialise", Kind::string, "a policy",
-                                 "\"none\", \"full\", \"attention\", \"mlp\", or a pattern such as \"**/gelu\"")) {
-      schedule.rematerialise = policy->text;
-    }
+    if (const JsonNode* names = node->find("rematerialise"))
+      schedule.rematerialise = read_names(*names, "schedule.rematerialise", faults_, rematerialise_hint);
   }
 
   void read_pipeline(PipelineConfig& pipeline) {

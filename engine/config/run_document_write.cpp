@@ -127,7 +127,7 @@ JsonNode to_node(const ShardingConfig& sharding) {
 JsonNode to_node(const ScheduleConfig& schedule) {
   JsonNode node = JsonNode::object();
   node.add("microbatches", JsonNode::of(schedule.microbatches));
-  node.add("rematerialise", JsonNode::of(schedule.rematerialise));
+  node.add("rematerialise", names_node(schedule.rematerialise));
   node.add("rematerialised_layers", JsonNode::of(schedule.rematerialised_layers));
   return node;
 }

@@ -156,7 +156,8 @@ void set_microbatches(Document& document, int64_t microbatches) {
 void set_rematerialisation(Document& document, const std::string& policy) {
   RunConfig config = document.config();
   config.schedule.rematerialise = policy;
-  document.edit(std::move(config), Document::tr("rematerialise = %1").arg(qt(policy)), "schedule.rematerialise");
+  document.edit(std::move(config), Document::tr("rematerialise = %1").arg(pattern_text(policy)),
+                "schedule.rematerialise");
 }
 
 void set_zero(Document& document, ZeroConfig zero) {

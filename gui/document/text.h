@@ -21,4 +21,9 @@ inline QString counted_text(qint64 count, std::string_view one, std::string_view
 QString list_text(const std::vector<std::string>& list);
 std::vector<std::string> listed_texts(const QString& text);
 
+// A pattern of names as a person writes it in one field: one for a list of patterns, "{mlp,**/ln1/**}", as this list,
+// "mlp, **/ln1/**", where that reads back as the same; and back.
+QString pattern_text(const std::string& pattern);
+std::string written_pattern(const QString& text);
+
 }  // namespace shardscope

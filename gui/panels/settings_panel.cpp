@@ -217,20 +217,24 @@ void SettingsPanel::add_rematerialisation(const std::string& policy) {
   box->setEditable(true);
   box->addItems({"none", "full", "attention", "mlp"});
   box->setInsertPolicy(QComboBox::NoInsert);
-  const auto edit = [this, box] { set_rematerialisation(workspace_.document, box->currentText().toStdString()); };
+  const auto edit = [this, box] {
+    const QString text = box->currentText();
+    if (text != pattern_text(workspace_.document.config().schedule.rematerialise))
+      set_rematerialisation(workspace_.document, written_pattern(text));
+  };
   connect(box, &QComboBox::activated, this, edit);
   connect(box->lineEdit(), &QLineEdit::editingFinished, this, edit);
   add_field(
       tr("Rematerialise"), "schedule.rematerialise", box,
       tr("Forward results that backward makes again instead of keeping them: of whole layers, of a part of each, or "
-         "of ops by a pattern of their names."));
+         "of ops by a pattern of their names; several with commas: mlp, **/ln1/**"));
   show_rematerialisation(policy);
 }
 
 void SettingsPanel::show_rematerialisation(const std::string& policy) {
   auto* box = qobject_cast<QComboBox*>(fields_["schedule.rematerialise"]);
   const QSignalBlocker block(box);
-  if (box->currentText() != qt(policy)) box->setCurrentText(qt(policy));
+  if (box->currentText() != pattern_text(policy)) box->setCurrentText(pattern_text(policy));
 }
 
 void SettingsPanel::add_zero(const ZeroConfig& zero, const std::vector<MeshAxis>& mesh_axes) {

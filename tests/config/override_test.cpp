@@ -53,6 +53,9 @@ class OverrideTest : public QObject {
     const std::vector<std::pair<std::string, std::function<void(RunConfig&)>>> cases = {
         {"mesh.data=2", [](RunConfig& c) { c.mesh_axes[0].size = 2; }},
         {"mesh.axes[1].size=8", [](RunConfig& c) { c.mesh_axes[1].size = 8; }},
+        {"schedule.rematerialise=full", [](RunConfig& c) { c.schedule.rematerialise = "full"; }},
+        {"schedule.rematerialise=[\"mlp\",\"**/ln1/**\"]",
+         [](RunConfig& c) { c.schedule.rematerialise = "{mlp,**/ln1/**}"; }},
         {"mesh.axes[1].name=tensor", [](RunConfig& c) { c.mesh_axes[1].name = "tensor"; }},
         {"mesh.axes=[{\"name\":\"x\",\"size\":3}]",
          [](RunConfig& c) {
@@ -177,6 +180,13 @@ class OverrideTest : public QObject {
              std::string("missing_key"));
   }
 
+  void what_is_made_again_changes_between_a_name_and_a_list() {
+    const char* list = "schedule.rematerialise=[\"mlp\",\"**/ln1/**\"]";
+    const RunConfig listed = apply_overrides(preset(), {list});
+    QVERIFY(apply_overrides(listed, {"schedule.rematerialise=none"}) == preset());
+    QVERIFY(apply_overrides(apply_overrides(preset(), {"schedule.rematerialise=full"}), {list}) == listed);
+  }
+
   void an_added_pattern_decides_before_those_of_the_file() {
     RunConfig config = preset();
     config.sharding.parameters = {{{"params", "Block_*", "kernel"}, {{{"model"}}}}};
@@ -212,6 +222,8 @@ class OverrideTest : public QObject {
         {"sharding.parameters.params.Embed_0=[]", "unknown_path", "--set sharding.parameters.params.Embed_0",
          "sharding.parameters.params.Embed_0.embedding"},
         {"mesh.data=0", "axis_size", "--set mesh.data", ""},
+        {"schedule.rematerialise=[]", "out_of_range", "--set schedule.rematerialise", "**/gelu"},
+        {"schedule.rematerialise=[\"mlp\",1]", "wrong_type", "--set schedule.rematerialise[1]", ""},
         {"mesh.model=1000000000000", "device_count", "--set mesh.model: mesh.axes", ""},
         {"seed=-1", "out_of_range", "--set seed", "0 to"},
         {"steps=99999999999999999999", "out_of_range", "--set steps", ""},
@@ -243,6 +255,7 @@ class OverrideTest : public QObject {
       if (!bad.assignment.starts_with("mesh.")) at_once.push_back(bad.assignment);
     }
     std::erase(at_once, "steps=99999999999999999999");
+    std::erase(at_once, "schedule.rematerialise=[]");
     std::erase(at_once, "sharding.rules[0].largest=data");  // of a rule that places twice nothing more is said
     QCOMPARE(override_errors(preset(), at_once).size(), at_once.size());
   }

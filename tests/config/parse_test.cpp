@@ -147,6 +147,18 @@ const std::vector<BadFile> bad_files = {
       "f:8: sharding.rules[0].axes.mlp wrong_type", "f:8: sharding.rules[0].of unknown_kind 'activations'",
       "f:9: sharding.rules[1].names empty_name", "f:9: sharding.rules[1].largest wrong_type",
       "f:9: sharding.rules[1].minimum_bytes out_of_range", "f:9: sharding.rules[1].of out_of_range"}},
+    {"\"steps\": 1",
+     "\"steps\": 1, \"schedule\": {\"rematerialise\": 5}",
+     {"f:15: schedule.rematerialise wrong_type **/gelu"}},
+    {"\"steps\": 1",
+     "\"steps\": 1, \"schedule\": {\"rematerialise\": \"\"}",
+     {"f:15: schedule.rematerialise empty_name"}},
+    {"\"steps\": 1",
+     "\"steps\": 1, \"schedule\": {\"rematerialise\": []}",
+     {"f:15: schedule.rematerialise out_of_range"}},
+    {"\"steps\": 1",
+     "\"steps\": 1, \"schedule\": {\"rematerialise\": [\"mlp\",\n2, \"\"]}",
+     {"f:16: schedule.rematerialise[1] wrong_type", "f:16: schedule.rematerialise[2] empty_name"}},
     {"\"mode\"", "\"memory_limit_mib\": 0, \"mode\"", {"f:8: sharding.memory_limit_mib out_of_range 1 to"}},
     {legal, "[]", {"f:1 wrong_type"}},
     {legal, "\n7", {"f:2 wrong_type"}},
@@ -366,6 +378,25 @@ class ParseTest : public QObject {
     const RunConfig config = parse_run_config(replaced(legal, "\"fastest\"", "\"cheapest\""), "f");
     QVERIFY(config.sharding.mode == LayoutMode::fastest);
     QVERIFY(write_run_config(config).find("\"mode\": \"fastest\"") != std::string::npos);
+  }
+
+  void a_list_of_what_is_made_again_is_one_pattern_and_is_written_as_a_list() {
+    const auto file = [](const std::string& names) {
+      return replaced(legal, "\"steps\": 1", "\"steps\": 1, \"schedule\": {\"rematerialise\": " + names + "}");
+    };
+    for (const auto& [names, pattern, is_list] :
+         std::vector<std::tuple<std::string, std::string, bool>>{{"\"mlp\"", "mlp", false},
+                                                                 {"[\"mlp\"]", "mlp", false},
+                                                                 {"[\"mlp\", \"**/ln1/**\"]", "{mlp,**/ln1/**}", true},
+                                                                 {"\"{mlp,**/ln1/**}\"", "{mlp,**/ln1/**}", true},
+                                                                 {"[\"a/{b,c}\", \"d\"]", "{a/{b,c},d}", true},
+                                                                 {"\"a/{b,c}\"", "a/{b,c}", false}}) {
+      const RunConfig config = parse_run_config(file(names), "f");
+      QCOMPARE(config.schedule.rematerialise, pattern);
+      const std::string written = write_run_config(config);
+      QCOMPARE(written.find("\"rematerialise\": [") != std::string::npos, is_list);
+      QVERIFY(parse_run_config(written, "f") == config);
+    }
   }
 
   void a_file_without_an_optimizer_names_none() {

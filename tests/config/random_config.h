@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "engine/base/name_pattern.h"
 #include "engine/config/run_config.h"
 
 namespace shardscope::test {
@@ -41,6 +42,7 @@ class RandomConfigs {
     if (below(2)) config.sharding.zero = {below(4), below(2) ? name() : std::string()};
     config.schedule.microbatches = 1 + below(3);
     if (below(2)) config.schedule.rematerialise = pattern();
+    if (below(4) == 0) config.schedule.rematerialise = pattern_of_list({"mlp", pattern(), "a/{b,c}"});
     config.schedule.rematerialised_layers = 1 + below(2);
     if (below(2)) {
       static const char* const schedules[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};

@@ -198,6 +198,7 @@ class SchemaTest : public QObject {
         {"axes": {"batch": "data", "embed": null, "heads": ["data", "model"]}, "of": ["activations", "inputs"]},
         {"names": ["a*", "a/{b,c}"], "largest": "data", "minimum_bytes": 4096, "of": "optimizer"},
         {"largest": ["data", "model"]}])");
+      whole["schedule"] = {{"microbatches", 2}, {"rematerialise", {"mlp", "**/ln1/**"}}};
       return whole;
     }();
     std::vector<json::json_pointer> places;

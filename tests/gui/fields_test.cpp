@@ -11,6 +11,7 @@
 #include <QTreeView>
 #include <QWheelEvent>
 
+#include "gui/document/text.h"
 #include "gui/look/appearance.h"
 #include "gui/window/presets.h"
 #include "gui/window/window.h"
@@ -147,6 +148,32 @@ class FieldsTest : public WindowCase {
     tree()->setFocus();
     emit layers->editingFinished();
     QCOMPARE(layers->text(), QString("linear 8, relu, linear 2"));
+  }
+
+  void what_is_made_again_is_a_list_with_commas_that_stays_as_it_is() {
+    for (const auto& [pattern, shown] :
+         std::vector<std::pair<std::string, QString>>{{"full", "full"},
+                                                      {"{mlp,**/ln1/**}", "mlp, **/ln1/**"},
+                                                      {"{a/{b,c},d}", "a/{b,c}, d"},
+                                                      {"a,b", "a,b"},
+                                                      {"{a, b}", "{a, b}"},
+                                                      {"{a,b}/c", "{a,b}/c"}}) {
+      RunConfig config = made::config();
+      config.schedule.rematerialise = pattern;
+      document().reset(config, {});
+      show_settings();
+      QTRY_VERIFY(settings()->findChild<QComboBox*>("schedule.rematerialise"));
+      auto* box = settings()->findChild<QComboBox*>("schedule.rematerialise");
+      QTRY_COMPARE(box->currentText(), shown);
+      emit box->lineEdit()->editingFinished();
+      QVERIFY2(document().config() == config, qPrintable(shown));
+      box->setCurrentText(shown + ", **/gelu");
+      emit box->lineEdit()->editingFinished();
+      if (pattern == "full") QCOMPARE(document().config().schedule.rematerialise, std::string("{full,**/gelu}"));
+      if (pattern == "{mlp,**/ln1/**}")
+        QCOMPARE(document().config().schedule.rematerialise, std::string("{mlp,**/ln1/**,**/gelu}"));
+      QCOMPARE(written_pattern(box->currentText()), document().config().schedule.rematerialise);
+    }
   }
 
   void enter_ends_an_edit() {
