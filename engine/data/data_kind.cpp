@@ -45,7 +45,7 @@ const DataInput* DataRequest::find(const std::string& name) const {
 const std::vector<DataKind>& all_data_kinds() {
   static const std::vector<DataKind> kinds = {synthetic_lm_data(), random_rolled_data(), numpy_batches_data(),
                                               zeros_data(),        quadratic_data(),     normal_data(),
-                                              text_data(),         tokens_data()};
+                                              ones_data(),         text_data(),          tokens_data()};
   return kinds;
 }
 

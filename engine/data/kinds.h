@@ -23,6 +23,10 @@ DataKind quadratic_data();
 // jax.random.normal(split(fold_in(PRNGKey(data.seed), t), n)[i], shape), i in the order of the request.
 DataKind normal_data();
 
+// Every f32 input that is asked for, of any name and shape: "targets" are all 0, the others all 1. The same in every
+// step. So a mean squared error is mean(output ** 2) of an input of ones, as in the Workshop document's measure_memory.
+DataKind ones_data();
+
 // make_toy_dataset and batch_iter of "Implementing Data Parallelism in JAX": "tokens" are rows of
 // RandomState(data.seed).randint(0, limit, size=(dataset_size, sequence), dtype=int32), the next `batch_size` of them
 // in every step, and after the last whole batch the first again (the document's iterator ends there); "labels" are the

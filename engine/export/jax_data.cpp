@@ -66,6 +66,12 @@ def batches():
         yield {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, SHAPES.items())}
 )";
 
+constexpr std::string_view ones = R"(
+def batches():
+    while True:
+        yield {name: jnp.zeros(shape) if name == "targets" else jnp.ones(shape) for name, shape in SHAPES.items()}
+)";
+
 constexpr std::string_view token_files = R"(
 def batches():
     data = numpy.concatenate([numpy.fromfile(file, TOKEN) for file in FILES])
@@ -108,6 +114,7 @@ JaxData jax_data(const NamedOptions& data, const DataRequest& request) {
   if (data.name == "numpy_batches") return {jax_lines(numpy_batches, flags), {}};
   if (data.name == "quadratic") return {jax_lines(quadratic, flags), {}};
   if (data.name == "normal") return {jax_lines(normal, flags), {{"SHAPES", python_shapes(request)}}};
+  if (data.name == "ones") return {jax_lines(ones, flags), {{"SHAPES", python_shapes(request)}}};
   if (data.name == "text" || data.name == "tokens") {
     const bool bytes = data.name == "text", wide = !bytes && string_option(options, "dtype") == "uint32";
     if (string_option(options, "validation_path").empty() && real_option(options, "validation") > 0)

@@ -142,6 +142,16 @@ class DataKindTest : public QObject {
     }
   }
 
+  void ones_are_one_and_their_targets_zero_in_every_step() {
+    const auto source = make_data_source(named("ones", 8, 42), regression(8));
+    QVERIFY(source->same_every_step());
+    for (int64_t step : {0, 77}) {
+      QCOMPARE(part<float>(*source, "inputs", {{2, 0, 1}, {4, 6, 3}}, step), std::vector<float>(72, 1));
+      QCOMPARE(part<float>(*source, "scale", {{}, {}}, step), std::vector<float>{1});
+      QCOMPARE(part<float>(*source, "targets", {{3}, {5}}, step), std::vector<float>(5, 0));
+    }
+  }
+
   void zeros_are_zero() {
     const auto source = make_data_source(named("zeros", 4, 7), text(4, 8, 16));
     for (const char* name : {"tokens", "labels"}) {
@@ -251,7 +261,7 @@ class DataKindTest : public QObject {
     QCOMPARE(errors[0].code, std::string("data_kind"));
     QCOMPARE(to_string(errors[0].place), std::string("data.kind"));
     QVERIFY(errors[0].message.find("images f32 (4, 28, 28)") != std::string::npos);
-    QCOMPARE(errors[0].hint, std::string("kinds that fit: normal"));
+    QCOMPARE(errors[0].hint, std::string("kinds that fit: normal, ones"));
     errors = faults(named("normal", 4, 0), text(4, 8, 16));
     QVERIFY(errors.at(0).message.find("tokens i32 (4, 8)") != std::string::npos);
     QCOMPARE(errors.at(0).hint,
