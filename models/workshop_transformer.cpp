@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "engine/ops/attention.h"
 #include "engine/ops/stack.h"
 #include "models/compute_dtype.h"
@@ -56,6 +58,7 @@ bool is_flat(const OptionList& options) { return string_option(options, "qkv_lay
 Graph build(const OptionList& options, const ModelContext& context) {
   const int64_t hidden = integer_option(options, "hidden_size"), heads = integer_option(options, "num_heads");
   const int64_t ffn = integer_option(options, "ffn_hidden_size"), size = hidden / heads;
+  const bool norms = bool_option(options, "norms"), residuals = bool_option(options, "residuals");
   Graph graph;
   const TensorType type{{context.batch_size, integer_option(options, "seq_len"), hidden}, DType::f32};
   const ValueId inputs = graph.add_input("inputs", type), targets = graph.add_input("targets", type);
@@ -73,7 +76,8 @@ Graph build(const OptionList& options, const ModelContext& context) {
     Linear up{}, down{};
     if (ffn > 0) up = linear(ffn_layer1, rngs, {hidden, ffn}, {"hidden", "ffn"});
     if (ffn > 0) down = linear(ffn_layer2, rngs, {ffn, hidden}, {"ffn", "hidden"});
-    const Norm norm1 = norm(ln1, rngs, hidden);
+    std::optional<Norm> norm1;
+    if (norms) norm1 = norm(ln1, rngs, hidden);
 
     auto attention = [&](ValueId y) {
       const PlaceScope part(graph, LayerPart::attention);
@@ -89,9 +93,13 @@ Graph build(const OptionList& options, const ModelContext& context) {
       y = layer.append("gelu", {apply(ffn_layer1, up, y, "bse,ef->bsf")});
       return apply(ffn_layer2, down, y, "bsf,fe->bse");
     };
+    const auto result = [&](ValueId input, ValueId y) {
+      return residuals ? layer.add(input, y, "residual") : layer.cast(y, DType::f32);
+    };
     const PlaceScope place(graph, number);
-    x = layer.add(x, attention(apply(ln1, norm1, x)), "residual");
-    return ffn == 0 ? x : layer.add(x, mlp(apply(ln2, norm(ln2, rngs, hidden), x)), "residual");
+    x = result(x, attention(norms ? apply(ln1, *norm1, x) : x));
+    if (ffn == 0) return x;
+    return result(x, mlp(norms ? apply(ln2, norm(ln2, rngs, hidden), x) : x));
   };
   const int layers = static_cast<int>(integer_option(options, "num_layers"));
   ValueId x = inputs;
@@ -147,6 +155,8 @@ ModelDefinition workshop_transformer() {
             0,
             "of the fused kernel: \"heads\", or \"flat\" as the document",
             {"heads", "flat"}},
+           {"norms", true, false, 0, 0, "a layer norm before attention and before the feed-forward block"},
+           {"residuals", true, false, 0, 0, "each of the two adds its input to its result"},
            compute_dtype_option()},
           check,
           build,

@@ -9,6 +9,8 @@ std::vector<std::string_view> layer_flags(const OptionList& options) {
   if (integer_option(options, "ffn_hidden_size") > 0) set.push_back("ffn");
   if (integer_option(options, "num_layers") > 1) set.push_back("layers");
   if (string_option(options, "qkv_layout") == "flat") set.push_back("flat");
+  if (bool_option(options, "norms")) set.push_back("norms");
+  if (bool_option(options, "residuals")) set.push_back("residuals");
   return set;
 }
 
@@ -38,11 +40,12 @@ class TransformerLayer(nnx.Module):
         self.output_proj = Linear(rngs, HIDDEN_SIZE, HIDDEN_SIZE)
         self.ffn_layer1 = Linear(rngs, HIDDEN_SIZE, FFN_HIDDEN_SIZE)  #? ffn
         self.ffn_layer2 = Linear(rngs, FFN_HIDDEN_SIZE, HIDDEN_SIZE)  #? ffn
-        self.ln1 = nnx.LayerNorm(HIDDEN_SIZE, rngs=rngs)
-        self.ln2 = nnx.LayerNorm(HIDDEN_SIZE, rngs=rngs)  #? ffn
+        self.ln1 = nnx.LayerNorm(HIDDEN_SIZE, rngs=rngs)  #? norms
+        self.ln2 = nnx.LayerNorm(HIDDEN_SIZE, rngs=rngs)  #? ffn  #? norms
 
     def __call__(self, x):
-        y = self.ln1(x)  #@ **/ln1/layer_norm
+        y = self.ln1(x)  #? norms  #@ **/ln1/layer_norm
+        y = x  #! norms
         y = jnp.einsum("bse,ethd->bsthd", y, self.qkv_proj.weight[...])  #! flat  #@ **/qkv_proj/einsum
         y = y @ self.qkv_proj.weight[...]  #? flat  #@ **/qkv_proj/einsum
         y = y + self.qkv_proj.bias[...]  #@ **/qkv_proj/add
@@ -53,14 +56,17 @@ class TransformerLayer(nnx.Module):
         y = y.reshape(x.shape)  #@ **/context
         y = y @ self.output_proj.weight[...]  #@ **/output_proj/einsum
         y = y + self.output_proj.bias[...]  #@ **/output_proj/add
-        x = x + y  #@ **/residual
-        y = self.ln2(x)  #? ffn  #@ **/ln2/layer_norm
+        x = x + y  #? residuals  #@ **/residual
+        x = y  #! residuals
+        y = self.ln2(x)  #? ffn  #? norms  #@ **/ln2/layer_norm
+        y = x  #? ffn  #! norms
         y = y @ self.ffn_layer1.weight[...]  #? ffn  #@ **/ffn_layer1/einsum
         y = y + self.ffn_layer1.bias[...]  #? ffn  #@ **/ffn_layer1/add
         y = nnx.gelu(y)  #? ffn  #@ **/gelu
         y = y @ self.ffn_layer2.weight[...]  #? ffn  #@ **/ffn_layer2/einsum
         y = y + self.ffn_layer2.bias[...]  #? ffn  #@ **/ffn_layer2/add
-        x = x + y  #? ffn  #@ **/residual_1
+        x = x + y  #? ffn  #? residuals  #@ **/residual_1
+        x = y  #? ffn  #! residuals
         return x
 
 

@@ -47,6 +47,8 @@ class JaxSourceTest : public QObject {
     row("bf16 in Flax's layers", "tiny_lm_dp", {"model.compute_dtype=bf16"}, "not_exportable model.compute_dtype");
     row("part of a layer made again", "tiny_lm_dp", {"schedule.rematerialise=mlp"},
         "not_exportable schedule.rematerialise");
+    row("a list of parts made again", "tiny_lm_dp", {"schedule.rematerialise=[\"mlp\",\"**/LayerNorm_0/**\"]"},
+        "not_exportable schedule.rematerialise");
     row("several layers made again", "tiny_lm_dp", {"schedule.rematerialise=full", "schedule.rematerialised_layers=2"},
         "not_exportable schedule.rematerialised_layers");
     row("dropout in microbatches", "nnx_gpt2", {"schedule.microbatches=2"}, "not_exportable schedule.microbatches");
@@ -89,6 +91,34 @@ class JaxSourceTest : public QObject {
     const std::string source = jax_program(
         system_run("tiny_lm_dp", {"optimizer.name=sgd", "optimizer.learning_rate=0.25", "optimizer.momentum=0.5"}));
     QVERIFY(source.find("OPTIMIZER_STATE = {\"trace\": \"trace\"}") != std::string::npos);
+  }
+
+  void gradients_without_an_update_are_optaxs_set_to_zero() {
+    const std::vector<std::string> unchanged{"optimizer.name=set_to_zero"};
+    const std::string source = jax_program(system_run("workshop_memory", unchanged));
+    QVERIFY(lines_of(source).contains("optimizer = optax.set_to_zero()"));
+    QVERIFY(source.find("OPTIMIZER_STATE = {}") != std::string::npos);
+    QVERIFY(source.find("LEARNING_RATE") == std::string::npos);
+    const std::string clipped =
+        jax_program(system_run("workshop_memory", {"optimizer.name=set_to_zero", "optimizer.clip_by_global_norm=2"}));
+    QVERIFY(lines_of(clipped).contains("optimizer = optax.chain(optax.clip_by_global_norm(2), optax.set_to_zero())"));
+  }
+
+  void inputs_of_ones_have_targets_of_zero() {
+    const std::string source = jax_program(system_run("workshop_tp", {"data.kind=ones"}));
+    QVERIFY(source.find("jnp.zeros(shape) if name == \"targets\" else jnp.ones(shape)") != std::string::npos);
+    QVERIFY(source.find("SHAPES = {\"inputs\": (") != std::string::npos);
+  }
+
+  void a_layer_without_norms_and_residuals_has_no_line_of_them() {
+    const QStringList lines =
+        lines_of(jax_program(system_run("workshop_tp", {"model.norms=false", "model.residuals=false"})));
+    for (const char* text : {"ln1", "ln2", "x = x + y"}) QVERIFY2(lines.filter(text).isEmpty(), text);
+    QCOMPARE(lines.filter(QRegularExpression("^        (y = x|x = y)$")).join(";"),
+             QString("        y = x;        x = y;        y = x;        x = y"));
+    const QStringList whole = lines_of(jax_program(system_run("workshop_tp", {})));
+    QCOMPARE(whole.filter(QRegularExpression("^        (y = x|x = y)$")).size(), 0);
+    QCOMPARE(whole.filter("x = x + y").size(), 2);
   }
 
   void a_constraint_follows_the_line_that_makes_its_activation() {
