@@ -76,6 +76,7 @@ OPTIMIZER_ARGUMENTS = {
     "adamw": ["b1", "b2", "eps", "weight_decay"],
     "sgd": ["momentum", "nesterov"],
     "lion": ["b1", "b2", "weight_decay"],
+    "set_to_zero": [],
 }
 
 
@@ -103,7 +104,7 @@ def make_optimizer(run, name_of):
     import optax
 
     options = run["optimizer"]
-    rate = make_schedule(options)
+    rates = [] if options["name"] == "set_to_zero" else [make_schedule(options)]
     given = {name: options[name] for name in OPTIMIZER_ARGUMENTS[options["name"]] if name in options}
     if options["name"] in ("adamw", "lion"):
         patterns = [part.strip() for part in options.get("decay_mask", "**").split(",")]
@@ -111,9 +112,9 @@ def make_optimizer(run, name_of):
             lambda path, _: any(matches(pattern, name_of(path)) for pattern in patterns), params)
     if options["name"] == "sgd" and not options.get("momentum"):
         decay = options.get("decay", 0.9)
-        optimizer = optax.chain(optax.ema(decay, debias=False), optax.scale_by_learning_rate(rate))
+        optimizer = optax.chain(optax.ema(decay, debias=False), optax.scale_by_learning_rate(*rates))
     else:
-        optimizer = getattr(optax, options["name"])(rate, **given)
+        optimizer = getattr(optax, options["name"])(*rates, **given)
     norm = options.get("clip_by_global_norm", 0)
     return optax.chain(optax.clip_by_global_norm(norm), optimizer) if norm else optimizer
 

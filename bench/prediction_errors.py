@@ -20,7 +20,8 @@ OPERATORS = {
     "losses": ["cross_entropy", "cross_entropy_grad", "cross_entropy_terms", "cross_entropy_terms_grad", "squared_error",
                "squared_error_grad"],
     "embeddings": ["embedding", "embedding_grad"],
-    "optimizers": ["adam", "sgd", "momentum_sgd", "lion", "sum_of_squares", "global_norm", "clip_by_global_norm"],
+    "optimizers": ["adam", "sgd", "momentum_sgd", "lion", "no_update", "sum_of_squares", "global_norm",
+                   "clip_by_global_norm"],
     "data movement": ["rearrange", "stack", "unstack", "next_token", "slice"],
 }
 FAMILIES = {operator: family for family, operators in OPERATORS.items() for operator in operators}

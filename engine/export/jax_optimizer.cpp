@@ -70,7 +70,7 @@ JaxOptimizer jax_optimizer(const NamedOptions& optimizer) {
   const OptionList options =
       resolve_options(find_optimizer(optimizer.name)->options, optimizer.options, "optimizer", errors);
   JaxOptimizer result;
-  result.scheduled = string_option(options, "schedule") != "constant";
+  result.scheduled = learning_rate(options).kind != Schedule::Kind::constant;
   const bool momentum = optimizer.name == "sgd" && has_momentum(options);
   const bool averages = optimizer.name == "sgd" && !momentum;  // gradients, which no optimizer of Optax does by itself
   const bool masked =
@@ -84,6 +84,8 @@ JaxOptimizer jax_optimizer(const NamedOptions& optimizer) {
     result.kept = {{"ema", "momentum"}};
     update = fmt::format("optax.ema({}, debias=False), optax.scale_by_learning_rate({})",
                          python_value(value_of(options, "decay")), rate);
+  } else if (optimizer.name == "set_to_zero") {
+    update = "optax.set_to_zero()";
   } else {
     if (momentum) result.kept = {{"trace", "trace"}};
     else if (optimizer.name == "lion") result.kept = {{"mu", "mu"}};

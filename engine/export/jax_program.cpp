@@ -306,7 +306,7 @@ std::string jax_program(const RunConfig& config, const std::function<void(double
   constants.add(resolve_options(kind->options, config.data.options, "data", errors), "DATA_SEED");
   for (const auto& [name, value] : data.constants) constants.add(name, value);
   constants.add("MICROBATCHES", fmt::format("{}", config.schedule.microbatches));
-  constants.add({*std::ranges::find(config.optimizer.options, "learning_rate", &OptionList::value_type::first)}, "");
+  if (const OptionValue* rate = config.optimizer.find("learning_rate")) constants.add({{"learning_rate", *rate}}, "");
   constants.add("STEPS", fmt::format("{}", config.steps));
   return heading(config, arrays.mesh) + imports_of(body, linen) + "\n" + constants.mentioned_in(body) + "\n" + body;
 }

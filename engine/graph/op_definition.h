@@ -53,6 +53,8 @@ class OpDefinition {
   virtual bool must_be_in_place() const { return false; }
   // True where the result adds up over the microbatches of a step, and so outlives each.
   virtual bool accumulates() const { return false; }
+  // False where the kernel reads and writes nothing, so that it costs no more than its start.
+  virtual bool touches_memory() const { return true; }
   // Matrix products are costed at the matrix rate, the rest by the bytes they touch.
   virtual bool is_matrix_product() const { return false; }
 };

@@ -31,6 +31,7 @@ std::vector<const OpDefinition*> adam_ops();
 std::vector<const OpDefinition*> sgd_ops();
 std::vector<const OpDefinition*> momentum_sgd_ops();
 std::vector<const OpDefinition*> lion_ops();
+std::vector<const OpDefinition*> no_update_ops();
 std::vector<const OpDefinition*> global_norm_ops();
 
 }  // namespace shardscope

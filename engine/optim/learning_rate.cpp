@@ -26,7 +26,10 @@ const std::vector<std::string>& arguments(Kind kind) {
   return by_kind[static_cast<size_t>(kind)];
 }
 
+bool has_learning_rate(const OptionList& options) { return find_option(options, "learning_rate"); }
+
 Kind kind_of(const OptionList& options) {
+  if (!has_learning_rate(options)) return Kind::constant;
   const std::vector<std::string>& names = schedule_names();
   return static_cast<Kind>(std::ranges::find(names, string_option(options, "schedule")) - names.begin());
 }
@@ -60,6 +63,7 @@ std::vector<OptionDefinition> learning_rate_options(double example) {
 }
 
 Schedule learning_rate(const OptionList& options) {
+  if (!has_learning_rate(options)) return {};
   Schedule schedule(real_option(options, "learning_rate"));
   schedule.kind = kind_of(options);
   schedule.init_value = real_option(options, "init_value");
@@ -101,6 +105,7 @@ std::vector<std::string> idle_schedule_options(const OptionList& options) {
 }
 
 std::vector<Error> unused_schedule_options(const OptionList& options) {
+  if (!has_learning_rate(options)) return {};
   const Kind kind = kind_of(options);
   const std::vector<std::string>&used = arguments(kind), idle = idle_schedule_options(options);
   std::vector<Error> unused;

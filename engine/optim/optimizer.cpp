@@ -8,7 +8,7 @@ namespace shardscope {
 
 const std::vector<OptimizerDefinition>& all_optimizers() {
   static const std::vector<OptimizerDefinition> optimizers{adam_optimizer(), adamw_optimizer(), sgd_optimizer(),
-                                                           lion_optimizer()};
+                                                           lion_optimizer(), set_to_zero_optimizer()};
   return optimizers;
 }
 

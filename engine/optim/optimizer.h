@@ -42,5 +42,6 @@ OptimizerDefinition adam_optimizer();
 OptimizerDefinition adamw_optimizer();
 OptimizerDefinition sgd_optimizer();
 OptimizerDefinition lion_optimizer();
+OptimizerDefinition set_to_zero_optimizer();
 
 }  // namespace shardscope

@@ -255,6 +255,7 @@ PlacementTable::PlacementTable(const LayoutProblem& problem, LayoutCosts& costs,
   for (const TensorType& type : operands) types_.push_back(costs.type_id(type));
   for (const TensorType& type : results) types_.push_back(costs.type_id(type));
   if (op.definition->is_matrix_product()) matrix_flops_ = op.definition->flops(op.attributes, operands, results);
+  touches_memory_ = op.definition->touches_memory();
   dtype_ = operands.empty() ? DType::f32 : operands[0].dtype;
   if (is_fixed(op)) return;
   int split = 0;
@@ -296,7 +297,7 @@ int PlacementTable::add(const Placement& placement, uint64_t key) {
   }
   const double parts = static_cast<double>(division(rule_, placement, problem_.mesh));
   bytes_.push_back(bytes);
-  seconds_.push_back(local_seconds(problem_.rates, {bytes, matrix_flops_ / parts, dtype_}));
+  seconds_.push_back(local_seconds(problem_.rates, {touches_memory_ ? bytes : 0, matrix_flops_ / parts, dtype_}));
   return index;
 }
 

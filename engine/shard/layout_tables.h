@@ -40,6 +40,7 @@ class PlacementTable {
   size_t operands_, arrays_;
   std::vector<int> types_;  // of operands, then results
   double matrix_flops_ = 0;
+  bool touches_memory_ = true;
   DType dtype_;
   std::vector<Placement> placements_;
   std::vector<double> seconds_, bytes_;

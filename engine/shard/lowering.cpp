@@ -191,6 +191,7 @@ class Lowering {
     local_types(values, inputs, operands_);
     local_types(values, outputs, results_);
     for (const std::vector<int>* ids : {&inputs, &outputs}) {
+      if (!op.definition->touches_memory()) break;
       for (int value : *ids) step.bytes_touched += static_cast<double>(values[value].bytes());
     }
     step.flops = op.definition->flops(op.attributes, operands_, results_);

@@ -82,6 +82,7 @@ inline std::vector<OpCase> small_op_cases() {
       {"momentum_sgd", {array({8, 16}), array({8, 16}), array({8, 16})}, MomentumSgdAttributes{}, {}},
       {"momentum_sgd", {features, features, features}, MomentumSgdAttributes{0.1, 0.8, true}, {}},
       {"lion", {array({8, 16}), array({8, 16}), array({8, 16})}, LionAttributes{0.1, 0.9, 0.99, 0.2}, {}},
+      {"no_update", {array({8, 16}), array({8, 16})}, {}, {}},
       {"adam", {features, features, features, features}, AdamAttributes{0.1, 0.9, 0.999, 1e-8, 0.2}, {}},
       {"sum_of_squares", {x}, {}, {}},
       {"sum_of_squares", {features}, {}, {}},

@@ -135,6 +135,7 @@ inline std::vector<OpCase> op_cases() {
           {"sgd", {x, x, x}, SgdAttributes{}, {}},
           {"momentum_sgd", {x, x, x}, MomentumSgdAttributes{}, {}},
           {"lion", {x, x, x}, LionAttributes{}, {}},
+          {"no_update", {x, x}, {}, {}},
           {"sum_of_squares", {x}, {}, {}},
           {"global_norm", {scalar, scalar}, {}, {}},
           {"clip_by_global_norm", {x, scalar}, ClipAttributes{2}, {}}};

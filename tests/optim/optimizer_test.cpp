@@ -226,12 +226,31 @@ class OptimizerTest : public QObject {
     QCOMPARE(made.graph.states.size(), size_t{4});
   }
 
+  // Each gradient has a use in the update, which keeps the parameter and no state.
+  void set_to_zero_takes_every_gradient_and_changes_no_parameter() {
+    Trained made = trained();
+    find_optimizer("set_to_zero")->append(made.graph, options_of("set_to_zero", {}));
+    const Graph& graph = made.graph;
+    verify(graph);
+    QCOMPARE(graph.states.size(), size_t{2});
+    for (StateId id : {made.weight, made.bias}) {
+      const Op& update = maker_of(graph, graph.states[id].after);
+      QVERIFY(update.phase == Phase::update && update.definition == &op_definition("no_update"));
+      QVERIFY((update.inputs == std::vector<ValueId>{graph.states[id].before, graph.states[id].gradient}));
+    }
+  }
+
   // Sums of squares of all gradients make one norm, which every gradient is clipped by before its update.
   void clipped_updates_take_gradients_that_share_one_norm() {
-    for (const auto& [optimizer, more] : std::vector<std::pair<const char*, OptionList>>{
-             {"adam", {}}, {"adamw", {}}, {"sgd", {}}, {"sgd", {{"momentum", 0.9}}}, {"lion", {}}}) {
+    for (const auto& [optimizer, more] : std::vector<std::pair<const char*, OptionList>>{{"adam", {}},
+                                                                                         {"adamw", {}},
+                                                                                         {"sgd", {}},
+                                                                                         {"sgd", {{"momentum", 0.9}}},
+                                                                                         {"lion", {}},
+                                                                                         {"set_to_zero", {}}}) {
       Trained made = trained();
-      OptionList clipped{{"learning_rate", 0.5}, {"clip_by_global_norm", 2.0}};
+      OptionList clipped{{"clip_by_global_norm", 2.0}};
+      if (std::string(optimizer) != "set_to_zero") clipped.emplace_back("learning_rate", 0.5);
       clipped.insert(clipped.end(), more.begin(), more.end());
       find_optimizer(optimizer)->append(made.graph, options_of(optimizer, clipped));
       const Graph& graph = made.graph;

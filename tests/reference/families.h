@@ -41,6 +41,7 @@ std::vector<NamedReference> sgd_references();
 std::vector<NamedReference> momentum_sgd_references();
 std::vector<NamedReference> lion_references();
 std::vector<NamedReference> next_token_references();
+std::vector<NamedReference> no_update_references();
 std::vector<NamedReference> squared_error_references();
 std::vector<NamedReference> stack_references();
 

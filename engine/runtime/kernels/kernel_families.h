@@ -41,6 +41,7 @@ std::vector<NamedKernel> scale_kernels();
 std::vector<NamedKernel> sgd_kernels();
 std::vector<NamedKernel> momentum_sgd_kernels();
 std::vector<NamedKernel> lion_kernels();
+std::vector<NamedKernel> no_update_kernels();
 std::vector<NamedKernel> squared_error_kernels();
 std::vector<NamedKernel> stack_kernels();
 

@@ -36,6 +36,7 @@ const Registry& registry() {
                         lion_kernels,
                         momentum_sgd_kernels,
                         next_token_kernels,
+                        no_update_kernels,
                         rearrange_kernels,
                         reduce_sum_kernels,
                         relu_kernels,
