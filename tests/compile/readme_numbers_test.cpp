@@ -10,7 +10,7 @@ namespace readme_numbers_test {
 using namespace shardscope;
 using namespace shardscope::test;
 
-// Numbers of the README that a plan gives.
+// Numbers of the README and of docs/systems.md that a plan gives.
 class ReadmeNumbersTest : public QObject {
   Q_OBJECT
 
@@ -30,6 +30,36 @@ class ReadmeNumbersTest : public QObject {
     QCOMPARE(said.captured(1), gibibytes({"schedule.rematerialise=none"}));
     QCOMPARE(said.captured(2), gibibytes({"schedule.rematerialise=attention"}));
     QCOMPARE(said.captured(3), gibibytes({"schedule.microbatches=4"}));
+  }
+
+  // Their memory has workspace in it, of as many threads as the machine has.
+  void checkpointing_presets_keep_the_activations_and_compute_what_is_said_data() {
+    QTest::addColumn<QString>("preset");
+    QTest::addColumn<int>("rows");
+    QTest::newRow("two regions") << "workshop_memory_document" << 4;
+    QTest::newRow("attention alone") << "workshop_selective_document" << 3;
+  }
+  void checkpointing_presets_keep_the_activations_and_compute_what_is_said() {
+    QFETCH(QString, preset);
+    QFETCH(int, rows);
+    QFile file(SHARDSCOPE_SOURCE_DIR "/docs/systems.md");
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    const QString chapter =
+        QString::fromUtf8(file.readAll()).section("### " + preset + "\n", 1).section("\n### ", 0, 0);
+    static const QRegularExpression row("\\n\\| ([^|]+) \\| [\\d,]+ \\| ([\\d,]+) \\| ([\\d.]+) \\|"),
+        code("`([^`]+)`");
+    int read = 0;
+    for (const QRegularExpressionMatch& said : row.globalMatch(chapter)) {
+      std::vector<std::string> settings;
+      if (!said.captured(1).startsWith("the list"))
+        settings.push_back("schedule.rematerialise=" + code.match(said.captured(1)).captured(1).toStdString());
+      const PlanTotals totals = compile(system_run(preset.toStdString(), settings), DeviceProfile{}).totals;
+      QCOMPARE(QString(said.captured(2)).remove(',').toLongLong(),
+               totals.memory[static_cast<size_t>(MemoryCategory::activations)]);
+      QCOMPARE(said.captured(3), QString::number(totals.flops_per_device / 1e9, 'f', 2));
+      ++read;
+    }
+    QCOMPARE(read, rows);
   }
 };
 

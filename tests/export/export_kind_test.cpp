@@ -38,6 +38,11 @@ int64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
+bool is_written_in_flax(const RunConfig& config) {
+  const std::string& again = config.schedule.rematerialise;
+  return config.pipeline.axis.empty() && (again == "none" || again == "full");
+}
+
 PartitionSpec spec_of(const Json& json) {
   PartitionSpec spec;
   for (const Json& dim : json) {
@@ -123,7 +128,7 @@ class ExportKindTest : public QObject {
       if (is_drawn(kind)) continue;
       std::vector<std::string> pages = kind.pages;
       if (pages.empty()) pages = {""};
-      if (kind.name == "jax" && !source.plan->config.pipeline.axis.empty()) pages = {"specs"};  // no pipelines
+      if (kind.name == "jax" && !is_written_in_flax(source.plan->config)) pages = {"specs"};
       for (const std::string& page : pages) {
         const std::string path =
             folder.filePath(QString::fromStdString(kind.name + page + kind.part_of_name.first)).toStdString();

@@ -1,5 +1,9 @@
 #include <QtTest>
+#include <set>
 
+#include "engine/base/name_pattern.h"
+#include "engine/compile/recomputed_ops.h"
+#include "engine/compile/training_graph.h"
 #include "tests/laws/serial_training.h"
 #include "tests/test_program.h"
 
@@ -45,6 +49,31 @@ Plan deep(const ScheduleConfig& schedule) {
   config.sharding.mode = LayoutMode::as_written;
   config.schedule = schedule;
   return compile(config, DeviceProfile{});
+}
+
+std::vector<bool> recomputed(const RunConfig& config, const std::string& names) {
+  ScheduleConfig schedule;
+  schedule.rematerialise = names;
+  return recomputed_ops(*build_forward(config).graph, schedule);
+}
+
+const std::vector<std::string> small_layer{"model.seq_len=8", "model.hidden_size=32", "model.num_heads=8",
+                                           "model.ffn_hidden_size=64", "data.batch_size=8"};
+
+// Names of what backward reads of forward's results.
+std::set<std::string> kept_for_backward(const Plan& plan) {
+  std::set<int> made;
+  std::set<std::string> names;
+  for (const Task& task : plan.program.tasks) {
+    if (task.phase == Phase::forward) made.insert(task.outputs.begin(), task.outputs.end());
+  }
+  for (const Task& task : plan.program.tasks) {
+    for (int input : task.inputs) {
+      if (task.phase == Phase::backward && made.contains(input))
+        names.insert(plan.graph->values[plan.program.values[input].graph_value].name);
+    }
+  }
+  return names;
 }
 
 int64_t activations(const Plan& plan) { return plan.totals.memory[static_cast<size_t>(MemoryCategory::activations)]; }
@@ -93,6 +122,75 @@ class RematerialisationTest : public QObject {
     }
   }
 
+  void a_list_is_what_any_of_its_entries_names() {
+    const std::vector<std::string> entries{"full", "attention", "mlp", "**/einsum", "**/gelu", "**/add*"};
+    for (const SystemPreset& preset : system_presets()) {
+      const RunConfig config = system_run(preset.name, preset.small);
+      for (const std::string& first : entries) {
+        for (const std::string& second : entries) {
+          const std::vector<bool> a = recomputed(config, first), b = recomputed(config, second);
+          const std::vector<bool> both = recomputed(config, pattern_of_list({first, second}));
+          for (size_t op = 0; op < both.size(); ++op) QCOMPARE(bool(both[op]), a[op] || b[op]);
+        }
+      }
+    }
+  }
+
+  void a_list_changes_no_bit_of_the_training() {
+    for (const char* name : {"tiny_lm_dp", "workshop_tp"}) {
+      const SystemPreset& preset = system_preset(name);
+      const std::vector<int64_t> alone(static_cast<size_t>(preset.mesh_axes), 1);
+      const auto train = [&](const ScheduleConfig& schedule) {
+        const RunConfig config = config_of(preset, alone, LayoutMode::as_written, schedule);
+        return train_in_threads(compile(config, DeviceProfile{}), 2);
+      };
+      const ThreadTraining kept = train({});
+      for (const std::string names : {"{attention,mlp}", "{mlp,**/add}", "{**/einsum,**/add,**/gelu}"}) {
+        const ThreadTraining again = train({1, names, 1});
+        QCOMPARE(losses_of(again), losses_of(kept));
+        QVERIFY2(again.parameters == kept.parameters && !kept.parameters.empty(), name);
+        QVERIFY(again.ranks[0].busy_ms[static_cast<size_t>(Phase::recompute)] > 0);
+      }
+    }
+  }
+
+  // The document's jax_checkpoint of norm, attention and residual, and of norm, feed-forward block and residual:
+  // forward keeps what the second begins with, and its result, for the loss.
+  void the_documents_two_regions_keep_their_inputs_alone() {
+    const Plan plan = compile(system_run("workshop_memory_document", small_layer), DeviceProfile{});
+    QCOMPARE(kept_for_backward(plan), (std::set<std::string>{"residual", "residual_1"}));
+    const auto reads_input = [](const Task& task, const Plan& of) {
+      return std::ranges::any_of(task.inputs, [&](int input) {
+        return of.graph->values[of.program.values[input].graph_value].name == "inputs";
+      });
+    };
+    QVERIFY(std::ranges::any_of(plan.program.tasks, [&](const Task& task) {
+      return task.phase == Phase::backward && reads_input(task, plan);
+    }));
+    std::vector<std::string> kept = small_layer;
+    kept.emplace_back("schedule.rematerialise=none");
+    const Plan all = compile(system_run("workshop_memory_document", kept), DeviceProfile{});
+    QVERIFY(kept_for_backward(all).size() > 10);
+    QVERIFY(activations(plan) < activations(all));
+    QCOMPARE(losses_of(train_in_threads(plan, 2)), losses_of(train_in_threads(all, 2)));
+  }
+
+  void the_documents_selective_layer_makes_attention_again_alone() {
+    const Plan plan = compile(system_run("workshop_selective_document", small_layer), DeviceProfile{});
+    for (const std::string& name : kept_for_backward(plan)) {
+      const bool of_attention = name.starts_with("qkv_proj") || name.starts_with("unstack") ||
+                                name.starts_with("attention") || name.starts_with("context");
+      QVERIFY2(!of_attention, name.c_str());
+    }
+    QVERIFY(kept_for_backward(plan).contains("output_proj/add"));
+    QVERIFY(kept_for_backward(plan).contains("gelu"));
+    for (const Op& op : plan.graph->ops) {
+      QVERIFY2(op.name.find("residual") == std::string::npos && op.name.find("ln1") == std::string::npos &&
+                   op.name.find("ln2") == std::string::npos,
+               op.name.c_str());
+    }
+  }
+
   void making_again_is_the_fourth_phase_of_what_a_rank_measures() {
     for (const bool again : {false, true}) {
       const Plan plan = deep(again ? ScheduleConfig{1, "full", 1} : ScheduleConfig{});
@@ -125,6 +223,10 @@ class RematerialisationTest : public QObject {
     QVERIFY(error("mintext_mlp", "full").message.find("no layers") != std::string::npos);
     QVERIFY(error("tiny_lm_dp", "ful").hint.find("'full'") != std::string::npos);
     QVERIFY(error("tiny_lm_dp", "**/gulu").hint.find("gelu") != std::string::npos);
+    for (const char* list : {"{mlp,**/gulu}", "{**/gulu,**/gelu,attention}"})
+      QVERIFY(error("tiny_lm_dp", list).message.ends_with("'**/gulu'"));
+    QVERIFY(error("mintext_mlp", "{**/relu,mlp}").message.find("'mlp'") != std::string::npos);
+    QVERIFY(error("tiny_lm_dp", "{mlp,none}").message.find("'none'") != std::string::npos);
   }
 };
 
