@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+
+#include "engine/machine/group_placement.h"
+
+namespace shardscope {
+
+// Bytes that each of p devices sends, by the ring convention, of payload n (program/step.h): all-reduce 2 (p-1)/p n,
+// all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p of the local size, permute n.
+double wire_bytes(StepKind collective, double payload, int64_t members);
+
+// What one collective takes by one rule. With p members, n payload, W = wire_bytes(), A the largest latency of a
+// message over the levels in which members differ, and the seconds per byte of LevelTraffic:
+//
+//   bytes          all-reduce, all-gather, reduce-scatter: W x the slowest level's `ring`
+//                  all-to-all: the sum over levels of n x `crossing` x `all_to_all`
+//                  permute: n x `one_way` of the outermost level
+//   ring           (p-1) A + bytes; all-reduce 2 (p-1) A + bytes; permute A + bytes
+//                  (Patarasu & Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of workstations")
+//   tree           as ring, with ceil(log2 p) in place of p-1: recursive halving and doubling; an all-to-all forwards
+//                  n/2 ceil(log2 p) bytes (Bruck) (Thakur, Rabenseifner & Gropp 2005, "Optimization of collective
+//                  communication operations in MPICH")
+//   hierarchical   on each level from inside out a ring among its u units, of the part n_l = n / `inside` that the
+//                  levels inside leave: reduce-scatter inside, all-reduce across, all-gather inside, as NCCL
+//                  and Megatron-LM do: all-gather, reduce-scatter: the sum of (u-1) latency + (u-1)/u n_l x `each`;
+//                  all-reduce twice that. All-to-all: the sum of (u-1) latency + (u-1)/u n x `all_to_all`
+//   direct         A + bytes: one rendezvous, then peers read in place
+//
+// The rule adds `latency` + p x `latency_per_member`; bytes take 1/efficiency of their time. Groups of one take
+// nothing.
+//
+// Example: 2 hosts of 4 devices, inside 100 GB/s and 1 us, across 10 GB/s a device and 5 us; all-reduce of 80 MB among
+// all 8, ring: 14 x 5 us + 140 MB x max(1/100, 1/4/10) s/GB = 0.07 + 3.5 ms; hierarchical: 2 (3 us + 60 MB / 100 GB/s)
+// + 2 (5 us + 10 MB / 10 GB/s) = 1.206 + 2.01 ms.
+double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups,
+                          const CollectiveRule& rule);
+
+// The same by the rules of a machine. Not below what a smaller payload takes: where a rule ends at b bytes and the next
+// would be faster at once, larger payloads take at least what b bytes take. Throws Failure for what is no collective.
+double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups, const Machine& machine);
+
+}  // namespace shardscope

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/machine/topology.h"
+#include "engine/mesh/mesh.h"
+
+namespace shardscope {
+
+// What groups of devices that run the same collective at the same time ask of one level in which members differ.
+// Seconds per byte hold for the busiest link; all groups' traffic over a link shares its rate.
+struct LevelTraffic {
+  int level = 0;
+  double latency = 0;     // of one message, s
+  int64_t units = 1;      // units of the level below that have members of one group, within one unit of this level
+  int64_t inside = 1;     // the fewest members of a group, of those it has any of, within a unit of the level below
+  double crossing = 0;    // share of what a member holds that is for members in other units of the level below, but in
+                          // its unit of this level
+  double ring = 0;        // s for each byte that a ring through all members passes on. A ring visits the members unit
+                          // by unit; where members of a unit have several links, several rings share the bytes
+  double each = 0;        // s for each byte that every member sends to a neighbouring unit, all links in use
+  double all_to_all = 0;  // s for each byte that every member sends, evenly to the other units
+  double one_way = 0;     // s for each byte that every member sends over one link
+};
+
+// Where the groups lie: all that their price depends on.
+struct GroupPlacement {
+  int64_t size = 1;                  // of the largest group
+  std::vector<LevelTraffic> levels;  // those in which members differ, from inside out
+
+  // -1 for single devices.
+  int level() const { return levels.empty() ? -1 : levels.back().level; }
+};
+
+// Groups that share no device.
+//
+// A torus or ring: along a dimension of size D that m members of a group lie on, s apart, s groups interleave. Where
+// m s >= D >= 3 and the dimension wraps, a ring goes both ways round (2 / s links' rate), else to the end and back
+// (1 / s). Dimensions add up. An all-to-all of n bytes of each device is limited by the cut through the middle:
+// D / 8 n bytes over each link where it wraps, D / 4 n where not (D: m s). Other levels: each device has its link.
+GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& topology,
+                            std::span<const double> link_rates, std::span<const std::vector<int>> groups);
+
+// The groups of a mesh over these axes.
+std::vector<std::vector<int>> groups_over(const Mesh& mesh, const std::vector<AxisIndex>& axes);
+
+}  // namespace shardscope

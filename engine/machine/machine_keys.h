@@ -1,0 +1,11 @@
+#pragma once
+
+#include "engine/machine/json_type.h"
+#include "engine/machine/machine.h"
+
+namespace shardscope {
+
+// The one table of what a machine file says.
+const JsonType<Machine>& machine_type();
+
+}  // namespace shardscope
