@@ -1,0 +1,95 @@
+#include "engine/machine/collective_seconds.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "engine/base/error.h"
+
+namespace shardscope {
+
+namespace {
+
+double rounds_of(int64_t members) { return std::bit_width(static_cast<uint64_t>(members - 1)); }
+
+double bytes_seconds(StepKind collective, double payload, const GroupPlacement& groups) {
+  if (collective == StepKind::collective_permute) return payload * groups.levels.back().one_way;
+  double seconds = 0;
+  if (collective != StepKind::all_to_all) {
+    for (const LevelTraffic& level : groups.levels) seconds = std::max(seconds, level.ring);
+    return seconds * wire_bytes(collective, payload, groups.size);
+  }
+  for (const LevelTraffic& level : groups.levels) seconds += payload * level.crossing * level.all_to_all;
+  return seconds;
+}
+
+double hierarchical_seconds(StepKind collective, double payload, const GroupPlacement& groups, double efficiency) {
+  const bool is_exchange = collective == StepKind::all_to_all;
+  double seconds = 0;
+  for (const LevelTraffic& level : groups.levels) {
+    const auto units = static_cast<double>(level.units);
+    const double part = is_exchange ? payload : payload / static_cast<double>(level.inside);
+    const double sent = (units - 1) / units * part;
+    seconds += (units - 1) * level.latency + sent * (is_exchange ? level.all_to_all : level.each) / efficiency;
+  }
+  return collective == StepKind::all_reduce ? 2 * seconds : seconds;
+}
+
+bool speaks_of(const CollectiveRule& rule, StepKind collective, const std::string& level) {
+  return (!rule.collective || *rule.collective == collective) && (rule.level.empty() || rule.level == level);
+}
+
+}  // namespace
+
+double wire_bytes(StepKind collective, double payload, int64_t members) {
+  if (collective == StepKind::collective_permute) return members > 1 ? payload : 0;
+  const auto p = static_cast<double>(members);
+  return (collective == StepKind::all_reduce ? 2 : 1) * (p - 1) / p * payload;
+}
+
+double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups,
+                          const CollectiveRule& rule) {
+  if (groups.levels.empty()) return 0;
+  const double call = rule.latency + static_cast<double>(groups.size) * rule.latency_per_member;
+  const bool is_permute = collective == StepKind::collective_permute;
+  if (rule.algorithm == Algorithm::hierarchical && !is_permute) {
+    return call + hierarchical_seconds(collective, payload, groups, rule.efficiency);
+  }
+  double latency = 0;
+  for (const LevelTraffic& level : groups.levels) latency = std::max(latency, level.latency);
+  double bytes = bytes_seconds(collective, payload, groups) / rule.efficiency;
+  double messages = 1;
+  if (rule.algorithm != Algorithm::direct && !is_permute) {
+    const auto p = static_cast<double>(groups.size);
+    const bool is_tree = rule.algorithm == Algorithm::tree;
+    messages = is_tree ? rounds_of(groups.size) : p - 1;
+    if (is_tree && collective == StepKind::all_to_all) bytes *= rounds_of(groups.size) / 2 * p / (p - 1);
+    if (collective == StepKind::all_reduce) messages *= 2;
+  }
+  return call + messages * latency + bytes;
+}
+
+double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups, const Machine& machine) {
+  if (!is_collective(collective)) {
+    throw Failure(Error{"not_a_collective", std::string(name(collective)) + " is not a collective", "", ""});
+  }
+  if (groups.levels.empty()) return 0;
+  const Level& level = machine.levels[static_cast<size_t>(groups.level())];
+  double least = 0;  // what the largest payload of the rules so far takes
+  int64_t end = 0;
+  for (const CollectiveRule& rule : machine.collectives) {
+    if (!speaks_of(rule, collective, level.name)) continue;
+    const bool is_last = rule.up_to_bytes == 0;
+    if (!is_last && rule.up_to_bytes <= end) continue;
+    if (is_last || payload <= static_cast<double>(rule.up_to_bytes)) {
+      return std::max(least, collective_seconds(collective, payload, groups, rule));
+    }
+    end = rule.up_to_bytes;
+    least = std::max(least, collective_seconds(collective, static_cast<double>(end), groups, rule));
+  }
+  CollectiveRule standard;
+  if (level.kind == LevelKind::shared_memory) standard.algorithm = Algorithm::direct;
+  return std::max(least, collective_seconds(collective, payload, groups, standard));
+}
+
+}  // namespace shardscope

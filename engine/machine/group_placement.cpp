@@ -1,0 +1,150 @@
+#include "engine/machine/group_placement.h"
+
+#include <algorithm>
+
+#include "engine/machine/links.h"
+
+namespace shardscope {
+
+namespace {
+
+// How many links' rate a ring, and how many times a link's time an all-to-all, has along the dimensions of a level.
+struct Reach {
+  double ring = 1, all_to_all = 1;
+};
+
+// `positions`: of the units of one group within a unit of the level, ascending; at least two.
+Reach reach_of(const Level& level, const std::vector<int>& positions, int level_units) {
+  if (level.kind != LevelKind::ring && level.kind != LevelKind::torus) return {};
+  std::vector<int> dims = level.dims;
+  if (level.kind == LevelKind::ring) dims = {level.count.size() == 1 ? level.count[0] : level_units};
+  double ring = 0, cut = 0;
+  int below = 1;
+  for (size_t d = dims.size(); d-- > 0; below *= dims[d]) {
+    std::vector<int> places;
+    for (int position : positions) places.push_back(position / below % dims[d]);
+    std::ranges::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    if (places.size() < 2) continue;
+    int stride = dims[d];
+    for (size_t i = 1; i < places.size(); ++i) stride = std::min(stride, places[i] - places[i - 1]);
+    const int span = stride * static_cast<int>(places.size());
+    const bool is_closed = level.wraps && dims[d] >= 3 && span >= dims[d];
+    ring += (is_closed ? 2.0 : 1.0) / stride;
+    cut = std::max(cut, span * (is_closed ? 1 / 8.0 : 1 / 4.0));
+  }
+  const auto units = static_cast<double>(positions.size());
+  return {ring, cut * units / (units - 1)};
+}
+
+// What the groups ask of one level.
+class LevelLoad {
+ public:
+  LevelLoad(const Level& level, int number, const Topology& topology)
+      : level_(level),
+        number_(number),
+        topology_(topology),
+        links_(link_numbers(level, number, topology)),
+        ring_(links_.empty() ? 0 : static_cast<size_t>(links_.back()) + 1),
+        each_(ring_.size()) {
+    const std::vector<int> below = topology.unit_sizes(number - 1), here = topology.unit_sizes(number);
+    level_units_ = static_cast<int>((below.size() + here.size() - 1) / std::max<size_t>(1, here.size()));
+  }
+
+  // `members` ascending.
+  void add(const std::vector<int>& members) {
+    group_size_ = static_cast<double>(members.size());
+    for (auto first = members.begin(); first != members.end();) {
+      const int unit = topology_.unit(number_, *first);
+      const auto last = std::find_if(first, members.end(), [&](int d) { return topology_.unit(number_, d) != unit; });
+      if (topology_.unit(number_ - 1, *first) != topology_.unit(number_ - 1, *(last - 1))) add_unit(first, last);
+      first = last;
+    }
+  }
+
+  bool is_used() const { return traffic_.units > 1; }
+
+  LevelTraffic traffic(double rate) const {
+    LevelTraffic traffic = traffic_;
+    const double most = *std::ranges::max_element(each_);
+    traffic.level = number_;
+    traffic.latency = level_.latency;
+    traffic.ring = *std::ranges::max_element(ring_) / (rate * least_ring_);
+    traffic.each = most / (rate * least_ring_);
+    traffic.all_to_all = most * most_all_to_all_ / rate;
+    traffic.one_way = most / rate;
+    return traffic;
+  }
+
+ private:
+  using Member = std::vector<int>::const_iterator;
+
+  void add_unit(Member first, Member last) {
+    std::vector<int> positions;
+    const auto here = last - first;
+    while (first != last) {
+      const int below = topology_.unit(number_ - 1, *first);
+      const auto end = std::find_if(first, last, [&](int d) { return topology_.unit(number_ - 1, d) != below; });
+      positions.push_back(below);
+      const auto inside = end - first;
+      traffic_.inside = traffic_.inside == 0 ? inside : std::min<int64_t>(traffic_.inside, inside);
+      traffic_.crossing = std::max(traffic_.crossing, static_cast<double>(here - inside) / group_size_);
+      add_unit_below(first, end);
+      first = end;
+    }
+    traffic_.units = std::max(traffic_.units, static_cast<int64_t>(positions.size()));
+    const Reach reach = reach_of(level_, positions, level_units_);
+    least_ring_ = is_reached_ ? std::min(least_ring_, reach.ring) : reach.ring;
+    most_all_to_all_ = is_reached_ ? std::max(most_all_to_all_, reach.all_to_all) : reach.all_to_all;
+    is_reached_ = true;
+  }
+
+  void add_unit_below(Member first, Member end) {
+    std::vector<int> links;
+    for (auto member = first; member != end; ++member) {
+      links.push_back(links_[static_cast<size_t>(*member)]);
+      ++each_[static_cast<size_t>(links.back())];
+    }
+    links.erase(std::unique(links.begin(), links.end()), links.end());
+    for (int link : links) ring_[static_cast<size_t>(link)] += 1 / static_cast<double>(links.size());
+  }
+
+  const Level& level_;
+  int number_;
+  const Topology& topology_;
+  std::vector<int> links_;
+  std::vector<double> ring_, each_;  // by link: rings over it; members that send over it
+  int level_units_ = 1;
+  LevelTraffic traffic_ = {.inside = 0};
+  double group_size_ = 1;
+  double least_ring_ = 1, most_all_to_all_ = 1;
+  bool is_reached_ = false;
+};
+
+}  // namespace
+
+GroupPlacement place_groups(const std::vector<Level>& levels, const Topology& topology,
+                            std::span<const double> link_rates, std::span<const std::vector<int>> groups) {
+  GroupPlacement placement;
+  std::vector<std::vector<int>> sorted(groups.begin(), groups.end());
+  for (std::vector<int>& group : sorted) {
+    std::ranges::sort(group);
+    placement.size = std::max(placement.size, static_cast<int64_t>(group.size()));
+  }
+  for (int number = 0; number < topology.level_count(); ++number) {
+    LevelLoad load(levels[static_cast<size_t>(number)], number, topology);
+    for (const std::vector<int>& group : sorted) load.add(group);
+    if (load.is_used()) placement.levels.push_back(load.traffic(link_rates[static_cast<size_t>(number)]));
+  }
+  return placement;
+}
+
+std::vector<std::vector<int>> groups_over(const Mesh& mesh, const std::vector<AxisIndex>& axes) {
+  std::vector<std::vector<int>> groups;
+  for (int device = 0; device < mesh.device_count(); ++device) {
+    if (mesh.group_index(device, axes) == 0) groups.push_back(mesh.group(device, axes));
+  }
+  return groups;
+}
+
+}  // namespace shardscope

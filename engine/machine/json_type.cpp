@@ -1,0 +1,52 @@
+#include "engine/machine/json_type.h"
+
+namespace shardscope {
+
+using Kind = JsonNode::Kind;
+
+JsonNode json_object(JsonMembers members) {
+  JsonNode node = JsonNode::object();
+  for (auto& [key, value] : members) node.add(key, std::move(value));
+  return node;
+}
+
+JsonNode json_list(const std::vector<std::string>& texts) {
+  JsonNode node = JsonNode::array();
+  for (const std::string& text : texts) node.items.push_back(JsonNode::of(text));
+  return node;
+}
+
+JsonType<std::string> text() {
+  return {[](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::string> {
+            if (!faults.expect(node, place, Kind::string, "a text")) return {};
+            return node.text;
+          },
+          [](const std::string& value) { return JsonNode::of(value); },
+          json_object({{"type", JsonNode::of(std::string("string"))}})};
+}
+
+JsonType<bool> flag() {
+  return {[](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<bool> {
+            if (!faults.expect(node, place, Kind::boolean, "true or false")) return {};
+            return node.boolean;
+          },
+          [](bool value) { return JsonNode::of(value); },
+          json_object({{"type", JsonNode::of(std::string("boolean"))}})};
+}
+
+JsonType<double> number(double low, double high) {
+  return {[=](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<double> {
+            if (!node.is(Kind::integer) && !faults.expect(node, place, Kind::number, "a number")) return {};
+            const double value = node.is(Kind::integer) ? static_cast<double>(node.integer) : node.number;
+            if (value >= low && value <= high) return value;
+            faults.fail(node.line, place, "out_of_range", fmt::format("{} is out of range", describe(node)),
+                        fmt::format("{} to {}", low, high));
+            return {};
+          },
+          [](double value) { return JsonNode::of(value); },
+          json_object({{"type", JsonNode::of(std::string("number"))},
+                       {"minimum", JsonNode::of(low)},
+                       {"maximum", JsonNode::of(high)}})};
+}
+
+}  // namespace shardscope

@@ -1,0 +1,87 @@
+#include "engine/machine/machine_prices.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/base/enum_count.h"
+
+namespace shardscope {
+
+MachinePrices::MachinePrices(Machine machine, int ranks)
+    : machine_(std::move(machine)), topology_(machine_.levels, ranks), link_rates_(link_rates(machine_, topology_)) {
+  static_assert(std::tuple_size_v<decltype(products_)> == enum_count<Precision>);
+  const Device& device = machine_.device;
+  if (device.kind == DeviceKind::host_cores) {
+    ranks_on_host_ = shardscope::ranks_on_host(machine_, topology_);
+    share_ = device.cores / ranks_on_host_;
+  }
+  latency_ = device.instruction_latency / std::min(1.0, share_);
+
+  std::vector<MemoryShare> memory;
+  for (const MemoryLevel& level : device.memory) {
+    const double share = level.shared ? 1 / ranks_on_host_ : share_;
+    memory.push_back({static_cast<double>(level.capacity_bytes) * share, 1 / (level.bytes_per_second * share)});
+  }
+  memory_ = MemoryTime(memory);
+
+  for (size_t i = 0; i < products_.size(); ++i) {
+    const ProductRate* rate = find_products(device, static_cast<Precision>(i));
+    if (!rate) continue;
+    const bool as_plain = rate->transposed_left.empty();
+    products_[i] = {1 / (rate->flops_per_second * share_), ProductEfficiency(rate->efficiency),
+                    ProductEfficiency(as_plain ? rate->efficiency : rate->transposed_left)};
+  }
+}
+
+int64_t MachinePrices::memory_bytes() const {
+  return machine_.device.memory_bytes / static_cast<int64_t>(ranks_on_host_);
+}
+
+double MachinePrices::matrix_product_seconds(const MatrixProduct& product) const {
+  const auto [precision, m, n, k, batch, transposed_left] = product;
+  const auto of = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
+  const double flops = 2 * of(m, n) * of(k, batch);
+  if (flops == 0) return latency_;
+  const double bytes = static_cast<double>(batch) * (of(m, k) + of(k, n) + of(m, n)) * byte_size(precision);
+  const Products& products = products_[static_cast<size_t>(precision)];
+  const double efficiency = (transposed_left ? products.transposed_left : products.plain).at(m, n, k);
+  return latency_ + std::max(flops * products.seconds_per_flop / efficiency, memory_.seconds(bytes));
+}
+
+double MachinePrices::local_seconds(std::string_view family, double bytes, double flops, Precision precision) const {
+  double rate = machine_.device.vector_flops, efficiency = 1;
+  if (const auto kernel = machine_.device.kernels.find(family); kernel != machine_.device.kernels.end()) {
+    efficiency = kernel->second.efficiency;
+    for (Precision substitute : substitutes(precision)) {
+      const auto own = kernel->second.flops_per_second.find(substitute);
+      if (own == kernel->second.flops_per_second.end()) continue;
+      rate = own->second;
+      break;
+    }
+  }
+  const double computing = rate > 0 ? flops / (rate * share_) : 0;
+  return latency_ + std::max(memory_.seconds(bytes), computing) / efficiency;
+}
+
+GroupPlacement MachinePrices::place(std::span<const std::vector<int>> groups) const {
+  return place_groups(machine_.levels, topology_, link_rates_, groups);
+}
+
+GroupPlacement MachinePrices::place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const {
+  return place(groups_over(mesh, axes));
+}
+
+double MachinePrices::collective_seconds(StepKind collective, double payload, const GroupPlacement& groups) const {
+  return shardscope::collective_seconds(collective, payload, groups, machine_);
+}
+
+TransferRate MachinePrices::transfer_rate(std::span<const std::pair<int, int>> transfers) const {
+  return shardscope::transfer_rate(machine_.levels, topology_, link_rates_, transfers);
+}
+
+double MachinePrices::transfer_seconds(int from, int to, double bytes) const {
+  const std::pair<int, int> transfer(from, to);
+  return transfer_rate({&transfer, 1}).seconds(bytes);
+}
+
+}  // namespace shardscope

@@ -1,0 +1,87 @@
+#include "engine/machine/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/error.h"
+#include "engine/base/plural.h"
+
+namespace shardscope {
+
+namespace {
+
+constexpr int64_t device_limit = int64_t{1} << 40;
+
+// The unit of each device on a level, from those on the level below (ascending). What is beyond a list of counts is in
+// a unit after the last.
+std::vector<int> join_units(const std::vector<int>& below, const std::vector<int>& count) {
+  if (count.empty()) return std::vector<int>(below.size(), 0);
+  std::vector<int> units(below.size());
+  int64_t unit = 0, end = count[0];
+  for (size_t device = 0; device < below.size(); ++device) {
+    while (below[device] >= end) {
+      ++unit;
+      const bool is_listed = unit < static_cast<int64_t>(count.size());
+      end += count.size() == 1 ? count[0] : is_listed ? count[static_cast<size_t>(unit)] : device_limit;
+    }
+    units[device] = static_cast<int>(unit);
+  }
+  return units;
+}
+
+}  // namespace
+
+Topology::Topology(const std::vector<Level>& levels, int devices) : device_count_(devices) {
+  std::vector<int> units(static_cast<size_t>(devices));
+  std::iota(units.begin(), units.end(), 0);
+  const auto require_below = [&](int64_t limit) {
+    const auto first = std::ranges::find_if(units, [&](int unit) { return unit >= limit; });
+    if (first == units.end()) return;
+    const auto most = first - units.begin();
+    throw Failure(Error{"device_count", fmt::format("the machine has {}, the run {}", counted(most, "device"), devices),
+                        "levels", "the counts of the levels say how many devices there are"});
+  };
+  for (const Level& level : levels) {
+    units = join_units(units, level.count);
+    if (level.count.size() > 1) require_below(static_cast<int64_t>(level.count.size()));
+    units_.push_back(units);
+  }
+  require_below(1);
+}
+
+std::vector<int> Topology::unit_sizes(int level) const {
+  std::vector<int> sizes;
+  for (int device = 0; device < device_count_; ++device) {
+    const auto number = static_cast<size_t>(unit(level, device));
+    if (number >= sizes.size()) sizes.resize(number + 1);
+    ++sizes[number];
+  }
+  return sizes;
+}
+
+int Topology::level_of(std::span<const int> members) const {
+  for (int level = level_count() - 1; level >= 0; --level) {
+    for (int member : members) {
+      if (unit(level - 1, member) != unit(level - 1, members[0])) return level;
+    }
+  }
+  return -1;
+}
+
+int ranks_on_host(const Machine& machine, const Topology& topology) {
+  for (int level = topology.level_count() - 1; level >= 0; --level) {
+    if (machine.levels[static_cast<size_t>(level)].kind == LevelKind::shared_memory) {
+      return std::ranges::max(topology.unit_sizes(level));
+    }
+  }
+  return topology.device_count();
+}
+
+int threads_per_rank(const Machine& machine, const Topology& topology) {
+  if (machine.device.kind == DeviceKind::own) return 1;
+  return std::max(1, machine.device.cores / ranks_on_host(machine, topology));
+}
+
+}  // namespace shardscope
