@@ -13,14 +13,13 @@ namespace {
 double rounds_of(int64_t members) { return std::bit_width(static_cast<uint64_t>(members - 1)); }
 
 double bytes_seconds(StepKind collective, double payload, const GroupPlacement& groups) {
-  if (collective == StepKind::collective_permute) return payload * groups.levels.back().one_way;
-  double seconds = 0;
-  if (collective != StepKind::all_to_all) {
-    for (const LevelTraffic& level : groups.levels) seconds = std::max(seconds, level.ring);
-    return seconds * wire_bytes(collective, payload, groups.size);
+  double all_to_all = 0, slowest = 0;
+  for (const LevelTraffic& level : groups.levels) {
+    all_to_all += level.crossing * level.all_to_all;
+    slowest = std::max(slowest, collective == StepKind::collective_permute ? level.one_way : level.ring);
   }
-  for (const LevelTraffic& level : groups.levels) seconds += payload * level.crossing * level.all_to_all;
-  return seconds;
+  if (collective == StepKind::all_to_all) return payload * all_to_all;
+  return wire_bytes(collective, payload, groups.size) * slowest;
 }
 
 double hierarchical_seconds(StepKind collective, double payload, const GroupPlacement& groups, double efficiency) {
@@ -57,16 +56,13 @@ double collective_seconds(StepKind collective, double payload, const GroupPlacem
   }
   double latency = 0;
   for (const LevelTraffic& level : groups.levels) latency = std::max(latency, level.latency);
-  double bytes = bytes_seconds(collective, payload, groups) / rule.efficiency;
   double messages = 1;
   if (rule.algorithm != Algorithm::direct && !is_permute) {
-    const auto p = static_cast<double>(groups.size);
-    const bool is_tree = rule.algorithm == Algorithm::tree;
-    messages = is_tree ? rounds_of(groups.size) : p - 1;
-    if (is_tree && collective == StepKind::all_to_all) bytes *= rounds_of(groups.size) / 2 * p / (p - 1);
+    const bool is_tree = rule.algorithm == Algorithm::tree && collective != StepKind::all_to_all;
+    messages = is_tree ? rounds_of(groups.size) : static_cast<double>(groups.size - 1);
     if (collective == StepKind::all_reduce) messages *= 2;
   }
-  return call + messages * latency + bytes;
+  return call + messages * latency + bytes_seconds(collective, payload, groups) / rule.efficiency;
 }
 
 double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups, const Machine& machine) {

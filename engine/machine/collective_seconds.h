@@ -15,12 +15,12 @@ double wire_bytes(StepKind collective, double payload, int64_t members);
 //
 //   bytes          all-reduce, all-gather, reduce-scatter: W x the slowest level's `ring`
 //                  all-to-all: the sum over levels of n x `crossing` x `all_to_all`
-//                  permute: n x `one_way` of the outermost level
+//                  permute: n x the slowest level's `one_way`
 //   ring           (p-1) A + bytes; all-reduce 2 (p-1) A + bytes; permute A + bytes
 //                  (Patarasu & Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of workstations")
-//   tree           as ring, with ceil(log2 p) in place of p-1: recursive halving and doubling; an all-to-all forwards
-//                  n/2 ceil(log2 p) bytes (Bruck) (Thakur, Rabenseifner & Gropp 2005, "Optimization of collective
-//                  communication operations in MPICH")
+//   tree           as ring, with ceil(log2 p) in place of p-1: recursive halving and doubling (Thakur, Rabenseifner &
+//                  Gropp 2005, "Optimization of collective communication operations in MPICH"). An all-to-all has no
+//                  tree and takes what it takes as ring
 //   hierarchical   on each level from inside out a ring among its u units, of the part n_l = n / `inside` that the
 //                  levels inside leave: reduce-scatter inside, all-reduce across, all-gather inside, as NCCL
 //                  and Megatron-LM do: all-gather, reduce-scatter: the sum of (u-1) latency + (u-1)/u n_l x `each`;

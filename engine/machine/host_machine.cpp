@@ -44,7 +44,7 @@ Machine standard_host() {
   machine.device.cores = 2;
   machine.device.memory_bytes = int64_t{16} << 30;
   machine.device.instruction_latency = 3e-6;
-  machine.device.memory = {{.name = "memory", .bytes_per_second = 8e9}};
+  machine.device.memory = {{"memory", 0, 8e9, false, ""}};
   machine.device.products[Precision::f32].flops_per_second = 100e9;
   Level host;
   host.name = "host";

@@ -25,6 +25,16 @@ JsonType<std::string> text() {
           json_object({{"type", JsonNode::of(std::string("string"))}})};
 }
 
+JsonType<std::string> text_of_some_length() {
+  return {[](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<std::string> {
+            const auto value = text().read(node, place, faults);
+            if (value && value->empty()) faults.fail(node.line, place, "empty_text", "it is empty", "a name");
+            return value;
+          },
+          text().write,
+          json_object({{"type", JsonNode::of(std::string("string"))}, {"minLength", JsonNode::of(int64_t{1})}})};
+}
+
 JsonType<bool> flag() {
   return {[](const JsonNode& node, const std::string& place, FaultList& faults) -> std::optional<bool> {
             if (!faults.expect(node, place, Kind::boolean, "true or false")) return {};

@@ -34,6 +34,7 @@ JsonNode json_object(JsonMembers members);
 JsonNode json_list(const std::vector<std::string>& texts);
 
 JsonType<std::string> text();
+JsonType<std::string> text_of_some_length();
 JsonType<bool> flag();
 JsonType<double> number(double low, double high);
 

@@ -116,7 +116,8 @@ JsonType<Device> device() {
         const JsonNode& memory = *node.find("memory");
         for (size_t i = 0; i + 1 < device.memory.size(); ++i) {
           if (device.memory[i].capacity_bytes > 0) continue;
-          faults.fail(memory.items[i].line, element_place(member_place(place, "memory"), i), "memory_capacity",
+          const std::string at = element_place(member_place(place, "memory"), i);
+          faults.fail(memory.items[i].line, member_place(at, "capacity_bytes"), "memory_capacity",
                       "only the last level of memory is unbounded", "give its capacity_bytes");
         }
       })
@@ -161,7 +162,7 @@ void check_level(const Level& level, const JsonNode& node, const std::string& pl
 
 JsonType<Level> level() {
   return ObjectKeys<Level>("What joins units of the level before (of the first: devices) to one unit of this.")
-      .required("name", &Level::name, text(), "As people call it; other than those of the other levels.")
+      .required("name", &Level::name, text_of_some_length(), "As people call it; other than those of the other levels.")
       .optional("count", &Level::count, level_count(),
                 "How many units of the level before one unit has; a list: each unit, in order. Absent: as many as the "
                 "run has (the last level alone).")

@@ -27,6 +27,7 @@ const QMap<QString, QStringList> may_use = {
     {"engine/optim", {"engine/ops"}},
     {"models", {"engine/ops"}},
     {"engine/config", {"engine/base", "engine/mesh"}},
+    {"engine/machine", {"engine/mesh", "engine/config"}},
     {"engine/program", {"engine/graph", "engine/mesh"}},
     {"engine/shard", {"engine/ops", "engine/program", "engine/config"}},
     {"engine/plan/schedules", {"engine/base", "engine/program"}},
