@@ -4,12 +4,13 @@
 #include <map>
 
 #include "engine/base/enum_count.h"
+#include "engine/base/error.h"
 
 namespace shardscope {
 
 MachinePrices::MachinePrices(Machine machine, int ranks)
     : machine_(std::move(machine)), topology_(machine_.levels, ranks), link_rates_(link_rates(machine_, topology_)) {
-  static_assert(std::tuple_size_v<decltype(products_)> == enum_count<Precision>);
+  static_assert(std::tuple_size_v<decltype(products_of_)> == enum_count<Precision>);
   const Device& device = machine_.device;
   if (device.kind == DeviceKind::host_cores) {
     ranks_on_host_ = shardscope::ranks_on_host(machine_, topology_);
@@ -24,12 +25,17 @@ MachinePrices::MachinePrices(Machine machine, int ranks)
   }
   memory_ = MemoryTime(memory);
 
-  for (size_t i = 0; i < products_.size(); ++i) {
+  std::map<const ProductRate*, int> numbers = {{nullptr, -1}};
+  for (size_t i = 0; i < products_of_.size(); ++i) {
     const ProductRate* rate = find_products(device, static_cast<Precision>(i));
-    if (!rate) continue;
-    const bool as_plain = rate->transposed_left.empty();
-    products_[i] = {1 / (rate->flops_per_second * share_), ProductEfficiency(rate->efficiency),
-                    ProductEfficiency(as_plain ? rate->efficiency : rate->transposed_left)};
+    const auto [known, is_new] = numbers.emplace(rate, static_cast<int>(products_.size()));
+    products_of_[i] = known->second;
+    if (!is_new) continue;
+    Products& products = products_.emplace_back();
+    products.seconds_per_flop = 1 / (rate->flops_per_second * share_);
+    products.plain = ProductEfficiency(rate->efficiency);
+    products.transposed_left =
+        rate->transposed_left.empty() ? products.plain : ProductEfficiency(rate->transposed_left);
   }
 }
 
@@ -43,7 +49,12 @@ double MachinePrices::matrix_product_seconds(const MatrixProduct& product) const
   const double flops = 2 * of(m, n) * of(k, batch);
   if (flops == 0) return latency_;
   const double bytes = static_cast<double>(batch) * (of(m, k) + of(k, n) + of(m, n)) * byte_size(precision);
-  const Products& products = products_[static_cast<size_t>(precision)];
+  const int number = products_of_[static_cast<size_t>(precision)];
+  if (number < 0) {
+    throw Failure(Error{"no_product_rate", "the machine has no rate of products in " + std::string(name(precision)),
+                        "device.products", "state that of f32"});
+  }
+  const Products& products = products_[static_cast<size_t>(number)];
   const double efficiency = (transposed_left ? products.transposed_left : products.plain).at(m, n, k);
   return latency_ + std::max(flops * products.seconds_per_flop / efficiency, memory_.seconds(bytes));
 }

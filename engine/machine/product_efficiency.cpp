@@ -43,31 +43,34 @@ ProductEfficiency::ProductEfficiency(std::span<const ProductSample> samples) : a
 }
 
 void ProductEfficiency::fill(std::span<const ProductSample> samples) {
+  struct Place {
+    std::array<double, 3> at;
+    double efficiency;
+  };
   constexpr double unknown = std::numeric_limits<double>::infinity();
   nodes_.assign(axes_[0].size() * axes_[1].size() * axes_[2].size(), unknown);
-  std::vector<std::array<double, 3>> places;
+  std::vector<Place> places;
   for (const ProductSample& sample : samples) {
-    const auto& at = places.emplace_back(position(sample));
-    nodes_[index({index_of(axes_[0], at[0]), index_of(axes_[1], at[1]), index_of(axes_[2], at[2])})] =
-        std::log2(sample.efficiency);
+    const auto& [at, efficiency] = places.emplace_back(Place{position(sample), std::log2(sample.efficiency)});
+    nodes_[index({index_of(axes_[0], at[0]), index_of(axes_[1], at[1]), index_of(axes_[2], at[2])})] = efficiency;
   }
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i] != unknown) continue;
     const size_t rows = axes_[1].size(), columns = axes_[2].size();
     const double at[] = {axes_[0][i / columns / rows], axes_[1][i / columns % rows], axes_[2][i % columns]};
-    double sum = 0, weights = 0;
-    for (size_t s = 0; s < samples.size(); ++s) {
-      double square = 0;
-      for (size_t d = 0; d < 3; ++d) square += (places[s][d] - at[d]) * (places[s][d] - at[d]);
-      sum += std::log2(samples[s].efficiency) / square;
+    double sum = 0, weights = 0, least = -unknown;
+    for (const Place& place : places) {
+      double square = 0, above = 0;
+      for (size_t d = 0; d < 3; ++d) {
+        const double distance = place.at[d] - at[d];
+        square += distance * distance;
+        above += distance >= 0 ? distance : unknown;
+      }
+      sum += place.efficiency / square;
       weights += 1 / square;
+      least = std::max(least, place.efficiency - above);
     }
-    nodes_[i] = sum / weights;
-    for (size_t s = 0; s < samples.size(); ++s) {
-      double distance = 0;
-      for (size_t d = 0; d < 3; ++d) distance += places[s][d] >= at[d] ? places[s][d] - at[d] : unknown;
-      nodes_[i] = std::max(nodes_[i], std::log2(samples[s].efficiency) - distance);
-    }
+    nodes_[i] = std::max(sum / weights, least);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "engine/machine/machine_prices.h"
+#include "tests/base/errors_of.h"
 #include "tests/machine/random_machine.h"
 #include "tests/test_program.h"
 
@@ -227,6 +228,8 @@ class PricesTest : public QObject {
     machine.device.products[Precision::bf16].flops_per_second = 4e9;
     QVERIFY(same(seconds(Precision::fp8), 0.25e-3) && same(seconds(Precision::f16), 0.25e-3));
     QVERIFY(same(seconds(Precision::tf32), 1e-3) && same(seconds(Precision::f32), 1e-3));
+    machine.device.products.erase(Precision::f32);
+    QCOMPARE(error_of([&] { seconds(Precision::f32); }).code, std::string("no_product_rate"));
   }
 
   void products_of_a_transposed_left_operand_have_samples_of_their_own() {
