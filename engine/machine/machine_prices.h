@@ -38,8 +38,8 @@ class MachinePrices {
   // Memory of one rank, bytes.
   int64_t memory_bytes() const;
 
-  // latency + max(2 m n k batch / (peak x efficiency), bytes of operands and result once / memory rate at that size). Throws Failure
-  // (no_product_rate) where the machine has no rate for the precision nor for a wider one.
+  // latency + max(2 m n k batch / (peak x efficiency), bytes of operands and result once / memory rate at that size).
+  // Throws Failure (no_product_rate) where the machine has no rate for the precision nor for a wider one.
   double matrix_product_seconds(const MatrixProduct& product) const;
 
   // latency + max(bytes / memory rate at that size, flops / vector rate) / efficiency, with the rate and efficiency of
