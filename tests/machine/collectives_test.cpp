@@ -216,6 +216,12 @@ class CollectivesTest : public QObject {
       }
       const std::vector<std::pair<int, int>> sends = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
       QVERIFY(same(prices.transfer_rate(sends).seconds_per_byte, sharing / 10e9));
+      const std::vector<std::pair<int, int>> to_one = {{0, 8}, {4, 8}}, from_one = {{0, 4}, {0, 8}},
+                                             through = {{0, 4}, {4, 8}};
+      const MachinePrices three(two_hosts(shared_by), 12);
+      QVERIFY(same(three.transfer_rate(to_one).seconds_per_byte, 2 / 10e9));
+      QVERIFY(same(three.transfer_rate(from_one).seconds_per_byte, 2 / 10e9));
+      QVERIFY(same(three.transfer_rate(through).seconds_per_byte, 1 / 10e9));
     }
     // The members of one host share the work of their group's ring among their links.
     const MachinePrices own(two_hosts(), 8), one(two_hosts(Level::whole_unit), 8);
