@@ -15,7 +15,6 @@
 #include "engine/compile/compile.h"
 #include "engine/compile/data_paths.h"
 #include "engine/compile/settings.h"
-#include "engine/plan/pipeline_timeline.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/runtime/executor.h"
 #include "engine/worker/worker.h"
@@ -69,9 +68,9 @@ class StageClock : public ExecutionObserver {
   }
   // Behind what it receives, before it computes and sends.
   bool is_first_work(const Task& task, int step) const {
-    const auto works = [](const Step& one) { return one.kind != StepKind::receive; };
+    const auto works = [](const Instruction& one) { return one.kind() != InstructionKind::receive; };
     const bool repeated = task.phase == Phase::backward || task.name.starts_with("forward");
-    return repeated && std::ranges::find_if(task.steps, works) - task.steps.begin() == step;
+    return repeated && std::ranges::find_if(task.instructions, works) - task.instructions.begin() == step;
   }
   int factor(const Task& task) const {
     const bool splits = find_schedule(plan_.config.pipeline.schedule)->splits_backward;
@@ -156,7 +155,7 @@ void run() {
   for (int turn = 0; turn < 5; ++turn) {
     for (size_t i = 0; i < plans.size(); ++i) train(plans[i], clocks[i]);
   }
-  for (size_t i = 0; i < plans.size(); ++i) line(plans[i], plans[i].pipeline.timeline.bubble, clocks[i]);
+  for (size_t i = 0; i < plans.size(); ++i) line(plans[i], plans[i].simulation.bubble, clocks[i]);
 }
 
 }  // namespace

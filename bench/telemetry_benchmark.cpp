@@ -42,16 +42,16 @@ Cost measure(const Plan& plan) {
   Cost cost;
   {
     TelemetryWriter writer(directory, 0, 1);
-    writer.set_plan(plan.hash, plan.steps().size());
+    writer.set_plan(plan.hash, plan.instructions().size());
     TelemetryReader reader = TelemetryReader::open(directory, 0).value();
     StepMeter meter(plan, 0, &writer);
     writer.begin_training_step(0);
     meter.start();
     cost.plan_step_ns = best_ns(20000, [&](int64_t i) {
-      meter.begin(static_cast<int>(i % plan.steps().size()));
-      meter.end(static_cast<int>(i % plan.steps().size()), 0, 0);
+      meter.begin(static_cast<int>(i % plan.instructions().size()));
+      meter.end(static_cast<int>(i % plan.instructions().size()), 0, 0);
     });
-    TraceChooser chooser(plan.steps().size());
+    TraceChooser chooser(plan.instructions().size());
     OutsideMemory outside;
     StepRecord record;
     cost.training_step_ns = best_ns(2000, [&](int64_t i) {
@@ -76,11 +76,11 @@ void report(const std::string& file) {
   const ThreadTraining training = train_in_threads(plan, 6);
   double step_ms = 1e300;
   for (const StepMessage& step : training.steps) step_ms = std::min(step_ms, step.step_ms);
-  const double own_ms = (cost.plan_step_ns * plan.steps().size() + cost.training_step_ns) * 1e-6;
+  const double own_ms = (cost.plan_step_ns * plan.instructions().size() + cost.training_step_ns) * 1e-6;
   fmt::print(
       "{:<28} {:>6} plan steps, {:>9.3f} ms a step; measuring: {:>5.0f} ns a plan step, {:>6.0f} ns a training "
       "step: {:.3f} ms, {:.3f} %\n",
-      std::filesystem::path(file).stem().string(), plan.steps().size(), step_ms, cost.plan_step_ns,
+      std::filesystem::path(file).stem().string(), plan.instructions().size(), step_ms, cost.plan_step_ns,
       cost.training_step_ns, own_ms, 100 * own_ms / step_ms);
 }
 

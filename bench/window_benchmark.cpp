@@ -205,17 +205,20 @@ Plan long_plan(const RunConfig& config, int steps) {
   Task task{"forward", Phase::forward, {}, {}, {}};
   std::vector<double> seconds;
   for (int i = 0; i < steps; ++i) {
-    Step& step = task.steps.emplace_back();
-    step.kind = i % 4 == 3 ? StepKind::all_gather : StepKind::compute;
-    step.op = static_cast<OpId>(i % 64);
-    if (is_collective(step.kind)) step.axes.push_back(0);
+    Instruction& instruction = task.instructions.emplace_back();
+    instruction.op = static_cast<OpId>(i % 64);
+    if (i % 4 == 3) {
+      Collective gather;
+      gather.axes.push_back(0);
+      instruction.body = std::move(gather);
+    }
     seconds.push_back(i % 4 == 3 ? 20e-6 : 50e-6);
   }
   plan.graph = graph;
   plan.program.tasks = {std::move(task)};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-  plan.step_seconds.tasks = {std::move(seconds)};
-  plan.pipeline.timeline = play_stages(plan.program, *graph, plan.mesh, Purpose::train_step, plan.step_seconds);
+  plan.instruction_seconds.tasks = {std::move(seconds)};
+  plan.simulation = simulate(plan.program, *graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
   plan.arenas[0].length = steps;
   plan.pipeline.totals = {plan.totals};
   return plan;
@@ -226,11 +229,11 @@ TraceMessage long_trace(const Plan& plan) {
   uint64_t random = 1;
   for (std::vector<PlanStepTime>& times : trace.ranks) {
     int64_t at = 0;
-    times.reserve(size_t(plan.steps().size()));
-    for (const Step& step : plan.steps()) {
+    times.reserve(size_t(plan.instructions().size()));
+    for (const Instruction& instruction : plan.instructions()) {
       random = random * 6364136223846793005 + 1442695040888963407;
       const auto some = static_cast<int64_t>(random >> 48);  // up to 65 us
-      const int64_t start = at + (is_collective(step.kind) ? some : 0), end = start + 1000 + some;
+      const int64_t start = at + (is_collective(instruction.kind()) ? some : 0), end = start + 1000 + some;
       times.push_back({at, start, end});
       at = end;
     }

@@ -18,34 +18,34 @@ namespace {
 std::string text_of(std::string_view view) { return std::string(view); }
 
 // Of a send the pipeline's.
-Json axis_names(const Plan& plan, const Step& step) {
-  if (is_transfer(step.kind)) return Json::array({plan.config.pipeline.axis});
+Json axis_names(const Plan& plan, const Instruction& instruction) {
+  if (is_transfer(instruction.kind())) return Json::array({plan.config.pipeline.axis});
   Json names = Json::array();
-  for (AxisIndex axis : step.axes) names.push_back(plan.mesh.axes()[axis].name);
+  for (AxisIndex axis : instruction.axes()) names.push_back(plan.mesh.axes()[axis].name);
   return names;
 }
 
 void add_collectives(const Plan& plan, int stage, Json& list) {
-  const SequenceSteps steps = plan.steps(stage);
-  for (const auto& [id, count] : distinct_steps(plan.program.main(stage))) {
-    const Step& step = steps[id];
-    if (!is_collective(step.kind) && step.kind != StepKind::send) continue;
+  const SequenceInstructions steps = plan.instructions(stage);
+  for (const auto& [id, count] : distinct_instructions(plan.program.main(stage))) {
+    const Instruction& instruction = steps[id];
+    if (!is_collective(instruction.kind()) && instruction.kind() != InstructionKind::send) continue;
     list.push_back({{"id", id},
                     {"stage", stage},
-                    {"kind", text_of(name(step.kind))},
-                    {"axes", axis_names(plan, step)},
-                    {"group_size", step.group_size},
-                    {"group_hosts", hosts_of_group(plan, step)},
-                    {"bytes", step.payload_bytes},
-                    {"wire_bytes", step.wire_bytes},
+                    {"kind", text_of(name(instruction.kind()))},
+                    {"axes", axis_names(plan, instruction)},
+                    {"group_size", instruction.group_size()},
+                    {"group_hosts", hosts_of_group(plan, instruction)},
+                    {"bytes", instruction.payload_bytes()},
+                    {"wire_bytes", instruction.wire_bytes()},
                     {"count", count},
-                    {"arrays", step.inputs.size()},
-                    {"phase", text_of(name(step.phase))},
-                    {"op", op_text(plan, step)},
-                    {"cause", plan.cause(step)},
+                    {"arrays", instruction.operands().size()},
+                    {"phase", text_of(name(instruction.phase))},
+                    {"op", op_text(plan, instruction)},
+                    {"cause", plan.cause(instruction)},
                     {"seconds", plan.seconds(id, stage)},
                     {"task", steps.task(id).name},
-                    {"step", steps.id(id).step}});
+                    {"step", steps.id(id).index}});
   }
 }
 
@@ -66,9 +66,9 @@ Json pipeline(const Plan& plan) {
                       {"seconds_at_work", totals.seconds_per_step},
                       {"microbatches_in_flight", pipeline.in_flight[static_cast<size_t>(stage)]}});
   }
-  return {{"axis", plan.config.pipeline.axis},  {"schedule", plan.config.pipeline.schedule},
-          {"layers", pipeline.layers},          {"stages", std::move(stages)},
-          {"bubble", pipeline.timeline.bubble}, {"bubble_of_equal_stages", pipeline.equal_bubble}};
+  return {{"axis", plan.config.pipeline.axis}, {"schedule", plan.config.pipeline.schedule},
+          {"layers", pipeline.layers},         {"stages", std::move(stages)},
+          {"bubble", plan.simulation.bubble},  {"bubble_of_equal_stages", pipeline.equal_bubble}};
 }
 
 Json texts(const std::vector<Error>& errors) {

@@ -26,13 +26,13 @@ std::string pipeline_text(const Plan& plan) {
                    bytes_text(static_cast<double>(totals.memory_total)), bytes_text(totals.wire_bytes_per_device),
                    fmt::format("{:.2f}", totals.flops_per_device / 1e9),
                    fmt::format("{:.3g} s", totals.seconds_per_step),
-                   fmt::format("{:.0f} %", 100 * pipeline.waiting_share(stage))});
+                   fmt::format("{:.0f} %", 100 * plan.waiting_share(stage))});
   }
   return fmt::format("Pipeline: axis {}, {} over {}, {}\n{}", plan.config.pipeline.axis, plan.config.pipeline.schedule,
                      counted(plan.program.stages, "stage"),
                      counted(pipeline.shape.microbatches, "microbatch", "microbatches"), table.text()) +
          fmt::format("The stages wait {:.1f} % of the step; were all their work equal, it would be {:.1f} %\n",
-                     100 * pipeline.timeline.bubble, 100 * pipeline.equal_bubble);
+                     100 * plan.simulation.bubble, 100 * pipeline.equal_bubble);
 }
 
 }  // namespace shardscope

@@ -39,19 +39,19 @@ class Notation {
                        partial.empty() ? "" : fmt::format(" {{U_{}}}", axes(partial)));
   }
 
-  std::string line(const Step& step) const {
+  std::string line(const Instruction& instruction) const {
     std::vector<std::string> results, operands;
-    for (int value : step.outputs) results.push_back(array(value));
-    for (int value : step.inputs) operands.push_back(array(value));
-    if (step.kind != StepKind::compute) {
+    for (int value : instruction.results()) results.push_back(array(value));
+    for (int value : instruction.operands()) operands.push_back(array(value));
+    if (instruction.kind() != InstructionKind::compute) {
       constexpr std::string_view names[] = {"",          "Slice",     "Send",          "Receive",  "Barrier",
                                             "AllGather", "AllReduce", "ReduceScatter", "AllToAll", "Permute"};
       return fmt::format("{}{}{}({})", join(results, ", "), results.empty() ? "" : " = ",
-                         names[static_cast<int>(step.kind)], join(operands, ", "));
+                         names[static_cast<int>(instruction.kind())], join(operands, ", "));
     }
-    const OpDefinition& definition = *graph_.ops[step.op].definition;
+    const OpDefinition& definition = *graph_.ops[instruction.op].definition;
     if (definition.name() == "einsum") {
-      return fmt::format("{} = {} *_{} {}", results[0], operands[0], contracted(step.op), operands[1]);
+      return fmt::format("{} = {} *_{} {}", results[0], operands[0], contracted(instruction.op), operands[1]);
     }
     return fmt::format("{} = {}({})", join(results, ", "), definition.name(), join(operands, ", "));
   }
@@ -117,26 +117,26 @@ std::string phase_text(const Plan& plan, int stage, Phase phase) {
                    {std::string(name(phase))},
                    {"Bytes", TextTable::Align::right},
                    {"Sent", TextTable::Align::right}});
-  std::map<int, std::pair<int, const Step*>> gathered;  // by what it gives: a forward gather's number
+  std::map<int, std::pair<int, const Instruction*>> gathered;  // by what it gives: a forward gather's number
   int number = 0, forward_number = 0;
-  for (const RepeatedStep& repeated : distinct_steps(plan.program.main(stage))) {
-    const Step& step = plan.steps(stage)[repeated.position];
-    if (step.phase == Phase::forward && step.kind == StepKind::all_gather) {
-      for (int value : step.outputs) gathered[value] = {forward_number + 1, &step};
+  for (const RepeatedInstruction& repeated : distinct_instructions(plan.program.main(stage))) {
+    const Instruction& instruction = plan.instructions(stage)[repeated.position];
+    if (instruction.phase == Phase::forward && instruction.kind() == InstructionKind::all_gather) {
+      for (int value : instruction.results()) gathered[value] = {forward_number + 1, &instruction};
     }
-    forward_number += step.phase == Phase::forward;
-    if (task_phase(step.phase) != phase) continue;
-    for (int value : step.inputs) {
+    forward_number += instruction.phase == Phase::forward;
+    if (task_phase(instruction.phase) != phase) continue;
+    for (int value : instruction.operands()) {
       const auto shared = gathered.find(value);
       if (phase == Phase::forward || shared == gathered.end()) continue;
       table.add_row({fmt::format("{}.", ++number), notation.line(*shared->second.second),
                      fmt::format("shared with forward {}", shared->second.first), "0 B"});
       gathered.erase(shared);
     }
-    const bool moves = is_collective(step.kind);
-    table.add_row({fmt::format("{}.", ++number), notation.line(step),
-                   moves ? bytes_text(static_cast<double>(step.payload_bytes)) : "",
-                   moves ? bytes_text(step.wire_bytes) : ""});
+    const bool moves = is_collective(instruction.kind());
+    table.add_row({fmt::format("{}.", ++number), notation.line(instruction),
+                   moves ? bytes_text(static_cast<double>(instruction.payload_bytes())) : "",
+                   moves ? bytes_text(instruction.wire_bytes()) : ""});
   }
   return table.empty() ? "" : table.text();
 }

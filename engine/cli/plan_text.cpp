@@ -45,11 +45,11 @@ std::string memory_table(const Plan& plan) {
 }
 
 // A bucket has a line of cause for each array that it carries.
-std::string first_cause(const Plan& plan, const Step& step) {
-  const std::string cause = plan.cause(step);
+std::string first_cause(const Plan& plan, const Instruction& instruction) {
+  const std::string cause = plan.cause(instruction);
   size_t end = cause.find('\n');
   if (end == std::string::npos) return cause;
-  return fmt::format("{}, and {} more", cause.substr(0, end), step.inputs.size() - 1);
+  return fmt::format("{}, and {} more", cause.substr(0, end), instruction.operands().size() - 1);
 }
 
 std::string collective_table(const Plan& plan) {
@@ -62,25 +62,26 @@ std::string collective_table(const Plan& plan) {
                    {"Phase"},
                    {"Cause"}});
   const auto add = [&](int stage, int position, int count) {
-    const Step& step = plan.steps(stage)[position];
-    if (!is_collective(step.kind) && step.kind != StepKind::send) return;
+    const Instruction& instruction = plan.instructions(stage)[position];
+    if (!is_collective(instruction.kind()) && instruction.kind() != InstructionKind::send) return;
     const std::string times = count > 1 ? fmt::format(" x {}", count) : "";
     std::vector<std::string> axes;
-    for (AxisIndex axis : step.axes) axes.push_back(plan.mesh.axes()[axis].name);
-    if (step.kind == StepKind::send) {
-      axes = {fmt::format("stage {} to {}", stage, plan.program.channels[step.channel].to)};
+    for (AxisIndex axis : instruction.axes()) axes.push_back(plan.mesh.axes()[axis].name);
+    if (instruction.kind() == InstructionKind::send) {
+      axes = {fmt::format("stage {} to {}", stage, plan.program.channels[instruction.channel()].to)};
     } else if (plan.program.stages > 1) {
       axes.push_back(fmt::format("on stage {}", stage));
     }
-    table.add_row({std::string(name(step.kind)), fmt::format("{}", fmt::join(axes, ",")),
-                   has_hosts ? fmt::format("{}/{}", step.group_size, hosts_of_group(plan, step))
-                             : std::to_string(step.group_size),
-                   bytes_text(static_cast<double>(step.payload_bytes)), bytes_text(step.wire_bytes),
-                   std::string(name(step.phase)) + times,
-                   step.kind == StepKind::send ? plan.step_name(step) : first_cause(plan, step)});
+    table.add_row({std::string(name(instruction.kind())), fmt::format("{}", fmt::join(axes, ",")),
+                   has_hosts ? fmt::format("{}/{}", instruction.group_size(), hosts_of_group(plan, instruction))
+                             : std::to_string(instruction.group_size()),
+                   bytes_text(static_cast<double>(instruction.payload_bytes())), bytes_text(instruction.wire_bytes()),
+                   std::string(name(instruction.phase)) + times,
+                   instruction.kind() == InstructionKind::send ? plan.instruction_name(instruction)
+                                                               : first_cause(plan, instruction)});
   };
   for (int stage = 0; stage < plan.program.stages; ++stage) {
-    for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) add(stage, position, count);
+    for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) add(stage, position, count);
   }
   return table.empty() ? "No collectives\n" : table.text();
 }

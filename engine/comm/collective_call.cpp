@@ -8,7 +8,7 @@ namespace shardscope {
 namespace {
 
 struct CallPlace {
-  StepKind kind;
+  InstructionKind kind;
   int rank;
   size_t part;
 
@@ -19,7 +19,9 @@ struct CallPlace {
   }
 };
 
-bool reduces(StepKind kind) { return kind == StepKind::all_reduce || kind == StepKind::reduce_scatter; }
+bool reduces(InstructionKind kind) {
+  return kind == InstructionKind::all_reduce || kind == InstructionKind::reduce_scatter;
+}
 
 bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
   return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
@@ -68,8 +70,8 @@ void merge_runs(CallPart& part) {
 
 CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int size) {
   const Shape& shape = argument.shape;
-  bool splits = place.kind == StepKind::reduce_scatter || place.kind == StepKind::all_to_all;
-  bool concats = place.kind == StepKind::all_gather || place.kind == StepKind::all_to_all;
+  bool splits = place.kind == InstructionKind::reduce_scatter || place.kind == InstructionKind::all_to_all;
+  bool concats = place.kind == InstructionKind::all_gather || place.kind == InstructionKind::all_to_all;
   if (std::ranges::any_of(shape, [](int64_t n) { return n < 0; })) {
     place.fail("a negative size in " + to_string(shape));
   }
@@ -122,7 +124,7 @@ CallPart lay_out(const CallPlace& place, const CollectivePart& argument, int siz
 void check_addresses(const CallPlace& place, const CallPart& part) {
   if (part.source_bytes > 0 && part.source == nullptr) place.fail("no source");
   if (part.destination_bytes > 0 && part.destination == nullptr) place.fail("no destination");
-  bool in_place = place.kind == StepKind::all_reduce && part.source == part.destination;
+  bool in_place = place.kind == InstructionKind::all_reduce && part.source == part.destination;
   if (!in_place && overlap(part.source, part.source_bytes, part.destination, part.destination_bytes)) {
     place.fail("the destination overlaps the source");
   }
@@ -135,7 +137,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-void CollectiveCall::assign(StepKind call_kind, std::span<const CollectivePart> arguments,
+void CollectiveCall::assign(InstructionKind call_kind, std::span<const CollectivePart> arguments,
                             std::span<const int> destinations, int rank, int size) {
   kind = call_kind;
   parts.clear();
@@ -160,7 +162,7 @@ void CollectiveCall::assign(StepKind call_kind, std::span<const CollectivePart> 
     }
   }
   destination_of.assign(destinations.begin(), destinations.end());
-  if (kind != StepKind::collective_permute) return;
+  if (kind != InstructionKind::collective_permute) return;
   bool permutation = destinations.size() == static_cast<size_t>(size);
   for (int member = 0; member < size && permutation; ++member) {
     permutation = std::ranges::count(destinations, member) == 1;
@@ -178,11 +180,11 @@ double CollectiveCall::wire_bytes(int size) const {
   for (const CallPart& part : parts) {
     auto source = static_cast<double>(part.source_bytes);
     switch (kind) {
-      case StepKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
-      case StepKind::all_reduce: bytes += 2 * others * source; break;
-      case StepKind::reduce_scatter:
-      case StepKind::all_to_all: bytes += others * source; break;
-      case StepKind::collective_permute: bytes += source; break;
+      case InstructionKind::all_gather: bytes += others * static_cast<double>(part.destination_bytes); break;
+      case InstructionKind::all_reduce: bytes += 2 * others * source; break;
+      case InstructionKind::reduce_scatter:
+      case InstructionKind::all_to_all: bytes += others * source; break;
+      case InstructionKind::collective_permute: bytes += source; break;
       default: break;
     }
   }

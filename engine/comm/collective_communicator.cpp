@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-Communicator::Ticket CollectiveCommunicator::start(StepKind kind, std::span<const CollectivePart> parts,
+Communicator::Ticket CollectiveCommunicator::start(InstructionKind kind, std::span<const CollectivePart> parts,
                                                    std::span<const int> destination_of) {
   if (open_) fail(std::string(name(kind)) + " was started before the last collective was finished");
   call_.assign(kind, parts, destination_of, world_rank(), size());
@@ -18,24 +18,24 @@ Communicator::Ticket CollectiveCommunicator::start(StepKind kind, std::span<cons
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_gather(std::span<const CollectivePart> parts) {
-  return start(StepKind::all_gather, parts, {});
+  return start(InstructionKind::all_gather, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_reduce(std::span<const CollectivePart> parts) {
-  return start(StepKind::all_reduce, parts, {});
+  return start(InstructionKind::all_reduce, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_reduce_scatter(std::span<const CollectivePart> parts) {
-  return start(StepKind::reduce_scatter, parts, {});
+  return start(InstructionKind::reduce_scatter, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_to_all(std::span<const CollectivePart> parts) {
-  return start(StepKind::all_to_all, parts, {});
+  return start(InstructionKind::all_to_all, parts, {});
 }
 
 Communicator::Ticket CollectiveCommunicator::start_permute(std::span<const CollectivePart> parts,
                                                            std::span<const int> destination_of) {
-  return start(StepKind::collective_permute, parts, destination_of);
+  return start(InstructionKind::collective_permute, parts, destination_of);
 }
 
 void CollectiveCommunicator::finish(Ticket ticket) {
@@ -46,7 +46,7 @@ void CollectiveCommunicator::finish(Ticket ticket) {
 }
 
 void CollectiveCommunicator::barrier() {
-  Ticket ticket = start(StepKind::barrier, {}, {});
+  Ticket ticket = start(InstructionKind::barrier, {}, {});
   finish(ticket);
 }
 

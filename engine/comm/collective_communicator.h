@@ -45,7 +45,7 @@ class CollectiveCommunicator : public Communicator {
   [[noreturn]] void fail(std::string message, std::string hint = {}) const;
 
  private:
-  Ticket start(StepKind kind, std::span<const CollectivePart> parts, std::span<const int> destination_of);
+  Ticket start(InstructionKind kind, std::span<const CollectivePart> parts, std::span<const int> destination_of);
 
   CollectiveCall call_;
   Ticket ticket_ = 0;

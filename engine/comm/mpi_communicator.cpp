@@ -82,19 +82,19 @@ class MpiCommunicator final : public CollectiveCommunicator {
   void begin(const CollectiveCall& call) override {
     link_->check_aborted();
     switch (call.kind) {
-      case StepKind::barrier:
+      case InstructionKind::barrier:
         resize(0, 0);
         return exchange_segments([](int) { return Segment{0, 0}; }, [](int) { return Segment{0, 0}; }, true);
-      case StepKind::all_gather: {
+      case InstructionKind::all_gather: {
         int64_t bytes = pack(call, 1);
         return exchange_segments([=](int) { return Segment{0, bytes}; }, blocks_of(bytes));
       }
-      case StepKind::all_to_all:
-      case StepKind::reduce_scatter: {
+      case InstructionKind::all_to_all:
+      case InstructionKind::reduce_scatter: {
         int64_t bytes = pack(call, size());
         return exchange_segments(blocks_of(bytes), blocks_of(bytes));
       }
-      case StepKind::collective_permute: {
+      case InstructionKind::collective_permute: {
         int64_t bytes = pack(call, 1);
         int to = call.destination_of[static_cast<size_t>(member_)];
         return exchange_segments(
@@ -105,7 +105,7 @@ class MpiCommunicator final : public CollectiveCommunicator {
               return Segment{0, peer == from ? bytes : 0};
             });
       }
-      case StepKind::all_reduce: {
+      case InstructionKind::all_reduce: {
         pack(call, 1);
         Segment own = chunk_of(call, member_);
         return exchange_segments([&](int peer) { return chunk_of(call, peer); },
@@ -120,13 +120,13 @@ class MpiCommunicator final : public CollectiveCommunicator {
   void complete(const CollectiveCall& call) override {
     link_->wait(transfers_);
     switch (call.kind) {
-      case StepKind::all_gather:
-      case StepKind::all_to_all:
+      case InstructionKind::all_gather:
+      case InstructionKind::all_to_all:
         for (int sender = 0; sender < size(); ++sender) unpack(call, sender, sender * piece_bytes(call));
         return;
-      case StepKind::collective_permute: return unpack(call, 0, 0);
-      case StepKind::reduce_scatter: return reduce_pieces(call);
-      case StepKind::all_reduce:
+      case InstructionKind::collective_permute: return unpack(call, 0, 0);
+      case InstructionKind::reduce_scatter: return reduce_pieces(call);
+      case InstructionKind::all_reduce:
         reduce_chunk(call);
         link_->wait(transfers_);
         return unpack(call, 0, 0);

@@ -29,14 +29,16 @@ int index_of(const std::vector<int>& list, int value) {
   return static_cast<int>(std::ranges::find(list, value) - list.begin());
 }
 
-bool gathers(StepKind kind) { return kind == StepKind::all_gather || kind == StepKind::all_reduce; }
+bool gathers(InstructionKind kind) {
+  return kind == InstructionKind::all_gather || kind == InstructionKind::all_reduce;
+}
 
 // The runs of what `owner` gets of a part's sum: visit(offset in a source, offset in the destination, elements).
 template <class Visit>
 void visit_slice(const CollectiveCall& call, size_t index, int owner, int size, const Visit& visit) {
   const CallPart& part = call.parts[index];
   const int64_t element = byte_size(call.dtype);
-  if (call.kind == StepKind::all_reduce) {
+  if (call.kind == InstructionKind::all_reduce) {
     const int shift = static_cast<int>(index % static_cast<size_t>(size));
     auto [first, last] = chunk(part.source_bytes / element, (owner + shift) % size, size);
     if (first < last) visit(first * element, first * element, last - first);
@@ -161,7 +163,7 @@ void HostsCommunicator::complete(const CollectiveCall& call) {
   *counts_.waited_ns += table_.await();
   table_.check_signatures(call, parity_);
   parity_ ^= 1;
-  if (call.kind == StepKind::barrier) return barrier_between_hosts();
+  if (call.kind == InstructionKind::barrier) return barrier_between_hosts();
   const bool small = is_small(call);
   if (small) stage(call);
   const CollectiveCall& readable = small ? staged_ : call;
@@ -170,9 +172,9 @@ void HostsCommunicator::complete(const CollectiveCall& call) {
     publish(round);
     meet();
     switch (call.kind) {
-      case StepKind::all_gather: all_gather(round); break;
-      case StepKind::all_to_all: all_to_all(round); break;
-      case StepKind::collective_permute: permute(round); break;
+      case InstructionKind::all_gather: all_gather(round); break;
+      case InstructionKind::all_to_all: all_to_all(round); break;
+      case InstructionKind::collective_permute: permute(round); break;
       default: reduce(round); break;
     }
     meet();
@@ -402,7 +404,7 @@ void HostsCommunicator::reduce(const Round& round) {
   sum_here(round, member_, received_.data() + host_ * own * element);
   await_messages();
   combine(round, own);
-  if (round.call.kind == StepKind::all_reduce) gather_chunks(round);
+  if (round.call.kind == InstructionKind::all_reduce) gather_chunks(round);
 }
 
 // Every rank has its chunks of an all-reduce where they belong, and takes the others'.

@@ -15,9 +15,9 @@ namespace {
 int64_t payload_step(const CallPart& part) { return (part.source_bytes + 15) / 16 * 16; }
 
 // An all-reduce publishes where its sums are, too.
-size_t entries_per_part(StepKind kind) { return kind == StepKind::all_reduce ? 2 : 1; }
+size_t entries_per_part(InstructionKind kind) { return kind == InstructionKind::all_reduce ? 2 : 1; }
 
-size_t parts_per_round(StepKind kind) { return MemberBlock::max_entries / entries_per_part(kind); }
+size_t parts_per_round(InstructionKind kind) { return MemberBlock::max_entries / entries_per_part(kind); }
 
 }  // namespace
 
@@ -93,7 +93,7 @@ void PeerCommunicator::begin(const CollectiveCall& call) {
   } else {
     for (const CallPart& part : call.parts) {
       table_.check(part.source, part.source_bytes);
-      if (call.kind == StepKind::all_reduce) table_.check(part.destination, part.destination_bytes);
+      if (call.kind == InstructionKind::all_reduce) table_.check(part.destination, part.destination_bytes);
     }
     publish(call, 0);
   }
@@ -134,7 +134,7 @@ void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
   for (size_t i = first; i < last; ++i) {
     const CallPart& part = call.parts[i];
     table_.publish(entry++, part.source, part.source_bytes);
-    if (call.kind == StepKind::all_reduce) table_.publish(entry++, part.destination, part.destination_bytes);
+    if (call.kind == InstructionKind::all_reduce) table_.publish(entry++, part.destination, part.destination_bytes);
   }
 }
 
@@ -158,7 +158,7 @@ void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t las
       sources_[static_cast<size_t>(member)] = table_.find(member, (i - first) * per_part);
     }
   };
-  if (call.kind != StepKind::all_reduce) {
+  if (call.kind != InstructionKind::all_reduce) {
     for (size_t i = first; i < last; ++i) {
       find_sources(i);
       take_pieces(call, call.parts[i]);
@@ -176,15 +176,15 @@ void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t las
 // sources_ are the members' whole sources.
 void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& part) {
   switch (call.kind) {
-    case StepKind::all_reduce:
-    case StepKind::reduce_scatter: {
+    case InstructionKind::all_reduce:
+    case InstructionKind::reduce_scatter: {
       for (const std::byte*& source : sources_) source += member_ * part.source_block;
       count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride,
                                       sources_, part.source_stride));
       return;
     }
-    case StepKind::all_gather:
-    case StepKind::all_to_all: {
+    case InstructionKind::all_gather:
+    case InstructionKind::all_to_all: {
       for (int step = 0; step < size(); ++step) {
         int sender = (member_ + step) % size();  // not all from the same one at the same time
         count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
@@ -192,7 +192,7 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
       }
       return;
     }
-    case StepKind::collective_permute: {
+    case InstructionKind::collective_permute: {
       size_t sender =
           static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
       count_moved(copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride));

@@ -16,7 +16,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/memory_plan.h"
-#include "engine/plan/pipeline_timeline.h"
+#include "engine/plan/order_simulation.h"
 #include "engine/plan/schedules/schedule.h"
 #include "engine/plan/stages.h"
 #include "engine/shard/moved_again.h"
@@ -97,16 +97,14 @@ PipelinePlan pipeline_plan(const RunConfig& config, const Mesh& mesh, const Stag
   const Program& program = laid_out.lowered.program;
   for (int stage = 0; stage < program.stages; ++stage) {
     pipeline.totals.push_back(
-        total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.step_seconds, stage));
+        total(program, laid_out.arenas[static_cast<size_t>(stage)], laid_out.instruction_seconds, stage));
   }
-  pipeline.timeline = laid_out.timeline;
   if (staged.empty()) return pipeline;
   pipeline.axis = pipeline_axis(config.pipeline, mesh);
   pipeline.order = staged.order;
   pipeline.in_flight = microbatches_in_flight(staged.order);
-  const auto equal = [](int, const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
-  const auto nothing = [](int, const WorkItem&) { return 0.0; };
-  pipeline.equal_bubble = play(staged.order, {equal, nothing}).bubble;
+  const auto equal = [](const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
+  pipeline.equal_bubble = simulate_order(staged.order, equal).bubble;
   return pipeline;
 }
 
@@ -187,7 +185,7 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   Lowered& lowered = laid_out.lowered;
   pass("verify", [&] {
     verify(lowered.program, graph, mesh);
-    prove_no_cycle(lowered.program, graph, mesh);
+    prove_no_deadlock(lowered.program, graph, mesh);
     return true;
   });
   pass("verify memory", [&] {
@@ -197,7 +195,8 @@ Plan compile(const RunConfig& config, const DeviceProfile& profile, std::stop_to
   plan.pipeline = pipeline_plan(config, plan.mesh, staged, written.training.layers, laid_out);
   plan.totals = total(plan.pipeline.totals, laid_out.seconds);
   plan.arenas = std::move(laid_out.arenas);
-  plan.step_seconds = std::move(laid_out.step_seconds);
+  plan.instruction_seconds = std::move(laid_out.instruction_seconds);
+  plan.simulation = std::move(laid_out.simulation);
   plan.parameters =
       pass("parameters", [&] { return describe_parameters(graph, mesh, resolved.states, pins.origins, lowered); });
   plan.layouts = pass("layouts", [&] {

@@ -76,15 +76,15 @@ std::vector<ValueLayout> describe_layouts(const LayoutProblem& problem, const st
   return layouts;
 }
 
-PlanTotals total(const Program& program, const ArenaLayout& arena, const StepTable<double>& seconds, int stage) {
+PlanTotals total(const Program& program, const ArenaLayout& arena, const InstructionTable<double>& seconds, int stage) {
   PlanTotals totals;
   const MemoryPeak peak = memory_peak(arena);
   totals.memory = peak.categories;
   totals.live_lower_bound = peak.live_bytes;
   totals.memory_total = arena.bytes;
-  for (const Step& step : program.main_steps(stage)) {
-    totals.wire_bytes_per_device += step.wire_bytes;
-    totals.flops_per_device += step.flops;
+  for (const Instruction& instruction : program.main_instructions(stage)) {
+    totals.wire_bytes_per_device += instruction.wire_bytes();
+    totals.flops_per_device += instruction.flops();
   }
   totals.seconds_per_step = main_seconds(program, seconds, stage);
   return totals;
@@ -101,12 +101,14 @@ PlanTotals total(const std::vector<PlanTotals>& stages, double seconds) {
 }
 
 std::string bf16_products(const Plan& plan) {
-  const auto is_bf16_product = [&](const Step& step) {
-    if (step.kind != StepKind::compute || !plan.graph->ops[step.op].definition->is_matrix_product()) return false;
-    return !step.inputs.empty() && plan.program.values[step.inputs[0]].dtype == DType::bf16;
+  const auto is_bf16_product = [&](const Instruction& instruction) {
+    if (instruction.kind() != InstructionKind::compute ||
+        !plan.graph->ops[instruction.op].definition->is_matrix_product())
+      return false;
+    return !instruction.operands().empty() && plan.program.values[instruction.operands()[0]].dtype == DType::bf16;
   };
   for (const Task& task : plan.program.tasks) {
-    if (std::ranges::none_of(task.steps, is_bf16_product)) continue;
+    if (std::ranges::none_of(task.instructions, is_bf16_product)) continue;
     return plan.profile.bf16_products.empty() ? "not measured; 'shardrun calibrate' tells" : plan.profile.bf16_products;
   }
   return {};

@@ -18,13 +18,14 @@ LaidOut lay_out(const LayoutProblem& problem, LayoutChoice choice, bool as_writt
   if (result.choice.empty()) return result;
   result.lowered = lower(problem, result.choice);
   Program& program = result.lowered.program;
-  size_channels(program, problem.graph, problem.mesh);
+  size_channels(program, problem.graph, problem.mesh, predict_seconds(program, problem.graph, CostRates{}));
   for (int stage = 0; stage < program.stages; ++stage) {
     result.arenas.push_back(plan_memory(program, problem.graph, threads, stage));
   }
-  result.step_seconds = predict_seconds(program, problem.graph, problem.rates);
-  result.timeline = play_stages(program, problem.graph, problem.mesh, program.main().purpose, result.step_seconds);
-  result.seconds = program.stages == 1 ? main_seconds(program, result.step_seconds) : result.timeline.seconds;
+  result.instruction_seconds = predict_seconds(program, problem.graph, problem.rates);
+  result.simulation =
+      simulate(program, problem.graph, problem.mesh, program.main().purpose, result.instruction_seconds);
+  result.seconds = program.stages == 1 ? main_seconds(program, result.instruction_seconds) : result.simulation.seconds;
   return result;
 }
 

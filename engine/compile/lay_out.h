@@ -2,10 +2,10 @@
 
 #include <stop_token>
 
-#include "engine/plan/stage_timeline.h"
 #include "engine/program/arena_layout.h"
 #include "engine/shard/layout_choice.h"
 #include "engine/shard/lowering.h"
+#include "engine/simulate/simulation.h"
 
 namespace shardscope {
 
@@ -14,9 +14,9 @@ struct LaidOut {
   LayoutChoice choice;
   Lowered lowered;
   std::vector<ArenaLayout> arenas;  // per stage
-  StepTable<double> step_seconds;
+  InstructionTable<double> instruction_seconds;
   double seconds = 0;       // of the main sequence
-  StageTimeline timeline;   // of several stages
+  Simulation simulation;    // of several stages
   bool as_written = false;  // the placements of written_placements()
 
   int64_t arena_bytes() const;  // of the largest

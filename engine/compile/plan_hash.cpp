@@ -12,10 +12,10 @@ namespace {
 // That of equal plans made by planners whose steps mean something else. The code itself is compared by check_ranks().
 constexpr std::string_view planner_version = "4";
 
-template <class T>
-void add_all(Hasher& hasher, const std::vector<T>& values) {
+template <class Values>
+void add_all(Hasher& hasher, const Values& values) {
   hasher.add(values.size());
-  for (const T& value : values) hasher.add(value);
+  for (const auto& value : values) hasher.add(value);
 }
 
 void add_axes(Hasher& hasher, const AxisList& axes) {
@@ -38,12 +38,15 @@ void add_ops(Hasher& hasher, const Graph& graph) {
   }
 }
 
-void add_step(Hasher& hasher, const Step& step) {
-  hasher.add(step.kind).add(step.channel).add(step.op).add(step.payload_bytes).add(step.reduction).add(step.dtype);
-  add_all(hasher, step.inputs);
-  add_all(hasher, step.outputs);
-  add_axes(hasher, step.axes);
-  for (const MovedArray& array : step.moved) hasher.add(array.split_dim).add(array.concat_dim);
+void add_instruction(Hasher& hasher, const Instruction& instruction) {
+  hasher.add(instruction.kind()).add(instruction.channel()).add(instruction.op).add(instruction.payload_bytes());
+  if (const Collective* collective = instruction.as<Collective>()) {
+    hasher.add(collective->reduction).add(collective->dtype);
+  }
+  add_axes(hasher, instruction.axes());
+  add_all(hasher, instruction.operands());
+  add_all(hasher, instruction.results());
+  for (const MovedArray& array : instruction.moved()) hasher.add(array.split_dim).add(array.concat_dim);
 }
 
 // The config as it is hashed: mode fastest under its former name, so that plans of today are those of then.
@@ -74,8 +77,8 @@ uint64_t plan_hash(const Plan& plan, const RunConfig& config) {
   for (const StageChannel& channel : plan.program.channels)
     hasher.add(channel.from).add(channel.to).add(channel.capacity);
   for (const Task& task : plan.program.tasks) {
-    hasher.add(task.name).add(task.steps.size());
-    for (const Step& step : task.steps) add_step(hasher, step);
+    hasher.add(task.name).add(task.instructions.size());
+    for (const Instruction& instruction : task.instructions) add_instruction(hasher, instruction);
   }
   for (const Sequence& sequence : plan.program.sequences) {
     hasher.add(sequence.purpose).add(sequence.stage).add(sequence.runs.size());

@@ -4,12 +4,12 @@ namespace shardscope {
 
 MeasuredSteps::MeasuredSteps(const Plan& plan, const TraceMessage* trace) {
   if (!trace) return;
-  StepTable<Sum> none;
-  for (const Task& task : plan.program.tasks) none.tasks.emplace_back(task.steps.size());
+  InstructionTable<Sum> none;
+  for (const Task& task : plan.program.tasks) none.tasks.emplace_back(task.instructions.size());
   stages_.assign(static_cast<size_t>(plan.program.stages), none);
   for (int rank = 0; rank < static_cast<int>(trace->ranks.size()); ++rank) {
     const int stage = plan.stage_of(rank);
-    const SequenceSteps steps = plan.steps(stage);
+    const SequenceInstructions steps = plan.instructions(stage);
     int position = 0;
     for (const PlanStepTime& time : trace->ranks[static_cast<size_t>(rank)]) {
       Sum& sum = stages_[static_cast<size_t>(stage)][steps.id(position++)];
@@ -20,7 +20,7 @@ MeasuredSteps::MeasuredSteps(const Plan& plan, const TraceMessage* trace) {
   }
 }
 
-std::optional<StepMean> MeasuredSteps::of(StepId step, int stage) const {
+std::optional<StepMean> MeasuredSteps::of(InstructionId step, int stage) const {
   if (stages_.empty()) return std::nullopt;
   const Sum& sum = stages_[static_cast<size_t>(stage)][step];
   if (sum.count == 0) return std::nullopt;

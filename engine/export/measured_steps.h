@@ -18,13 +18,13 @@ class MeasuredSteps {
   // `trace` may be null: nothing was measured.
   MeasuredSteps(const Plan& plan, const TraceMessage* trace);
 
-  std::optional<StepMean> of(StepId step, int stage) const;
+  std::optional<StepMean> of(InstructionId step, int stage) const;
 
  private:
   struct Sum {
     int64_t count = 0, nanoseconds = 0, waited_nanoseconds = 0;
   };
-  std::vector<StepTable<Sum>> stages_;
+  std::vector<InstructionTable<Sum>> stages_;
 };
 
 }  // namespace shardscope

@@ -26,7 +26,7 @@ class TraceWriter {
   TraceWriter(const Plan& plan, ExportTarget& target, double threads) : plan_(plan), target_(target), all_(threads) {
     for (const Task& task : plan.program.tasks) {
       std::vector<Told>& steps = told_.tasks.emplace_back();
-      for (const Step& step : task.steps) steps.push_back(told(step));
+      for (const Instruction& instruction : task.instructions) steps.push_back(told(instruction));
     }
   }
 
@@ -39,8 +39,8 @@ class TraceWriter {
   }
 
   // `times` by position of the stage's main sequence.
-  void write_thread(int process, int thread, const std::string& thread_name, const std::string& step_name, int stage,
-                    const std::vector<PlanStepTime>& times) {
+  void write_thread(int process, int thread, const std::string& thread_name, const std::string& instruction_name,
+                    int stage, const std::vector<PlanStepTime>& times) {
     event({{"ph", "M"}, {"name", "thread_name"}, {"pid", process}, {"tid", thread}, {"args", {{"name", thread_name}}}});
     event({{"ph", "M"},
            {"name", "thread_sort_index"},
@@ -48,16 +48,17 @@ class TraceWriter {
            {"tid", thread},
            {"args", {{"sort_index", thread}}}});
     const Place place{process, thread};
-    if (!times.empty()) slice(place, step_name, "step", times.front().arrive_ns, times.back().end_ns, Json::object());
+    if (!times.empty())
+      slice(place, instruction_name, "step", times.front().arrive_ns, times.back().end_ns, Json::object());
     for (const TaskRun& run : plan_.program.main(stage).runs) {
       const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
       const auto first = times.begin() + run.first;
       const std::string name = plan_.pipeline.shape.microbatches > 1 && task_phase(task.phase) != Phase::update
                                    ? fmt::format("{}, microbatch {}", task.name, run.microbatch)
                                    : task.name;
-      slice(place, name, "task", first->arrive_ns, (first + std::ssize(task.steps) - 1)->end_ns,
+      slice(place, name, "task", first->arrive_ns, (first + std::ssize(task.instructions) - 1)->end_ns,
             {{"microbatch", run.microbatch}});
-      for (int index = 0; index < static_cast<int>(task.steps.size()); ++index)
+      for (int index = 0; index < static_cast<int>(task.instructions.size()); ++index)
         write_step(place, told_[{run.task, index}], run.first + index, first[index]);
       target_.progress((done_ + run.first / static_cast<double>(times.size())) / all_);
     }
@@ -81,17 +82,17 @@ class TraceWriter {
     std::string before, behind;
   };
 
-  Told told(const Step& step) const {
-    Json args = {{"phase", std::string(name(step.phase))}};
-    if (step.flops > 0) args["flops"] = step.flops;
-    if (step.bytes_touched > 0) args["bytes_touched"] = step.bytes_touched;
-    if (step.payload_bytes > 0) args["payload_bytes"] = step.payload_bytes;
-    if (step.wire_bytes > 0) args["wire_bytes"] = step.wire_bytes;
-    if (const std::string axes = axes_text(plan_, step); !axes.empty()) args["axes"] = axes;
-    if (const std::string cause = plan_.cause(step); !cause.empty()) args["cause"] = cause;
-    if (!step.outputs.empty()) args["outputs"] = values_text(plan_, step.outputs);
-    return {fmt::format("\"cat\":\"{}\",\"name\":{},\"args\":{{\"position\":", name(step.kind),
-                        text(plan_.step_name(step))),
+  Told told(const Instruction& instruction) const {
+    Json args = {{"phase", std::string(name(instruction.phase))}};
+    if (instruction.flops() > 0) args["flops"] = instruction.flops();
+    if (instruction.bytes_touched() > 0) args["bytes_touched"] = instruction.bytes_touched();
+    if (instruction.payload_bytes() > 0) args["payload_bytes"] = instruction.payload_bytes();
+    if (instruction.wire_bytes() > 0) args["wire_bytes"] = instruction.wire_bytes();
+    if (const std::string axes = axes_text(plan_, instruction); !axes.empty()) args["axes"] = axes;
+    if (const std::string cause = plan_.cause(instruction); !cause.empty()) args["cause"] = cause;
+    if (!instruction.results().empty()) args["outputs"] = values_text(plan_, instruction.results());
+    return {fmt::format("\"cat\":\"{}\",\"name\":{},\"args\":{{\"position\":", name(instruction.kind()),
+                        text(plan_.instruction_name(instruction))),
             "," + dumped(args).substr(1) + "}"};
   }
 
@@ -135,7 +136,7 @@ class TraceWriter {
 
   const Plan& plan_;
   ExportTarget& target_;
-  StepTable<Told> told_;
+  InstructionTable<Told> told_;
   double all_, done_ = 0;
   int64_t messages_ = 0;  // so many are written: the last one's id
   bool first_ = true;

@@ -4,14 +4,14 @@
 
 namespace shardscope {
 
-std::string axes_text(const Plan& plan, const Step& step) {
-  if (is_transfer(step.kind)) return plan.config.pipeline.axis;
+std::string axes_text(const Plan& plan, const Instruction& instruction) {
+  if (is_transfer(instruction.kind())) return plan.config.pipeline.axis;
   std::string text;
-  for (AxisIndex axis : step.axes) text += (text.empty() ? "" : ",") + plan.mesh.axes()[axis].name;
+  for (AxisIndex axis : instruction.axes()) text += (text.empty() ? "" : ",") + plan.mesh.axes()[axis].name;
   return text;
 }
 
-std::string values_text(const Plan& plan, const std::vector<int>& values) {
+std::string values_text(const Plan& plan, std::span<const int> values) {
   std::string text;
   for (int id : values) {
     const ProgramValue& value = plan.program.values[static_cast<size_t>(id)];
@@ -23,14 +23,15 @@ std::string values_text(const Plan& plan, const std::vector<int>& values) {
   return text;
 }
 
-std::string op_text(const Plan& plan, const Step& step) {
-  return step.op == no_id ? plan.step_name(step) : plan.graph->ops[static_cast<size_t>(step.op)].name;
+std::string op_text(const Plan& plan, const Instruction& instruction) {
+  return instruction.op == no_id ? plan.instruction_name(instruction)
+                                 : plan.graph->ops[static_cast<size_t>(instruction.op)].name;
 }
 
 std::vector<PlanStepTime> predicted_times(const Plan& plan, int stage) {
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   std::vector<PlanStepTime> times;
-  for (const auto& [start, end] : plan.pipeline.timeline.stages.at(static_cast<size_t>(stage)))
+  for (const auto& [start, end] : plan.simulation.stages.at(static_cast<size_t>(stage)))
     times.push_back({nanoseconds(start), nanoseconds(start), nanoseconds(end)});
   return times;
 }

@@ -7,13 +7,14 @@ namespace shardscope {
 namespace {
 
 // By channel, the positions at which a stage sends or receives.
-std::vector<std::vector<int>> positions_of(const Plan& plan, StepKind kind, int StageChannel::*end) {
+std::vector<std::vector<int>> positions_of(const Plan& plan, InstructionKind kind, int StageChannel::*end) {
   std::vector<std::vector<int>> positions(plan.program.channels.size());
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     int position = 0;
-    for (const Step& step : plan.steps(stage)) {
-      const bool is_one = step.kind == kind && plan.program.channels[static_cast<size_t>(step.channel)].*end == stage;
-      if (is_one) positions[static_cast<size_t>(step.channel)].push_back(position);
+    for (const Instruction& instruction : plan.instructions(stage)) {
+      const bool is_one =
+          instruction.kind() == kind && plan.program.channels[static_cast<size_t>(instruction.channel())].*end == stage;
+      if (is_one) positions[static_cast<size_t>(instruction.channel())].push_back(position);
       ++position;
     }
   }
@@ -23,8 +24,8 @@ std::vector<std::vector<int>> positions_of(const Plan& plan, StepKind kind, int 
 }  // namespace
 
 std::vector<StageMessage> stage_messages(const Plan& plan) {
-  const auto sends = positions_of(plan, StepKind::send, &StageChannel::from);
-  const auto receives = positions_of(plan, StepKind::receive, &StageChannel::to);
+  const auto sends = positions_of(plan, InstructionKind::send, &StageChannel::from);
+  const auto receives = positions_of(plan, InstructionKind::receive, &StageChannel::to);
   std::vector<StageMessage> messages;
   for (size_t channel = 0; channel < sends.size(); ++channel) {
     const StageChannel& ends = plan.program.channels[channel];

@@ -16,24 +16,24 @@ void write_collectives_table(const ExportSource& source, const ExportChoice& cho
   if (source.run) headings.insert(headings.end(), {"measured_seconds", "waited_seconds"});
   table.headings(headings);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
-    const SequenceSteps steps = plan.steps(stage);
-    for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) {
-      const Step& step = steps[position];
+    const SequenceInstructions steps = plan.instructions(stage);
+    for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) {
+      const Instruction& instruction = steps[position];
       table.progress(stage + position / static_cast<double>(steps.size()), plan.program.stages);
-      if (!is_collective(step.kind) && step.kind != StepKind::send) continue;
+      if (!is_collective(instruction.kind()) && instruction.kind() != InstructionKind::send) continue;
       table.add(stage);
       table.add(position);
-      table.add(name(step.kind));
-      table.add(axes_text(plan, step));
-      table.add(step.group_size);
-      table.add(hosts_of_group(plan, step));
-      table.add(name(step.phase));
-      table.add(op_text(plan, step));
-      table.add(values_text(plan, step.inputs));
-      table.add(step.payload_bytes);
-      table.add(step.wire_bytes);
+      table.add(name(instruction.kind()));
+      table.add(axes_text(plan, instruction));
+      table.add(instruction.group_size());
+      table.add(hosts_of_group(plan, instruction));
+      table.add(name(instruction.phase));
+      table.add(op_text(plan, instruction));
+      table.add(values_text(plan, instruction.operands()));
+      table.add(instruction.payload_bytes());
+      table.add(instruction.wire_bytes());
       table.add(count);
-      table.add(plan.cause(step));
+      table.add(plan.cause(instruction));
       table.add(steps.task(position).name);
       table.add(plan.seconds(position, stage));
       if (source.run) {

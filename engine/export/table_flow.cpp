@@ -8,13 +8,15 @@ void write_flow_table(const ExportSource& source, const ExportChoice&, TableWrit
   table.headings({"stage", "position", "task", "phase", "kind", "step", "axes", "inputs", "outputs", "flops",
                   "bytes_touched", "wire_bytes", "count", "predicted_seconds", "cause"});
   for (int stage = 0; stage < plan.program.stages; ++stage) {
-    const SequenceSteps steps = plan.steps(stage);
-    for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) {
-      const Step& step = steps[position];
+    const SequenceInstructions steps = plan.instructions(stage);
+    for (const auto& [position, count] : distinct_instructions(plan.program.main(stage))) {
+      const Instruction& instruction = steps[position];
       table.progress(stage + position / static_cast<double>(steps.size()), plan.program.stages);
-      table.row(stage, position, steps.task(position).name, name(step.phase), name(step.kind), plan.step_name(step),
-                axes_text(plan, step), values_text(plan, step.inputs), values_text(plan, step.outputs), step.flops,
-                step.bytes_touched, step.wire_bytes, count, plan.seconds(position, stage), plan.cause(step));
+      table.row(stage, position, steps.task(position).name, name(instruction.phase), name(instruction.kind()),
+                plan.instruction_name(instruction), axes_text(plan, instruction),
+                values_text(plan, instruction.operands()), values_text(plan, instruction.results()),
+                instruction.flops(), instruction.bytes_touched(), instruction.wire_bytes(), count,
+                plan.seconds(position, stage), plan.cause(instruction));
     }
   }
 }

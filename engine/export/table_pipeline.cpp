@@ -18,7 +18,7 @@ void write_pipeline_table(const ExportSource& source, const ExportChoice&, Table
               pipeline.shape.chunks, pipeline.shape.microbatches,
               index < pipeline.in_flight.size() ? pipeline.in_flight[index] : 1, totals.memory_total,
               totals.wire_bytes_per_device, totals.flops_per_device, totals.seconds_per_step,
-              pipeline.waiting_share(stage) * plan.totals.seconds_per_step);
+              plan.waiting_share(stage) * plan.totals.seconds_per_step);
   }
 }
 

@@ -14,10 +14,10 @@ class Rows {
     for (const Task& task : plan.program.tasks) {
       std::vector<std::string>& names = names_.tasks.emplace_back();
       std::vector<std::string_view>& operators = operators_.tasks.emplace_back();
-      for (const Step& step : task.steps) {
-        names.push_back(plan.step_name(step));
-        const bool computes = step.kind == StepKind::compute && step.op != no_id;
-        operators.push_back(computes ? plan.graph->ops[step.op].definition->name() : "");
+      for (const Instruction& instruction : task.instructions) {
+        names.push_back(plan.instruction_name(instruction));
+        const bool computes = instruction.kind() == InstructionKind::compute && instruction.op != no_id;
+        operators.push_back(computes ? plan.graph->ops[instruction.op].definition->name() : "");
       }
     }
   }
@@ -27,13 +27,13 @@ class Rows {
     for (const TaskRun& run : plan_.program.main(stage).runs) {
       const Task& task = plan_.program.tasks[static_cast<size_t>(run.task)];
       table_.progress(done_ + run.first / static_cast<double>(times.size()), lanes_);
-      for (int index = 0; index < static_cast<int>(task.steps.size()); ++index) {
-        const Step& step = task.steps[static_cast<size_t>(index)];
+      for (int index = 0; index < static_cast<int>(task.instructions.size()); ++index) {
+        const Instruction& instruction = task.instructions[static_cast<size_t>(index)];
         const int position = run.first + index;
         const PlanStepTime& time = times[static_cast<size_t>(position)];
         table_.row(rank.empty() ? "predicted" : "measured", stage, rank, position, run.microbatch, task.name,
-                   name(step.phase), name(step.kind), operators_[{run.task, index}], names_[{run.task, index}],
-                   seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
+                   name(instruction.phase), name(instruction.kind()), operators_[{run.task, index}],
+                   names_[{run.task, index}], seconds(time.arrive_ns), seconds(time.start_ns), seconds(time.end_ns));
       }
     }
     ++done_;
@@ -43,8 +43,8 @@ class Rows {
   const Plan& plan_;
   TableWriter& table_;
   double lanes_, done_ = 0;
-  StepTable<std::string> names_;
-  StepTable<std::string_view> operators_;  // of what computes
+  InstructionTable<std::string> names_;
+  InstructionTable<std::string_view> operators_;  // of what computes
 };
 
 }  // namespace

@@ -12,18 +12,19 @@ namespace {
 
 double rounds_of(int64_t members) { return std::bit_width(static_cast<uint64_t>(members - 1)); }
 
-double bytes_seconds(StepKind collective, double payload, const GroupPlacement& groups) {
+double bytes_seconds(InstructionKind collective, double payload, const GroupPlacement& groups) {
   double all_to_all = 0, slowest = 0;
   for (const LevelTraffic& level : groups.levels) {
     all_to_all += level.crossing * level.all_to_all;
-    slowest = std::max(slowest, collective == StepKind::collective_permute ? level.one_way : level.ring);
+    slowest = std::max(slowest, collective == InstructionKind::collective_permute ? level.one_way : level.ring);
   }
-  if (collective == StepKind::all_to_all) return payload * all_to_all;
+  if (collective == InstructionKind::all_to_all) return payload * all_to_all;
   return wire_bytes(collective, payload, groups.size) * slowest;
 }
 
-double hierarchical_seconds(StepKind collective, double payload, const GroupPlacement& groups, double efficiency) {
-  const bool is_exchange = collective == StepKind::all_to_all;
+double hierarchical_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
+                            double efficiency) {
+  const bool is_exchange = collective == InstructionKind::all_to_all;
   double seconds = 0;
   for (const LevelTraffic& level : groups.levels) {
     const auto units = static_cast<double>(level.units);
@@ -31,26 +32,26 @@ double hierarchical_seconds(StepKind collective, double payload, const GroupPlac
     const double sent = (units - 1) / units * part;
     seconds += (units - 1) * level.latency + sent * (is_exchange ? level.all_to_all : level.each) / efficiency;
   }
-  return collective == StepKind::all_reduce ? 2 * seconds : seconds;
+  return collective == InstructionKind::all_reduce ? 2 * seconds : seconds;
 }
 
-bool speaks_of(const CollectiveRule& rule, StepKind collective, const std::string& level) {
+bool speaks_of(const CollectiveRule& rule, InstructionKind collective, const std::string& level) {
   return (!rule.collective || *rule.collective == collective) && (rule.level.empty() || rule.level == level);
 }
 
 }  // namespace
 
-double wire_bytes(StepKind collective, double payload, int64_t members) {
-  if (collective == StepKind::collective_permute) return members > 1 ? payload : 0;
+double wire_bytes(InstructionKind collective, double payload, int64_t members) {
+  if (collective == InstructionKind::collective_permute) return members > 1 ? payload : 0;
   const auto p = static_cast<double>(members);
-  return (collective == StepKind::all_reduce ? 2 : 1) * (p - 1) / p * payload;
+  return (collective == InstructionKind::all_reduce ? 2 : 1) * (p - 1) / p * payload;
 }
 
-double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups,
+double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const CollectiveRule& rule) {
   if (groups.levels.empty()) return 0;
   const double call = rule.latency + static_cast<double>(groups.size) * rule.latency_per_member;
-  const bool is_permute = collective == StepKind::collective_permute;
+  const bool is_permute = collective == InstructionKind::collective_permute;
   if (rule.algorithm == Algorithm::hierarchical && !is_permute) {
     return call + hierarchical_seconds(collective, payload, groups, rule.efficiency);
   }
@@ -58,14 +59,15 @@ double collective_seconds(StepKind collective, double payload, const GroupPlacem
   for (const LevelTraffic& level : groups.levels) latency = std::max(latency, level.latency);
   double messages = 1;
   if (rule.algorithm != Algorithm::direct && !is_permute) {
-    const bool is_tree = rule.algorithm == Algorithm::tree && collective != StepKind::all_to_all;
+    const bool is_tree = rule.algorithm == Algorithm::tree && collective != InstructionKind::all_to_all;
     messages = is_tree ? rounds_of(groups.size) : static_cast<double>(groups.size - 1);
-    if (collective == StepKind::all_reduce) messages *= 2;
+    if (collective == InstructionKind::all_reduce) messages *= 2;
   }
   return call + messages * latency + bytes_seconds(collective, payload, groups) / rule.efficiency;
 }
 
-double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups, const Machine& machine) {
+double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
+                          const Machine& machine) {
   if (!is_collective(collective)) {
     throw Failure(Error{"not_a_collective", std::string(name(collective)) + " is not a collective", "", ""});
   }

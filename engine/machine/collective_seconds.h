@@ -6,9 +6,9 @@
 
 namespace shardscope {
 
-// Bytes that each of p devices sends, by the ring convention, of payload n (program/step.h): all-reduce 2 (p-1)/p n,
-// all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p of the local size, permute n.
-double wire_bytes(StepKind collective, double payload, int64_t members);
+// Bytes that each of p devices sends, by the ring convention, of payload n (program/instruction.h): all-reduce 2
+// (p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p of the local size, permute n.
+double wire_bytes(InstructionKind collective, double payload, int64_t members);
 
 // What one collective takes by one rule. With p members, n payload, W = wire_bytes(), A the largest latency of a
 // message over the levels in which members differ, and the seconds per byte of LevelTraffic:
@@ -33,11 +33,12 @@ double wire_bytes(StepKind collective, double payload, int64_t members);
 // Example: 2 hosts of 4 devices, inside 100 GB/s and 1 us, across 10 GB/s a device and 5 us; all-reduce of 80 MB among
 // all 8, ring: 14 x 5 us + 140 MB x max(1/100, 1/4/10) s/GB = 0.07 + 3.5 ms; hierarchical: 2 (3 us + 60 MB / 100 GB/s)
 // + 2 (5 us + 10 MB / 10 GB/s) = 1.206 + 2.01 ms.
-double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups,
+double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
                           const CollectiveRule& rule);
 
 // The same by the rules of a machine. Not below what a smaller payload takes: where a rule ends at b bytes and the next
 // would be faster at once, larger payloads take at least what b bytes take. Throws Failure for what is no collective.
-double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups, const Machine& machine);
+double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups,
+                          const Machine& machine);
 
 }  // namespace shardscope

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/step_kind.h"
+#include "engine/base/instruction_kind.h"
 #include "engine/machine/precision.h"
 
 namespace shardscope {
@@ -105,9 +105,9 @@ enum class Algorithm : uint8_t { ring, tree, hierarchical, direct };
 // Which algorithm a collective takes. The first rule that speaks of its kind, of the level of its group (the outermost
 // in which members differ) and of its size decides. Where none does: direct on shared memory, ring elsewhere.
 struct CollectiveRule {
-  std::optional<StepKind> collective;  // nothing: any
-  std::string level;                   // empty: any
-  int64_t up_to_bytes = 0;             // of payload; 0: any size
+  std::optional<InstructionKind> collective;  // nothing: any
+  std::string level;                          // empty: any
+  int64_t up_to_bytes = 0;                    // of payload; 0: any size
   Algorithm algorithm = Algorithm::ring;
   double efficiency = 1;          // share of the links' rate that is reached
   double latency = 0;             // of a call, beside that of its messages, s

@@ -27,10 +27,11 @@ Choices<Enum> all_of() {
   return choices;
 }
 
-Choices<std::optional<StepKind>> collectives() {
-  Choices<std::optional<StepKind>> choices = {{"any", std::nullopt}};
-  for (StepKind kind : {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter, StepKind::all_to_all,
-                        StepKind::collective_permute}) {
+Choices<std::optional<InstructionKind>> collectives() {
+  Choices<std::optional<InstructionKind>> choices = {{"any", std::nullopt}};
+  for (InstructionKind kind :
+       {InstructionKind::all_gather, InstructionKind::all_reduce, InstructionKind::reduce_scatter,
+        InstructionKind::all_to_all, InstructionKind::collective_permute}) {
     choices.emplace_back(std::string(name(kind)), kind);
   }
   return choices;

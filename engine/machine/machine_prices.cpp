@@ -43,7 +43,7 @@ int64_t MachinePrices::memory_bytes() const {
   return machine_.device.memory_bytes / static_cast<int64_t>(ranks_on_host_);
 }
 
-double MachinePrices::matrix_product_seconds(const MatrixProduct& product) const {
+double MachinePrices::matrix_product_seconds(const PricedProduct& product) const {
   const auto [precision, m, n, k, batch, transposed_left] = product;
   const auto of = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
   const double flops = 2 * of(m, n) * of(k, batch);
@@ -82,7 +82,8 @@ GroupPlacement MachinePrices::place(const Mesh& mesh, const std::vector<AxisInde
   return place(groups_over(mesh, axes));
 }
 
-double MachinePrices::collective_seconds(StepKind collective, double payload, const GroupPlacement& groups) const {
+double MachinePrices::collective_seconds(InstructionKind collective, double payload,
+                                         const GroupPlacement& groups) const {
   return shardscope::collective_seconds(collective, payload, groups, machine_);
 }
 

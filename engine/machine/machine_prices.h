@@ -14,7 +14,7 @@
 namespace shardscope {
 
 // batch products of an m x k by a k x n matrix.
-struct MatrixProduct {
+struct PricedProduct {
   Precision precision = Precision::f32;
   int64_t m = 1, n = 1, k = 1;
   int64_t batch = 1;
@@ -40,7 +40,7 @@ class MachinePrices {
 
   // latency + max(2 m n k batch / (peak x efficiency), bytes of operands and result once / memory rate at that size).
   // Throws Failure (no_product_rate) where the machine has no rate for the precision nor for a wider one.
-  double matrix_product_seconds(const MatrixProduct& product) const;
+  double matrix_product_seconds(const PricedProduct& product) const;
 
   // latency + max(bytes / memory rate at that size, flops / vector rate) / efficiency, with the rate and efficiency of
   // the family where the machine has it (KernelRate).
@@ -51,7 +51,7 @@ class MachinePrices {
   GroupPlacement place(std::span<const std::vector<int>> groups) const;
   GroupPlacement place(const Mesh& mesh, const std::vector<AxisIndex>& axes) const;
   // collective_seconds.h
-  double collective_seconds(StepKind collective, double payload, const GroupPlacement& groups) const;
+  double collective_seconds(InstructionKind collective, double payload, const GroupPlacement& groups) const;
 
   // links.h
   TransferRate transfer_rate(std::span<const std::pair<int, int>> transfers) const;

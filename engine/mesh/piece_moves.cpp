@@ -13,14 +13,14 @@ namespace shardscope {
 PieceMoves::PieceMoves(ArrayMove move, const Mesh& mesh) : move_(std::move(move)), mesh_(&mesh) {}
 
 std::vector<int> PieceMoves::group(int device) const {
-  if (move_.kind == StepKind::slice) return {device};
+  if (move_.kind == InstructionKind::slice) return {device};
   const std::vector<int> all = mesh_->group(device, axes());
   if (!is_transfer(move_.kind)) return all;
   return {all[static_cast<size_t>(move_.from_stage)], all[static_cast<size_t>(move_.to_stage)]};
 }
 
 int PieceMoves::group_size() const {
-  if (move_.kind == StepKind::slice) return 1;
+  if (move_.kind == InstructionKind::slice) return 1;
   if (is_transfer(move_.kind)) return 2;
   return static_cast<int>(shardscope::group_size(move_.axes, *mesh_));
 }
@@ -40,11 +40,11 @@ void PieceMoves::add(std::vector<MovedPiece>& pieces, const std::vector<int>& gr
                      int round) const {
   MovedPiece piece{group[from], group[to], before(group[from]), 0, 1, false};
   switch (move_.kind) {
-    case StepKind::send:
-    case StepKind::receive:
+    case InstructionKind::send:
+    case InstructionKind::receive:
       if (from == 0 && to == 1) pieces.push_back(piece);
       return;
-    case StepKind::all_reduce:
+    case InstructionKind::all_reduce:
       if (round == 1 && from == to) return;
       piece.parts = static_cast<int>(group.size());
       piece.part = static_cast<int>(round == 0 ? to : from);
@@ -56,7 +56,7 @@ void PieceMoves::add(std::vector<MovedPiece>& pieces, const std::vector<int>& gr
   const std::optional<Box> common = intersection(before(group[from]), after(group[to]));
   if (!common) return;
   piece.box = *common;
-  piece.reduced = move_.kind == StepKind::reduce_scatter;
+  piece.reduced = move_.kind == InstructionKind::reduce_scatter;
   pieces.push_back(piece);
 }
 
@@ -66,7 +66,7 @@ std::vector<MovedPiece> PieceMoves::pieces(int device, int round, bool comes) co
   std::vector<MovedPiece> pieces;
   if (place == devices.size()) return pieces;
   const auto add_of = [&](size_t other) { add(pieces, devices, comes ? other : place, comes ? place : other, round); };
-  if (move_.kind == StepKind::collective_permute) {
+  if (move_.kind == InstructionKind::collective_permute) {
     const std::vector<int> goes = permute_destinations(*mesh_, move_.shape, move_.before, move_.after, devices);
     const auto from = std::ranges::find(goes, static_cast<int>(place)) - goes.begin();
     add_of(static_cast<size_t>(comes ? from : goes[place]));

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/base/step_kind.h"
+#include "engine/base/instruction_kind.h"
 #include "engine/mesh/sharding.h"
 
 namespace shardscope {
@@ -22,7 +22,7 @@ struct MovedPiece {
 
 // A step that lays an array out anew: a slice, a collective, or a send and its receive.
 struct ArrayMove {
-  StepKind kind = StepKind::slice;
+  InstructionKind kind = InstructionKind::slice;
   AxisList axes;  // the group, major to minor; of a send the axis of the stages
   Shape shape;
   Sharding before, after;  // of a send the same
@@ -42,7 +42,7 @@ class PieceMoves {
   // `mesh` must outlive it.
   PieceMoves(ArrayMove move, const Mesh& mesh);
 
-  int rounds() const { return move_.kind == StepKind::all_reduce ? 2 : 1; }
+  int rounds() const { return move_.kind == InstructionKind::all_reduce ? 2 : 1; }
   // The devices that exchange pieces with `device`, itself among them, in the order of the group.
   std::vector<int> group(int device) const;
   int group_size() const;

@@ -42,7 +42,7 @@ class PathBuilder {
   }
 
  private:
-  void emit(StepKind kind, const AxisList& axes, int split_dim, int concat_dim) {
+  void emit(InstructionKind kind, const AxisList& axes, int split_dim, int concat_dim) {
     if (current_.partial == 0) current_.reduction = Reduction::sum;
     steps_.push_back({kind, axes, split_dim, concat_dim, reduction_, current_});
   }
@@ -57,7 +57,7 @@ class PathBuilder {
         cut.push_back(axis);
       }
     }
-    if (!cut.empty()) emit(StepKind::slice, cut, -1, -1);
+    if (!cut.empty()) emit(InstructionKind::slice, cut, -1, -1);
     return !cut.empty();
   }
 
@@ -78,7 +78,7 @@ class PathBuilder {
           current_.partial &= static_cast<uint8_t>(~(1u << axis));
           current_.dims[d].push_back(axis);
         }
-        emit(StepKind::reduce_scatter, axes, d, -1);
+        emit(InstructionKind::reduce_scatter, axes, d, -1);
         progress |= slice();
         progress = true;
       }
@@ -89,7 +89,7 @@ class PathBuilder {
     }
     if (axes.empty()) return;
     current_.partial &= target_.partial;
-    emit(StepKind::all_reduce, axes, -1, -1);
+    emit(InstructionKind::all_reduce, axes, -1, -1);
     slice();
   }
 
@@ -107,7 +107,7 @@ class PathBuilder {
       if ((moved >> axis) & 1) axes.push_back(axis);
     }
     current_.dims = target_.dims;
-    emit(StepKind::collective_permute, axes, -1, -1);
+    emit(InstructionKind::collective_permute, axes, -1, -1);
     return true;
   }
 
@@ -125,7 +125,7 @@ class PathBuilder {
           for (int i = 0; i < length; ++i) moved.push_back(wanted.axes[i]);
           for (int i = 0; i < length; ++i) source.pop_back();
           for (AxisIndex axis : moved) current_.dims[to].push_back(axis);
-          emit(StepKind::all_to_all, moved, to, from);
+          emit(InstructionKind::all_to_all, moved, to, from);
           return true;
         }
       }
@@ -143,7 +143,7 @@ class PathBuilder {
       AxisList joined;
       for (int i = keep; i < list.count; ++i) joined.push_back(list.axes[i]);
       for (int i = 0; i < joined.count; ++i) list.pop_back();
-      emit(StepKind::all_gather, joined, -1, d);
+      emit(InstructionKind::all_gather, joined, -1, d);
       return;
     }
   }
@@ -166,12 +166,12 @@ double wire_bytes(const ReshardStep& step, const Sharding& from, const Mesh& mes
   double local = static_cast<double>(byte_size(type.dtype));
   for (int d = 0; d < from.rank; ++d) local *= static_cast<double>(type.shape[d] / shard_count(from, mesh, d));
   double p = static_cast<double>(group_size(step.axes, mesh));
-  double n = step.kind == StepKind::all_gather ? local * p : local;
-  if (payload) *payload = step.kind == StepKind::slice ? 0 : n;
+  double n = step.kind == InstructionKind::all_gather ? local * p : local;
+  if (payload) *payload = step.kind == InstructionKind::slice ? 0 : n;
   switch (step.kind) {
-    case StepKind::slice: return 0;
-    case StepKind::collective_permute: return n;
-    case StepKind::all_reduce: return 2 * (p - 1) / p * n;
+    case InstructionKind::slice: return 0;
+    case InstructionKind::collective_permute: return n;
+    case InstructionKind::all_reduce: return 2 * (p - 1) / p * n;
     default: return (p - 1) / p * n;
   }
 }

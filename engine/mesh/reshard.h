@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "engine/base/step_kind.h"
+#include "engine/base/instruction_kind.h"
 #include "engine/mesh/sharding.h"
 
 namespace shardscope {
 
 // One step of a reshard: a slice or a collective. `axes` is the group, major to minor.
 struct ReshardStep {
-  StepKind kind = StepKind::slice;
+  InstructionKind kind = InstructionKind::slice;
   AxisList axes;
   int split_dim = -1;                    // reduce_scatter, all_to_all
   int concat_dim = -1;                   // all_gather, all_to_all

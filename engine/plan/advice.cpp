@@ -21,14 +21,14 @@ double sum(const SecondsByAxes& seconds) { return std::accumulate(seconds.begin(
 // Of a stage in a step.
 SecondsByAxes communication(const Plan& plan, int stage) {
   const Sequence& sequence = plan.program.main(stage);
-  const SequenceSteps steps = plan.program.main_steps(stage);
+  const SequenceInstructions steps = plan.program.main_instructions(stage);
   SecondsByAxes seconds{};
-  for (const RepeatedStep& one : distinct_steps(sequence)) {
-    const Step& step = steps[one.position];
-    if (!is_communication(step.kind)) continue;
-    size_t axes = is_transfer(step.kind) ? size_t{1} << *plan.pipeline.axis : 0;
-    for (AxisIndex axis : step.axes) axes |= size_t{1} << axis;
-    seconds[axes] += one.count * plan.step_seconds[steps.id(one.position)];
+  for (const RepeatedInstruction& one : distinct_instructions(sequence)) {
+    const Instruction& instruction = steps[one.position];
+    if (!is_communication(instruction.kind())) continue;
+    size_t axes = is_transfer(instruction.kind()) ? size_t{1} << *plan.pipeline.axis : 0;
+    for (AxisIndex axis : instruction.axes()) axes |= size_t{1} << axis;
+    seconds[axes] += one.count * plan.instruction_seconds[steps.id(one.position)];
   }
   return seconds;
 }

@@ -31,26 +31,33 @@ CostRates cost_rates(const DeviceProfile& profile, const Mesh& mesh, const std::
   return rates;
 }
 
-double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates) {
-  if (is_collective(step.kind)) return exchange_seconds(group_rate(rates, step.axes), step.wire_bytes);
-  if (step.kind == StepKind::send) return local_seconds(rates, {step.bytes_touched, 0, DType::f32});
-  if (step.kind == StepKind::receive) return exchange_seconds(rates.transfer, static_cast<double>(step.payload_bytes));
-  const bool product = step.kind == StepKind::compute && graph.ops[step.op].definition->is_matrix_product();
-  const int typical = step.inputs.empty() ? step.outputs[0] : step.inputs[0];
-  return local_seconds(rates, {step.bytes_touched, product ? step.flops : 0, program.values[typical].dtype});
+double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
+                           const CostRates& rates) {
+  if (is_collective(instruction.kind()))
+    return exchange_seconds(group_rate(rates, instruction.axes()), instruction.wire_bytes());
+  if (instruction.kind() == InstructionKind::send)
+    return local_seconds(rates, {instruction.bytes_touched(), 0, DType::f32});
+  if (instruction.kind() == InstructionKind::receive)
+    return exchange_seconds(rates.transfer, static_cast<double>(instruction.payload_bytes()));
+  const bool product =
+      instruction.kind() == InstructionKind::compute && graph.ops[instruction.op].definition->is_matrix_product();
+  const int typical = instruction.operands().empty() ? instruction.results()[0] : instruction.operands()[0];
+  return local_seconds(rates,
+                       {instruction.bytes_touched(), product ? instruction.flops() : 0, program.values[typical].dtype});
 }
 
-StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates) {
-  StepTable<double> seconds;
+InstructionTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates) {
+  InstructionTable<double> seconds;
   for (const Task& task : program.tasks) {
     std::vector<double>& row = seconds.tasks.emplace_back();
-    row.reserve(task.steps.size());
-    for (const Step& step : task.steps) row.push_back(step_seconds(step, program, graph, rates));
+    row.reserve(task.instructions.size());
+    for (const Instruction& instruction : task.instructions)
+      row.push_back(instruction_seconds(instruction, program, graph, rates));
   }
   return seconds;
 }
 
-double main_seconds(const Program& program, const StepTable<double>& seconds, int stage) {
+double main_seconds(const Program& program, const InstructionTable<double>& seconds, int stage) {
   double total = 0;
   for (const TaskRun& run : program.main(stage).runs) {
     for (double step : seconds.tasks[run.task]) total += step;

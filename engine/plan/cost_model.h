@@ -12,9 +12,10 @@ CostRates cost_rates(const DeviceProfile& profile, int ranks);
 CostRates cost_rates(const DeviceProfile& profile, const Mesh& mesh, const std::string& pipeline);
 
 // What a step is expected to take, by the prices of the layout search (layout_cost.h).
-double step_seconds(const Step& step, const Program& program, const Graph& graph, const CostRates& rates);
-StepTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates);
+double instruction_seconds(const Instruction& instruction, const Program& program, const Graph& graph,
+                           const CostRates& rates);
+InstructionTable<double> predict_seconds(const Program& program, const Graph& graph, const CostRates& rates);
 // Of the steps of one run of the main sequence.
-double main_seconds(const Program& program, const StepTable<double>& seconds, int stage = 0);
+double main_seconds(const Program& program, const InstructionTable<double>& seconds, int stage = 0);
 
 }  // namespace shardscope

@@ -8,8 +8,9 @@ namespace {
 
 class Search {
  public:
-  Search(const Plan& plan, const Step& step) : plan_(plan), graph_(*plan.graph), split_(graph_.values.size()) {
-    for (const AxisIndex axis : step.axes) axes_ |= 1u << axis;
+  Search(const Plan& plan, const Instruction& instruction)
+      : plan_(plan), graph_(*plan.graph), split_(graph_.values.size()) {
+    for (const AxisIndex axis : instruction.axes()) axes_ |= 1u << axis;
     for (const ProgramValue& value : plan.program.values) {
       if (value.graph_value == no_id || (axes_of(value.sharding) & axes_) == 0) continue;
       // A stored array that is resharded for some op does not bring the axis from where it is stored.
@@ -18,8 +19,8 @@ class Search {
     }
   }
 
-  std::vector<std::string> run(const Step& step) {
-    for (const MovedArray& array : step.moved) {
+  std::vector<std::string> run(const Instruction& instruction) {
+    for (const MovedArray& array : instruction.moved()) {
       if (array.cause.user == no_id || array.cause.from < 0) continue;
       const ValueId moved = plan_.program.values[static_cast<size_t>(array.cause.from)].graph_value;
       const Op& user = graph_.ops[array.cause.user];
@@ -115,9 +116,9 @@ class Search {
 
 }  // namespace
 
-std::vector<std::string> deciding_pins(const Plan& plan, const Step& step) {
-  if (step.moved.empty() || !plan.graph) return {};
-  return Search(plan, step).run(step);
+std::vector<std::string> deciding_pins(const Plan& plan, const Instruction& instruction) {
+  if (instruction.moved().empty() || !plan.graph) return {};
+  return Search(plan, instruction).run(instruction);
 }
 
 }  // namespace shardscope

@@ -15,6 +15,6 @@ namespace shardscope {
 //
 // Example: logits that no `out` speaks of are whole, the batch is split by `in`; the all-gather of the logits is
 // decided by sharding.out (what wants them whole) and sharding.in (what splits them).
-std::vector<std::string> deciding_pins(const Plan& plan, const Step& step);
+std::vector<std::string> deciding_pins(const Plan& plan, const Instruction& instruction);
 
 }  // namespace shardscope

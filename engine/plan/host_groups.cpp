@@ -8,10 +8,10 @@
 
 namespace shardscope {
 
-int hosts_of_group(const Plan& plan, const Step& step) {
+int hosts_of_group(const Plan& plan, const Instruction& instruction) {
   const DeviceProfile& profile = plan.profile;
   if (profile.ranks_per_host.size() < 2) return 1;
-  const std::vector<AxisIndex> axes(step.axes.begin(), step.axes.end());
+  const std::vector<AxisIndex> axes(instruction.axes().begin(), instruction.axes().end());
   size_t most = 1;
   for (int device = 0; device < plan.mesh.device_count(); ++device) {
     if (plan.mesh.group_index(device, axes) != 0) continue;

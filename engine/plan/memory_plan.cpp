@@ -25,7 +25,7 @@ class BufferAssignment {
         lives_(value_lives(program, graph, stage)) {
     arena_.length = folded_length(main_);
     arena_.buffer_of.assign(program.values.size(), -1);
-    for (const Task& task : program.tasks) arena_.workspace.tasks.emplace_back(task.steps.size(), -1);
+    for (const Task& task : program.tasks) arena_.workspace.tasks.emplace_back(task.instructions.size(), -1);
     find_stored();
     gradient_.resize(graph.values.size());
     for (const State& state : graph.states) {
@@ -40,10 +40,10 @@ class BufferAssignment {
     }
     for (const TaskRun& run : main_.runs) {
       if (!run.is_first) continue;
-      const std::vector<Step>& steps = program_.tasks[run.task].steps;
-      for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
-        place_results(steps[s], run.folded_first + s);
-        add_workspace(steps[s], {run.task, s}, run.folded_first + s);
+      const std::vector<Instruction>& instructions = program_.tasks[run.task].instructions;
+      for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
+        place_results(instructions[i], run.folded_first + i);
+        add_workspace(instructions[i], {run.task, i}, run.folded_first + i);
       }
     }
     place_initial_values();
@@ -66,20 +66,21 @@ class BufferAssignment {
 
   static int64_t slotted(int64_t bytes, int count) { return count == 1 ? bytes : count * round_up(bytes); }
 
-  void place_results(const Step& step, int position) {
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      const int result = step.outputs[i];
+  void place_results(const Instruction& instruction, int position) {
+    const std::span<const int> results = instruction.results();
+    for (size_t i = 0; i < results.size(); ++i) {
+      const int result = results[i];
       int& buffer = arena_.buffer_of[result];
-      buffer = stored_buffer(result, step);
-      if (buffer < 0) buffer = reusable_buffer(step, i, position);
+      buffer = stored_buffer(result, instruction);
+      if (buffer < 0) buffer = reusable_buffer(instruction, i, position);
       if (buffer >= 0) {
         arena_.buffers[buffer].last = std::max(arena_.buffers[buffer].last, lives_[result].last);
         continue;
       }
       const ProgramValue& value = program_.values[result];
-      MemoryCategory category = gradient_[value.graph_value]     ? MemoryCategory::gradients
-                                : step.kind == StepKind::compute ? MemoryCategory::activations
-                                                                 : MemoryCategory::collectives;
+      MemoryCategory category = gradient_[value.graph_value] ? MemoryCategory::gradients
+                                : instruction.as<Compute>()  ? MemoryCategory::activations
+                                                             : MemoryCategory::collectives;
       buffer = static_cast<int>(arena_.buffers.size());
       const ValueLife& life = lives_[result];
       const int64_t bytes = slotted(value.bytes(), life.slot_count);
@@ -90,8 +91,8 @@ class BufferAssignment {
   // What initialisation makes lies where the state is stored.
   void place_initial_values() {
     for (const TaskRun& run : program_.find(Purpose::initialise, stage_)->runs) {
-      for (const Step& step : program_.tasks[run.task].steps) {
-        for (int output : step.outputs) {
+      for (const Instruction& instruction : program_.tasks[run.task].instructions) {
+        for (int output : instruction.results()) {
           const ValueId initial = program_.values[output].graph_value;
           const int stored = stored_initially_[initial];
           if (stored < 0 || program_.values[stored].sharding != program_.values[output].sharding) {
@@ -119,47 +120,49 @@ class BufferAssignment {
   }
 
   // Where a state is stored, if this is its new value as it lies there, brought back from where the update worked.
-  int stored_buffer(int result, const Step& step) const {
+  int stored_buffer(int result, const Instruction& instruction) const {
     const int stored = stored_before_[program_.values[result].graph_value];
-    if (stored < 0 || step.kind == StepKind::compute) return -1;
+    if (stored < 0 || instruction.as<Compute>()) return -1;
     return program_.values[stored].sharding == program_.values[result].sharding ? arena_.buffer_of[stored] : -1;
   }
 
-  // The buffer of an operand that output i of the step may overwrite, or -1.
-  int reusable_buffer(const Step& step, size_t i, int position) const {
+  // The buffer of an operand that result i of the instruction may overwrite, or -1.
+  int reusable_buffer(const Instruction& instruction, size_t i, int position) const {
+    const std::span<const int> operands = instruction.operands();
     int operand = -1;
-    if (step.kind == StepKind::compute) {
-      const OpDefinition& definition = *graph_.ops[step.op].definition;
+    if (instruction.as<Compute>()) {
+      const OpDefinition& definition = *graph_.ops[instruction.op].definition;
       operand = definition.in_place_operand(static_cast<int>(i));
-      if (operand >= 0 && definition.must_be_in_place()) return arena_.buffer_of[step.inputs[operand]];
-    } else if (step.kind == StepKind::all_reduce) {
+      if (operand >= 0 && definition.must_be_in_place()) return arena_.buffer_of[operands[operand]];
+    } else if (instruction.kind() == InstructionKind::all_reduce) {
       operand = static_cast<int>(i);
     }
-    const ValueLife& life = lives_[step.outputs[i]];
+    const int result = instruction.results()[i];
+    const ValueLife& life = lives_[result];
     if (operand < 0 || life.slot_count > 1 || life.first < position) return -1;
-    const int shared = arena_.buffer_of[step.inputs[operand]];
+    const int shared = arena_.buffer_of[operands[operand]];
     const Buffer& buffer = arena_.buffers[shared];
-    bool free =
-        !buffer.persistent && buffer.last <= position && buffer.bytes == program_.values[step.outputs[i]].bytes();
+    bool free = !buffer.persistent && buffer.last <= position && buffer.bytes == program_.values[result].bytes();
     // Another operand in the same buffer would be read after it is overwritten.
-    for (size_t j = 0; j < step.inputs.size(); ++j) {
-      free &= static_cast<int>(j) == operand || arena_.buffer_of[step.inputs[j]] != shared;
+    for (size_t j = 0; j < operands.size(); ++j) {
+      free &= static_cast<int>(j) == operand || arena_.buffer_of[operands[j]] != shared;
     }
     return free ? shared : -1;
   }
 
-  void add_workspace(const Step& step, StepId id, int position) {
-    if (step.kind == StepKind::send) {
-      const int capacity = program_.channels[step.channel].capacity;
-      const int64_t bytes = slotted(message_layout(program_, step).bytes, capacity);
+  void add_workspace(const Instruction& instruction, InstructionId id, int position) {
+    if (const Send* send = instruction.as<Send>()) {
+      const int capacity = program_.channels[send->channel].capacity;
+      const int64_t bytes = slotted(message_layout(program_, *send).bytes, capacity);
       arena_.workspace[id] = static_cast<int>(arena_.buffers.size());
       arena_.buffers.push_back(
-          {step.inputs[0], MemoryCategory::collectives, bytes, 0, 0, arena_.length - 1, false, capacity});
+          {send->operands[0], MemoryCategory::collectives, bytes, 0, 0, arena_.length - 1, false, capacity});
     }
-    if (step.kind != StepKind::compute) return;
-    const Op& op = graph_.ops[step.op];
-    local_types(program_.values, step.inputs, operands_);
-    local_types(program_.values, step.outputs, results_);
+    const Compute* compute = instruction.as<Compute>();
+    if (!compute) return;
+    const Op& op = graph_.ops[instruction.op];
+    local_types(program_.values, compute->operands, operands_);
+    local_types(program_.values, compute->results, results_);
     const int64_t bytes = op.definition->workspace_bytes(op.attributes, operands_, results_, threads_);
     if (bytes == 0) return;
     arena_.workspace[id] = static_cast<int>(arena_.buffers.size());

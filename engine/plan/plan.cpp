@@ -19,13 +19,17 @@ std::vector<int> PipelinePlan::layers_of(int stage) const {
   return own;
 }
 
-double PipelinePlan::waiting_share(int stage) const {
-  if (totals.size() == 1 || timeline.seconds <= 0) return 0;
-  return 1 - totals[static_cast<size_t>(stage)].seconds_per_step / timeline.seconds;
+double Plan::waiting_share(int stage) const {
+  if (pipeline.totals.size() == 1 || simulation.seconds <= 0) return 0;
+  return 1 - pipeline.totals[static_cast<size_t>(stage)].seconds_per_step / simulation.seconds;
 }
 
-std::string Plan::step_name(const Step& step) const { return ProgramText{program, *graph, mesh}.step(step); }
-std::string Plan::cause(const Step& step) const { return ProgramText{program, *graph, mesh, pins}.cause(step); }
+std::string Plan::instruction_name(const Instruction& instruction) const {
+  return ProgramText{program, *graph, mesh}.instruction(instruction);
+}
+std::string Plan::cause(const Instruction& instruction) const {
+  return ProgramText{program, *graph, mesh, pins}.cause(instruction);
+}
 std::string Plan::value_name(int id) const { return ProgramText{program, *graph, mesh}.value(id); }
 std::string Plan::buffer_name(const Buffer& buffer, int stage) const {
   return ProgramText{program, *graph, mesh}.buffer(buffer, stage);

@@ -14,11 +14,11 @@
 #include "engine/mesh/sharding.h"
 #include "engine/plan/device_profile.h"
 #include "engine/plan/metrics.h"
-#include "engine/plan/stage_timeline.h"
 #include "engine/program/arena_layout.h"
 #include "engine/program/pipeline_order.h"
 #include "engine/program/program.h"
 #include "engine/shard/spec_rules.h"
+#include "engine/simulate/simulation.h"
 
 namespace shardscope {
 
@@ -79,11 +79,9 @@ struct PipelinePlan {
   PipelineOrder order;             // what the stages do
   std::vector<int> in_flight;      // per stage: microbatches (of a chunk each) whose activations it holds at a time
   std::vector<PlanTotals> totals;  // per stage, also without a pipeline; seconds are those in which it works
-  StageTimeline timeline;          // predicted
   double equal_bubble = 0;         // were all work of all stages equally long, and nothing else
 
   std::vector<int> layers_of(int stage) const;  // of each of its stretches
-  double waiting_share(int stage) const;        // of the predicted step; 0 without a pipeline
 };
 
 // What compile() gives: everything that is shown and everything that is executed.
@@ -95,7 +93,8 @@ struct Plan {
   Program program;
   PipelinePlan pipeline;
   std::vector<ArenaLayout> arenas = std::vector<ArenaLayout>(1);  // per stage
-  StepTable<double> step_seconds;                                 // predicted
+  InstructionTable<double> instruction_seconds;                   // predicted, each alone
+  Simulation simulation;                                          // predicted, of the main sequence
   std::vector<SpecLineUse> spec_lines;  // what each line of the run file's table of specs matched
   std::string bf16_products;            // how the profile's machine computes them; empty where there are none
   std::vector<ParameterPlan> parameters;
@@ -114,17 +113,18 @@ struct Plan {
 
   // The steps of a training step (without optimizer: of an evaluation) by position: what a person sees as "step 12",
   // in the views, the trace and messages.
-  SequenceSteps steps(int stage = 0) const { return program.main_steps(stage); }
+  SequenceInstructions instructions(int stage = 0) const { return program.main_instructions(stage); }
   bool trains() const { return program.find(Purpose::train_step); }
-  double seconds(int position, int stage = 0) const { return step_seconds[steps(stage).id(position)]; }
+  double seconds(int position, int stage = 0) const { return instruction_seconds[instructions(stage).id(position)]; }
   int stage_of(int device) const {
     return pipeline.axis ? static_cast<int>(mesh.coordinate(device, *pipeline.axis)) : 0;
   }
   std::vector<int> devices_of_stage(int stage) const;  // ascending
+  double waiting_share(int stage) const;               // of the predicted step; 0 without a pipeline
   const ArenaLayout& arena_of(int device) const { return arenas[static_cast<size_t>(stage_of(device))]; }
   int64_t arena_bytes() const;  // of the largest
-  std::string step_name(const Step& step) const;
-  std::string cause(const Step& step) const;  // of a reshard, one line an array; else empty
+  std::string instruction_name(const Instruction& instruction) const;
+  std::string cause(const Instruction& instruction) const;  // of a reshard, one line an array; else empty
   std::string value_name(int program_value) const;
   std::string buffer_name(const Buffer& buffer, int stage = 0) const;
   const Buffer& buffer(int program_value) const {

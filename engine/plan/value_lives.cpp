@@ -56,7 +56,7 @@ class Lives {
       if (std::ssize(task.runs) <= run.microbatch) task.runs.resize(static_cast<size_t>(run.microbatch) + 1);
       task.runs[static_cast<size_t>(run.microbatch)] = task.last_run = r;
       task.first = run.folded_first;
-      task.last = run.folded_first + static_cast<int>(program.tasks[run.task].steps.size()) - 1;
+      task.last = run.folded_first + static_cast<int>(program.tasks[run.task].instructions.size()) - 1;
     }
     length_ = folded_length(sequence_);
   }
@@ -89,14 +89,15 @@ class Lives {
 
   void look_at(int task) {
     accumulates_.resize(lives_.size());
-    const std::vector<Step>& steps = program_.tasks[task].steps;
-    for (int s = 0; s < static_cast<int>(steps.size()); ++s) {
-      const int position = tasks_[task].first + s;
-      for (int value : steps[s].inputs) use(value, task, position);
-      for (int value : steps[s].outputs) {
+    const std::vector<Instruction>& instructions = program_.tasks[task].instructions;
+    for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
+      const Instruction& instruction = instructions[i];
+      const int position = tasks_[task].first + i;
+      for (int value : instruction.operands()) use(value, task, position);
+      for (int value : instruction.results()) {
         lives_[value].first = lives_[value].last = position;
         made_in_[value] = task;
-        accumulates_[value] = steps[s].kind == StepKind::compute && graph_.ops[steps[s].op].definition->accumulates();
+        accumulates_[value] = instruction.as<Compute>() && graph_.ops[instruction.op].definition->accumulates();
       }
     }
   }

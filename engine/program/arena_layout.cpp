@@ -14,9 +14,9 @@ std::string_view name(MemoryCategory category) {
   return names[static_cast<int>(category)];
 }
 
-MessageLayout message_layout(const Program& program, const Step& send) {
+MessageLayout message_layout(const Program& program, const Send& send) {
   MessageLayout layout;
-  for (int value : send.inputs) {
+  for (int value : send.operands) {
     layout.offsets.push_back(round_up(layout.bytes));
     layout.bytes = layout.offsets.back() + program.values[value].bytes();
   }

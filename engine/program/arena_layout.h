@@ -33,9 +33,9 @@ struct Buffer {
 struct ArenaLayout {
   std::vector<Buffer> buffers;
   std::vector<int> buffer_of;  // per program value; values may share a buffer (in-place results); -1: of another stage
-  StepTable<int> workspace;    // per step: its buffer, or -1; of a send what is on its way, in slots
-  int64_t bytes = 0;           // of the arena
-  int length = 0;              // positions that lifetimes speak of
+  InstructionTable<int> workspace;  // per step: its buffer, or -1; of a send what is on its way, in slots
+  int64_t bytes = 0;                // of the arena
+  int length = 0;                   // positions that lifetimes speak of
 };
 
 // Where the arrays of a message lie in the buffer of its send, in the order of the step's inputs.
@@ -43,6 +43,6 @@ struct MessageLayout {
   std::vector<int64_t> offsets;
   int64_t bytes = 0;
 };
-MessageLayout message_layout(const Program& program, const Step& send);
+MessageLayout message_layout(const Program& program, const Send& send);
 
 }  // namespace shardscope

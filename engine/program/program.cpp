@@ -20,7 +20,11 @@ class Verification {
   void run() const {
     for (size_t v = 0; v < program_.values.size(); ++v) layout(static_cast<int>(v));
     for (const Task& task : program_.tasks) {
-      for (const Step& step : task.steps) group(step), stage(task, step), partial_sums(step);
+      for (const Instruction& instruction : task.instructions) {
+        group(instruction);
+        stage(task, instruction);
+        partial_sums(instruction);
+      }
     }
     channels();
     for (const Sequence& sequence : program_.sequences) order(sequence);
@@ -40,33 +44,36 @@ class Verification {
     if (!agrees) fail("local shape disagrees with the sharding", text_.value(id));
   }
 
-  void group(const Step& step) const {
-    if (is_collective(step.kind) && std::ranges::find(program_.groups, step.axes) == program_.groups.end()) {
-      fail("its group is not among the program's", text_.step(step));
+  void group(const Instruction& instruction) const {
+    if (is_collective(instruction.kind()) &&
+        std::ranges::find(program_.groups, instruction.axes()) == program_.groups.end()) {
+      fail("its group is not among the program's", text_.instruction(instruction));
     }
   }
 
-  void stage(const Task& task, const Step& step) const {
-    for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
-      for (int value : *values) {
+  void stage(const Task& task, const Instruction& instruction) const {
+    for (const std::span<const int> values : {instruction.operands(), instruction.results()}) {
+      for (int value : values) {
         if (program_.values[value].stage != task.stage) {
-          fail(fmt::format("{} is not on its stage {}", text_.value(value), task.stage), text_.step(step));
+          fail(fmt::format("{} is not on its stage {}", text_.value(value), task.stage),
+               text_.instruction(instruction));
         }
       }
     }
   }
 
   void channels() const {
-    std::vector<const Step*> sends(program_.channels.size()), receives(program_.channels.size());
+    std::vector<const Instruction*> sends(program_.channels.size()), receives(program_.channels.size());
     for (const Task& task : program_.tasks) {
-      for (const Step& step : task.steps) {
-        if (!is_transfer(step.kind)) continue;
-        const bool sends_it = step.kind == StepKind::send;
-        const StageChannel& channel = program_.channels.at(step.channel);
-        if ((sends_it ? channel.from : channel.to) != task.stage) fail("its channel ends elsewhere", text_.step(step));
-        const Step*& end = (sends_it ? sends : receives)[step.channel];
-        if (end) fail("its channel has two such ends", text_.step(step));
-        end = &step;
+      for (const Instruction& instruction : task.instructions) {
+        if (!is_transfer(instruction.kind())) continue;
+        const bool sends_it = instruction.kind() == InstructionKind::send;
+        const StageChannel& channel = program_.channels.at(instruction.channel());
+        if ((sends_it ? channel.from : channel.to) != task.stage)
+          fail("its channel ends elsewhere", text_.instruction(instruction));
+        const Instruction*& end = (sends_it ? sends : receives)[instruction.channel()];
+        if (end) fail("its channel has two such ends", text_.instruction(instruction));
+        end = &instruction;
       }
     }
     for (size_t i = 0; i < sends.size(); ++i) {
@@ -74,25 +81,26 @@ class Verification {
         const ProgramValue &from = program_.values[a], &to = program_.values[b];
         return from.graph_value == to.graph_value && from.sharding == to.sharding;
       };
-      if (!sends[i] || !receives[i] || !std::ranges::equal(sends[i]->inputs, receives[i]->outputs, like)) {
+      if (!sends[i] || !receives[i] || !std::ranges::equal(sends[i]->operands(), receives[i]->results(), like)) {
         fail("what is sent is not what is received", fmt::format("channel {}", i));
       }
     }
   }
 
-  void partial_sums(const Step& step) const {
-    if (step.kind != StepKind::compute) return;
-    uint8_t partial = step.inputs.empty() ? 0 : program_.values[step.inputs[0]].sharding.partial;
+  void partial_sums(const Instruction& instruction) const {
+    if (instruction.kind() != InstructionKind::compute) return;
+    uint8_t partial = instruction.operands().empty() ? 0 : program_.values[instruction.operands()[0]].sharding.partial;
     bool any = false, sums = true;
-    for (int input : step.inputs) {
+    for (int input : instruction.operands()) {
       const Sharding& sharding = program_.values[input].sharding;
-      if (sharding.partial != partial) fail("some operands are partial and some are not", text_.step(step));
+      if (sharding.partial != partial)
+        fail("some operands are partial and some are not", text_.instruction(instruction));
       any |= sharding.partial != 0;
       sums &= sharding.reduction == Reduction::sum;
     }
-    if (any && !(sums && graph_.rule(step.op).linear)) {
+    if (any && !(sums && graph_.rule(instruction.op).linear)) {
       fail(sums ? "an operand is a partial sum, and the op is not linear" : "an operand is a partial maximum",
-           text_.step(step));
+           text_.instruction(instruction));
     }
   }
 
@@ -109,13 +117,14 @@ class Verification {
         named[input] = true;
         if (!defined[input]) fail(fmt::format("input {} is not made before it", text_.value(input)), task.name);
       }
-      for (const Step& step : task.steps) {
-        for (int input : step.inputs) {
+      for (const Instruction& instruction : task.instructions) {
+        for (int input : instruction.operands()) {
           if (!named[input]) {
-            fail(fmt::format("operand {} is used before it is defined", text_.value(input)), text_.step(step));
+            fail(fmt::format("operand {} is used before it is defined", text_.value(input)),
+                 text_.instruction(instruction));
           }
         }
-        for (int output : step.outputs) defined[output] = named[output] = true;
+        for (int output : instruction.results()) defined[output] = named[output] = true;
       }
       for (int output : task.outputs) {
         if (!named[output]) fail(fmt::format("output {} is never made", text_.value(output)), task.name);

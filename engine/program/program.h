@@ -8,7 +8,7 @@
 
 namespace shardscope {
 
-// From each device of a stage to the device at its place in another. Messages are those of one send step, in order.
+// From each device of a stage to the device at its place in another. Messages are those of one send, in order.
 struct StageChannel {
   int from = 0, to = 0;  // stages
   int64_t bytes = 0;     // of a message
@@ -30,8 +30,8 @@ struct Program {
   const Sequence* find(Purpose purpose, int stage = 0) const;
   // A training step; or evaluating, where the program does not train. Throws Failure when it has neither.
   const Sequence& main(int stage = 0) const;
-  SequenceSteps steps(const Sequence& sequence) const { return {tasks, sequence}; }
-  SequenceSteps main_steps(int stage = 0) const { return steps(main(stage)); }
+  SequenceInstructions instructions(const Sequence& sequence) const { return {tasks, sequence}; }
+  SequenceInstructions main_instructions(int stage = 0) const { return instructions(main(stage)); }
 };
 
 // There before any task runs: a parameter, a state, an input, as it is stored.

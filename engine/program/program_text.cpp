@@ -12,28 +12,29 @@ std::string ProgramText::value(int id) const {
   return lies.moved ? text + " " + to_string(lies.sharding, mesh) : text;
 }
 
-std::string ProgramText::step(const Step& step) const {
-  if (step.kind == StepKind::compute) return step.op == no_id ? std::string(name(step.kind)) : graph.ops[step.op].name;
+std::string ProgramText::instruction(const Instruction& instruction) const {
+  if (instruction.as<Compute>())
+    return instruction.op == no_id ? std::string(name(instruction.kind())) : graph.ops[instruction.op].name;
   std::string axes;
-  for (AxisIndex axis : step.axes) axes += (axes.empty() ? "" : ",") + mesh.axes()[axis].name;
-  const std::vector<int>& arrays = step.kind == StepKind::receive ? step.outputs : step.inputs;
+  for (AxisIndex axis : instruction.axes()) axes += (axes.empty() ? "" : ",") + mesh.axes()[axis].name;
+  const std::span<const int> arrays = instruction.as<Receive>() ? instruction.results() : instruction.operands();
   std::string what = counted(std::ssize(arrays), "array");
   if (arrays.size() == 1) {
     ValueId array = program.values[arrays[0]].graph_value;
     what = array == no_id ? value(arrays[0]) : graph.values[array].name;
   }
-  if (is_transfer(step.kind)) {
-    const StageChannel& channel = program.channels[step.channel];
-    const bool sends = step.kind == StepKind::send;
+  if (is_transfer(instruction.kind())) {
+    const StageChannel& channel = program.channels[instruction.channel()];
+    const bool sends = instruction.as<Send>();
     return fmt::format("{} stage {} of {}", sends ? "send to" : "receive from", sends ? channel.to : channel.from,
                        what);
   }
-  return fmt::format("{} over {} of {}", name(step.kind), axes, what);
+  return fmt::format("{} over {} of {}", name(instruction.kind()), axes, what);
 }
 
-std::string ProgramText::cause(const Step& step) const {
+std::string ProgramText::cause(const Instruction& instruction) const {
   std::string text;
-  for (const MovedArray& array : step.moved) {
+  for (const MovedArray& array : instruction.moved()) {
     const auto& [user, from, to] = array.cause;
     if (user == no_id || from < 0 || to < 0) continue;
     const ProgramValue &source = program.values[from], &target = program.values[to];
@@ -55,7 +56,7 @@ std::string ProgramText::cause(const Step& step) const {
 
 std::string ProgramText::buffer(const Buffer& buffer, int stage) const {
   if (buffer.value >= 0) return value(buffer.value);
-  return "workspace of " + step(program.main_steps(stage)[unfolded(program.main(stage), buffer.first)]);
+  return "workspace of " + instruction(program.main_instructions(stage)[unfolded(program.main(stage), buffer.first)]);
 }
 
 }  // namespace shardscope

@@ -19,10 +19,10 @@ struct ProgramText {
   std::string value(int id) const;
   // The op's name; of a reshard "all-gather over data,model of params/Dense_0/kernel", "... of 5 arrays";
   // "send to stage 1 of Block_1/add".
-  std::string step(const Step& step) const;
+  std::string instruction(const Instruction& instruction) const;
   // Of a reshard one line an array: which op uses what as which layout, and which layout it had; where the array itself
   // is wanted so, which pin says it, and how its op makes it. Else empty.
-  std::string cause(const Step& step) const;
+  std::string cause(const Instruction& instruction) const;
   // The value that lies in it first, or "workspace of" its step.
   std::string buffer(const Buffer& buffer, int stage = 0) const;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -22,7 +23,7 @@ struct ProgramValue {
 };
 
 // What an op sees of some of the values on one device; replaces what `types` held.
-inline void local_types(const std::vector<ProgramValue>& values, const std::vector<int>& ids,
+inline void local_types(const std::vector<ProgramValue>& values, std::span<const int> ids,
                         std::vector<TensorType>& types) {
   types.clear();
   for (int id : ids) types.push_back({values[id].local_shape, values[id].dtype});

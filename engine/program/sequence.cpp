@@ -14,17 +14,17 @@ std::string_view name(Purpose purpose) {
 
 Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage) {
   Sequence sequence{purpose, std::move(runs), 0, stage};
-  std::erase_if(sequence.runs, [&](const TaskRun& run) { return tasks[run.task].steps.empty(); });
+  std::erase_if(sequence.runs, [&](const TaskRun& run) { return tasks[run.task].instructions.empty(); });
   std::vector<int> folded_first(tasks.size(), -1);
   int folded_length = 0;
   for (TaskRun& run : sequence.runs) {
-    const int steps = static_cast<int>(tasks[run.task].steps.size());
+    const int count = static_cast<int>(tasks[run.task].instructions.size());
     int& folded = folded_first[run.task];
     run.is_first = folded < 0;
-    if (run.is_first) folded = folded_length, folded_length += steps;
+    if (run.is_first) folded = folded_length, folded_length += count;
     run.first = sequence.length;
     run.folded_first = folded;
-    sequence.length += steps;
+    sequence.length += count;
   }
   return sequence;
 }
@@ -44,7 +44,7 @@ const TaskRun& run_at(const Sequence& sequence, int position) {
   return *std::prev(after);
 }
 
-StepId step_at(const Sequence& sequence, int position) {
+InstructionId instruction_at(const Sequence& sequence, int position) {
   const TaskRun& run = run_at(sequence, position);
   return {run.task, position - run.first};
 }
@@ -65,20 +65,20 @@ int unfolded(const Sequence& sequence, int position) {
   return found->first + position - found->folded_first;
 }
 
-std::vector<RepeatedStep> distinct_steps(const Sequence& sequence) {
-  std::vector<RepeatedStep> steps;
+std::vector<RepeatedInstruction> distinct_instructions(const Sequence& sequence) {
+  std::vector<RepeatedInstruction> instructions;
   for (const TaskRun& run : sequence.runs) {
     if (!run.is_first) continue;
     const int count = static_cast<int>(std::ranges::count(sequence.runs, run.task, &TaskRun::task));
     const int end = end_of(sequence, run);
-    for (int position = run.first; position < end; ++position) steps.push_back({position, count});
+    for (int position = run.first; position < end; ++position) instructions.push_back({position, count});
   }
-  return steps;
+  return instructions;
 }
 
-std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch) {
+std::optional<int> position_of(const Sequence& sequence, InstructionId instruction, int microbatch) {
   for (const TaskRun& run : sequence.runs) {
-    if (run.task == step.task && run.microbatch == microbatch) return run.first + step.step;
+    if (run.task == instruction.task && run.microbatch == microbatch) return run.first + instruction.index;
   }
   return std::nullopt;
 }

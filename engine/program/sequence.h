@@ -21,10 +21,11 @@ struct TaskRun {
   bool is_first = true;  // no other run of the task is before it
 };
 
-// What runs when, for one purpose. The steps of all runs have positions 0 .. length - 1: a place in the trace, on the
-// time line, and in the lives of buffers.
+// What runs when, for one purpose. The instructions of all runs have positions 0 .. length - 1: a place in the trace,
+// on the time line, and in the lives of buffers.
 //
-// Example: forward of 5 steps, backward of 8, update of 2: backward's step 3, StepId{1, 3}, is at position 8 of 15.
+// Example: forward of 5 instructions, backward of 8, update of 2: backward's instruction 3, InstructionId{1, 3}, is at
+// position 8 of 15.
 struct Sequence {
   Purpose purpose = Purpose::train_step;
   std::vector<TaskRun> runs;
@@ -32,50 +33,52 @@ struct Sequence {
   int stage = 0;  // of the pipeline: whose devices run it
 };
 
-// Positions follow from the tasks' numbers of steps; runs of tasks without steps are left out.
+// Positions follow from the tasks' numbers of instructions; runs of tasks without any are left out.
 Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::vector<Task>& tasks, int stage = 0);
 
-StepId step_at(const Sequence& sequence, int position);
+InstructionId instruction_at(const Sequence& sequence, int position);
 // The run that a position is in.
 const TaskRun& run_at(const Sequence& sequence, int position);
 // Where a task's step is, when the task runs for that microbatch.
-std::optional<int> position_of(const Sequence& sequence, StepId step, int microbatch = 0);
+std::optional<int> position_of(const Sequence& sequence, InstructionId instruction, int microbatch = 0);
 
 // What a task does is alike in all microbatches: a sequence with the first run of each task alone, the folded one,
 // tells it all.
 //
-// Example: forward of 5 steps and backward of 8 for each of 3 microbatches, update of 2: 41 positions, folded 15;
-// backward's step 3 of microbatch 1, position 21, is 8 in the folded sequence, and update's step 0, position 39, is 13.
+// Example: forward of 5 instructions and backward of 8 for each of 3 microbatches, update of 2: 41 positions, folded
+// 15; backward's instruction 3 of microbatch 1, position 21, is 8 in the folded sequence, and update's instruction 0,
+// position 39, is 13.
 int folded_length(const Sequence& sequence);
 int folded(const Sequence& sequence, int position);
 int unfolded(const Sequence& sequence, int position);  // in the first run of its task
 
 // Each step of the sequence once: where it is first, and how often the sequence runs it.
-struct RepeatedStep {
+struct RepeatedInstruction {
   int position = 0;
   int count = 1;
 };
-std::vector<RepeatedStep> distinct_steps(const Sequence& sequence);
+std::vector<RepeatedInstruction> distinct_instructions(const Sequence& sequence);
 
-// The steps of a sequence in order: a view, by position.
-class SequenceSteps {
+// The instructions of a sequence in order: a view, by position.
+class SequenceInstructions {
  public:
-  SequenceSteps(const std::vector<Task>& tasks, const Sequence& sequence) : tasks_(&tasks), sequence_(&sequence) {}
+  SequenceInstructions(const std::vector<Task>& tasks, const Sequence& sequence)
+      : tasks_(&tasks), sequence_(&sequence) {}
 
   int size() const { return sequence_->length; }
   bool empty() const { return size() == 0; }
-  StepId id(int position) const { return step_at(*sequence_, position); }
+  InstructionId id(int position) const { return instruction_at(*sequence_, position); }
   const Task& task(int position) const { return (*tasks_)[id(position).task]; }
-  const Step& operator[](int position) const {
-    const StepId at = id(position);
-    return (*tasks_)[at.task].steps[at.step];
+  const Instruction& operator[](int position) const {
+    const InstructionId at = id(position);
+    return (*tasks_)[at.task].instructions[at.index];
   }
 
   class Iterator {
    public:
-    using value_type = Step;
-    using reference = const Step&;
-    using pointer = const Step*;
+    using value_type = Instruction;
+    using reference = const Instruction&;
+    using pointer = const Instruction*;
     using difference_type = std::ptrdiff_t;
     using iterator_category = std::forward_iterator_tag;
 
@@ -84,10 +87,10 @@ class SequenceSteps {
         : tasks_(tasks), sequence_(sequence), run_(run) {
       skip_empty();
     }
-    reference operator*() const { return steps()[step_]; }
+    reference operator*() const { return instructions()[index_]; }
     pointer operator->() const { return &**this; }
     Iterator& operator++() {
-      ++step_;
+      ++index_;
       skip_empty();
       return *this;
     }
@@ -96,17 +99,17 @@ class SequenceSteps {
       ++*this;
       return before;
     }
-    bool operator==(const Iterator& other) const { return run_ == other.run_ && step_ == other.step_; }
+    bool operator==(const Iterator& other) const { return run_ == other.run_ && index_ == other.index_; }
 
    private:
-    const std::vector<Step>& steps() const { return (*tasks_)[sequence_->runs[run_].task].steps; }
+    const std::vector<Instruction>& instructions() const { return (*tasks_)[sequence_->runs[run_].task].instructions; }
     void skip_empty() {
-      while (run_ < sequence_->runs.size() && step_ >= steps().size()) ++run_, step_ = 0;
+      while (run_ < sequence_->runs.size() && index_ >= instructions().size()) ++run_, index_ = 0;
     }
 
     const std::vector<Task>* tasks_ = nullptr;
     const Sequence* sequence_ = nullptr;
-    size_t run_ = 0, step_ = 0;
+    size_t run_ = 0, index_ = 0;
   };
   Iterator begin() const { return {tasks_, sequence_, 0}; }
   Iterator end() const { return {tasks_, sequence_, sequence_->runs.size()}; }

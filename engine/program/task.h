@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program/step.h"
+#include "engine/program/instruction.h"
 
 namespace shardscope {
 
@@ -11,7 +11,7 @@ namespace shardscope {
 struct Task {
   std::string name;  // "forward", "backward", "update"
   Phase phase = Phase::forward;
-  std::vector<Step> steps;
+  std::vector<Instruction> instructions;
   std::vector<int> inputs;   // program values that it reads and does not make, ascending
   std::vector<int> outputs;  // that it makes and other tasks read, or that stay when the sequence is over, ascending
   int stage = 0;             // of the pipeline: whose devices run it

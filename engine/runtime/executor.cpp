@@ -31,20 +31,27 @@ namespace {
 }
 
 std::string words_of(const Plan& plan, const Sequence& sequence, int position) {
-  return fmt::format("step {} ({})", position, plan.step_name(plan.program.steps(sequence)[position]));
+  return fmt::format("step {} ({})", position, plan.instruction_name(plan.program.instructions(sequence)[position]));
 }
 
 Failure inconsistent(const std::string& message) { return Failure({"plan", message, "", ""}); }
 
+// What moves arrays gives one for each.
+template <class Body>
+void require_pairs(const Body& body) {
+  if (body.operands.size() != body.results.size() || body.operands.size() != body.moved.size())
+    throw inconsistent("a reshard needs one result for each operand");
+}
+
 }  // namespace
 
-class Executor::BoundStep {
+class Executor::BoundInstruction {
  public:
-  virtual ~BoundStep() = default;
+  virtual ~BoundInstruction() = default;
   virtual void run(const StepContext& context) = 0;
 };
 
-class Executor::BoundCompute : public BoundStep {
+class Executor::BoundCompute : public BoundInstruction {
  public:
   explicit BoundCompute(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
   void run(const StepContext& context) override { kernel_->run(context); }
@@ -53,7 +60,7 @@ class Executor::BoundCompute : public BoundStep {
   std::unique_ptr<Kernel> kernel_;
 };
 
-class Executor::BoundSlice : public BoundStep {
+class Executor::BoundSlice : public BoundInstruction {
  public:
   void add(const TensorView& source, const TensorView& destination) {
     const Box held{source.offset, source.shape}, kept{destination.offset, destination.shape};
@@ -81,26 +88,26 @@ class Executor::BoundSlice : public BoundStep {
   std::vector<Copy> copies_;
 };
 
-class Executor::BoundCollective : public BoundStep {
+class Executor::BoundCollective : public BoundInstruction {
  public:
-  BoundCollective(Communicator& group, StepKind kind, std::vector<CollectivePart> parts,
+  BoundCollective(Communicator& group, InstructionKind kind, std::vector<CollectivePart> parts,
                   std::vector<int> destination_of)
       : group_(group), kind_(kind), parts_(std::move(parts)), destination_of_(std::move(destination_of)) {}
 
   void run(const StepContext&) override {
     switch (kind_) {
-      case StepKind::all_gather: return group_.all_gather(parts_);
-      case StepKind::all_reduce: return group_.all_reduce(parts_);
-      case StepKind::reduce_scatter: return group_.reduce_scatter(parts_);
-      case StepKind::all_to_all: return group_.all_to_all(parts_);
-      case StepKind::collective_permute: return group_.permute(parts_, destination_of_);
-      default: throw inconsistent("this step is not a collective");
+      case InstructionKind::all_gather: return group_.all_gather(parts_);
+      case InstructionKind::all_reduce: return group_.all_reduce(parts_);
+      case InstructionKind::reduce_scatter: return group_.reduce_scatter(parts_);
+      case InstructionKind::all_to_all: return group_.all_to_all(parts_);
+      case InstructionKind::collective_permute: return group_.permute(parts_, destination_of_);
+      default: throw inconsistent("this instruction is not a collective");
     }
   }
 
  private:
   Communicator& group_;
-  StepKind kind_;
+  InstructionKind kind_;
   std::vector<CollectivePart> parts_;
   std::vector<int> destination_of_;
 };
@@ -119,7 +126,7 @@ class Executor::Link {
 };
 
 // Copies what it sends, so that the values may change at once.
-class Executor::BoundSend : public BoundStep {
+class Executor::BoundSend : public BoundInstruction {
  public:
   // `copies`: by turn.
   BoundSend(Link& link, std::vector<std::span<const std::byte>> values,
@@ -144,7 +151,7 @@ class Executor::BoundSend : public BoundStep {
   std::vector<std::vector<std::span<const std::byte>>> messages_;
 };
 
-class Executor::BoundReceive : public BoundStep {
+class Executor::BoundReceive : public BoundInstruction {
  public:
   BoundReceive(Link& link, std::vector<std::span<std::byte>> values) : link_(link), values_(std::move(values)) {}
   void run(const StepContext&) override { link_.channel(link_.next()).receive(values_); }
@@ -185,13 +192,14 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
     if (hooks.go_on && !hooks.go_on(plan_.program.tasks[run.task])) break;
     int position = run.first;
     const std::vector<BoundTask>& variants = tasks_[run.task];
-    for (const std::unique_ptr<BoundStep>& step : variants[static_cast<size_t>(run.microbatch) % variants.size()]) {
+    for (const std::unique_ptr<BoundInstruction>& instruction :
+         variants[static_cast<size_t>(run.microbatch) % variants.size()]) {
       if (!links_.empty()) world_.progress();
       const double sent = world_.wire_bytes();
       const int64_t waited = world_.waited_ns();
       if (observer) observer->begin(position);
       try {
-        step->run(here);
+        instruction->run(here);
       } catch (...) {
         rethrow_at(words_of(plan_, *sequence, position));
       }
@@ -261,98 +269,104 @@ void Executor::bind_tasks(const Sequence& sequence) {
   for (const TaskRun& run : sequence.runs) {
     std::vector<BoundTask>& variants = tasks_[run.task];
     if (!variants.empty()) continue;
-    const std::vector<Step>& steps = plan_.program.tasks[run.task].steps;
+    const std::vector<Instruction>& instructions = plan_.program.tasks[run.task].instructions;
     int count = 1;
-    for (const Step& step : steps) {
-      for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
-        for (int value : *values) count = std::lcm(count, plan_.buffer(value).slot_count);
+    for (const Instruction& instruction : instructions) {
+      for (const std::span<const int> values : {instruction.operands(), instruction.results()}) {
+        for (int value : values) count = std::lcm(count, plan_.buffer(value).slot_count);
       }
     }
     variants.resize(static_cast<size_t>(count));
     for (int variant = 0; variant < count; ++variant) {
-      for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
+      for (int i = 0; i < static_cast<int>(instructions.size()); ++i) {
         try {
-          variants[static_cast<size_t>(variant)].push_back(bind({run.task, step}, variant));
+          variants[static_cast<size_t>(variant)].push_back(bind({run.task, i}, variant));
         } catch (...) {
-          rethrow_at(words_of(plan_, sequence, run.first + step));
+          rethrow_at(words_of(plan_, sequence, run.first + i));
         }
       }
     }
   }
 }
 
-std::unique_ptr<Executor::BoundStep> Executor::bind(StepId id, int microbatch) {
-  const Step& step = plan_.program.tasks[id.task].steps[id.step];
-  if (step.kind == StepKind::compute) {
-    const Op& op = plan_.graph->ops.at(step.op);
-    KernelArguments arguments;
-    arguments.attributes = &op.attributes;
-    for (int input : step.inputs) arguments.inputs.push_back(view(input, microbatch));
-    for (int output : step.outputs) arguments.outputs.push_back(view(output, microbatch));
-    const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
-    if (const int buffer = arena.workspace[id]; buffer >= 0) {
-      const Buffer& workspace = arena.buffers.at(buffer);
-      arguments.workspace = arena_ + workspace.offset;
-      arguments.workspace_bytes = workspace.bytes;
-    }
-    arguments.threads = plan_.profile.threads_per_rank(plan_.mesh.device_count());
-    return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
-  }
-  if (step.kind == StepKind::send) {
-    const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
-    const Buffer& outgoing = arena.buffers.at(arena.workspace[id]);
-    const MessageLayout layout = message_layout(plan_.program, step);
-    std::vector<std::span<const std::byte>> values;
-    for (int input : step.inputs) values.push_back(value(input, microbatch));
-    std::vector<std::vector<std::span<std::byte>>> copies(static_cast<size_t>(outgoing.slot_count));
-    for (int turn = 0; turn < outgoing.slot_count; ++turn) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        copies[static_cast<size_t>(turn)].push_back(
-            {arena_ + outgoing.slot_offset(turn) + layout.offsets[i], values[i].size()});
-      }
-    }
-    return std::make_unique<BoundSend>(links_.at(step.channel), std::move(values), std::move(copies));
-  }
-  if (step.kind == StepKind::receive) {
-    std::vector<std::span<std::byte>> values;
-    for (int output : step.outputs) values.push_back(value(output, microbatch));
-    return std::make_unique<BoundReceive>(links_.at(step.channel), std::move(values));
-  }
-
-  if (step.inputs.size() != step.outputs.size() || step.inputs.size() != step.moved.size()) {
-    throw inconsistent("a reshard needs one result for each operand");
-  }
-  if (step.kind == StepKind::slice) {
-    auto slice = std::make_unique<BoundSlice>();
-    for (size_t i = 0; i < step.inputs.size(); ++i)
-      slice->add(view(step.inputs[i], microbatch), view(step.outputs[i], microbatch));
-    return slice;
-  }
-  return bind_collective(step, microbatch);
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(InstructionId id, int microbatch) {
+  const Instruction& instruction = plan_.program.tasks[id.task].instructions[id.index];
+  return std::visit([&](const auto& body) { return bind(body, instruction.op, id, microbatch); }, instruction.body);
 }
 
-std::unique_ptr<Executor::BoundStep> Executor::bind_collective(const Step& step, int microbatch) {
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Compute& compute, OpId id, InstructionId at,
+                                                           int microbatch) {
+  const Op& op = plan_.graph->ops.at(id);
+  KernelArguments arguments;
+  arguments.attributes = &op.attributes;
+  for (int operand : compute.operands) arguments.inputs.push_back(view(operand, microbatch));
+  for (int result : compute.results) arguments.outputs.push_back(view(result, microbatch));
+  const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
+  if (const int buffer = arena.workspace[at]; buffer >= 0) {
+    const Buffer& workspace = arena.buffers.at(buffer);
+    arguments.workspace = arena_ + workspace.offset;
+    arguments.workspace_bytes = workspace.bytes;
+  }
+  arguments.threads = plan_.profile.threads_per_rank(plan_.mesh.device_count());
+  return std::make_unique<BoundCompute>(make_kernel(op.definition->name(), std::move(arguments)));
+}
+
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Slice& slice, OpId, InstructionId, int microbatch) {
+  require_pairs(slice);
+  auto bound = std::make_unique<BoundSlice>();
+  for (size_t i = 0; i < slice.operands.size(); ++i)
+    bound->add(view(slice.operands[i], microbatch), view(slice.results[i], microbatch));
+  return bound;
+}
+
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Send& send, OpId, InstructionId at, int microbatch) {
+  const ArenaLayout& arena = plan_.arenas[static_cast<size_t>(stage_)];
+  const Buffer& outgoing = arena.buffers.at(arena.workspace[at]);
+  const MessageLayout layout = message_layout(plan_.program, send);
+  std::vector<std::span<const std::byte>> values;
+  for (int operand : send.operands) values.push_back(value(operand, microbatch));
+  std::vector<std::vector<std::span<std::byte>>> copies(static_cast<size_t>(outgoing.slot_count));
+  for (int turn = 0; turn < outgoing.slot_count; ++turn) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      copies[static_cast<size_t>(turn)].push_back(
+          {arena_ + outgoing.slot_offset(turn) + layout.offsets[i], values[i].size()});
+    }
+  }
+  return std::make_unique<BoundSend>(links_.at(send.channel), std::move(values), std::move(copies));
+}
+
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Receive& receive, OpId, InstructionId,
+                                                           int microbatch) {
+  std::vector<std::span<std::byte>> values;
+  for (int result : receive.results) values.push_back(value(result, microbatch));
+  return std::make_unique<BoundReceive>(links_.at(receive.channel), std::move(values));
+}
+
+std::unique_ptr<Executor::BoundInstruction> Executor::bind(const Collective& collective, OpId, InstructionId,
+                                                           int microbatch) {
+  require_pairs(collective);
   std::vector<CollectivePart> parts;
   std::vector<int> destination_of;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const ProgramValue& from = plan_.program.values.at(step.inputs[i]);
-    const ProgramValue& to = plan_.program.values.at(step.outputs[i]);
+  for (size_t i = 0; i < collective.operands.size(); ++i) {
+    const ProgramValue& from = plan_.program.values.at(collective.operands[i]);
+    const ProgramValue& to = plan_.program.values.at(collective.results[i]);
     CollectivePart part;
-    part.source = value(step.inputs[i], microbatch).data();
-    part.destination = value(step.outputs[i], microbatch).data();
+    part.source = value(collective.operands[i], microbatch).data();
+    part.destination = value(collective.results[i], microbatch).data();
     part.shape = from.local_shape;
     part.dtype = from.dtype;
-    part.split_dim = step.moved[i].split_dim;
-    part.concat_dim = step.moved[i].concat_dim;
-    part.reduction = step.reduction;
+    part.split_dim = collective.moved[i].split_dim;
+    part.concat_dim = collective.moved[i].concat_dim;
+    part.reduction = collective.reduction;
     parts.push_back(std::move(part));
-    if (step.kind != StepKind::collective_permute) continue;
-    const std::vector<int> members = plan_.mesh.group(device_, {step.axes.begin(), step.axes.end()});
+    if (collective.kind != InstructionKind::collective_permute) continue;
+    const std::vector<int> members = plan_.mesh.group(device_, {collective.axes.begin(), collective.axes.end()});
     std::vector<int> destinations = permute_destinations(plan_.mesh, from.shape, from.sharding, to.sharding, members);
     if (i > 0 && destinations != destination_of) throw inconsistent("the parts of a permute go to different devices");
     destination_of = std::move(destinations);
   }
-  return std::make_unique<BoundCollective>(group(step.axes), step.kind, std::move(parts), std::move(destination_of));
+  return std::make_unique<BoundCollective>(group(collective.axes), collective.kind, std::move(parts),
+                                           std::move(destination_of));
 }
 
 }  // namespace shardscope

@@ -42,18 +42,22 @@ class Executor {
   int stage() const { return stage_; }
 
  private:
-  class BoundStep;
+  class BoundInstruction;
   class BoundCompute;
   class BoundSlice;
   class BoundCollective;
   class BoundSend;
   class BoundReceive;
   class Link;
-  using BoundTask = std::vector<std::unique_ptr<BoundStep>>;
+  using BoundTask = std::vector<std::unique_ptr<BoundInstruction>>;
 
   TensorView view(int program_value, int microbatch) const;
-  std::unique_ptr<BoundStep> bind(StepId id, int microbatch);
-  std::unique_ptr<BoundStep> bind_collective(const Step& step, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(const Compute& compute, OpId op, InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(const Slice& slice, OpId op, InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(const Collective& collective, OpId op, InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(const Send& send, OpId op, InstructionId id, int microbatch);
+  std::unique_ptr<BoundInstruction> bind(const Receive& receive, OpId op, InstructionId id, int microbatch);
   void bind_tasks(const Sequence& sequence);
   void split_groups();
   void open_channels();

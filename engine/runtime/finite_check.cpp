@@ -46,7 +46,7 @@ std::optional<int> FiniteCheck::stored() const {
 
 void FiniteCheck::end(int position, int64_t, int64_t) {
   if (position_) return;
-  const std::vector<int>& results = plan_.program.steps(sequence_)[position].outputs;
+  const std::span<const int> results = plan_.program.instructions(sequence_)[position].results();
   const int microbatch = run_at(sequence_, position).microbatch;
   const auto finite = [&](int value) { return is_finite_value(value, microbatch); };
   if (!std::ranges::all_of(results, finite)) position_ = position;

@@ -59,9 +59,9 @@ WatchdogLimits deadlines_of(const Plan& plan, bool reads_files, int64_t compared
   add(RankPhase::initialising, bytes / initialise_rate + (reads_files ? file_seconds : 0));
   add(RankPhase::initialising, static_cast<double>(compared_bytes) / initialise_rate);
   add(RankPhase::finishing, bytes / write_rate);
-  for (const std::vector<StageTimeline::Span>& stage : plan.pipeline.timeline.stages) {
+  for (const std::vector<Simulation::Span>& stage : plan.simulation.stages) {
     double before = 0;
-    for (const StageTimeline::Span& span : stage) {  // with the time in which the stage waits for others
+    for (const Simulation::Span& span : stage) {  // with the time in which the stage waits for others
       limits.longest_step_ns = std::max(limits.longest_step_ns, nanoseconds(span.end - before));
       before = span.end;
     }

@@ -8,8 +8,8 @@ PlanStepNames plan_step_names(const Plan& plan) {
   PlanStepNames names;
   names.stages.resize(static_cast<size_t>(plan.program.stages));
   for (int stage = 0; stage < plan.program.stages; ++stage) {
-    for (const Step& step : plan.steps(stage)) {
-      names.stages[static_cast<size_t>(stage)].push_back({plan.step_name(step), step.phase});
+    for (const Instruction& instruction : plan.instructions(stage)) {
+      names.stages[static_cast<size_t>(stage)].push_back({plan.instruction_name(instruction), instruction.phase});
     }
   }
   if (plan.program.stages == 1) return names;

@@ -74,7 +74,7 @@ ReshardCost LayoutCosts::price(const CostedType& array, const Sharding& from, co
   ReshardCost cost;
   Sharding current = from;
   for (const ReshardStep& step : reshard_path(from, to, mesh_)) {
-    if (step.kind == StepKind::slice) {
+    if (step.kind == InstructionKind::slice) {
       const int64_t bytes = array.type.bytes() / shard_count(step.result, mesh_);
       cost.seconds += local_seconds(rates_, {2 * static_cast<double>(bytes)});
     } else {

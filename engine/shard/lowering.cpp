@@ -7,7 +7,7 @@
 
 #include "engine/graph/casts.h"
 #include "engine/mesh/reshard.h"
-#include "engine/shard/moving_steps.h"
+#include "engine/shard/moving_instructions.h"
 #include "engine/shard/open_tasks.h"
 #include "engine/shard/task_ends.h"
 
@@ -178,26 +178,24 @@ class Lowering {
       outputs.push_back(define(op.outputs[i], result_sharding(rule, placement, static_cast<int>(i))));
     }
     const std::vector<int> made = outputs;
-    task().main.push_back(compute_step(id, std::move(inputs), std::move(outputs)));
+    task().main.push_back(compute_instruction(id, std::move(inputs), std::move(outputs)));
     for (size_t i = 0; i < op.outputs.size(); ++i) pin(op.outputs[i], made[i], id);
   }
 
-  Step compute_step(OpId id, std::vector<int> inputs, std::vector<int> outputs) {
+  Instruction compute_instruction(OpId id, std::vector<int> inputs, std::vector<int> outputs) {
     const Op& op = graph_.ops[id];
-    Step step;
-    step.phase = op.phase;
-    step.op = id;
     const std::vector<ProgramValue>& values = lowered_.program.values;
     local_types(values, inputs, operands_);
     local_types(values, outputs, results_);
+    Compute compute;
     for (const std::vector<int>* ids : {&inputs, &outputs}) {
       if (!op.definition->touches_memory()) break;
-      for (int value : *ids) step.bytes_touched += static_cast<double>(values[value].bytes());
+      for (int value : *ids) compute.bytes_touched += static_cast<double>(values[value].bytes());
     }
-    step.flops = op.definition->flops(op.attributes, operands_, results_);
-    step.inputs = std::move(inputs);
-    step.outputs = std::move(outputs);
-    return step;
+    compute.flops = op.definition->flops(op.attributes, operands_, results_);
+    compute.operands = std::move(inputs);
+    compute.results = std::move(outputs);
+    return {op.phase, id, std::move(compute)};
   }
 
   // What the user (or propagation) wants where the value is defined replaces what the op gave.
@@ -305,11 +303,11 @@ class Lowering {
       making_[received.back()].received = true;
     }
     task_ = here;
-    auto [send, receive] = transfer_steps(program.values, graph_, values, received);
+    const int channel = static_cast<int>(program.channels.size());
+    auto [send, receive] = transfer_instructions(program.values, graph_, values, received, channel);
     send.phase = tasks_[from].phase;
     receive.phase = tasks_[to].phase;
-    send.channel = receive.channel = static_cast<int>(program.channels.size());
-    program.channels.push_back({tasks_[from].key.stage, tasks_[to].key.stage, send.payload_bytes});
+    program.channels.push_back({tasks_[from].key.stage, tasks_[to].key.stage, send.payload_bytes()});
     tasks_.insert_behind(from, values, std::move(send));
     tasks_[to].main.push_back(std::move(receive));
     return received;
@@ -379,21 +377,22 @@ class Lowering {
     size_t stage = staged_here ? making_[source].stages : 0;
     for (const ReshardStep& part : path) {
       int made = add_value(value, part.result, true);
-      Step step = reshard_step(part, lowered_.program.values, mesh_, {user, first, last}, source, made);
-      step.phase = phase_;
+      Instruction instruction =
+          reshard_instruction(part, lowered_.program.values, mesh_, {user, first, last}, source, made);
+      instruction.phase = phase_;
       if (section == Section::main) {
-        task().main.push_back(std::move(step));
+        task().main.push_back(std::move(instruction));
       } else {
-        staged(section).add(stage, std::move(step));
+        staged(section).add(stage, std::move(instruction));
       }
-      if (part.kind != StepKind::slice) ++stage;
+      if (part.kind != InstructionKind::slice) ++stage;
       making_[made] = {task_, section, stage, false};
       source = made;
     }
     return source;
   }
 
-  StagedSteps& staged(Section section) {
+  StagedInstructions& staged(Section section) {
     if (section == Section::before_op) return task().before_op;
     return section == Section::opening ? task().opening : task().closing;
   }

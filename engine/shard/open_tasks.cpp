@@ -53,23 +53,23 @@ int OpenTasks::open(const TaskKey& key) {
   return entry->second;
 }
 
-void OpenTasks::insert_behind(int task, const std::vector<int>& values, Step step) {
-  std::vector<Step>& main = tasks_[static_cast<size_t>(task)].main;
-  const auto makes_one = [&](const Step& earlier) {
-    return std::ranges::find_first_of(earlier.outputs, values) != earlier.outputs.end();
+void OpenTasks::insert_behind(int task, const std::vector<int>& values, Instruction instruction) {
+  std::vector<Instruction>& main = tasks_[static_cast<size_t>(task)].main;
+  const auto makes_one = [&](const Instruction& earlier) {
+    return std::ranges::find_first_of(earlier.results(), values) != earlier.results().end();
   };
   const auto last = std::find_if(main.rbegin(), main.rend(), makes_one);
-  main.insert(last == main.rend() ? main.end() : last.base(), std::move(step));
+  main.insert(last == main.rend() ? main.end() : last.base(), std::move(instruction));
 }
 
 std::vector<Task> OpenTasks::close() {
   std::vector<Task> tasks;
   for (OpenTask& open : tasks_) {
-    std::vector<Step> steps;
-    open.opening.append_to(steps);
-    std::ranges::move(open.main, std::back_inserter(steps));
-    open.closing.append_to(steps);
-    tasks.push_back({name(open.key), open.phase, std::move(steps), {}, {}, open.key.stage});
+    std::vector<Instruction> instructions;
+    open.opening.append_to(instructions);
+    std::ranges::move(open.main, std::back_inserter(instructions));
+    open.closing.append_to(instructions);
+    tasks.push_back({name(open.key), open.phase, std::move(instructions), {}, {}, open.key.stage});
   }
   return tasks;
 }

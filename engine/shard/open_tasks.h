@@ -7,7 +7,7 @@
 
 #include "engine/program/pipeline_order.h"
 #include "engine/program/program.h"
-#include "engine/shard/staged_steps.h"
+#include "engine/shard/staged_instructions.h"
 
 namespace shardscope {
 
@@ -29,10 +29,10 @@ class OpenTasks {
   struct OpenTask {
     TaskKey key;
     Phase phase = Phase::forward;
-    std::vector<Step> main;
-    StagedSteps opening;    // what it uses of other tasks, in front
-    StagedSteps closing;    // behind
-    StagedSteps before_op;  // before the op at hand
+    std::vector<Instruction> main;
+    StagedInstructions opening;    // what it uses of other tasks, in front
+    StagedInstructions closing;    // behind
+    StagedInstructions before_op;  // before the op at hand
   };
 
   explicit OpenTasks(const PipelineShape& shape) : shape_(shape) {}
@@ -40,7 +40,7 @@ class OpenTasks {
   int open(const TaskKey& key);  // the task, made if there is none
   OpenTask& operator[](int task) { return tasks_[static_cast<size_t>(task)]; }
   // Behind the last step that makes one of these values; at the end, where they are not made there.
-  void insert_behind(int task, const std::vector<int>& values, Step step);
+  void insert_behind(int task, const std::vector<int>& values, Instruction instruction);
 
   std::vector<Task> close();
   // For each purpose that the tasks serve, what each stage runs when. Without an order microbatches run one after the

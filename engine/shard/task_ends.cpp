@@ -9,11 +9,11 @@ void name_ends(Program& program, std::vector<bool> kept) {
   std::vector<int> maker(program.values.size(), -1);
   for (int t = 0; t < static_cast<int>(program.tasks.size()); ++t) {
     Task& task = program.tasks[t];
-    for (const Step& step : task.steps) {
-      for (int output : step.outputs) maker[output] = t;
+    for (const Instruction& instruction : task.instructions) {
+      for (int output : instruction.results()) maker[output] = t;
     }
-    for (const Step& step : task.steps) {
-      for (int input : step.inputs) {
+    for (const Instruction& instruction : task.instructions) {
+      for (int input : instruction.operands()) {
         if (maker[input] == t) continue;
         kept[input] = true;
         task.inputs.push_back(input);
@@ -29,9 +29,10 @@ void name_ends(Program& program, std::vector<bool> kept) {
 
 void list_groups(Program& program) {
   for (const Task& task : program.tasks) {
-    for (const Step& step : task.steps) {
-      bool listed = !is_collective(step.kind) || std::ranges::find(program.groups, step.axes) != program.groups.end();
-      if (!listed) program.groups.push_back(step.axes);
+    for (const Instruction& instruction : task.instructions) {
+      bool listed = !is_collective(instruction.kind()) ||
+                    std::ranges::find(program.groups, instruction.axes()) != program.groups.end();
+      if (!listed) program.groups.push_back(instruction.axes());
     }
   }
 }

@@ -22,7 +22,7 @@ struct Find {
 
 double time_of(const Plan& plan, int stage, int position) {
   if (plan.program.stages == 1) return position;
-  return plan.pipeline.timeline.stages[static_cast<size_t>(stage)][static_cast<size_t>(position)].start;
+  return plan.simulation.stages[static_cast<size_t>(stage)][static_cast<size_t>(position)].start;
 }
 
 }  // namespace
@@ -55,11 +55,11 @@ Failure explain_lost_loss(const Plan& plan, Executor& executor, Communicator& wo
     return Failure({"not_finite", begin + "; done again, all its results are finite", "", hint});
   }
   const int rank = static_cast<int>(first - finds.begin());
-  const Step& step = plan.steps(plan.stage_of(rank))[first->position];
+  const Instruction& instruction = plan.instructions(plan.stage_of(rank))[first->position];
   return Failure({"not_finite",
                   fmt::format("{}: the first result that is not finite is that of '{}' ({}), on rank {}", begin,
-                              plan.step_name(step), name(step.phase), rank),
-                  fmt::format("step {} ({})", first->position, plan.step_name(step)), hint});
+                              plan.instruction_name(instruction), name(instruction.phase), rank),
+                  fmt::format("step {} ({})", first->position, plan.instruction_name(instruction)), hint});
 }
 
 }  // namespace shardscope

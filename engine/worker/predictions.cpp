@@ -47,7 +47,7 @@ class OutputCopies : public ExecutionObserver {
 
   void begin(int) override {}
   void end(int position, int64_t, int64_t) override {
-    for (int value : plan_.steps()[position].outputs) {
+    for (int value : plan_.instructions()[position].results()) {
       for (const auto& [name, output] : outputs_) {
         if (plan_.program.values[value].graph_value == output) values_[name] = floats(executor_.value(value));
       }

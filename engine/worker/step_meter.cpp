@@ -19,7 +19,8 @@ int64_t thread_cpu_ns() {
 }  // namespace
 
 StepMeter::StepMeter(const Plan& plan, int stage, TelemetryWriter* telemetry) : telemetry_(telemetry) {
-  for (const Step& step : plan.steps(stage)) phases_.push_back(static_cast<uint8_t>(step.phase));
+  for (const Instruction& instruction : plan.instructions(stage))
+    phases_.push_back(static_cast<uint8_t>(instruction.phase));
 }
 
 void StepMeter::start() {

@@ -61,7 +61,7 @@ class Training {
         heap_mark_(heap_bytes()),
         exchange_(world),
         meter_(plan, plan.stage_of(world.rank()), hooks.telemetry),
-        traces_(int64_t{plan.steps(plan.stage_of(world.rank())).size()} * world.size()),
+        traces_(int64_t{plan.instructions(plan.stage_of(world.rank())).size()} * world.size()),
         executor_(plan, world.rank(), arena_.base(), world, &meter_),
         purpose_(plan.program.main().purpose),
         data_(check_run_data(plan, world, hooks.data_at_start, hooks.checkpoints.allow_changed_data,
@@ -257,7 +257,7 @@ int64_t train(const Plan& plan, int64_t steps, Communicator& world, std::span<st
               const TrainHooks& hooks) {
   check_ranks(plan, world);
   try {
-    if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.steps(plan.stage_of(world.rank())).size());
+    if (hooks.telemetry) hooks.telemetry->set_plan(plan.hash, plan.instructions(plan.stage_of(world.rank())).size());
     const auto enter = [&](RankPhase phase) {
       if (hooks.on_phase) hooks.on_phase(phase);
     };

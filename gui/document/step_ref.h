@@ -1,10 +1,10 @@
 #pragma once
 
-#include "engine/program/step.h"
+#include "engine/program/instruction.h"
 
 namespace shardscope {
 
 // A step of the plan that is shown. Ascending is program order.
-using StepRef = StepId;
+using StepRef = InstructionId;
 
 }  // namespace shardscope

@@ -35,19 +35,19 @@ QString column_title(int column) { return CollectivesModel::tr(titles[static_cas
 
 QString column_tip(int column) { return CollectivesModel::tr(titles[static_cast<size_t>(column)].second); }
 
-QString op_title(const Plan& plan, const Step& step) {
-  if (is_transfer(step.kind)) return short_name(plan.step_name(step));
-  const bool has_op = plan.graph && step.op >= 0 && step.op < static_cast<OpId>(plan.graph->ops.size());
-  return short_name(has_op ? plan.graph->ops[step.op].name : plan.step_name(step));
+QString op_title(const Plan& plan, const Instruction& instruction) {
+  if (is_transfer(instruction.kind())) return short_name(plan.instruction_name(instruction));
+  const bool has_op = plan.graph && instruction.op >= 0 && instruction.op < static_cast<OpId>(plan.graph->ops.size());
+  return short_name(has_op ? plan.graph->ops[instruction.op].name : plan.instruction_name(instruction));
 }
 
-QString over_text(const Plan& plan, const Step& step) {
-  if (is_transfer(step.kind)) return qt(plan.mesh.axes()[*plan.pipeline.axis].name);
-  return axes_text(plan.mesh, step.axes);
+QString over_text(const Plan& plan, const Instruction& instruction) {
+  if (is_transfer(instruction.kind())) return qt(plan.mesh.axes()[*plan.pipeline.axis].name);
+  return axes_text(plan.mesh, instruction.axes());
 }
 
-QString across_hosts(const Plan& plan, const Step& step) {
-  const int hosts = is_transfer(step.kind) ? 1 : hosts_of_group(plan, step);
+QString across_hosts(const Plan& plan, const Instruction& instruction) {
+  const int hosts = is_transfer(instruction.kind()) ? 1 : hosts_of_group(plan, instruction);
   return hosts > 1 ? QString(" \u2194 %1 hosts").arg(hosts) : QString();
 }
 

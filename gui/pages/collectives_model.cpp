@@ -113,15 +113,15 @@ void CollectivesModel::filter(const QString& text) {
   endResetModel();
 }
 
-QString CollectivesModel::title_of(const Step& step) const {
+QString CollectivesModel::title_of(const Instruction& instruction) const {
   switch (grouped_by_) {
-    case CollectiveGroups::kind: return qt(name(step.kind));
-    case CollectiveGroups::axes: return tr("over %1").arg(over_text(*plan_, step));
+    case CollectiveGroups::kind: return qt(name(instruction.kind()));
+    case CollectiveGroups::axes: return tr("over %1").arg(over_text(*plan_, instruction));
     case CollectiveGroups::layer: {
-      const int layer = layers_ ? layers_->of(step) : -1;
+      const int layer = layers_ ? layers_->of(instruction) : -1;
       return layer < 0 ? tr("no layer") : tr("layer %1").arg(layer);
     }
-    case CollectiveGroups::array: return value_text(*plan_, moved_value(*plan_, step));
+    case CollectiveGroups::array: return value_text(*plan_, moved_value(*plan_, instruction));
     default: return {};
   }
 }
@@ -161,11 +161,11 @@ void CollectivesModel::arrange() {
   std::map<QString, size_t> groups;
   if (!is_grouped()) list_.emplace_back();
   for (const StepRef id : workspace_.planner.index().collectives) {
-    const Step& step = this->step(id);
+    const Instruction& instruction = this->instruction(id);
     if (!words_.isEmpty() && !step_words_.has(id, words_)) continue;
     size_t group = 0;
     if (is_grouped()) {
-      const QString title = title_of(step);
+      const QString title = title_of(instruction);
       group = groups.emplace(title, list_.size()).first->second;
       if (group == list_.size()) list_.push_back({title, {}, {}});
     }
@@ -233,11 +233,11 @@ const std::vector<StepRef>& CollectivesModel::steps_below(const QModelIndex& ind
 double CollectivesModel::number(StepRef id, int column) const {
   const int runs = this->runs(id);
   switch (column) {
-    case payload_column: return double(step(id).payload_bytes) * runs;
-    case wire_column: return step(id).wire_bytes * runs;
+    case payload_column: return double(instruction(id).payload_bytes()) * runs;
+    case wire_column: return instruction(id).wire_bytes() * runs;
     case times_column: return runs;
     case stage_column: return stage_of(*plan_, id);
-    case predicted_column: return plan_->step_seconds[id] * runs;
+    case predicted_column: return plan_->instruction_seconds[id] * runs;
     default: break;
   }
   const auto measured = measured_.find(id);
@@ -300,7 +300,8 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
     }
     case Qt::ForegroundRole: return column == phase_column ? QVariant(theme().muted) : QVariant();
     case Qt::DecorationRole:
-      return column == kind_column ? QVariant(color_mark(step_color(step(id).kind, theme()))) : QVariant();
+      return column == kind_column ? QVariant(color_mark(instruction_color(instruction(id).kind(), theme())))
+                                   : QVariant();
     case Qt::ToolTipRole:
       if (const auto measured = measured_.find(id); column == measured_column || column == waited_column)
         return measured == measured_.end()
@@ -313,14 +314,14 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const {
 }
 
 QString CollectivesModel::text(StepRef id, int column) const {
-  const Step& step = this->step(id);
+  const Instruction& instruction = this->instruction(id);
   switch (column) {
-    case kind_column: return qt(name(step.kind));
-    case array_column: return moved_text(*plan_, step);
+    case kind_column: return qt(name(instruction.kind()));
+    case array_column: return moved_text(*plan_, instruction);
     case stage_column: return QString::number(stage_of(*plan_, id));
-    case axes_column: return over_text(*plan_, step) + across_hosts(*plan_, step);
-    case phase_column: return qt(name(step.phase));
-    case op_column: return op_title(*plan_, step);
+    case axes_column: return over_text(*plan_, instruction) + across_hosts(*plan_, instruction);
+    case phase_column: return qt(name(instruction.phase));
+    case op_column: return op_title(*plan_, instruction);
     case cause_column: return cause_text(id);
     default: return number_text(number(id, column), column);
   }
@@ -328,7 +329,7 @@ QString CollectivesModel::text(StepRef id, int column) const {
 
 QString CollectivesModel::cause_text(StepRef id) const {
   QString& text = causes_[id];
-  if (text.isNull()) text = short_cause(qt(plan_->cause(step(id)))) + "";
+  if (text.isNull()) text = short_cause(qt(plan_->cause(instruction(id)))) + "";
   return text;
 }
 
@@ -337,10 +338,10 @@ QString CollectivesModel::exact_text(const QModelIndex& index) const {
   const int column = index.column();
   if (!id.isValid()) return data(index, Qt::ToolTipRole).toString();
   const StepRef ref = id.value<StepRef>();
-  const Step& step = this->step(ref);
-  if (column == axes_column && !is_transfer(step.kind))
-    return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, step.axes)).arg(step.group_size);
-  if (column == cause_column) return qt(plan_->cause(step));
+  const Instruction& instruction = this->instruction(ref);
+  if (column == axes_column && !is_transfer(instruction.kind()))
+    return tr("%1 (groups of %2)").arg(axes_text(plan_->mesh, instruction.axes())).arg(instruction.group_size());
+  if (column == cause_column) return qt(plan_->cause(instruction));
   if (!is_number(column)) return text(ref, column);
   const double value = number(ref, column);
   const int times = runs(ref);
@@ -366,7 +367,7 @@ QModelIndex CollectivesModel::index_of_step(std::optional<StepRef> step) const {
 }
 
 ArrayRef CollectivesModel::array_of(StepRef id) const {
-  return array_of_value(workspace_.planner, *plan_, moved_value(*plan_, step(id)));
+  return array_of_value(workspace_.planner, *plan_, moved_value(*plan_, instruction(id)));
 }
 
 QString CollectivesModel::totals_text() const {

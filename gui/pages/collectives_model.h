@@ -81,10 +81,10 @@ class CollectivesModel : public QAbstractItemModel {
   bool measure();
   void find_longest();
   void tell(Column first, Column last);  // that these columns have changed
-  QString title_of(const Step& step) const;
+  QString title_of(const Instruction& instruction) const;
   bool is_grouped() const { return grouped_by_ != CollectiveGroups::none; }
   const std::vector<StepRef>& steps_below(const QModelIndex& index) const;
-  const Step& step(StepRef id) const { return *find_step(*plan_, id); }
+  const Instruction& instruction(StepRef id) const { return *find_step(*plan_, id); }
   int runs(StepRef id) const { return workspace_.planner.index().runs(id); }
   double number(StepRef id, int column) const;  // NaN: not known
   QString number_text(double number, int column) const;

@@ -109,8 +109,8 @@ void FlowCanvas::find() {
   found_list_.clear();
   if (!graph_ || searched_.isEmpty()) return;
   for (size_t n = 0; n < graph_->nodes.size(); ++n) {
-    found_.push_back(
-        std::ranges::any_of(graph_->nodes[n].steps, [this](StepId step) { return step_words_.has(step, searched_); }));
+    found_.push_back(std::ranges::any_of(graph_->nodes[n].steps,
+                                         [this](InstructionId step) { return step_words_.has(step, searched_); }));
     if (found_.back()) found_list_.push_back(static_cast<int>(n));
   }
 }
@@ -164,8 +164,8 @@ void FlowCanvas::select(int node) {
 
 void FlowCanvas::select_array() {
   if (selected_ < 0) return;
-  const Step* step = find_step(*plan_, graph_->nodes[static_cast<size_t>(selected_)].steps.front());
-  const std::vector<int>& values = step->outputs.empty() ? step->inputs : step->outputs;
+  const Instruction* instruction = find_step(*plan_, graph_->nodes[static_cast<size_t>(selected_)].steps.front());
+  const std::span<const int> values = instruction->results().empty() ? instruction->operands() : instruction->results();
   if (values.empty()) return;
   const ArrayRef array = array_of_value(workspace_.planner, *plan_, plan_->program.values[values.front()].graph_value);
   if (is_array(array)) workspace_.selection.select_array(array);

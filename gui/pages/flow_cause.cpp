@@ -83,8 +83,8 @@ void FlowCause::show_steps(const std::shared_ptr<const Plan>& plan, const std::v
   if (steps == steps_ && plan == plan_) return;
   background_.cancel();
   result_.reset();
-  const Step* step = plan && !steps.empty() ? find_step(*plan, steps.front()) : nullptr;
-  const bool is_reshard = step && is_communication(step->kind) && !step->moved.empty();
+  const Instruction* instruction = plan && !steps.empty() ? find_step(*plan, steps.front()) : nullptr;
+  const bool is_reshard = instruction && is_communication(instruction->kind()) && !instruction->moved().empty();
   steps_ = is_reshard ? steps : std::vector<StepRef>();
   plan_ = is_reshard ? plan : nullptr;
   refresh();
@@ -99,16 +99,16 @@ void FlowCause::refresh() {
     background_.cancel();
     result_.reset();
   }
-  const Step* step = plan_ && !steps_.empty() ? find_step(*plan_, steps_.front()) : nullptr;
-  setVisible(step);
+  const Instruction* instruction = plan_ && !steps_.empty() ? find_step(*plan_, steps_.front()) : nullptr;
+  setVisible(instruction);
   const bool searching = background_.is_busy();
   searching ? tick_.start() : tick_.stop();
-  if (!step) return;
-  QString title = QString("<b>%1</b>").arg(qt(plan_->step_name(*step)).toHtmlEscaped());
+  if (!instruction) return;
+  QString title = QString("<b>%1</b>").arg(qt(plan_->instruction_name(*instruction)).toHtmlEscaped());
   if (steps_.size() > 1) title += tr(" \u00d7 %1 layers").arg(steps_.size());
   title_->setText(title);
-  const QString cause = qt(plan_->cause(*step));
-  const QString pins = deciding_text(*plan_, *step);
+  const QString cause = qt(plan_->cause(*instruction));
+  const QString pins = deciding_text(*plan_, *instruction);
   cause_->setText(pins.isEmpty() ? short_cause(cause) : tr("%1. Decided by %2").arg(short_cause(cause), pins));
   cause_->setToolTip(cause);
   progress_->setVisible(searching);

@@ -30,9 +30,9 @@ void FlowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   painter->setPen(QPen(colors.line, 2));
   painter->drawLine(centre.x(), index.row() == 0 ? centre.y() : row.top(), centre.x(),
                     index.row() + 1 == index.model()->rowCount() ? centre.y() : row.bottom() + 1);
-  const auto kind = static_cast<StepKind>(index.data(FlowModel::kind_role).toInt());
+  const auto kind = static_cast<InstructionKind>(index.data(FlowModel::kind_role).toInt());
   painter->setPen(Qt::NoPen);
-  painter->setBrush(reshard ? step_color(kind, colors) : mix(colors.muted, colors.base, 0.35));
+  painter->setBrush(reshard ? instruction_color(kind, colors) : mix(colors.muted, colors.base, 0.35));
   if (reshard) {
     painter->translate(centre);
     painter->rotate(45);

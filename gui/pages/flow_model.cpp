@@ -45,10 +45,10 @@ void FlowModel::take_plan() {
   steps_.clear();
   if (plan_) {
     stage_ = shown_stage(*plan_, workspace_.selection);
-    const SequenceSteps steps = plan_->steps(stage_);
-    for (const auto& [position, count] : distinct_steps(plan_->program.main(stage_))) {
-      const Step& step = steps[position];
-      if (step.phase == phase_ && !(only_reshards_ && step.kind == StepKind::compute))
+    const SequenceInstructions steps = plan_->instructions(stage_);
+    for (const auto& [position, count] : distinct_instructions(plan_->program.main(stage_))) {
+      const Instruction& instruction = steps[position];
+      if (instruction.phase == phase_ && !(only_reshards_ && instruction.kind() == InstructionKind::compute))
         steps_.push_back(steps.id(position));
     }
   }
@@ -56,9 +56,10 @@ void FlowModel::take_plan() {
 }
 
 // The forward value that a step computes or lays out anew.
-ArrayRef FlowModel::result_of(const Step& step) const {
-  if (step.outputs.empty()) return {};
-  const ValueLayout* layout = layout_of(workspace_.planner, plan_->program.values[step.outputs.front()].graph_value);
+ArrayRef FlowModel::result_of(const Instruction& instruction) const {
+  if (instruction.results().empty()) return {};
+  const ValueLayout* layout =
+      layout_of(workspace_.planner, plan_->program.values[instruction.results().front()].graph_value);
   return layout ? ArrayRef(ValueRef{layout->name}) : ArrayRef();
 }
 
@@ -75,39 +76,40 @@ int FlowModel::rowCount(const QModelIndex& parent) const {
 QVariant FlowModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const StepRef id = steps_[index.row()];
-  const Step& step = *find_step(*plan_, id);
-  const bool reshard = step.kind != StepKind::compute;
-  const QString kind = qt(name(step.kind));
+  const Instruction& instruction = *find_step(*plan_, id);
+  const bool reshard = instruction.kind() != InstructionKind::compute;
+  const QString kind = qt(name(instruction.kind()));
   switch (role) {
     case step_role: return QVariant::fromValue(id);
     case reshard_role: return reshard;
-    case kind_role: return static_cast<int>(step.kind);
+    case kind_role: return static_cast<int>(instruction.kind());
     case Qt::DisplayRole:
     case Qt::AccessibleTextRole: {
-      if (!reshard || is_transfer(step.kind)) return short_name(plan_->step_name(step));
-      const QString over = axes_text(plan_->mesh, step.axes);
+      if (!reshard || is_transfer(instruction.kind())) return short_name(plan_->instruction_name(instruction));
+      const QString over = axes_text(plan_->mesh, instruction.axes());
       return over.isEmpty() ? kind : tr("%1 over %2").arg(kind, over);
     }
     case layout_role: {
-      if (step.kind == StepKind::send) return edge_layout_text(*plan_, step.inputs.front());
-      if (step.outputs.empty()) return {};
-      if (!reshard || step.inputs.empty()) return edge_layout_text(*plan_, step.outputs.front());
-      const QString from = qt(to_string(plan_->program.values[step.inputs.front()].sharding, plan_->mesh));
-      const QString to = qt(to_string(plan_->program.values[step.outputs.front()].sharding, plan_->mesh));
+      if (instruction.kind() == InstructionKind::send) return edge_layout_text(*plan_, instruction.operands().front());
+      if (instruction.results().empty()) return {};
+      if (!reshard || instruction.operands().empty()) return edge_layout_text(*plan_, instruction.results().front());
+      const QString from = qt(to_string(plan_->program.values[instruction.operands().front()].sharding, plan_->mesh));
+      const QString to = qt(to_string(plan_->program.values[instruction.results().front()].sharding, plan_->mesh));
       return from + QString(" \u2192 ") + to;
     }
     case cost_role:
-      if (is_collective(step.kind) || step.kind == StepKind::send) return qt(bytes_text(step.wire_bytes));
-      return step.flops > 0 ? qt(flops_text(step.flops)) : QString();
-    case array_role: return QVariant::fromValue(result_of(step));
+      if (is_collective(instruction.kind()) || instruction.kind() == InstructionKind::send)
+        return qt(bytes_text(instruction.wire_bytes()));
+      return instruction.flops() > 0 ? qt(flops_text(instruction.flops())) : QString();
+    case array_role: return QVariant::fromValue(result_of(instruction));
     case Qt::ToolTipRole: {
-      QStringList lines{qt(plan_->step_name(step))};
-      if (const QString cause = qt(plan_->cause(step)); !cause.isEmpty()) lines << short_cause(cause);
-      for (int value : step.outputs) {
+      QStringList lines{qt(plan_->instruction_name(instruction))};
+      if (const QString cause = qt(plan_->cause(instruction)); !cause.isEmpty()) lines << short_cause(cause);
+      for (int value : instruction.results()) {
         const ProgramValue& lies = plan_->program.values[value];
         lines << tr("gives %1, local %2").arg(edge_layout_text(*plan_, value), qt(to_string(lies.local_shape)));
       }
-      lines << tr("predicted %1").arg(qt(seconds_text(plan_->step_seconds[id])));
+      lines << tr("predicted %1").arg(qt(seconds_text(plan_->instruction_seconds[id])));
       return lines.join('\n');
     }
     default: return {};

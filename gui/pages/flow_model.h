@@ -26,7 +26,7 @@ class FlowModel : public QAbstractListModel {
 
  private:
   void take_plan();
-  ArrayRef result_of(const Step& step) const;
+  ArrayRef result_of(const Instruction& instruction) const;
 
   Workspace& workspace_;
   std::shared_ptr<const Plan> plan_;

@@ -11,9 +11,9 @@
 namespace shardscope {
 namespace {
 
-const Step& first_step(const Plan& plan, const FlowNode& node) {
+const Instruction& first_step(const Plan& plan, const FlowNode& node) {
   return plan.program.tasks[static_cast<size_t>(node.steps.front().task)]
-      .steps[static_cast<size_t>(node.steps.front().step)];
+      .instructions[static_cast<size_t>(node.steps.front().index)];
 }
 
 // The last scopes of a name: "mha/query" of "blocks/0/mha/query/einsum" without its last.
@@ -23,30 +23,33 @@ QString last_scopes(const QString& name, int count, int skipped = 0) {
   return scopes.mid(std::max<qsizetype>(0, end - count), std::min<qsizetype>(count, end)).join('/');
 }
 
-OpId user_of(const Step& step) { return step.moved.empty() ? step.op : step.moved.front().cause.user; }
+OpId user_of(const Instruction& instruction) {
+  return instruction.moved().empty() ? instruction.op : instruction.moved().front().cause.user;
+}
 
 QString op_name(const Plan& plan, OpId op) { return op == no_id ? QString() : qt(plan.graph->ops[op].name); }
 
 FlowNodeText text_of(const Plan& plan, const FlowNode& node) {
-  const Step& step = first_step(plan, node);
+  const Instruction& instruction = first_step(plan, node);
   FlowNodeText text;
   text.cost = node.seconds > 0 ? qt(seconds_text(node.seconds)) : QString();
-  if (step.kind == StepKind::compute) {
-    const QString name = qt(plan.step_name(step));
+  if (instruction.kind() == InstructionKind::compute) {
+    const QString name = qt(plan.instruction_name(instruction));
     text.title = last_scopes(name, 1);
     text.detail = last_scopes(name, 2, 1);
-    if (step.phase == Phase::recompute) text.title += QObject::tr(", again");
+    if (instruction.phase == Phase::recompute) text.title += QObject::tr(", again");
     return text;
   }
-  const QString array = last_scopes(moved_text(plan, step), 2);
-  if (is_transfer(step.kind)) {
-    text.title = qt(plan.step_name(step)).section(" of ", 0, 0);
+  const QString array = last_scopes(moved_text(plan, instruction), 2);
+  if (is_transfer(instruction.kind())) {
+    text.title = qt(plan.instruction_name(instruction)).section(" of ", 0, 0);
     text.detail = array;
     return text;
   }
-  const QString over = axes_text(plan.mesh, step.axes);
-  text.title = over.isEmpty() ? qt(name(step.kind)) : QObject::tr("%1 over %2").arg(qt(name(step.kind)), over);
-  const QString user = last_scopes(op_name(plan, user_of(step)), 2);
+  const QString over = axes_text(plan.mesh, instruction.axes());
+  text.title =
+      over.isEmpty() ? qt(name(instruction.kind())) : QObject::tr("%1 over %2").arg(qt(name(instruction.kind())), over);
+  const QString user = last_scopes(op_name(plan, user_of(instruction)), 2);
   text.detail = user.isEmpty() ? array : array + QString(" \u2192 ") + user;
   return text;
 }
@@ -55,9 +58,9 @@ FlowNodeText text_of(const Plan& plan, const FlowNode& node) {
 QString scopes_of(const Plan& plan, const FlowGraph& graph, const FlowLane& lane) {
   QStringList scopes;
   for (int n = lane.first; n < lane.end && scopes.size() < 4; ++n) {
-    const Step& step = first_step(plan, graph.nodes[static_cast<size_t>(n)]);
-    if (step.kind != StepKind::compute || step.op == no_id) continue;
-    const QString scope = op_name(plan, step.op).section('/', 0, 0);
+    const Instruction& instruction = first_step(plan, graph.nodes[static_cast<size_t>(n)]);
+    if (instruction.kind() != InstructionKind::compute || instruction.op == no_id) continue;
+    const QString scope = op_name(plan, instruction.op).section('/', 0, 0);
     if (!scopes.contains(scope)) scopes << scope;
   }
   if (scopes.size() == 4) scopes.last() = QObject::tr("others");
@@ -97,8 +100,8 @@ QString instruction_text(const Plan& plan, const FlowGraph& graph, int node) {
   if (node < 0) return QObject::tr("nothing");
   const FlowNode& shown = graph.nodes[static_cast<size_t>(node)];
   const FlowNodeText text = text_of(plan, shown);
-  return shown.kind == StepKind::compute ? last_scopes(qt(plan.step_name(first_step(plan, shown))), 2)
-                                         : QObject::tr("%1 of %2").arg(text.title, text.detail);
+  return shown.kind == InstructionKind::compute ? last_scopes(qt(plan.instruction_name(first_step(plan, shown))), 2)
+                                                : QObject::tr("%1 of %2").arg(text.title, text.detail);
 }
 
 }  // namespace
@@ -114,16 +117,17 @@ FlowWords flow_words(const std::shared_ptr<const Plan>& plan, const std::shared_
 }
 
 QString node_tip(const Plan& plan, const FlowNode& node) {
-  const Step& step = first_step(plan, node);
-  QStringList lines{qt(plan.step_name(step))};
-  if (const QString cause = qt(plan.cause(step)); !cause.isEmpty()) lines << short_cause(cause);
-  for (size_t i = 0; i < std::min<size_t>(step.outputs.size(), 3); ++i) {
-    const ProgramValue& lies = plan.program.values[static_cast<size_t>(step.outputs[i])];
+  const Instruction& instruction = first_step(plan, node);
+  QStringList lines{qt(plan.instruction_name(instruction))};
+  if (const QString cause = qt(plan.cause(instruction)); !cause.isEmpty()) lines << short_cause(cause);
+  for (size_t i = 0; i < std::min<size_t>(instruction.results().size(), 3); ++i) {
+    const ProgramValue& lies = plan.program.values[static_cast<size_t>(instruction.results()[i])];
     lines << QObject::tr("gives %1 %2, local %3")
-                 .arg(qt(to_string(lies.shape)), layout_text(plan, step.outputs[i]), qt(to_string(lies.local_shape)));
+                 .arg(qt(to_string(lies.shape)), layout_text(plan, instruction.results()[i]),
+                      qt(to_string(lies.local_shape)));
   }
   const auto times = static_cast<int>(node.steps.size()) * node.runs;
-  const double once = plan.step_seconds[node.steps.front()];
+  const double once = plan.instruction_seconds[node.steps.front()];
   QString predicted = QObject::tr("predicted %1").arg(qt(seconds_text(once)));
   if (times > 1)
     predicted += QObject::tr(" once, %1 a training step: %2, %3")

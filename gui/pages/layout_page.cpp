@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t most_offered = 40;
 
-bool is_replayable(const Step* step) { return step && can_replay(*step); }
+bool is_replayable(const Instruction* instruction) { return instruction && can_replay(*instruction); }
 
 }  // namespace
 
@@ -104,8 +104,8 @@ std::vector<StepRef> LayoutPage::replayable() const {
 }
 
 QString LayoutPage::step_text(const Plan& plan, StepRef id) const {
-  const Step& step = *find_step(plan, id);
-  return QString("%1: %2").arg(qt(name(step.phase)), short_name(plan.step_name(step)));
+  const Instruction& instruction = *find_step(plan, id);
+  return QString("%1: %2").arg(qt(name(instruction.phase)), short_name(plan.instruction_name(instruction)));
 }
 
 void LayoutPage::fill_menu() {
@@ -123,13 +123,13 @@ bool LayoutPage::replay_selected() {
 
 bool LayoutPage::open_replay(StepRef id) {
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const Step* step = plan ? find_step(*plan, id) : nullptr;
-  if (!is_replayable(step)) return false;
+  const Instruction* instruction = plan ? find_step(*plan, id) : nullptr;
+  if (!is_replayable(instruction)) return false;
   const std::optional<ArrayFacts> facts = array_facts(workspace_, workspace_.selection.array());
   const auto concerns = [&](int value) {
     return facts && std::ranges::count(facts->graph_values, plan->program.values[value].graph_value) > 0;
   };
-  const std::vector<int>& values = moved_values(*step);
+  const std::span<const int> values = moved_values(*instruction);
   const auto own = std::ranges::find_if(values, concerns);
   const int operand = own == values.end() ? 0 : static_cast<int>(own - values.begin());
   std::optional<Replay> made = make_replay(plan, id, operand);

@@ -25,9 +25,9 @@ void MemoryBuffers::learn_makers() {
   if (!plan) return;
   makers_.resize(plan->program.values.size());
   for (int task = 0; task < std::ssize(plan->program.tasks); ++task) {
-    const std::vector<Step>& steps = plan->program.tasks[static_cast<size_t>(task)].steps;
+    const std::vector<Instruction>& steps = plan->program.tasks[static_cast<size_t>(task)].instructions;
     for (int step = 0; step < std::ssize(steps); ++step)
-      for (const int value : steps[static_cast<size_t>(step)].outputs)
+      for (const int value : steps[static_cast<size_t>(step)].results())
         if (std::optional<StepRef>& maker = makers_[static_cast<size_t>(value)]; !maker) maker = StepRef{task, step};
   }
 }
@@ -66,8 +66,9 @@ QString MemoryBuffers::text(const Row& row, int column) const {
   const Buffer& buffer = this->buffer(row);
   switch (column) {
     case name_column: {
-      const QString name = buffer.value < 0 ? tr("workspace of %1").arg(qt(plan.step_name(*find_step(plan, row.maker))))
-                                            : value_text(plan, plan.program.values[buffer.value].graph_value);
+      const QString name = buffer.value < 0
+                               ? tr("workspace of %1").arg(qt(plan.instruction_name(*find_step(plan, row.maker))))
+                               : value_text(plan, plan.program.values[buffer.value].graph_value);
       return buffer.slot_count > 1 ? tr("%1, %2 of %3 slots").arg(name).arg(row.use.held).arg(buffer.slot_count) : name;
     }
     case bytes_column: return qt(bytes_text(double(row.use.bytes)));
@@ -78,7 +79,7 @@ QString MemoryBuffers::text(const Row& row, int column) const {
       return qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan.mesh));
     }
     case maker_column:
-      return row.maker && find_step(plan, row.maker) ? short_name(plan.step_name(*find_step(plan, row.maker)))
+      return row.maker && find_step(plan, row.maker) ? short_name(plan.instruction_name(*find_step(plan, row.maker)))
                                                      : tr("stored");
     default:
       return buffer.persistent ? tr("always") : tr("instructions %1\u2013%2").arg(row.use.first).arg(row.use.last);

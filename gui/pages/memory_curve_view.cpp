@@ -72,12 +72,13 @@ void MemoryCurveView::show_peak() {
 
 QString MemoryCurveView::position_text(int position) const {
   const Sequence& sequence = plan_->program.main(stage_);
-  const Step& step = plan_->steps(stage_)[position];
+  const Instruction& instruction = plan_->instructions(stage_)[position];
   const TaskRun& run = run_at(sequence, position);
   const TaskLabel label = label_of(*plan_, run);
-  const QString phase = label.is_repeated ? tr("%1 of microbatch %2").arg(qt(name(step.phase))).arg(run.microbatch)
-                                          : qt(name(step.phase));
-  return tr("instruction %1, %2 (%3)").arg(position).arg(qt(plan_->step_name(step)), phase);
+  const QString phase = label.is_repeated
+                            ? tr("%1 of microbatch %2").arg(qt(name(instruction.phase))).arg(run.microbatch)
+                            : qt(name(instruction.phase));
+  return tr("instruction %1, %2 (%3)").arg(position).arg(qt(plan_->instruction_name(instruction)), phase);
 }
 
 double MemoryCurveView::highest() const {

@@ -184,7 +184,7 @@ QString MemoryLife::tip_at(const QPointF& point) {
   }
   const CategoryBytes& live = live_[step];
   const auto in_use = std::accumulate(live.begin(), live.end(), int64_t{0});
-  const QString title = qt(plan_->step_name(plan_->steps(stage_)[unfolded(sequence(), step)]));
+  const QString title = qt(plan_->instruction_name(plan_->instructions(stage_)[unfolded(sequence(), step)]));
   return text + tr("instruction %1, %2: %3 in use").arg(step).arg(title, qt(bytes_text(double(in_use))));
 }
 

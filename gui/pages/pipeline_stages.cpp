@@ -105,12 +105,12 @@ void PipelineStages::paintEvent(QPaintEvent*) {
     cell(layers_left, y, layers, stage_layers_text(*plan, stage), Qt::AlignLeft);
     painter.setPen(theme().muted);
     cell(devices_left, y, devices, qt(device_text(plan->devices_of_stage(stage))), Qt::AlignLeft);
-    const double waits = std::clamp(pipeline.waiting_share(stage), 0.0, 1.0);
+    const double waits = std::clamp(plan->waiting_share(stage), 0.0, 1.0);
     const QRectF bar(bars_left, y + 4, room, stage_height - 8),
         work(bar.x(), bar.y(), room * (1 - waits), bar.height());
     painter.fillRect(bar, theme().window);
     paint_hatch(painter, bar, theme());
-    const QColor fill = step_color(StepKind::compute, theme());
+    const QColor fill = instruction_color(InstructionKind::compute, theme());
     painter.fillRect(work, fill);
     painter.setPen(text_on(fill));
     if (work.width() > 70)
@@ -134,8 +134,8 @@ QString PipelineStages::tip_at(const QPointF& point) {
                              qt(plural(std::ranges::max(plan->pipeline.layers_of(*stage)), "layer")),
                              qt(device_text(plan->devices_of_stage(*stage))))};
   lines << tr("works %1 of %2: it waits %3 of the step")
-               .arg(qt(seconds_text(totals.seconds_per_step)), qt(seconds_text(plan->pipeline.timeline.seconds)),
-                    qt(share_text(plan->pipeline.waiting_share(*stage))));
+               .arg(qt(seconds_text(totals.seconds_per_step)), qt(seconds_text(plan->simulation.seconds)),
+                    qt(share_text(plan->waiting_share(*stage))));
   lines << tr("holds the activations of up to %1 at a time")
                .arg(counted_text(plan->pipeline.in_flight[size_t(*stage)], "microbatch", "microbatches"));
   lines << tr("arena of %1; sends %2 a step")

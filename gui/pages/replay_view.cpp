@@ -210,7 +210,7 @@ void ReplayView::advance(double seconds) {
 void ReplayView::show_leg(int number) {
   leg_ = number;
   const ReplayLeg& leg = replay_->legs[static_cast<size_t>(number)];
-  const Step& step = replay_->plan->program.tasks[leg.step.task].steps[leg.step.step];
+  const Instruction& instruction = replay_->plan->program.tasks[leg.step.task].instructions[leg.step.index];
   title_->set_path_text(QString("%1 \u2013 %2").arg(qt(leg.title), qt(replay_->array)));
   QString text = tr("%1 %2: %3 to %4")
                      .arg(qt(to_string(replay_->shape)), qt(name(replay_->dtype)),
@@ -218,7 +218,8 @@ void ReplayView::show_leg(int number) {
                           qt(to_string(leg.moves.move().after, replay_->plan->mesh)));
   if (replay_->legs.size() > 1)
     text += tr("   |   instruction %1 of %2 of the reshard").arg(number + 1).arg(replay_->legs.size());
-  if (step.inputs.size() > 1) text += tr("   |   one of %1 arrays that move in one go").arg(step.inputs.size());
+  if (const size_t arrays = instruction.operands().size(); arrays > 1)
+    text += tr("   |   one of %1 arrays that move in one go").arg(arrays);
   if (piece_scope(leg) == PieceScope::group) text += tr("   |   pieces of one group of devices");
   if (piece_scope(leg) == PieceScope::device) text += tr("   |   pieces of one device");
   facts_->setText(text);

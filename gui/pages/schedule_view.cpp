@@ -142,7 +142,7 @@ QSize ScheduleView::minimumSizeHint() const {
 
 QString ScheduleView::heading() const {
   return tr("predicted: %1, bubble %2 (equal stages: %3)   |   schedule %4, %5")
-      .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->pipeline.timeline.bubble)),
+      .arg(qt(seconds_text(predicted_.seconds)), qt(share_text(plan_->simulation.bubble)),
            qt(share_text(plan_->pipeline.equal_bubble)), qt(plan_->config.pipeline.schedule))
       .arg(counted_text(plan_->pipeline.shape.microbatches, "microbatch", "microbatches"));
 }
@@ -253,10 +253,10 @@ QString ScheduleView::tip_at(const QPointF& point) {
                            : tr("predicted: starts at %1, takes %2"))
                .arg(qt(seconds_text(block.start)), qt(seconds_text(block.end - block.start)));
   const double before = at.bar.first > 0 ? at.row->blocks[size_t(at.bar.first) - 1].end : 0;
-  const Step& first = plan_->steps(at.row->stage)[block.step];
-  if (is_transfer(first.kind))
+  const Instruction& first = plan_->instructions(at.row->stage)[block.step];
+  if (is_transfer(first.kind()))
     lines << tr("waits %1 for: %2")
-                 .arg(qt(seconds_text(std::max(0.0, block.start - before))), qt(plan_->step_name(first)));
+                 .arg(qt(seconds_text(std::max(0.0, block.start - before))), qt(plan_->instruction_name(first)));
   return lines.join('\n');
 }
 

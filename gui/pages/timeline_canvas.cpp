@@ -269,8 +269,8 @@ void TimelineCanvas::paint_row(QPainter& painter, size_t index, QImage& image) c
   if (image.size() != pixels) image = QImage(pixels, QImage::Format_RGB32);
   TrackInk ink{colors_.of_stage[size_t(row.stage)],
                theme().window.rgb(),
-               step_color(StepKind::compute, theme()).rgb(),
-               step_color(StepKind::all_reduce, theme()).rgb(),
+               instruction_color(InstructionKind::compute, theme()).rgb(),
+               instruction_color(InstructionKind::all_reduce, theme()).rgb(),
                mix(theme().warning, theme().window, 0.45).rgb(),
                theme().text.rgb()};
   paint_track(image, image.rect(), *row.track, begin(), end(), ink);
@@ -305,14 +305,15 @@ void TimelineCanvas::paint_labels(QPainter& painter, size_t index) const {
   });
 }
 
-QString TimelineCanvas::step_label(const Step& step) const {
-  return is_communication(step.kind) ? qt(name(step.kind)) : short_name(plan_->step_name(step));
+QString TimelineCanvas::instruction_label(const Instruction& instruction) const {
+  return is_communication(instruction.kind()) ? qt(name(instruction.kind()))
+                                              : short_name(plan_->instruction_name(instruction));
 }
 
 // In a picture, where it would be cut, the last part of its name, or nothing.
 QString TimelineCanvas::label_of(const TrackSlice& slice, int stage, double room) const {
   const QString text = slice.part == TimePart::waiting ? tr("waits %1").arg(qt(seconds_text(slice.end - slice.start)))
-                                                       : step_label(plan_->steps(stage)[slice.step]);
+                                                       : instruction_label(plan_->instructions(stage)[slice.step]);
   const QFontMetricsF metrics(small_font());
   if (!is_in_picture(*this)) return fitted_name(text, metrics, room);
   for (const QString& whole : {text, text.section('/', -1)})

@@ -93,7 +93,7 @@ class TimelineCanvas : public TimeCanvas {
   void paint_heading(QPainter& painter) const;
   RowTitle title_of(const Row& row) const;
   void paint_title(QPainter& painter, size_t row) const;
-  QString step_label(const Step& step) const;
+  QString instruction_label(const Instruction& instruction) const;
   QString label_of(const TrackSlice& slice, int stage, double room) const;
   void paint_row(QPainter& painter, size_t row, QImage& image) const;
   void paint_labels(QPainter& painter, size_t row) const;

@@ -64,9 +64,9 @@ void TimelineSearch::search() {
   found_.clear();
   const QStringList wanted = text_->text().split(' ', Qt::SkipEmptyParts);
   if (plan_ && isVisibleTo(parentWidget()) && !wanted.isEmpty()) {
-    StepTable<char> is_found;
+    InstructionTable<char> is_found;
     for (int task = 0; task < std::ssize(plan_->program.tasks); ++task) {
-      std::vector<char>& own = is_found.tasks.emplace_back(plan_->program.tasks[size_t(task)].steps.size());
+      std::vector<char>& own = is_found.tasks.emplace_back(plan_->program.tasks[size_t(task)].instructions.size());
       for (int step = 0; step < std::ssize(own); ++step) own[size_t(step)] = words_.has({task, step}, wanted);
     }
     for (int stage = 0; stage < plan_->program.stages; ++stage) {

@@ -12,9 +12,9 @@ namespace shardscope {
 QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessage* trace, const TimelineRow& row,
                   int number) {
   const TrackSlice& slice = row.track->slices()[size_t(number)];
-  const Step& step = plan.steps(row.stage)[slice.step];
+  const Instruction& instruction = plan.instructions(row.stage)[slice.step];
   const double predicted = plan.seconds(slice.step, row.stage);
-  QStringList lines{QString("%1 %2").arg(qt(name(step.kind)), qt(plan.step_name(step)))};
+  QStringList lines{QString("%1 %2").arg(qt(name(instruction.kind())), qt(plan.instruction_name(instruction)))};
   lines << QObject::tr("predicted %1").arg(qt(seconds_text(predicted)));
   if (row.rank >= 0) {
     const auto [first, last] = row.track->slices_of(slice.step);
@@ -33,17 +33,19 @@ QString slice_tip(const Workspace& workspace, const Plan& plan, const TraceMessa
   }
   if (const std::optional<double> seconds = workspace.measured_seconds(step_at(plan, slice.step, row.stage)))
     lines << QObject::tr("measured %1 (%2)").arg(qt(seconds_text(*seconds)), qt(ratio_text(*seconds, predicted)));
-  if (step.flops > 0)
-    lines << QObject::tr("%1, %2 touched").arg(qt(flops_text(step.flops)), qt(bytes_text(step.bytes_touched)));
-  if (is_communication(step.kind))
-    lines << QObject::tr("sent by each device: %1").arg(qt(exact_bytes(step.wire_bytes)));
-  if (const QString cause = qt(plan.cause(step)); !cause.isEmpty()) lines << short_cause(cause);
+  if (instruction.flops() > 0)
+    lines << QObject::tr("%1, %2 touched")
+                 .arg(qt(flops_text(instruction.flops())), qt(bytes_text(instruction.bytes_touched())));
+  if (is_communication(instruction.kind()))
+    lines << QObject::tr("sent by each device: %1").arg(qt(exact_bytes(instruction.wire_bytes())));
+  if (const QString cause = qt(plan.cause(instruction)); !cause.isEmpty()) lines << short_cause(cause);
   return lines.join('\n');
 }
 
 QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRow& row, int position) {
-  const Step& step = plan.steps(row.stage)[position];
-  const QString title = QString("%1 %2").arg(qt(name(step.kind)), short_name(plan.step_name(step)));
+  const Instruction& instruction = plan.instructions(row.stage)[position];
+  const QString title =
+      QString("%1 %2").arg(qt(name(instruction.kind())), short_name(plan.instruction_name(instruction)));
   const QString predicted = qt(seconds_text(plan.seconds(position, row.stage)));
   if (row.rank < 0) return QObject::tr("%1: predicted %2").arg(title, predicted);
   PartSeconds sum{};
@@ -52,7 +54,7 @@ QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRo
     const TrackSlice& slice = row.track->slices()[size_t(i)];
     sum[size_t(slice.part)] += slice.end - slice.start;
   }
-  if (!is_communication(step.kind))
+  if (!is_communication(instruction.kind()))
     return QObject::tr("%1 on rank %2: %3 (predicted %4)")
         .arg(title)
         .arg(row.rank)
@@ -63,7 +65,7 @@ QString step_facts(const Plan& plan, const TraceMessage* trace, const TimelineRo
                      .arg(qt(seconds_text(sum[2])), qt(seconds_text(sum[1])), predicted);
   const std::optional<Meeting> met = meeting_of(plan, trace->ranks, row.rank, position);
   if (!met) return text;
-  if (is_transfer(step.kind))
+  if (is_transfer(instruction.kind()))
     return sum[2] > 0 && met->last != row.rank ? text + QObject::tr(". It waited for rank %1.").arg(met->last) : text;
   return text + QObject::tr(". Rank %1 came last of %2, %3 after the first; together they waited %4.")
                     .arg(met->last)

@@ -327,21 +327,22 @@ void InspectorPanel::show_costs(const ArrayFacts& facts) {
   costs_->clear();
   double wire = 0;
   for (const StepRef id : collectives_of(workspace_.planner, facts)) {
-    const Step& step = *find_step(*plan, id);
+    const Instruction& instruction = *find_step(*plan, id);
     const int runs = workspace_.planner.index().runs(id);
-    const double share = wire_share(*plan, step, facts) * runs, all = step.wire_bytes * runs;
+    const double share = wire_share(*plan, instruction, facts) * runs, all = instruction.wire_bytes() * runs;
     wire += share;
     auto* item = new QTreeWidgetItem(
-        costs_, {is_transfer(step.kind) ? qt(plan->step_name(step)).section(" of ", 0, 0)
-                                        : tr("%1 over %2").arg(qt(name(step.kind)), axes_text(plan->mesh, step.axes)),
+        costs_, {is_transfer(instruction.kind())
+                     ? qt(plan->instruction_name(instruction)).section(" of ", 0, 0)
+                     : tr("%1 over %2").arg(qt(name(instruction.kind())), axes_text(plan->mesh, instruction.axes())),
                  qt(bytes_text(share))});
     item->setData(0, Qt::UserRole, QVariant::fromValue(id));
-    item->setToolTip(
-        0,
-        QString("%1, %2\n%3").arg(qt(name(step.phase)), qt(plan->step_name(step)), short_cause(qt(plan->cause(step)))));
+    item->setToolTip(0, QString("%1, %2\n%3")
+                            .arg(qt(name(instruction.phase)), qt(plan->instruction_name(instruction)),
+                                 short_cause(qt(plan->cause(instruction)))));
     item->setToolTip(1, share < all ? tr("%1 sent by each device, of %2 for %3 arrays in one go")
                                           .arg(qt(exact_bytes(share)), qt(exact_bytes(all)))
-                                          .arg(step.inputs.size())
+                                          .arg(instruction.operands().size())
                                     : tr("%1 sent by each device").arg(qt(exact_bytes(share))));
     item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
   }
@@ -386,9 +387,9 @@ void InspectorPanel::show_device() {
 void InspectorPanel::show_step() {
   const std::optional<StepRef> id = workspace_.selection.step();
   const std::shared_ptr<const Plan> plan = workspace_.planner.plan();
-  const Step* found = plan ? find_step(*plan, id) : nullptr;
+  const Instruction* found = plan ? find_step(*plan, id) : nullptr;
   if (!found) return fill(step_, "", {});
-  const Step& step = *found;
+  const Instruction& instruction = *found;
   std::vector<Row> rows;
   const auto row = [&](const QString& name, const QString& value, const QString& tip = {}) {
     rows.push_back({name, value, tip});
@@ -399,31 +400,34 @@ void InspectorPanel::show_step() {
     if (runs == 1) return qt(format(once));
     return tr("%1 \u00d7 %2 = %3").arg(runs).arg(qt(format(once)), qt(format(once * runs)));
   };
-  const QString title = qt(plan->step_name(step)), cause = qt(plan->cause(step));
+  const QString title = qt(plan->instruction_name(instruction)), cause = qt(plan->cause(instruction));
   row(tr("Op"), title, title);
-  row(tr("Phase"), qt(name(step.phase)));
+  row(tr("Phase"), qt(name(instruction.phase)));
   if (plan->program.stages > 1) row(tr("Stage"), QString::number(stage_of(*plan, *id)));
-  if (is_collective(step.kind))
-    row(tr("Over"), tr("%1 (groups of %2)").arg(axes_text(plan->mesh, step.axes)).arg(step.group_size));
-  if (is_communication(step.kind)) {
-    row(tr("Payload"), in_all(double(step.payload_bytes), bytes_text), qt(exact_bytes(double(step.payload_bytes))));
-    row(tr("Sent"), in_all(step.wire_bytes, bytes_text), qt(exact_bytes(step.wire_bytes * runs)));
+  if (is_collective(instruction.kind()))
+    row(tr("Over"),
+        tr("%1 (groups of %2)").arg(axes_text(plan->mesh, instruction.axes())).arg(instruction.group_size()));
+  if (is_communication(instruction.kind())) {
+    row(tr("Payload"), in_all(double(instruction.payload_bytes()), bytes_text),
+        qt(exact_bytes(double(instruction.payload_bytes()))));
+    row(tr("Sent"), in_all(instruction.wire_bytes(), bytes_text), qt(exact_bytes(instruction.wire_bytes() * runs)));
   }
   if (!cause.isEmpty()) row(tr("Cause"), short_cause(cause), cause);
-  if (const QString pins = deciding_text(*plan, step); !pins.isEmpty())
+  if (const QString pins = deciding_text(*plan, instruction); !pins.isEmpty())
     row(tr("Decided by"), pins, tr("The places in the run file whose specs make this reshard necessary."));
-  for (size_t i = 0; i < std::min(step.outputs.size(), most_outputs); ++i) {
-    const ProgramValue& lies = plan->program.values[step.outputs[i]];
+  for (size_t i = 0; i < std::min(instruction.results().size(), most_outputs); ++i) {
+    const ProgramValue& lies = plan->program.values[instruction.results()[i]];
     row(tr("Gives"), qt(to_string(lies.shape)) + " " + qt(to_string(lies.sharding, plan->mesh)),
-        qt(plan->value_name(step.outputs[i])));
-    if (step.kind != StepKind::compute) continue;
+        qt(plan->value_name(instruction.results()[i])));
+    if (instruction.kind() != InstructionKind::compute) continue;
     const ValueLayout* layout = layout_of(workspace_.planner, lies.graph_value);
     if (layout && !layout->origin.text.empty())
       row(tr("Why"), qt(layout->origin.text), tr("Where the layout of %1 came from.").arg(qt(layout->name)));
   }
-  if (step.outputs.size() > most_outputs) row(tr("Gives"), tr("and %1 more").arg(step.outputs.size() - most_outputs));
-  if (step.flops > 0) row(tr("Work"), in_all(step.flops, flops_text));
-  row(tr("Predicted"), in_all(plan->step_seconds[*id], seconds_text));
+  if (instruction.results().size() > most_outputs)
+    row(tr("Gives"), tr("and %1 more").arg(instruction.results().size() - most_outputs));
+  if (instruction.flops() > 0) row(tr("Work"), in_all(instruction.flops(), flops_text));
+  row(tr("Predicted"), in_all(plan->instruction_seconds[*id], seconds_text));
   if (const std::optional<MeasuredTime> time = workspace_.measured(*id)) {
     row(tr("Measured"), in_all(time->working / runs, seconds_text),
         tr("Its work or exchange on the ranks, without waiting."));
@@ -431,7 +435,7 @@ void InspectorPanel::show_step() {
       row(tr("Waited"), in_all(time->waiting / runs, seconds_text),
           tr("From a rank's coming to the exchange until all that take part had come."));
   }
-  fill(step_, tr("Instruction %1: %2").arg(*position_of(*plan, id)).arg(qt(name(step.kind))), rows);
+  fill(step_, tr("Instruction %1: %2").arg(*position_of(*plan, id)).arg(qt(name(instruction.kind()))), rows);
 }
 
 }  // namespace shardscope

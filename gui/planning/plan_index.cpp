@@ -9,9 +9,9 @@ namespace shardscope {
 int64_t exchanges(const Plan& plan) {
   int64_t count = 0;
   for (int stage = 0; stage < plan.program.stages; ++stage) {
-    const SequenceSteps steps = plan.steps(stage);
-    for (const auto& [at, runs] : distinct_steps(plan.program.main(stage)))
-      if (is_communication(steps[at].kind)) count += runs;
+    const SequenceInstructions steps = plan.instructions(stage);
+    for (const auto& [at, runs] : distinct_instructions(plan.program.main(stage)))
+      if (is_communication(steps[at].kind())) count += runs;
   }
   return count;
 }
@@ -21,14 +21,14 @@ PlanIndex::PlanIndex(const Plan& plan)
   task_runs.resize(plan.program.tasks.size(), 0);
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     for (const TaskRun& run : plan.program.main(stage).runs) ++task_runs[static_cast<size_t>(run.task)];
-    const SequenceSteps steps = plan.steps(stage);
-    for (const auto& [at, runs] : distinct_steps(plan.program.main(stage))) {
-      const Step& step = steps[at];
-      if (!is_communication(step.kind)) continue;
+    const SequenceInstructions steps = plan.instructions(stage);
+    for (const auto& [at, runs] : distinct_instructions(plan.program.main(stage))) {
+      const Instruction& instruction = steps[at];
+      if (!is_communication(instruction.kind())) continue;
       const int number = static_cast<int>(collectives.size());
       collectives.push_back(steps.id(at));
-      for (const std::vector<int>* values : {&step.inputs, &step.outputs})
-        for (const int value : *values) {
+      for (const std::span<const int> values : {instruction.operands(), instruction.results()})
+        for (const int value : values) {
           const ValueId graph_value = plan.program.values[value].graph_value;
           if (graph_value == no_id) continue;
           std::vector<int>& moved = moved_by[graph_value];

@@ -18,7 +18,7 @@ struct PlanIndex {
   explicit PlanIndex(const Plan& plan);
 
   // Steps of the main sequences that move data between devices, also from stage to stage; in program order, by stage.
-  std::vector<StepId> collectives;
+  std::vector<InstructionId> collectives;
   std::vector<int> task_runs;  // how often a task runs in a training step: of a microbatch's, once for each
   int64_t exchanges = 0;       // shardscope::exchanges of the plan
   std::unordered_map<ValueId, std::vector<int>> moved_by;   // those that have a graph value in or out, ascending
@@ -29,7 +29,7 @@ struct PlanIndex {
   std::vector<Error> advice;                          // shardscope::advice of the plan
   std::vector<StageQuantities> quantities;            // of each stage
 
-  int runs(StepId step) const { return task_runs[static_cast<size_t>(step.task)]; }
+  int runs(InstructionId step) const { return task_runs[static_cast<size_t>(step.task)]; }
 };
 
 // The parameters of a model, and where each is.

@@ -15,9 +15,9 @@ std::vector<StageQuantities> stage_quantities(const Plan& plan) {
   }
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     double before = 0;
-    auto span = plan.pipeline.timeline.stages[static_cast<size_t>(stage)].begin();
-    for (const Step& step : plan.steps(stage)) {
-      stages[static_cast<size_t>(stage)].phase_seconds[static_cast<size_t>(step.phase)] += span->end - before;
+    auto span = plan.simulation.stages[static_cast<size_t>(stage)].begin();
+    for (const Instruction& instruction : plan.instructions(stage)) {
+      stages[static_cast<size_t>(stage)].phase_seconds[static_cast<size_t>(instruction.phase)] += span->end - before;
       before = span++->end;
     }
   }

@@ -225,7 +225,7 @@ bool RunRecord::is_of(const Plan& plan) const {
   const auto& told = hello->plan_steps.stages;
   bool same = std::ssize(told) == plan.program.stages;
   for (int stage = 0; same && stage < plan.program.stages; ++stage)
-    same = std::ssize(told[static_cast<size_t>(stage)]) == plan.steps(stage).size();
+    same = std::ssize(told[static_cast<size_t>(stage)]) == plan.instructions(stage).size();
   return same;
 }
 

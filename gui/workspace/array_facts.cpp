@@ -194,17 +194,18 @@ std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& fa
   return {steps.begin(), steps.end()};
 }
 
-double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts) {
+double wire_share(const Plan& plan, const Instruction& instruction, const ArrayFacts& facts) {
   const auto concerns = [&](int value) {
     return std::ranges::find(facts.graph_values, plan.program.values[value].graph_value) != facts.graph_values.end();
   };
   double own = 0, all = 0;
-  for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const auto bytes = static_cast<double>(plan.program.values[step.inputs[i]].bytes());
+  for (size_t i = 0; i < instruction.operands().size(); ++i) {
+    const auto bytes = static_cast<double>(plan.program.values[instruction.operands()[i]].bytes());
     all += bytes;
-    if (concerns(step.inputs[i]) || (i < step.outputs.size() && concerns(step.outputs[i]))) own += bytes;
+    if (concerns(instruction.operands()[i]) || (i < instruction.results().size() && concerns(instruction.results()[i])))
+      own += bytes;
   }
-  return all > 0 ? step.wire_bytes * own / all : step.wire_bytes;
+  return all > 0 ? instruction.wire_bytes() * own / all : instruction.wire_bytes();
 }
 
 }  // namespace shardscope

@@ -50,6 +50,6 @@ void select_first_array(Workspace& workspace);
 std::vector<StepRef> collectives_of(const Planner& planner, const ArrayFacts& facts);
 
 // What of the bytes that a device sends in `step` is for the array: its share of a bucket of several arrays.
-double wire_share(const Plan& plan, const Step& step, const ArrayFacts& facts);
+double wire_share(const Plan& plan, const Instruction& instruction, const ArrayFacts& facts);
 
 }  // namespace shardscope

@@ -39,14 +39,14 @@ QString value_text(const Plan& plan, ValueId value) {
   return short_name(it.name);
 }
 
-ValueId moved_value(const Plan& plan, const Step& step) {
-  const std::vector<int>& arrays = step.kind == StepKind::receive ? step.outputs : step.inputs;
+ValueId moved_value(const Plan& plan, const Instruction& instruction) {
+  const std::span<const int> arrays = instruction.as<Receive>() ? instruction.results() : instruction.operands();
   return arrays.empty() ? no_id : plan.program.values[arrays.front()].graph_value;
 }
 
-QString moved_text(const Plan& plan, const Step& step) {
-  const size_t count = std::max(step.inputs.size(), step.outputs.size());
-  const QString first = value_text(plan, moved_value(plan, step));
+QString moved_text(const Plan& plan, const Instruction& instruction) {
+  const size_t count = std::max(instruction.operands().size(), instruction.results().size());
+  const QString first = value_text(plan, moved_value(plan, instruction));
   return count > 1 ? QObject::tr("%1 and %2 more").arg(first).arg(count - 1) : first;
 }
 

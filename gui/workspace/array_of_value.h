@@ -16,8 +16,8 @@ ArrayRef array_of_value(const Planner& planner, const Plan& plan, ValueId value)
 QString value_text(const Plan& plan, ValueId value);
 
 // "Dense_0/kernel", or of several arrays that go in one "Dense_0/kernel and 4 more".
-QString moved_text(const Plan& plan, const Step& step);
+QString moved_text(const Plan& plan, const Instruction& instruction);
 // The first of the arrays that a reshard moves; no_id where the step moves none.
-ValueId moved_value(const Plan& plan, const Step& step);
+ValueId moved_value(const Plan& plan, const Instruction& instruction);
 
 }  // namespace shardscope

@@ -133,10 +133,10 @@ std::vector<SpecEdit> zero_edits(const Plan& plan) {
   return edits;
 }
 
-QString deciding_text(const Plan& plan, const Step& step) {
+QString deciding_text(const Plan& plan, const Instruction& instruction) {
   QStringList pins;
   const std::vector<SpecLine> lines = spec_lines(plan.config.sharding);
-  for (const std::string& place : deciding_pins(plan, step)) {
+  for (const std::string& place : deciding_pins(plan, instruction)) {
     const bool is_given =
         place == zero_place || std::ranges::any_of(lines, [&](SpecLine line) { return is_on_line(plan, place, line); });
     pins << (is_given ? qt(place) : QObject::tr("%1 (not given)").arg(qt(place)));

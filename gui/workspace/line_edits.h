@@ -20,7 +20,7 @@ std::vector<SpecEdit> zero_edits(const Plan& plan);
 
 // "sharding.out (not given), sharding.in": the pins that decide a reshard (engine/plan/deciding_pins.h), and which of
 // them no line of the file gives; empty where there is none.
-QString deciding_text(const Plan& plan, const Step& step);
+QString deciding_text(const Plan& plan, const Instruction& instruction);
 
 // Whether a place of a pin (Plan::pins) is on that line.
 bool is_on_line(const Plan& plan, const std::string& place, SpecLine line);

@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t most_candidates = 1000;  // a bound, beyond what files of hundreds of lines have
 
-const Step& step_of(const Plan& plan, StepRef id) {
-  return plan.program.tasks[static_cast<size_t>(id.task)].steps[static_cast<size_t>(id.step)];
+const Instruction& step_of(const Plan& plan, StepRef id) {
+  return plan.program.tasks[static_cast<size_t>(id.task)].instructions[static_cast<size_t>(id.index)];
 }
 
 // What can be given a spec: an array of the forward pass.
@@ -51,14 +51,14 @@ std::optional<Target> target_of(const Plan& plan, ValueId value) {
 }
 
 // In the order in which they are likely.
-std::vector<Target> targets_of(const Plan& plan, const Step& step) {
+std::vector<Target> targets_of(const Plan& plan, const Instruction& instruction) {
   std::vector<Target> targets;
   const auto add = [&](ValueId value) {
     const std::optional<Target> target = target_of(plan, value);
     if (target && std::ranges::count(targets, *target) == 0) targets.push_back(*target);
   };
-  if (step.moved.empty()) return targets;
-  const auto& [user, from, to] = step.moved.front().cause;
+  if (instruction.moved().empty()) return targets;
+  const auto& [user, from, to] = instruction.moved().front().cause;
   if (user == no_id || from < 0) return targets;
   const ValueId moved = plan.program.values[static_cast<size_t>(from)].graph_value;
   add(moved);
@@ -68,7 +68,7 @@ std::vector<Target> targets_of(const Plan& plan, const Step& step) {
   const OpId maker = graph.values[moved].producer;
   if (maker != no_id)
     for (const ValueId value : graph.ops[maker].inputs) add(value);
-  const std::vector<std::string> pins = deciding_pins(plan, step);
+  const std::vector<std::string> pins = deciding_pins(plan, instruction);
   if (pins.empty()) return targets;
   for (const ParameterPlan& parameter : plan.parameters) {
     const ValueId value = graph.states[parameter.state].before;
@@ -230,7 +230,7 @@ class EditList {
 void add_array_edits(const Plan& plan, std::span<const StepRef> steps, EditList& edits) {
   std::vector<std::vector<Target>> by_step;
   for (const StepRef id : steps) by_step.push_back(targets_of(plan, step_of(plan, id)));
-  const MovedArray& moved = step_of(plan, steps.front()).moved.front();
+  const MovedArray& moved = step_of(plan, steps.front()).moved().front();
   const std::vector<Target>& first = by_step.front();
   for (size_t t = 0; t < first.size(); ++t) {
     std::vector<Target> alike;
@@ -272,7 +272,7 @@ void add_line_edits(const Plan& plan, std::span<const StepRef> steps, EditList& 
 }  // namespace
 
 std::vector<SpecEdit> candidate_edits(const Plan& plan, std::span<const StepRef> steps) {
-  if (steps.empty() || !plan.graph || step_of(plan, steps.front()).moved.empty()) return {};
+  if (steps.empty() || !plan.graph || step_of(plan, steps.front()).moved().empty()) return {};
   EditList edits(plan);
   add_array_edits(plan, steps, edits);
   add_line_edits(plan, steps, edits);
@@ -286,13 +286,13 @@ bool still_moves(const Plan& plan, const Plan& before, std::span<const StepRef> 
     return std::pair(of.graph->ops[array.cause.user].name, of.graph->values[value].name);
   };
   for (const StepRef id : steps) {
-    const MovedArray& array = step_of(before, id).moved.front();
+    const MovedArray& array = step_of(before, id).moved().front();
     if (array.cause.user != no_id) looked_for.insert(key(before, array));
   }
   for (const Task& task : plan.program.tasks)
-    for (const Step& step : task.steps)
-      for (const MovedArray& array : step.moved)
-        if (is_communication(step.kind) && array.cause.user != no_id && looked_for.contains(key(plan, array)))
+    for (const Instruction& instruction : task.instructions)
+      for (const MovedArray& array : instruction.moved())
+        if (is_communication(instruction.kind()) && array.cause.user != no_id && looked_for.contains(key(plan, array)))
           return true;
   return false;
 }

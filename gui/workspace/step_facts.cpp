@@ -6,19 +6,19 @@
 #include "gui/document/text.h"
 
 namespace shardscope {
-StepRef step_at(const Plan& plan, int position, int stage) { return plan.steps(stage).id(position); }
+StepRef step_at(const Plan& plan, int position, int stage) { return plan.instructions(stage).id(position); }
 
 std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step, std::optional<int> stage) {
   const std::vector<Task>& tasks = plan.program.tasks;
   if (!step || step->task < 0 || step->task >= std::ssize(tasks)) return std::nullopt;
   const Task& task = tasks[step->task];
-  if (step->step < 0 || step->step >= std::ssize(task.steps) || stage.value_or(task.stage) != task.stage)
+  if (step->index < 0 || step->index >= std::ssize(task.instructions) || stage.value_or(task.stage) != task.stage)
     return std::nullopt;
   return position_of(plan.program.main(task.stage), *step);
 }
 
-const Step* find_step(const Plan& plan, std::optional<StepRef> step) {
-  return position_of(plan, step) ? &plan.program.tasks[step->task].steps[step->step] : nullptr;
+const Instruction* find_step(const Plan& plan, std::optional<StepRef> step) {
+  return position_of(plan, step) ? &plan.program.tasks[step->task].instructions[step->index] : nullptr;
 }
 
 int stage_of(const Plan& plan, StepRef step) { return plan.program.tasks[step.task].stage; }

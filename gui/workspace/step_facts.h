@@ -11,12 +11,12 @@
 namespace shardscope {
 
 // The steps of the main sequence of a plan's stage, by position and back. What a person reads of a step
-// (Plan::step_name, Plan::cause) is made when it is shown: a deep model has tens of thousands of steps.
+// (Plan::instruction_name, Plan::cause) is made when it is shown: a deep model has tens of thousands of steps.
 StepRef step_at(const Plan& plan, int position, int stage = 0);
 // Nothing where no stage's main sequence has such a step, or `stage` is another one.
 std::optional<int> position_of(const Plan& plan, std::optional<StepRef> step, std::optional<int> stage = {});
-const Step* find_step(const Plan& plan, std::optional<StepRef> step);  // null likewise
-int stage_of(const Plan& plan, StepRef step);                          // of one that the plan has
+const Instruction* find_step(const Plan& plan, std::optional<StepRef> step);  // null likewise
+int stage_of(const Plan& plan, StepRef step);                                 // of one that the plan has
 
 // The stage that is looked at: that of the selected device, else the first.
 int shown_stage(const Plan& plan, const Selection& selection);

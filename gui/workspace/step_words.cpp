@@ -17,21 +17,21 @@ void StepWords::set_plan(std::shared_ptr<const Plan> plan) {
 void StepWords::learn() {
   for (const Task& task : plan_->program.tasks) {
     std::vector<QString>& lines = lines_.tasks.emplace_back();
-    for (const Step& step : task.steps) {
-      QStringList texts{qt(name(step.kind)), qt(name(step.phase)), axes_text(plan_->mesh, step.axes),
-                        qt(plan_->step_name(step))};
-      if (is_transfer(step.kind)) texts << qt(plan_->mesh.axes()[*plan_->pipeline.axis].name);
-      for (const MovedArray& array : step.moved)
+    for (const Instruction& instruction : task.instructions) {
+      QStringList texts{qt(name(instruction.kind())), qt(name(instruction.phase)),
+                        axes_text(plan_->mesh, instruction.axes()), qt(plan_->instruction_name(instruction))};
+      if (is_transfer(instruction.kind())) texts << qt(plan_->mesh.axes()[*plan_->pipeline.axis].name);
+      for (const MovedArray& array : instruction.moved())
         if (array.cause.user != no_id) texts << qt(plan_->graph->ops[array.cause.user].name);
-      for (const std::vector<int>* values : {&step.inputs, &step.outputs})
-        for (const int value : *values) texts << value_text(*plan_, plan_->program.values[value].graph_value);
+      for (const std::span<const int> values : {instruction.operands(), instruction.results()})
+        for (const int value : values) texts << value_text(*plan_, plan_->program.values[value].graph_value);
       texts.removeDuplicates();
       lines.push_back(texts.join('\n'));
     }
   }
 }
 
-bool StepWords::has(StepId step, const QStringList& words) {
+bool StepWords::has(InstructionId step, const QStringList& words) {
   if (!plan_) return false;
   if (lines_.tasks.empty()) learn();
   const QString& line = lines_[step];

@@ -13,13 +13,13 @@ class StepWords {
  public:
   void set_plan(std::shared_ptr<const Plan> plan);  // null: none
   // Whether all of these words are parts of what it is found by; whatever the case.
-  bool has(StepId step, const QStringList& words);
+  bool has(InstructionId step, const QStringList& words);
 
  private:
   void learn();
 
   std::shared_ptr<const Plan> plan_;
-  StepTable<QString> lines_;
+  InstructionTable<QString> lines_;
 };
 
 }  // namespace shardscope

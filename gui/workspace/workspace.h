@@ -41,7 +41,7 @@ struct Workspace {
     MeasuredTime sum;
     for (const TaskRun& run : planner.plan()->program.main(stage).runs) {
       if (run.task != step.task) continue;
-      const std::optional<MeasuredTime> once = record->plan_step_time(run.first + step.step, stage);
+      const std::optional<MeasuredTime> once = record->plan_step_time(run.first + step.index, stage);
       if (!once) return std::nullopt;
       sum.working += once->working;
       sum.waiting += once->waiting;

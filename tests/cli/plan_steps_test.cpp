@@ -73,8 +73,8 @@ class PlanStepsTest : public QObject {
       const Plan plan = compile(system_run(one.name, one.small), DeviceProfile{});
       const QString text = QString::fromStdString(plan_steps_text(plan));
       qsizetype steps = 0;
-      for (const RepeatedStep& repeated : distinct_steps(plan.program.main())) {
-        const Phase phase = plan.steps()[repeated.position].phase;
+      for (const RepeatedInstruction& repeated : distinct_instructions(plan.program.main())) {
+        const Phase phase = plan.instructions()[repeated.position].phase;
         steps += phase == Phase::forward || phase == Phase::backward;
       }
       QCOMPARE(text.count(" = "), steps + text.count("shared with"));

@@ -20,9 +20,9 @@ const Error* find(const std::vector<Error>& warnings, const std::string& code) {
 
 double collective_share(const Plan& plan) {
   double collectives = 0, all = 0;
-  for (int i = 0; i < plan.steps().size(); ++i) {
+  for (int i = 0; i < plan.instructions().size(); ++i) {
     all += plan.seconds(i);
-    if (is_collective(plan.steps()[i].kind)) collectives += plan.seconds(i);
+    if (is_collective(plan.instructions()[i].kind())) collectives += plan.seconds(i);
   }
   return collectives / all;
 }

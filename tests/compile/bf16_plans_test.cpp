@@ -25,10 +25,10 @@ struct Traffic {
 Traffic traffic_of(const Plan& plan) {
   Traffic traffic;
   for (int stage = 0; stage < plan.program.stages; ++stage) {
-    const SequenceSteps steps = plan.steps(stage);
+    const SequenceInstructions steps = plan.instructions(stage);
     for (int position = 0; position < steps.size(); ++position) {
-      traffic.collectives += is_collective(steps[position].kind);
-      traffic.bytes += steps[position].wire_bytes;
+      traffic.collectives += is_collective(steps[position].kind());
+      traffic.bytes += steps[position].wire_bytes();
     }
   }
   return traffic;

@@ -25,9 +25,9 @@ class PlanCheck {
     verify(program_, graph_, mesh_);
     for (const ArenaLayout& arena : plan_.arenas) verify_memory(arena);
     for (const Task& task : program_.tasks) {
-      for (const Step& step : task.steps) {
-        if (step.kind == StepKind::compute) compute_step(step);
-        else if (!is_transfer(step.kind)) moving_step(step);
+      for (const Instruction& instruction : task.instructions) {
+        if (instruction.kind() == InstructionKind::compute) compute_instruction(instruction);
+        else if (!is_transfer(instruction.kind())) moving_step(instruction);
       }
     }
     // Of stages tests/laws/stage_memory.h reads the arenas.
@@ -40,79 +40,84 @@ class PlanCheck {
 
   // Every factor of an op is split alike on all operands and results, by axes that nothing else of the op uses; what is
   // summed over split factors is partial.
-  void compute_step(const Step& step) const {
-    const FactorRule& rule = graph_.rule(step.op);
+  void compute_instruction(const Instruction& instruction) const {
+    const FactorRule& rule = graph_.rule(instruction.op);
     std::vector<AxisList> axes(rule.factors.size());
     std::vector<bool> seen(rule.factors.size());
-    const uint8_t partial = step.inputs.empty() ? 0 : program_.values[step.inputs[0]].sharding.partial;
-    auto collect = [&](const std::vector<std::vector<DimensionFactors>>& maps, const std::vector<int>& values) {
-      require(maps.size() == values.size(), step, "another number of operands or results than its rule");
+    const uint8_t partial =
+        instruction.operands().empty() ? 0 : program_.values[instruction.operands()[0]].sharding.partial;
+    auto collect = [&](const std::vector<std::vector<DimensionFactors>>& maps, std::span<const int> values) {
+      require(maps.size() == values.size(), instruction, "another number of operands or results than its rule");
       for (size_t i = 0; i < maps.size(); ++i) {
         const Sharding& sharding = program_.values[values[i]].sharding;
         for (size_t d = 0; d < maps[i].size(); ++d) {
-          const std::vector<AxisList> of_factors = split_among(rule, maps[i][d], sharding.dims[d], step);
+          const std::vector<AxisList> of_factors = split_among(rule, maps[i][d], sharding.dims[d], instruction);
           for (size_t f = 0; f < of_factors.size(); ++f) {
             const int factor = maps[i][d][f];
-            require(!seen[factor] || axes[factor] == of_factors[f], step, "a factor is split in two ways");
+            require(!seen[factor] || axes[factor] == of_factors[f], instruction, "a factor is split in two ways");
             axes[factor] = of_factors[f];
             seen[factor] = true;
           }
         }
       }
     };
-    collect(rule.operands, step.inputs);
-    collect(rule.results, step.outputs);
+    collect(rule.operands, instruction.operands());
+    collect(rule.results, instruction.results());
     unsigned used = partial;
     for (size_t f = 0; f < axes.size(); ++f) {
-      require(rule.factors[f].splittable || axes[f].empty(), step, "a factor is split that must be whole");
+      require(rule.factors[f].splittable || axes[f].empty(), instruction, "a factor is split that must be whole");
       for (AxisIndex axis : axes[f]) {
-        require(!((used >> axis) & 1), step, "an axis is used twice");
+        require(!((used >> axis) & 1), instruction, "an axis is used twice");
         used |= 1u << axis;
       }
     }
-    for (int input : step.inputs) {
+    for (int input : instruction.operands()) {
       const Sharding& sharding = program_.values[input].sharding;
-      require(sharding.partial == partial, step, "operands are partial over different axes");
-      require(sharding.reduction == Reduction::sum, step, "works on a maximum that is not finished");
+      require(sharding.partial == partial, instruction, "operands are partial over different axes");
+      require(sharding.reduction == Reduction::sum, instruction, "works on a maximum that is not finished");
     }
-    require(partial == 0 || rule.linear, step, "partial operands, but the op is not linear");
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      const Sharding& sharding = program_.values[step.outputs[i]].sharding;
-      require(sharding.reduction == (sharding.partial ? rule.reductions[i] : Reduction::sum), step,
+    require(partial == 0 || rule.linear, instruction, "partial operands, but the op is not linear");
+    for (size_t i = 0; i < instruction.results().size(); ++i) {
+      const Sharding& sharding = program_.values[instruction.results()[i]].sharding;
+      require(sharding.reduction == (sharding.partial ? rule.reductions[i] : Reduction::sum), instruction,
               "a result's parts make another reduction than the op says");
       unsigned shown = 0;
       for (int d = 0; d < sharding.rank; ++d) {
         for (AxisIndex axis : sharding.dims[d]) shown |= 1u << axis;
       }
-      require(sharding.partial == (used & ~shown), step, "a result is partial over the wrong axes");
+      require(sharding.partial == (used & ~shown), instruction, "a result is partial over the wrong axes");
     }
-    require(step.wire_bytes == 0, step, "local work that sends");
+    require(instruction.wire_bytes() == 0, instruction, "local work that sends");
   }
 
-  void moving_step(const Step& step) const {
-    require(step.inputs.size() == step.outputs.size() && !step.inputs.empty(), step, "parts do not pair up");
+  void moving_step(const Instruction& instruction) const {
+    require(instruction.operands().size() == instruction.results().size() && !instruction.operands().empty(),
+            instruction, "parts do not pair up");
     double p = 1, wire = 0;
     int64_t payload = 0;
-    for (AxisIndex axis : step.axes) p *= static_cast<double>(mesh_.axis_size(axis));
-    require(static_cast<double>(step.group_size) == p, step, "group size disagrees with the axes");
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const ProgramValue& from = program_.values[step.inputs[i]];
-      const ProgramValue& to = program_.values[step.outputs[i]];
-      require(from.graph_value == to.graph_value, step, "a reshard makes another value");
-      layout_moves(step, i, from.sharding, to.sharding);
+    for (AxisIndex axis : instruction.axes()) p *= static_cast<double>(mesh_.axis_size(axis));
+    require(!instruction.as<Collective>() || static_cast<double>(instruction.group_size()) == p, instruction,
+            "group size disagrees with the axes");
+    for (size_t i = 0; i < instruction.operands().size(); ++i) {
+      const ProgramValue& from = program_.values[instruction.operands()[i]];
+      const ProgramValue& to = program_.values[instruction.results()[i]];
+      require(from.graph_value == to.graph_value, instruction, "a reshard makes another value");
+      layout_moves(instruction, i, from.sharding, to.sharding);
       const double in = static_cast<double>(from.bytes()), out = static_cast<double>(to.bytes());
-      switch (step.kind) {
-        case StepKind::all_gather: wire += (p - 1) / p * out, payload += to.bytes(); break;
-        case StepKind::all_reduce: wire += 2 * (p - 1) / p * in, payload += from.bytes(); break;
-        case StepKind::reduce_scatter:
-        case StepKind::all_to_all: wire += (p - 1) / p * in, payload += from.bytes(); break;
-        case StepKind::collective_permute: wire += in, payload += from.bytes(); break;
+      switch (instruction.kind()) {
+        case InstructionKind::all_gather: wire += (p - 1) / p * out, payload += to.bytes(); break;
+        case InstructionKind::all_reduce: wire += 2 * (p - 1) / p * in, payload += from.bytes(); break;
+        case InstructionKind::reduce_scatter:
+        case InstructionKind::all_to_all: wire += (p - 1) / p * in, payload += from.bytes(); break;
+        case InstructionKind::collective_permute: wire += in, payload += from.bytes(); break;
         default: break;
       }
     }
-    require(std::abs(step.wire_bytes - wire) <= 1e-9 * wire, step, "wire bytes disagree with the ring formula");
-    require(step.payload_bytes == payload, step, "payload disagrees with the shapes");
-    require(!is_collective(step.kind) || step.group_size > 1, step, "a collective of one device");
+    require(std::abs(instruction.wire_bytes() - wire) <= 1e-9 * wire, instruction,
+            "wire bytes disagree with the ring formula");
+    require(instruction.payload_bytes() == payload, instruction, "payload disagrees with the shapes");
+    require(!is_collective(instruction.kind()) || instruction.group_size() > 1, instruction,
+            "a collective of one device");
   }
 
   // States, inputs, outputs, the logits' cotangent and pinned activations are defined where their specs say; a state is
@@ -172,7 +177,7 @@ class PlanCheck {
         for (int value : stored_values()) valid[value] = true;
         for (int value : plan_.input_values[0]) valid[value] = true;
       }
-      const SequenceSteps steps = program_.steps(sequence);
+      const SequenceInstructions steps = program_.instructions(sequence);
       for (int position = 0; position < steps.size(); ++position) {
         run_step(steps[position], plan_.arenas[0].workspace[steps.id(position)], valid);
       }
@@ -186,11 +191,12 @@ class PlanCheck {
     const Sequence* sequence = program_.find(Purpose::initialise);
     require(sequence, "initialise", "there is no such sequence");
     std::vector<int> made(graph_.values.size(), -1);
-    for (const Step& step : program_.steps(*sequence)) {
-      require(step.kind == StepKind::compute && step.inputs.empty(), step, "a first value that needs something");
-      for (int output : step.outputs) {
+    for (const Instruction& instruction : program_.instructions(*sequence)) {
+      require(instruction.kind() == InstructionKind::compute && instruction.operands().empty(), instruction,
+              "a first value that needs something");
+      for (int output : instruction.results()) {
         int& first = made[program_.values[output].graph_value];
-        require(first < 0, step, "a first value is made twice");
+        require(first < 0, instruction, "a first value is made twice");
         first = output;
       }
     }
@@ -208,9 +214,9 @@ class PlanCheck {
 
   void totals() const {
     double wire = 0, flops = 0, seconds = 0;
-    const SequenceSteps steps = plan_.steps();
+    const SequenceInstructions steps = plan_.instructions();
     for (int p = 0; p < steps.size(); ++p) {
-      wire += steps[p].wire_bytes, flops += steps[p].flops, seconds += plan_.seconds(p);
+      wire += steps[p].wire_bytes(), flops += steps[p].flops(), seconds += plan_.seconds(p);
     }
     const PlanTotals& totals = plan_.totals;
     require(same(totals.wire_bytes_per_device, wire), "totals", "wire bytes are not the steps' sum");
@@ -237,33 +243,35 @@ class PlanCheck {
   static void require(bool holds, const std::string& where, const std::string& what) {
     if (!holds) throw Failure(Error{"unsound_plan", what, where, ""});
   }
-  void require(bool holds, const Step& step, const char* what) const {
-    if (!holds) require(false, plan_.step_name(step), what);
+  void require(bool holds, const Instruction& instruction, const char* what) const {
+    if (!holds) require(false, plan_.instruction_name(instruction), what);
   }
 
-  void run_step(const Step& step, int workspace, std::vector<bool>& valid) const {
-    for (int input : step.inputs) require(valid[input], step, "an operand has been overwritten or never made");
-    for (size_t i = 0; i < step.outputs.size(); ++i) {
-      const Buffer& target = buffer(step.outputs[i]);
-      for (size_t j = 0; j < step.inputs.size(); ++j) {
-        const Buffer& source = buffer(step.inputs[j]);
-        require(!overlap(target, source) || (&target == &source && may_overwrite(step, i, j)), step,
+  void run_step(const Instruction& instruction, int workspace, std::vector<bool>& valid) const {
+    for (int input : instruction.operands())
+      require(valid[input], instruction, "an operand has been overwritten or never made");
+    for (size_t i = 0; i < instruction.results().size(); ++i) {
+      const Buffer& target = buffer(instruction.results()[i]);
+      for (size_t j = 0; j < instruction.operands().size(); ++j) {
+        const Buffer& source = buffer(instruction.operands()[j]);
+        require(!overlap(target, source) || (&target == &source && may_overwrite(instruction, i, j)), instruction,
                 "a result overwrites an operand");
       }
       overwrite(target, valid);
     }
     const Buffer* scratch = workspace >= 0 ? &plan_.arenas[0].buffers[workspace] : nullptr;
     if (scratch) {
-      for (int value : step.inputs) require(!overlap(*scratch, buffer(value)), step, "workspace lies on an operand");
+      for (int value : instruction.operands())
+        require(!overlap(*scratch, buffer(value)), instruction, "workspace lies on an operand");
       overwrite(*scratch, valid);
     }
-    for (int output : step.outputs) {
-      for (int other : step.outputs) {
-        require(output == other || !overlap(buffer(output), buffer(other)), step, "two results in one place");
+    for (int output : instruction.results()) {
+      for (int other : instruction.results()) {
+        require(output == other || !overlap(buffer(output), buffer(other)), instruction, "two results in one place");
       }
-      require(buffer(output).bytes == program_.values[output].bytes(), step,
+      require(buffer(output).bytes == program_.values[output].bytes(), instruction,
               "a buffer has another size than its value");
-      require(!scratch || !overlap(*scratch, buffer(output)), step, "workspace lies on a result");
+      require(!scratch || !overlap(*scratch, buffer(output)), instruction, "workspace lies on a result");
       valid[output] = true;
     }
   }
@@ -271,15 +279,15 @@ class PlanCheck {
 
   // The axes of a dimension's factors: each axis to the most major factor that is not wholly split.
   std::vector<AxisList> split_among(const FactorRule& rule, const DimensionFactors& dimension, const AxisList& axes,
-                                    const Step& step) const {
+                                    const Instruction& instruction) const {
     std::vector<AxisList> result(dimension.size());
     size_t f = 0;
     int64_t parts = 1;
     for (AxisIndex axis : axes) {
       while (f + 1 < dimension.size() && parts == rule.factors[dimension[f]].size) ++f, parts = 1;
-      require(f < dimension.size(), step, "a dimension without factors is split");
+      require(f < dimension.size(), instruction, "a dimension without factors is split");
       parts *= mesh_.axis_size(axis);
-      require(rule.factors[dimension[f]].size % parts == 0, step, "an axis lies across two factors");
+      require(rule.factors[dimension[f]].size % parts == 0, instruction, "an axis lies across two factors");
       result[f].push_back(axis);
     }
     return result;
@@ -334,52 +342,57 @@ class PlanCheck {
   }
 
   // What part i of the step does to a layout.
-  void layout_moves(const Step& step, size_t i, const Sharding& from, const Sharding& to) const {
+  void layout_moves(const Instruction& instruction, size_t i, const Sharding& from, const Sharding& to) const {
     Sharding expected = from;
     unsigned group = 0;
-    for (AxisIndex axis : step.axes) group |= 1u << axis;
+    for (AxisIndex axis : instruction.axes()) group |= 1u << axis;
     auto join = [&](int dim) {
-      for (int a = step.axes.count; a-- > 0;) {
+      for (int a = instruction.axes().count; a-- > 0;) {
         AxisList& list = expected.dims[dim];
-        require(!list.empty() && list.back() == step.axes.axes[a], step, "gathers axes that are not the minor ones");
+        require(!list.empty() && list.back() == instruction.axes().axes[a], instruction,
+                "gathers axes that are not the minor ones");
         list.pop_back();
       }
     };
     auto split = [&](int dim) {
-      for (AxisIndex axis : step.axes) expected.dims[dim].push_back(axis);
+      for (AxisIndex axis : instruction.axes()) expected.dims[dim].push_back(axis);
     };
-    switch (step.kind) {
-      case StepKind::compute:
-      case StepKind::send:
-      case StepKind::receive:
-      case StepKind::barrier: return;
-      case StepKind::slice:
-        require((from.used_axes() & group) == 0, step, "slices along an axis in use");
-        for (int d = 0; d < to.rank; ++d) require(to.dims[d].starts_with(from.dims[d]), step, "a slice that joins");
-        require(to.partial == from.partial && to.used_axes() == (from.used_axes() | group), step, "slices other axes");
+    switch (instruction.kind()) {
+      case InstructionKind::compute:
+      case InstructionKind::send:
+      case InstructionKind::receive:
+      case InstructionKind::barrier: return;
+      case InstructionKind::slice:
+        require((from.used_axes() & group) == 0, instruction, "slices along an axis in use");
+        for (int d = 0; d < to.rank; ++d)
+          require(to.dims[d].starts_with(from.dims[d]), instruction, "a slice that joins");
+        require(to.partial == from.partial && to.used_axes() == (from.used_axes() | group), instruction,
+                "slices other axes");
         return;
-      case StepKind::all_gather: join(step.moved[i].concat_dim); break;
-      case StepKind::all_reduce:
-      case StepKind::reduce_scatter:
-        require((from.partial & group) == group, step, "reduces over axes that are not partial");
-        require(from.reduction == step.reduction, step, "reduces otherwise than its operand's parts combine");
+      case InstructionKind::all_gather: join(instruction.moved()[i].concat_dim); break;
+      case InstructionKind::all_reduce:
+      case InstructionKind::reduce_scatter:
+        require((from.partial & group) == group, instruction, "reduces over axes that are not partial");
+        require(from.reduction == instruction.as<Collective>()->reduction, instruction,
+                "reduces otherwise than its operand's parts combine");
         expected.partial &= static_cast<uint8_t>(~group);
         if (expected.partial == 0) expected.reduction = Reduction::sum;
-        if (step.kind == StepKind::reduce_scatter) split(step.moved[i].split_dim);
+        if (instruction.kind() == InstructionKind::reduce_scatter) split(instruction.moved()[i].split_dim);
         break;
-      case StepKind::all_to_all:
-        join(step.moved[i].concat_dim);
-        split(step.moved[i].split_dim);
+      case InstructionKind::all_to_all:
+        join(instruction.moved()[i].concat_dim);
+        split(instruction.moved()[i].split_dim);
         break;
-      case StepKind::collective_permute:
+      case InstructionKind::collective_permute:
         for (int d = 0; d < to.rank; ++d) {
-          require(shard_count(from, mesh_, d) == shard_count(to, mesh_, d), step, "permutes shards of two sizes");
+          require(shard_count(from, mesh_, d) == shard_count(to, mesh_, d), instruction,
+                  "permutes shards of two sizes");
         }
-        require(from.partial == to.partial, step, "a permute that sums");
-        require(step.inputs.size() == 1, step, "two permutes in one, which may go two ways");
+        require(from.partial == to.partial, instruction, "a permute that sums");
+        require(instruction.operands().size() == 1, instruction, "two permutes in one, which may go two ways");
         return;
     }
-    require(expected == to, step, "gives another layout than it claims");
+    require(expected == to, instruction, "gives another layout than it claims");
   }
 
   void lies_as(int id, const PartitionSpec& spec) const {
@@ -398,19 +411,19 @@ class PlanCheck {
   // The op's own layout becomes the pinned one before anything computes with it.
   void defined_as(ValueId value, const PartitionSpec& spec) const {
     std::map<int, bool> pinned;
-    for (const Step& step : plan_.steps()) {
-      for (int output : step.outputs) {
+    for (const Instruction& instruction : plan_.instructions()) {
+      for (int output : instruction.results()) {
         if (program_.values[output].graph_value != value) continue;
         try {
           lies_as(output, spec);
           pinned[output] = true;
         } catch (const Failure&) {
-          pinned[output] = step.kind != StepKind::compute && pinned[step.inputs[0]];
+          pinned[output] = instruction.kind() != InstructionKind::compute && pinned[instruction.operands()[0]];
         }
       }
-      if (step.kind != StepKind::compute) continue;
-      for (int input : step.inputs) {
-        require(program_.values[input].graph_value != value || pinned[input], step,
+      if (instruction.kind() != InstructionKind::compute) continue;
+      for (int input : instruction.operands()) {
+        require(program_.values[input].graph_value != value || pinned[input], instruction,
                 "uses a pinned value in a layout made before the pinned one");
       }
     }
@@ -441,10 +454,10 @@ class PlanCheck {
   static bool overlap(const Buffer& a, const Buffer& b) {
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
   }
-  bool may_overwrite(const Step& step, size_t result, size_t operand) const {
-    if (step.kind == StepKind::all_reduce) return result == operand;
-    return step.kind == StepKind::compute &&
-           graph_.ops[step.op].definition->in_place_operand(static_cast<int>(result)) == static_cast<int>(operand);
+  bool may_overwrite(const Instruction& instruction, size_t result, size_t operand) const {
+    if (instruction.kind() == InstructionKind::all_reduce) return result == operand;
+    return instruction.kind() == InstructionKind::compute && graph_.ops[instruction.op].definition->in_place_operand(
+                                                                 static_cast<int>(result)) == static_cast<int>(operand);
   }
   void overwrite(const Buffer& target, std::vector<bool>& valid) const {
     for (size_t v = 0; v < valid.size(); ++v) {

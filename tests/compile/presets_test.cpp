@@ -65,11 +65,13 @@ class PresetsTest : public QObject {
     };
     QCOMPARE(fault([](Plan&) {}), std::string());
     QVERIFY(!fault([&](Plan& plan) {
-               const std::vector<Step>& steps = initialise(plan).steps;
-               std::swap(plan.arenas[0].buffer_of[steps[0].outputs[0]], plan.arenas[0].buffer_of[steps[1].outputs[0]]);
+               const std::vector<Instruction>& steps = initialise(plan).instructions;
+               std::swap(plan.arenas[0].buffer_of[steps[0].results()[0]],
+                         plan.arenas[0].buffer_of[steps[1].results()[0]]);
              }).empty());
-    QVERIFY(!fault([&](Plan& plan) { initialise(plan).steps.pop_back(); }).empty());
-    QVERIFY(!fault([&](Plan& plan) { initialise(plan).steps.push_back(initialise(plan).steps[0]); }).empty());
+    QVERIFY(!fault([&](Plan& plan) { initialise(plan).instructions.pop_back(); }).empty());
+    QVERIFY(
+        !fault([&](Plan& plan) { initialise(plan).instructions.push_back(initialise(plan).instructions[0]); }).empty());
     QVERIFY(!fault([&](Plan& plan) {
                for (Sequence& sequence : plan.program.sequences) {
                  if (sequence.purpose == Purpose::evaluate) sequence.runs = plan.program.main().runs;

@@ -20,11 +20,12 @@ constexpr int run_count = 150;
 // Where each step, value and buffer of the plan is, in words.
 std::string text_of(const Plan& plan) {
   std::string text = std::to_string(plan.hash) + " " + std::to_string(plan.arenas[0].bytes) + "\n";
-  for (int position = 0; position < plan.steps().size(); ++position) {
-    const Step& step = plan.steps()[position];
-    text += plan.step_name(step) + " " + plan.cause(step) + " " + std::to_string(plan.seconds(position));
-    for (int value : step.inputs) text += " " + std::to_string(value);
-    for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+  for (int position = 0; position < plan.instructions().size(); ++position) {
+    const Instruction& instruction = plan.instructions()[position];
+    text += plan.instruction_name(instruction) + " " + plan.cause(instruction) + " " +
+            std::to_string(plan.seconds(position));
+    for (int value : instruction.operands()) text += " " + std::to_string(value);
+    for (int value : instruction.results()) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
     text += '\n';
   }
   for (const Buffer& buffer : plan.arenas[0].buffers) {
@@ -116,24 +117,25 @@ class RandomRunsTest : public QObject {
       change(other);
       return plan_hash(other);
     };
-    auto first_collective = [](Plan& other) -> Step& {
+    auto first_collective = [](Plan& other) -> Collective& {
       for (Task& task : other.program.tasks) {
-        for (Step& step : task.steps) {
-          if (is_collective(step.kind)) return step;
+        for (Instruction& instruction : task.instructions) {
+          if (Collective* collective = instruction.as<Collective>()) return *collective;
         }
       }
-      return other.program.tasks[0].steps[0];
+      qFatal("no collective");
     };
     std::vector<uint64_t> hashes{plan.hash};
-    hashes.push_back(hash_with([&](Plan& p) { p.program.tasks[0].steps.back().inputs.push_back(0); }));
-    hashes.push_back(hash_with([&](Plan& p) { p.program.tasks[0].steps.back().outputs.back() += 1; }));
+    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).operands.push_back(0); }));
+    hashes.push_back(hash_with([&](Plan& p) { first_collective(p).results.back() += 1; }));
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).axes = {}; }));
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).reduction = Reduction::max; }));
     hashes.push_back(hash_with([&](Plan& p) { first_collective(p).moved.push_back({3, 4, {}}); }));
     hashes.push_back(hash_with([&](Plan& p) { p.program.values[0].sharding.dims[0] = {}; }));
     hashes.push_back(hash_with([&](Plan& p) { p.program.values[1].sharding.partial ^= 1; }));
     hashes.push_back(hash_with([&](Plan& p) { p.arenas[0].buffers[0].offset += 64; }));
-    hashes.push_back(hash_with([&](Plan& p) { std::swap(p.program.tasks[0].steps[0], p.program.tasks[0].steps[1]); }));
+    hashes.push_back(
+        hash_with([&](Plan& p) { std::swap(p.program.tasks[0].instructions[0], p.program.tasks[0].instructions[1]); }));
     std::sort(hashes.begin(), hashes.end());
     QVERIFY(std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end());
   }

@@ -1,7 +1,7 @@
 #include <QtTest>
 #include <algorithm>
 
-#include "engine/plan/stage_timeline.h"
+#include "engine/simulate/simulation.h"
 #include "tests/laws/pipeline_case.h"
 #include "tests/test_program.h"
 
@@ -39,9 +39,9 @@ class StageOrderTest : public QObject {
   void stages_that_wait_for_each_other_are_named() {
     for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
       const Plan plan = staged(schedule, 2);
-      prove_no_cycle(plan.program, *plan.graph, plan.mesh);
+      prove_no_deadlock(plan.program, *plan.graph, plan.mesh);
       try {
-        prove_no_cycle(with_backward_first(plan, 0), *plan.graph, plan.mesh);
+        prove_no_deadlock(with_backward_first(plan, 0), *plan.graph, plan.mesh);
         QFAIL("nothing was found");
       } catch (const Failure& failure) {
         const Error& error = failure.errors().front();
@@ -57,19 +57,21 @@ class StageOrderTest : public QObject {
     for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
       for (int64_t stages : {2, 4}) {
         const Plan plan = staged(schedule, stages);
-        const StageTimeline& timeline = plan.pipeline.timeline;
+        const Simulation& timeline = plan.simulation;
         std::vector<std::vector<double>> sent(plan.program.channels.size()), received(sent.size());
         for (int stage = 0; stage < plan.program.stages; ++stage) {
           const auto& spans = timeline.stages[static_cast<size_t>(stage)];
           double work = 0, end = 0;
-          for (int position = 0; position < plan.steps(stage).size(); ++position) {
+          for (int position = 0; position < plan.instructions(stage).size(); ++position) {
             const auto& span = spans[static_cast<size_t>(position)];
-            const Step& step = plan.steps(stage)[position];
+            const Instruction& instruction = plan.instructions(stage)[position];
             QVERIFY(span.start >= end);
             end = span.end;
             work += plan.seconds(position, stage);
-            if (step.kind == StepKind::send) sent[static_cast<size_t>(step.channel)].push_back(span.end);
-            if (step.kind == StepKind::receive) received[static_cast<size_t>(step.channel)].push_back(span.start);
+            if (instruction.kind() == InstructionKind::send)
+              sent[static_cast<size_t>(instruction.channel())].push_back(span.end);
+            if (instruction.kind() == InstructionKind::receive)
+              received[static_cast<size_t>(instruction.channel())].push_back(span.start);
           }
           QVERIFY(end <= timeline.seconds && work <= timeline.seconds * (1 + 1e-9));
           QVERIFY(std::abs(work - plan.pipeline.totals[static_cast<size_t>(stage)].seconds_per_step) < 1e-9);

@@ -82,11 +82,12 @@ inline std::vector<DeviceProfile> unlike_profiles() {
 // Steps, axes, layouts and bytes, in words.
 inline std::string program_of(const Plan& plan) {
   std::string text;
-  for (const Step& step : plan.steps()) {
-    text += std::string(name(step.kind)) + " " + plan.step_name(step) + " " + std::to_string(step.wire_bytes);
-    for (AxisIndex axis : step.axes) text += " over " + std::to_string(axis);
-    for (int value : step.inputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
-    for (int value : step.outputs) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+  for (const Instruction& instruction : plan.instructions()) {
+    text += std::string(name(instruction.kind())) + " " + plan.instruction_name(instruction) + " " +
+            std::to_string(instruction.wire_bytes());
+    for (AxisIndex axis : instruction.axes()) text += " over " + std::to_string(axis);
+    for (int value : instruction.operands()) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
+    for (int value : instruction.results()) text += " " + to_string(plan.program.values[value].sharding, plan.mesh);
     text += '\n';
   }
   for (const ValueLayout& layout : plan.layouts) text += layout.name + " " + layout.origin.text + "\n";

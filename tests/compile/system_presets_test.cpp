@@ -16,11 +16,11 @@ namespace {
 // The collectives that move arrays of at least `bytes`, in order: "all-reduce model forward".
 std::vector<std::string> collectives(const Plan& plan, int64_t bytes) {
   std::vector<std::string> found;
-  for (const Step& step : plan.steps()) {
-    if (!is_collective(step.kind) || step.payload_bytes < bytes) continue;
-    std::string text(name(step.kind));
-    for (AxisIndex axis : step.axes) text += " " + plan.mesh.axes()[axis].name;
-    found.push_back(text + " " + std::string(name(step.phase)));
+  for (const Instruction& instruction : plan.instructions()) {
+    if (!is_collective(instruction.kind()) || instruction.payload_bytes() < bytes) continue;
+    std::string text(name(instruction.kind()));
+    for (AxisIndex axis : instruction.axes()) text += " " + plan.mesh.axes()[axis].name;
+    found.push_back(text + " " + std::string(name(instruction.phase)));
   }
   return found;
 }
@@ -104,8 +104,8 @@ class SystemPresetsTest : public QObject {
       QVERIFY(collectives(plan, 8) ==
               (std::vector<std::string>{"all-reduce model forward", "all-reduce model forward",
                                         "all-reduce model backward", "all-reduce model backward"}));
-      for (const Step& step : plan.steps()) {
-        if (is_collective(step.kind)) QCOMPARE(step.payload_bytes, int64_t{2 * 128 * 768 * 4});
+      for (const Instruction& instruction : plan.instructions()) {
+        if (is_collective(instruction.kind())) QCOMPARE(instruction.payload_bytes(), int64_t{2 * 128 * 768 * 4});
       }
     }
   }
@@ -140,8 +140,9 @@ class SystemPresetsTest : public QObject {
     config = system_run("workshop_tp", {});
     config.sharding.constraints.push_back({"gelu", {{{"data"}, {}, {}}}});  // not input_is_parallel: split for nothing
     const Plan split = compile(config, DeviceProfile{});
-    const bool slices = std::ranges::any_of(split.steps(), [&](const Step& step) {
-      return step.kind == StepKind::slice && split.graph->ops[step.op].name == "ffn_layer2/einsum";
+    const bool slices = std::ranges::any_of(split.instructions(), [&](const Instruction& instruction) {
+      return instruction.kind() == InstructionKind::slice &&
+             split.graph->ops[instruction.op].name == "ffn_layer2/einsum";
     });
     QVERIFY(slices);
   }

@@ -63,7 +63,7 @@ Threads threads_of(const std::string& text) {
 std::vector<Slice> of_category(const std::vector<Slice>& slices, const Plan& plan, int stage) {
   std::vector<Slice> steps;
   std::set<std::string> kinds;
-  for (const Step& step : plan.steps(stage)) kinds.insert(std::string(name(step.kind)));
+  for (const Instruction& instruction : plan.instructions(stage)) kinds.insert(std::string(name(instruction.kind())));
   for (const Slice& slice : slices) {
     if (kinds.contains(slice.category)) steps.push_back(slice);
   }
@@ -90,11 +90,11 @@ class PerfettoTest : public QObject {
       const std::vector<Slice>& slices = threads.at({1, stage});
       const std::vector<Slice> steps = of_category(slices, plan, stage);
       const std::vector<PlanStepTime> times = predicted_times(plan, stage);
-      QCOMPARE(std::ssize(steps), plan.steps(stage).size());
+      QCOMPARE(std::ssize(steps), plan.instructions(stage).size());
       for (size_t i = 0; i < steps.size(); ++i) {
         QCOMPARE(steps[i].start, times[i].start_ns);
         QCOMPARE(steps[i].end, times[i].end_ns);
-        QCOMPARE(steps[i].name, plan.step_name(plan.steps(stage)[static_cast<int>(i)]));
+        QCOMPARE(steps[i].name, plan.instruction_name(plan.instructions(stage)[static_cast<int>(i)]));
         QVERIFY(i == 0 || steps[i].start >= steps[i - 1].end);
       }
     }
@@ -166,10 +166,12 @@ class PerfettoTest : public QObject {
     QCOMPARE(open, 0);
     int64_t messages = 0, measured = 0;
     for (int stage = 0; stage < plan.program.stages; ++stage) {
-      for (const Step& step : plan.steps(stage)) messages += step.kind == StepKind::send;
+      for (const Instruction& instruction : plan.instructions(stage))
+        messages += instruction.kind() == InstructionKind::send;
     }
     for (int rank = 0; rank < plan.mesh.device_count(); ++rank) {
-      for (const Step& step : plan.steps(plan.stage_of(rank))) measured += step.kind == StepKind::send;
+      for (const Instruction& instruction : plan.instructions(plan.stage_of(rank)))
+        measured += instruction.kind() == InstructionKind::send;
     }
     QCOMPARE(sends[1], messages);
     QCOMPARE(sends[2], measured);
@@ -182,7 +184,7 @@ class PerfettoTest : public QObject {
       int64_t end = 0;
       for (const auto& [thread, slices] : threads_of(exported_text(made_source(preset, false), "perfetto")))
         for (const Slice& slice : slices) end = std::max(end, slice.end);
-      const double seconds = plan.pipeline.axis ? plan.pipeline.timeline.seconds : plan.totals.seconds_per_step;
+      const double seconds = plan.pipeline.axis ? plan.simulation.seconds : plan.totals.seconds_per_step;
       QVERIFY2(std::abs(static_cast<double>(end) * 1e-9 - seconds) < 1e-8, preset.c_str());
     }
   }

@@ -179,11 +179,12 @@ class TableTest : public QObject {
       const ExportSource source = made_source(preset);
       int computations = 0;
       for (const Row& row : table_of(source, "timeline")) {
-        const auto steps = source.plan->steps(static_cast<int>(number(row, "stage")));
-        const Step& step = steps[static_cast<int>(number(row, "position"))];
-        const bool computes = step.kind == StepKind::compute;
+        const auto steps = source.plan->instructions(static_cast<int>(number(row, "stage")));
+        const Instruction& instruction = steps[static_cast<int>(number(row, "position"))];
+        const bool computes = instruction.kind() == InstructionKind::compute;
         computations += computes;
-        QCOMPARE(row.at("operator"), computes ? std::string(source.plan->graph->ops[step.op].definition->name()) : "");
+        QCOMPARE(row.at("operator"),
+                 computes ? std::string(source.plan->graph->ops[instruction.op].definition->name()) : "");
       }
       QVERIFY(computations > 0);
     }

@@ -37,8 +37,8 @@ std::vector<bool> exchanges_of(const Start& start) {
   for (size_t i = 2; i < words.size(); i += 2) arguments.assignments.push_back(words[i]);
   const Plan plan = compile(arguments.load(), host_profile());
   std::vector<bool> exchanges;
-  for (const Step& step : plan.steps()) {
-    exchanges.push_back(step.kind != StepKind::compute && step.kind != StepKind::slice);
+  for (const Instruction& instruction : plan.instructions()) {
+    exchanges.push_back(instruction.kind() != InstructionKind::compute && instruction.kind() != InstructionKind::slice);
   }
   return exchanges;
 }

@@ -152,7 +152,7 @@ class AttachTest : public WindowCase {
       return told(3000, [](int i) { return StepMessage{i, {{"m" + std::to_string(i), 1}, {"loss", 2}}, 1, {}}; });
     if (kind == "restarts") return told(100'000, [](int i) { return RestartMessage{i, i, {}}; });
     if (kind == "traces") {
-      const auto count = static_cast<size_t>(plan.steps().size());
+      const auto count = static_cast<size_t>(plan.instructions().size());
       return told(200, [count](int i) {
         std::vector<PlanStepTime> times(count, {0, INT64_MAX / 2, INT64_MAX});
         times.front() = {0, 0, 1};
@@ -351,7 +351,7 @@ class AttachTest : public WindowCase {
     QVERIFY(run().record().log.empty());
     QVERIFY(measured_step(plan(), run().record().trace(TraceChoice::latest)->ranks));
     for (int stage = 0; stage < plan().program.stages; ++stage)
-      QVERIFY(run().record().plan_step_time(plan().steps(stage).size() - 1, stage));
+      QVERIFY(run().record().plan_step_time(plan().instructions(stage).size() - 1, stage));
   }
 
   void a_forwarded_socket_behind_which_nobody_is_has_failed() {

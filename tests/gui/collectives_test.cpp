@@ -59,8 +59,9 @@ class CollectivesTest : public WindowCase {
       for (size_t stage = 0; stage < planned.size(); ++stage) {
         planned[stage] = plan().pipeline.totals[stage].wire_bytes_per_device;
         int position = 0;
-        for (const Step& step : plan().steps(int(stage))) {
-          if (is_collective(step.kind) || is_transfer(step.kind)) busy[stage] += plan().seconds(position, int(stage));
+        for (const Instruction& instruction : plan().instructions(int(stage))) {
+          if (is_collective(instruction.kind()) || is_transfer(instruction.kind()))
+            busy[stage] += plan().seconds(position, int(stage));
           ++position;
         }
         QVERIFY(planned[stage] > 0);
@@ -216,7 +217,7 @@ class CollectivesTest : public WindowCase {
     TraceMessage trace{TraceChoice::latest, 3, {}};
     for (int rank = 0; rank < 2; ++rank) {
       std::vector<PlanStepTime>& times = trace.ranks.emplace_back();
-      for (int position = 0; position < plan().steps().size(); ++position) {
+      for (int position = 0; position < plan().instructions().size(); ++position) {
         const int64_t at = int64_t{20'000'000} * position;
         const int64_t arrive = rank == 1 ? at + 8'000'000 : at;
         times.push_back({arrive, at + 8'000'000, at + 8'500'000});
@@ -245,9 +246,9 @@ class CollectivesTest : public WindowCase {
     hello.ranks = 4;
     hello.plan_steps = plan_step_names(plan());
     TraceMessage trace{TraceChoice::latest, 3, std::vector<std::vector<PlanStepTime>>(4)};
-    for (int position = 0; position < plan().steps().size(); ++position) {
-      const Step& step = plan().steps()[position];
-      const std::vector<int> first = plan().mesh.group(0, {step.axes.begin(), step.axes.end()});
+    for (int position = 0; position < plan().instructions().size(); ++position) {
+      const Instruction& instruction = plan().instructions()[position];
+      const std::vector<int> first = plan().mesh.group(0, {instruction.axes().begin(), instruction.axes().end()});
       for (int rank = 0; rank < 4; ++rank) {
         const int64_t at = int64_t{20'000'000} * position + (std::ranges::count(first, rank) ? 0 : 8'000'000);
         trace.ranks[size_t(rank)].push_back({at, at, at + 500'000});
@@ -259,7 +260,7 @@ class CollectivesTest : public WindowCase {
     QTRY_VERIFY(!page()->table()->isColumnHidden(CollectivesModel::waited_column));
     int pairs = 0;
     for (const StepRef id : planner().index().collectives) {
-      if (find_step(plan(), id)->group_size != 2) continue;
+      if (find_step(plan(), id)->group_size() != 2) continue;
       const QModelIndex row = static_cast<CollectivesModel*>(page()->table()->model())->index_of_step(id);
       const QString tip = row.siblingAtColumn(CollectivesModel::waited_column).data(Qt::ToolTipRole).toString();
       QVERIFY2(tip.contains("waiting") && !tip.contains("came last"), qPrintable(tip));
@@ -272,7 +273,7 @@ class CollectivesTest : public WindowCase {
     open(made::small_gpt(2, 2, 2));
     const StepRef id = planner().index().collectives.front();
     int position = 0;
-    while (plan().steps()[position].kind != StepKind::compute) ++position;
+    while (plan().instructions()[position].kind() != InstructionKind::compute) ++position;
     const QItemSelectionModel& chosen = *page()->table()->selectionModel();
     for (int i = 0; i < 2; ++i) {
       selection().select_step(id);

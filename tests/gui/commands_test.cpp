@@ -166,12 +166,13 @@ class CommandsTest : public WindowCase {
     for (const std::string& model : model_names()) {
       const Plan plan = compile(new_run(model, "adam", 8), DeviceProfile{});
       for (const Task& task : plan.program.tasks) {
-        for (const Step& step : task.steps) {
-          if (step.kind != StepKind::all_gather) continue;
-          for (const int moved : step.inputs) {
+        for (const Instruction& instruction : task.instructions) {
+          if (instruction.kind() != InstructionKind::all_gather) continue;
+          for (const int moved : instruction.operands()) {
             const ValueId value = plan.program.values[static_cast<size_t>(moved)].graph_value;
             const auto is_it = [&](const auto& output) { return output.second == value; };
-            QVERIFY2(std::ranges::none_of(plan.graph->outputs, is_it), (model + ": " + plan.step_name(step)).c_str());
+            QVERIFY2(std::ranges::none_of(plan.graph->outputs, is_it),
+                     (model + ": " + plan.instruction_name(instruction)).c_str());
           }
         }
       }

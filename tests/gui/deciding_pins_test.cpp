@@ -68,16 +68,16 @@ bool changes(const SpecEdit& edit, const Plan& plan, const std::string& pin) {
 
 struct Reshard {
   StepRef id;
-  const Step* step;
+  const Instruction* instruction;
 };
 
 std::vector<Reshard> reshards(const Plan& plan) {
   std::vector<Reshard> list;
   for (int task = 0; task < std::ssize(plan.program.tasks); ++task) {
-    const std::vector<Step>& steps = plan.program.tasks[static_cast<size_t>(task)].steps;
+    const std::vector<Instruction>& steps = plan.program.tasks[static_cast<size_t>(task)].instructions;
     for (int step = 0; step < std::ssize(steps); ++step) {
-      const Step& one = steps[static_cast<size_t>(step)];
-      if (is_collective(one.kind) && !one.moved.empty()) list.push_back({{task, step}, &one});
+      const Instruction& one = steps[static_cast<size_t>(step)];
+      if (is_collective(one.kind()) && !one.moved().empty()) list.push_back({{task, step}, &one});
     }
   }
   return list;
@@ -104,7 +104,7 @@ class DecidingPinsTest : public QObject {
       const std::vector<SpecEdit> edits = candidate_edits(plan, {{id}});
       for (const std::string& pin : pins) {
         QVERIFY2(std::ranges::any_of(edits, [&](const SpecEdit& edit) { return changes(edit, plan, pin); }),
-                 (plan.step_name(*step) + ": " + pin).c_str());
+                 (plan.instruction_name(*step) + ": " + pin).c_str());
       }
     }
   }
@@ -117,7 +117,7 @@ class DecidingPinsTest : public QObject {
     if (config.sharding.mode != LayoutMode::as_written) return;
     const Plan plan = compile(config, DeviceProfile{});
     for (const auto& [id, step] : reshards(plan))
-      QVERIFY2(!deciding_pins(plan, *step).empty(), plan.step_name(*step).c_str());
+      QVERIFY2(!deciding_pins(plan, *step).empty(), plan.instruction_name(*step).c_str());
   }
 };
 

@@ -223,7 +223,7 @@ class FilesTest : public QObject {
       QVERIFY(window_->show_page(page));
       QVERIFY(!window_->grab().isNull());
     }
-    const int last = planner().plan()->steps().size() - 1;
+    const int last = planner().plan()->instructions().size() - 1;
     window_->workspace().selection.select_step(step_at(*planner().plan(), last));
     QVERIFY(find_step(*planner().plan(), window_->workspace().selection.step()));
     set_steps(document(), 3);

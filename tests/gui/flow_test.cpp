@@ -51,9 +51,9 @@ class FlowTest : public WindowCase {
 
   const FlowNode* gather_of(const std::string& part) {
     for (const FlowNode& node : canvas()->graph().nodes) {
-      const Step& step = *find_step(plan(), node.steps.front());
-      if (step.kind == StepKind::all_gather && step.phase == Phase::forward &&
-          plan().step_name(step).find(part) != std::string::npos)
+      const Instruction& instruction = *find_step(plan(), node.steps.front());
+      if (instruction.kind() == InstructionKind::all_gather && instruction.phase == Phase::forward &&
+          plan().instruction_name(instruction).find(part) != std::string::npos)
         return &node;
     }
     return nullptr;
@@ -166,7 +166,7 @@ class FlowTest : public WindowCase {
                                  "all-reduce over batch: loss/cross_entropy:1 and 1 more \u2192 loss/cross_entropy"})
       QVERIFY2(moved.contains(expected), qPrintable(moved.join('\n')));
     const FlowNodeText text = words.node(*gather);
-    const double once = plan().step_seconds[gather->steps.front()];
+    const double once = plan().instruction_seconds[gather->steps.front()];
     QCOMPARE(gather->steps.size(), size_t{3});
     QCOMPARE(text.cost, QString::fromStdString(seconds_text(3 * once)));
   }

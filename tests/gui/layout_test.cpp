@@ -57,12 +57,12 @@ class LayoutTest : public QObject {
     source.plan = [](const RunConfig& config, std::stop_token stop) {
       Plan plan = made::plan(config, stop);
       if (config.sharding.mode == LayoutMode::as_written) plan.totals.wire_bytes_per_device *= 3;
-      Step& bucket = plan.program.tasks[0].steps[0];
+      Collective& bucket = *plan.program.tasks[0].instructions[0].as<Collective>();
       bucket.moved.resize(3, bucket.moved[0]);
       ParameterPlan& by_rule = plan.parameters.back();
       by_rule.named = true;
       by_rule.origin.text = "you set it in sharding.rules[10]: embed -> replicated; sharding.rules[10]: mlp -> model";
-      const ProgramValue& hidden = plan.program.values[plan.steps()[1].outputs[0]];
+      const ProgramValue& hidden = plan.program.values[plan.instructions()[1].results()[0]];
       plan.layouts.push_back(
           {hidden.graph_value, "hidden", hidden.shape, hidden.sharding, {Origin::Kind::cost, "saves 12 MiB a step"}});
       return plan;
@@ -546,7 +546,7 @@ class LayoutTest : public QObject {
     window_->show_page("collectives");
     window_->workspace().selection.select_step(step_at(plan, 0));
     QTRY_VERIFY(inspector_texts().join('\n').contains("(and 2 more)"));
-    const QString cause = QString::fromStdString(plan.cause(plan.steps()[0]));
+    const QString cause = QString::fromStdString(plan.cause(plan.instructions()[0]));
     QCOMPARE(cause.count('\n'), 2);
     bool whole = false;
     for (const QLabel* label : window_->inspector()->findChildren<QLabel*>()) whole |= label->toolTip() == cause;

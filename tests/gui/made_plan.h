@@ -76,14 +76,9 @@ inline ValueId add_graph_value(Graph& graph, const std::string& name, TensorType
   return static_cast<ValueId>(graph.values.size()) - 1;
 }
 
-// A step with an op of that name.
-inline Step make_step(Graph& graph, StepKind kind, const std::string& name, Phase phase) {
-  Step step;
-  step.kind = kind;
-  step.op = static_cast<OpId>(graph.ops.size());
-  step.phase = phase;
+inline OpId add_op(Graph& graph, const std::string& name) {
   graph.ops.emplace_back().name = name;
-  return step;
+  return static_cast<OpId>(graph.ops.size()) - 1;
 }
 
 inline Plan plan(const RunConfig& config, std::stop_token = {}) {
@@ -137,39 +132,40 @@ inline Plan plan(const RunConfig& config, std::stop_token = {}) {
   const int hidden = add_value(plan, {64, 512}, Sharding::replicated(2), output, MemoryCategory::activations, 1, 2);
   const double shards = double(plan.mesh.device_count());
   const double bytes = 1024 * 512 * 4;
-  Step gather = make_step(*graph, StepKind::all_gather, "params/Embed_0/gather", Phase::forward);
-  gather.inputs = {embedding.value};
-  gather.outputs = {whole};
-  for (int axis = 0; axis < plan.mesh.axis_count(); ++axis) gather.axes.push_back(static_cast<AxisIndex>(axis));
-  gather.group_size = plan.mesh.device_count();
-  gather.moved = {{-1, 0, {gather.op, embedding.value, whole}}};
-  gather.payload_bytes = static_cast<int64_t>(bytes);
-  gather.wire_bytes = bytes * (shards - 1) / shards;
-  Step lookup = make_step(*graph, StepKind::compute, "params/Embed_0/lookup", Phase::forward);
-  lookup.inputs = {whole};
-  lookup.outputs = {hidden};
-  lookup.flops = 2e9;
-  Step reduce = make_step(*graph, StepKind::all_reduce, "params/Dense_0/bias", Phase::backward);
-  reduce.inputs = reduce.outputs = {hidden};
-  reduce.axes.push_back(0);
-  reduce.group_size = plan.mesh.axis_size(0);
-  reduce.moved = {{-1, -1, {reduce.op, hidden, hidden}}};
-  reduce.payload_bytes = 131072;
-  reduce.wire_bytes = 131072 * 2 * double(reduce.group_size - 1) / double(reduce.group_size);
-  Step update = make_step(*graph, StepKind::compute, "adam/update", Phase::update);
-  plan.program.groups = {gather.axes, reduce.axes};
+  const OpId gathered = add_op(*graph, "params/Embed_0/gather"), looked_up = add_op(*graph, "params/Embed_0/lookup"),
+             reduced = add_op(*graph, "params/Dense_0/bias"), updated = add_op(*graph, "adam/update");
+  Collective all;
+  all.operands = {embedding.value};
+  all.results = {whole};
+  for (int axis = 0; axis < plan.mesh.axis_count(); ++axis) all.axes.push_back(static_cast<AxisIndex>(axis));
+  all.group_size = plan.mesh.device_count();
+  all.moved = {{-1, 0, {gathered, embedding.value, whole}}};
+  all.payload_bytes = static_cast<int64_t>(bytes);
+  all.wire_bytes = bytes * (shards - 1) / shards;
+  Collective sum;
+  sum.kind = InstructionKind::all_reduce;
+  sum.operands = sum.results = {hidden};
+  sum.axes.push_back(0);
+  sum.group_size = plan.mesh.axis_size(0);
+  sum.moved = {{-1, -1, {reduced, hidden, hidden}}};
+  sum.payload_bytes = 131072;
+  sum.wire_bytes = 131072 * 2 * double(sum.group_size - 1) / double(sum.group_size);
+  plan.program.groups = {all.axes, sum.axes};
+  const Instruction gather{Phase::forward, gathered, all},
+      lookup{Phase::forward, looked_up, Compute{{whole}, {hidden}, 2e9, 0}}, reduce{Phase::backward, reduced, sum},
+      update{Phase::update, updated, Compute{}};
   plan.program.tasks = {{"forward", Phase::forward, {gather, lookup}, {embedding.value}, {hidden}},
                         {"backward", Phase::backward, {reduce}, {hidden}, {}},
                         {"update", Phase::update, {update}, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
-  plan.step_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
-  plan.pipeline.timeline = play_stages(plan.program, *graph, plan.mesh, Purpose::train_step, plan.step_seconds);
-  plan.arenas[0].length = plan.steps().size();
-  for (const Task& task : plan.program.tasks) plan.arenas[0].workspace.tasks.emplace_back(task.steps.size(), -1);
-  for (int position = 0; position < plan.steps().size(); ++position) {
-    const Step& step = plan.steps()[position];
-    plan.totals.wire_bytes_per_device += step.wire_bytes;
-    plan.totals.flops_per_device += step.flops;
+  plan.instruction_seconds.tasks = {{0.004, 0.010}, {0.001}, {0.002}};
+  plan.simulation = simulate(plan.program, *graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
+  plan.arenas[0].length = plan.instructions().size();
+  for (const Task& task : plan.program.tasks) plan.arenas[0].workspace.tasks.emplace_back(task.instructions.size(), -1);
+  for (int position = 0; position < plan.instructions().size(); ++position) {
+    const Instruction& instruction = plan.instructions()[position];
+    plan.totals.wire_bytes_per_device += instruction.wire_bytes();
+    plan.totals.flops_per_device += instruction.flops();
     plan.totals.seconds_per_step += plan.seconds(position);
   }
   plan.totals.memory_total = plan.arenas[0].bytes;

@@ -77,8 +77,8 @@ class MemoryTest : public WindowCase {
       workspace().selection.select_step(std::nullopt);
       page()->buffers()->setCurrentIndex({});
       page()->buffers()->setCurrentIndex(page()->buffers()->model()->index(row, 0));
-      if (const Step* made = find_step(plan(), workspace().selection.step())) {
-        QVERIFY(std::ranges::count(made->outputs, buffer.value) == 1 || buffer.value < 0);
+      if (const Instruction* made = find_step(plan(), workspace().selection.step())) {
+        QVERIFY(std::ranges::count(made->results(), buffer.value) == 1 || buffer.value < 0);
         step = true;
       } else {
         QVERIFY(buffer.persistent);
@@ -140,7 +140,7 @@ class MemoryTest : public WindowCase {
     QTest::mouseClick(curve(), Qt::LeftButton, {}, QPointF(body.x() + body.width() * 0.9, body.center().y()).toPoint());
     QVERIFY(!curve()->is_at_peak());
     const int position = curve()->position();
-    QVERIFY(std::abs(position / double(plan().steps().size()) - 0.9) < 0.01);
+    QVERIFY(std::abs(position / double(plan().instructions().size()) - 0.9) < 0.01);
     QCOMPARE(workspace().selection.step(), std::optional(step_at(plan(), position)));
     QCOMPARE(cell(0, MemoryBuffers::bytes_column),
              QString::fromStdString(
@@ -176,8 +176,8 @@ class MemoryTest : public WindowCase {
       workspace().selection.select_device(device);
       QTRY_VERIFY_WITH_TIMEOUT(curve()->is_settled(), patience);
       QCOMPARE(curve()->stage(), device);
-      QCOMPARE(std::ssize(curve()->curve().totals), qsizetype(plan().steps(device).size()));
-      QVERIFY(plan().steps(device).size() > plan().arenas[size_t(device)].length);
+      QCOMPARE(std::ssize(curve()->curve().totals), qsizetype(plan().instructions(device).size()));
+      QVERIFY(plan().instructions(device).size() > plan().arenas[size_t(device)].length);
     }
     QVERIFY(page()->findChild<StageBox*>()->isVisible());
   }

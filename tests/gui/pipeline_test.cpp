@@ -157,8 +157,8 @@ class PipelineTest : public QObject {
         QCOMPARE(count(texts, 'B'), items);
         QCOMPARE(std::set<std::string>(texts.begin(), texts.end()).size(), texts.size());
       }
-      QCOMPARE(timeline()->predicted().seconds, plan().pipeline.timeline.seconds);
-      QVERIFY(std::abs(timeline()->predicted().bubble() - plan().pipeline.timeline.bubble) < 1e-9);
+      QCOMPARE(timeline()->predicted().seconds, plan().simulation.seconds);
+      QVERIFY(std::abs(timeline()->predicted().bubble() - plan().simulation.bubble) < 1e-9);
     }
     QVERIFY(field<QWidget>("pipeline.schedule")->isEnabled());
   }
@@ -213,7 +213,7 @@ class PipelineTest : public QObject {
       QVERIFY(window_->show_page(name));
       QVERIFY(!window_->grab().isNull());
     }
-    QCOMPARE(predicted_step(plan(), 1).track.slices().size(), size_t(plan().steps(1).size()));
+    QCOMPARE(predicted_step(plan(), 1).track.slices().size(), size_t(plan().instructions(1).size()));
   }
 
   void sends_and_receives_stand_among_the_collectives_with_their_stage() {
@@ -227,7 +227,8 @@ class PipelineTest : public QObject {
       const auto id = table->model()->index(row, 0).data(CollectivesModel::step_role).value<StepRef>();
       kinds.insert(cell(CollectivesModel::kind_column) + " " + cell(CollectivesModel::stage_column));
       QCOMPARE(cell(CollectivesModel::stage_column), QString::number(stage_of(plan(), id)));
-      if (is_transfer(find_step(plan(), id)->kind)) QCOMPARE(cell(CollectivesModel::axes_column), QString("pipeline"));
+      if (is_transfer(find_step(plan(), id)->kind()))
+        QCOMPARE(cell(CollectivesModel::axes_column), QString("pipeline"));
       workspace().select_step(id);
       QCOMPARE(shown_stage(plan(), workspace().selection), stage_of(plan(), id));
     }
@@ -273,7 +274,7 @@ class PipelineTest : public QObject {
       trace.ranks.emplace_back();
     }
     for (int rank = 0; rank < hello.ranks; ++rank)
-      for (int position = 0; position < plan().steps(plan().stage_of(rank)).size(); ++position) {
+      for (int position = 0; position < plan().instructions(plan().stage_of(rank)).size(); ++position) {
         const int64_t at = 1'000'000 * int64_t{position} + (rank == early                ? 0
                                                             : plan().stage_of(rank) == 0 ? 20'000'000'000
                                                                                          : 10'000'000'000);
@@ -304,9 +305,9 @@ class PipelineTest : public QObject {
     std::vector<std::vector<PlanStepTime>> times(2);
     int received = -1;
     for (int rank = 0; rank < 2; ++rank)
-      for (int position = 0; position < plan().steps(rank).size(); ++position) {
+      for (int position = 0; position < plan().instructions(rank).size(); ++position) {
         const int64_t at = 1'000'000 * int64_t{position};
-        if (rank == 1 && plan().steps(1)[position].kind == StepKind::receive) received = position;
+        if (rank == 1 && plan().instructions(1)[position].kind() == InstructionKind::receive) received = position;
         times[size_t(rank)].push_back({at, at, at + 500'000});
       }
     QVERIFY(received >= 0);
@@ -342,7 +343,7 @@ class PipelineTest : public QObject {
       if (is_planned) QVERIFY2(row.measured == row.predicted, qPrintable(row.name));
     }
     for (int stage = 0; stage < 2; ++stage)
-      QVERIFY(workspace().measured_seconds(step_at(plan(), plan().steps(stage).size() - 1, stage)));
+      QVERIFY(workspace().measured_seconds(step_at(plan(), plan().instructions(stage).size() - 1, stage)));
     const QRectF place = timeline()->row_place(1, true);
     const auto length = [](const TimelineSlice& slice) { return slice.end - slice.start; };
     const TimelineSlice& block = std::ranges::max(measured.rows[1].blocks, {}, length);

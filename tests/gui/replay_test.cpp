@@ -33,9 +33,9 @@ class ReplayTest : public WindowCase {
   }
 
   // The first step of a kind among so many devices, or more.
-  std::optional<StepRef> step_of(StepKind kind, int64_t least = 2) {
+  std::optional<StepRef> step_of(InstructionKind kind, int64_t least = 2) {
     for (const StepRef id : planner().index().collectives)
-      if (find_step(plan(), id)->kind == kind && find_step(plan(), id)->group_size >= least) return id;
+      if (find_step(plan(), id)->kind() == kind && find_step(plan(), id)->group_size() >= least) return id;
     return std::nullopt;
   }
 
@@ -63,15 +63,17 @@ class ReplayTest : public WindowCase {
       for (const LayoutMode mode : {LayoutMode::fastest, LayoutMode::as_written}) {
         plan_preset(preset, [mode](RunConfig& config) { config.sharding.mode = mode; });
         for (const StepRef id : planner().index().collectives) {
-          const Step& step = *find_step(plan(), id);
-          QVERIFY(can_replay(step));
+          const Instruction& instruction = *find_step(plan(), id);
+          QVERIFY(can_replay(instruction));
           double sent = 0, devices = 0;
-          for (int operand = 0; operand < std::ssize(step.kind == StepKind::receive ? step.outputs : step.inputs);
+          for (int operand = 0;
+               operand < std::ssize(instruction.kind() == InstructionKind::receive ? instruction.results()
+                                                                                   : instruction.operands());
                ++operand) {
             const std::optional<Replay> made = make_replay(planner().plan(), id, operand);
-            QVERIFY2(made, plan().step_name(step).c_str());
+            QVERIFY2(made, plan().instruction_name(instruction).c_str());
             const ReplayLeg& leg = made->legs[static_cast<size_t>(made->chosen_leg)];
-            if (step.kind != StepKind::receive) QVERIFY(leg.step == id);
+            if (instruction.kind() != InstructionKind::receive) QVERIFY(leg.step == id);
             for (size_t next = 1; next < made->legs.size(); ++next)
               QVERIFY(made->legs[next].moves.move().before == made->legs[next - 1].moves.move().after);
             devices = 0;
@@ -82,19 +84,22 @@ class ReplayTest : public WindowCase {
                   if (piece.to != device) sent += double(piece.elements() * byte_size(made->dtype));
             }
           }
-          kinds.insert(int(step.kind));
-          const double said = step.kind == StepKind::receive ? double(step.payload_bytes) : step.wire_bytes;
-          if (step.kind == StepKind::collective_permute) QVERIFY(sent <= said * devices + 1);
-          else QVERIFY2(std::abs(sent - said * devices) <= 1e-6 * sent + 1, plan().step_name(step).c_str());
+          kinds.insert(int(instruction.kind()));
+          const double said = instruction.kind() == InstructionKind::receive ? double(instruction.payload_bytes())
+                                                                             : instruction.wire_bytes();
+          if (instruction.kind() == InstructionKind::collective_permute) QVERIFY(sent <= said * devices + 1);
+          else
+            QVERIFY2(std::abs(sent - said * devices) <= 1e-6 * sent + 1, plan().instruction_name(instruction).c_str());
         }
       }
-    for (const StepKind kind :
-         {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter, StepKind::send, StepKind::receive})
+    for (const InstructionKind kind :
+         {InstructionKind::all_gather, InstructionKind::all_reduce, InstructionKind::reduce_scatter,
+          InstructionKind::send, InstructionKind::receive})
       QVERIFY2(kinds.contains(int(kind)), name(kind).data());
   }
 
   void a_narrow_page_shows_the_pieces_beneath_the_picture_and_the_picture_larger() {
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     auto* pieces = replay()->findChild<QTableView*>("replayPieces");
     const auto shares = [&](const QSize& size) {
       window_->resize(size);
@@ -110,7 +115,7 @@ class ReplayTest : public WindowCase {
   }
 
   void a_collective_selected_on_any_page_is_replayed_on_layout() {
-    const std::optional<StepRef> step = step_of(StepKind::all_gather);
+    const std::optional<StepRef> step = step_of(InstructionKind::all_gather);
     QVERIFY(step);
     open(*step);
     const Replay& shown = *replay()->replay();
@@ -124,8 +129,8 @@ class ReplayTest : public WindowCase {
   void what_moves_the_selected_array_is_offered_beside_it_and_without_it_the_offer_is_grey() {
     window_->show_page("layout");
     auto* offer = page()->findChild<QToolButton*>("replayOffer");
-    const std::optional<StepRef> step = step_of(StepKind::all_gather);
-    const ValueId moved = plan().program.values[find_step(plan(), *step)->inputs[0]].graph_value;
+    const std::optional<StepRef> step = step_of(InstructionKind::all_gather);
+    const ValueId moved = plan().program.values[find_step(plan(), *step)->operands()[0]].graph_value;
     bool is_offered = false, is_grey = false;
     for (const ParameterInfo& info : planner().parameters()) {
       selection().select_array(ParameterRef{info.path});
@@ -141,7 +146,7 @@ class ReplayTest : public WindowCase {
   }
 
   void keys_step_play_and_go_to_the_ends() {
-    open(*step_of(StepKind::all_gather, 4));
+    open(*step_of(InstructionKind::all_gather, 4));
     QCOMPARE(replay()->tick(),
              double(replay()->replay()->legs[static_cast<size_t>(replay()->replay()->chosen_leg)].first_tick));
     key(Qt::Key_Home);
@@ -167,7 +172,7 @@ class ReplayTest : public WindowCase {
   }
 
   void the_film_runs_by_itself_and_stops_where_it_is_paused() {
-    open(*step_of(StepKind::all_gather, 4));
+    open(*step_of(InstructionKind::all_gather, 4));
     const QAbstractItemModelTester tester(replay()->list());
     key(Qt::Key_Home);
     key(Qt::Key_Space);
@@ -185,7 +190,7 @@ class ReplayTest : public WindowCase {
   }
 
   void a_faster_film_goes_farther_in_the_same_time() {
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     double before = 0;
     for (int speed = 0; speed < 4; ++speed) {
       key(Qt::Key_Home);
@@ -198,7 +203,7 @@ class ReplayTest : public WindowCase {
   }
 
   void the_list_has_each_piece_that_moves_and_is_copied_with_exact_bytes() {
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     const Replay& shown = *replay()->replay();
     const ReplayLeg& leg = shown.legs[static_cast<size_t>(shown.chosen_leg)];
     int pieces = 0;
@@ -221,7 +226,7 @@ class ReplayTest : public WindowCase {
   }
 
   void the_picture_changes_from_the_first_tick_to_the_last_and_comes_back() {
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     QList<QImage> seen;
     for (int tick = 0; tick <= replay()->replay()->ticks; ++tick) {
       replay()->set_tick(tick + 0.5 * (tick < replay()->replay()->ticks));
@@ -234,7 +239,7 @@ class ReplayTest : public WindowCase {
   }
 
   void a_double_click_shows_all_and_chooses_no_other_device() {
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     ReplayCanvas* canvas = replay()->canvas();
     const auto device_at = [&](const QPoint& point) {
       for (int device = 0; device < plan().mesh.device_count(); ++device)
@@ -284,11 +289,11 @@ class ReplayTest : public WindowCase {
   }
 
   void another_array_or_plan_ends_a_replay() {
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     set_axis_size(window_->workspace().document, 0, 2);
     QTRY_VERIFY_WITH_TIMEOUT(planner().is_current(), patience);
     QVERIFY(!replay()->replay());
-    open(*step_of(StepKind::all_gather));
+    open(*step_of(InstructionKind::all_gather));
     window_->show_page("memory");
     QVERIFY(!replay()->replay());
   }

@@ -28,12 +28,12 @@ constexpr int64_t ms = 1'000'000;
 TraceMessage trace_of(const Plan& plan, TraceChoice choice, int64_t step, int64_t lookup_ms) {
   TraceMessage trace{choice, step, std::vector<std::vector<PlanStepTime>>(8)};
   std::vector<int64_t> now(8, 0);
-  for (int position = 0; position < plan.steps().size(); ++position) {
-    const Step& planned = plan.steps()[position];
+  for (int position = 0; position < plan.instructions().size(); ++position) {
+    const Instruction& planned = plan.instructions()[position];
     std::vector<int64_t> start = now;
     for (int rank = 0; rank < 8; ++rank)
-      if (is_communication(planned.kind))
-        for (const int peer : plan.mesh.group(rank, {planned.axes.begin(), planned.axes.end()}))
+      if (is_communication(planned.kind()))
+        for (const int peer : plan.mesh.group(rank, {planned.axes().begin(), planned.axes().end()}))
           start[size_t(rank)] = std::max(start[size_t(rank)], now[size_t(peer)]);
     for (int rank = 0; rank < 8; ++rank) {
       const int64_t work = position == 1 ? lookup_ms * ms * (rank == late_rank ? 3 : 1) : 2 * ms;

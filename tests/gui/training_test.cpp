@@ -531,8 +531,8 @@ class TrainingTest : public QObject {
     }
     QVERIFY(!shares.empty());
     for (const auto& [id, bytes] : shares) {
-      const Step& step = *find_step(plan, id);
-      QVERIFY2(bytes > 0 && bytes <= step.wire_bytes * (1 + 1e-9), plan.step_name(step).c_str());
+      const Instruction& instruction = *find_step(plan, id);
+      QVERIFY2(bytes > 0 && bytes <= instruction.wire_bytes() * (1 + 1e-9), plan.instruction_name(instruction).c_str());
     }
   }
 

@@ -271,8 +271,9 @@ class WindowTest : public WindowCase {
     auto* page = window_->findChild<CollectivesPage*>();
     page->table()->clearSelection();
     const QString text = page->copied_text();
-    for (const Step& step : planner().plan()->steps())
-      if (is_collective(step.kind)) QVERIFY(text.contains(QString::fromStdString(exact_bytes(step.wire_bytes))));
+    for (const Instruction& instruction : planner().plan()->instructions())
+      if (is_collective(instruction.kind()))
+        QVERIFY(text.contains(QString::fromStdString(exact_bytes(instruction.wire_bytes()))));
     QVERIFY(text.contains("Total: 2 collectives"));
   }
 

@@ -36,8 +36,8 @@ const ThreadTraining& serial() {
 }
 
 int64_t scalar_sums(const Plan& plan) {
-  return std::ranges::count_if(plan.steps(), [&](const Step& step) {
-    return is_collective(step.kind) && plan.graph->ops[step.op].definition->name() == "global_norm";
+  return std::ranges::count_if(plan.instructions(), [&](const Instruction& instruction) {
+    return is_collective(instruction.kind()) && plan.graph->ops[instruction.op].definition->name() == "global_norm";
   });
 }
 

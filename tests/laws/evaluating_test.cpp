@@ -93,7 +93,7 @@ class EvaluatingTest : public QObject {
       QCOMPARE(plan.program.tasks.size(), size_t{2});
       QCOMPARE(plan.program.tasks[0].phase, Phase::forward);
       QCOMPARE(plan.program.tasks[1].phase, Phase::initialise);
-      QCOMPARE(plan.steps().size(), static_cast<int>(plan.program.tasks[0].steps.size()));
+      QCOMPARE(plan.instructions().size(), static_cast<int>(plan.program.tasks[0].instructions.size()));
       QCOMPARE(plan.program.main().purpose, Purpose::evaluate);
       QCOMPARE(plan.totals.memory[static_cast<int>(MemoryCategory::optimizer)], int64_t{0});
       const std::string fault = test::fault_of(plan);

@@ -139,11 +139,13 @@ class MixedPrecisionTest : public QObject {
     compare_with_prediction(split, plan);
     int casts = 0;
     for (const Task& task : plan.program.tasks) {
-      for (const Step& step : task.steps) {
-        if (step.kind != StepKind::compute || plan.graph->ops[step.op].definition->name() != "cast") continue;
-        const ProgramValue& operand = plan.program.values[step.inputs[0]];
+      for (const Instruction& instruction : task.instructions) {
+        if (instruction.kind() != InstructionKind::compute ||
+            plan.graph->ops[instruction.op].definition->name() != "cast")
+          continue;
+        const ProgramValue& operand = plan.program.values[instruction.operands()[0]];
         if (plan.graph->values[operand.graph_value].kind != ValueKind::state) continue;
-        QVERIFY2(task.name.starts_with("begin"), plan.step_name(step).c_str());
+        QVERIFY2(task.name.starts_with("begin"), plan.instruction_name(instruction).c_str());
         ++casts;
       }
     }

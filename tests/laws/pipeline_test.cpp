@@ -146,8 +146,9 @@ class PipelineTest : public QObject {
         const double table = 64 * 32 * 4;
         const auto sent = [&](int from, int to) {
           double bytes = 0;
-          for (const Step& step : plan.steps(from)) {
-            if (step.kind == StepKind::send && plan.program.channels[step.channel].to == to) bytes += step.wire_bytes;
+          for (const Instruction& instruction : plan.instructions(from)) {
+            if (instruction.kind() == InstructionKind::send && plan.program.channels[instruction.channel()].to == to)
+              bytes += instruction.wire_bytes();
           }
           return bytes;
         };

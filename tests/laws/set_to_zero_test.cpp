@@ -42,11 +42,11 @@ Gradients gradients_after_a_step(const Plan& plan) {
       executor.run(Purpose::initialise, {});
       InputFiller(plan, device, executor).fill(0, 0);
       executor.run(Purpose::train_step, {0, true});
-      for (const Step& step : plan.steps()) {
-        if (step.kind != StepKind::compute || step.phase != Phase::update) continue;
-        const Op& op = plan.graph->ops[step.op];
+      for (const Instruction& instruction : plan.instructions()) {
+        if (!instruction.as<Compute>() || instruction.phase != Phase::update) continue;
+        const Op& op = plan.graph->ops[instruction.op];
         const std::span<std::byte> bytes =
-            executor.value(op.definition->name() == "sgd" ? step.outputs[1] : step.inputs[1]);
+            executor.value(op.definition->name() == "sgd" ? instruction.results()[1] : instruction.operands()[1]);
         const auto* first = reinterpret_cast<const float*>(bytes.data());
         const std::lock_guard lock(mutex);
         gradients[{op.name.substr(0, op.name.rfind('/')), device}] = {first, first + bytes.size() / sizeof(float)};

@@ -34,14 +34,14 @@ class StageMemory {
     for (const TaskRun& run : sequence->runs) {
       if (run.microbatch > begun) fill_inputs(begun = run.microbatch);
       const bool once = count(*sequence, run.task) == 1;
-      for (const Step& step : plan_.program.tasks[run.task].steps) {
-        for (int input : step.inputs) {
+      for (const Instruction& instruction : plan_.program.tasks[run.task].instructions) {
+        for (int input : instruction.operands()) {
           const int held = find(input, run.microbatch).microbatch;
           if (held == always || held == run.microbatch || (once && held != never)) continue;
-          return plan_.step_name(step) + " reads " + plan_.value_name(input) + " of microbatch " +
+          return plan_.instruction_name(instruction) + " reads " + plan_.value_name(input) + " of microbatch " +
                  std::to_string(held) + " in " + std::to_string(run.microbatch);
         }
-        for (int output : step.outputs) write(output, run.microbatch, once);
+        for (int output : instruction.results()) write(output, run.microbatch, once);
       }
     }
     return "";

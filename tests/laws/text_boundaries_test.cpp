@@ -88,7 +88,7 @@ class TextBoundariesTest : public QObject {
     names_tell_values_apart<Phase>();
     names_tell_values_apart<Purpose>();
     names_tell_values_apart<Work>();
-    names_tell_values_apart<StepKind>();
+    names_tell_values_apart<InstructionKind>();
     names_tell_values_apart<MemoryCategory>();
     names_tell_values_apart<DType>();
     names_tell_values_apart<RankState>();

@@ -74,12 +74,13 @@ class VocabularyParallelTest : public QObject {
     const Graph& graph = *plan.graph;
     const int64_t logits = graph.type(graph.outputs.at("logits")).bytes();
     int maxima = 0;
-    for (const Step& step : plan.steps()) {
-      if (!is_collective(step.kind)) continue;
-      maxima += step.reduction == Reduction::max;
-      for (int input : step.inputs) {
+    for (const Instruction& instruction : plan.instructions()) {
+      if (!is_collective(instruction.kind())) continue;
+      maxima += instruction.as<Collective>()->reduction == Reduction::max;
+      for (int input : instruction.operands()) {
         const ProgramValue& moved = plan.program.values[input];
-        QVERIFY2(whole_bytes(moved) < logits, (plan.step_name(step) + ": " + plan.value_name(input)).c_str());
+        QVERIFY2(whole_bytes(moved) < logits,
+                 (plan.instruction_name(instruction) + ": " + plan.value_name(input)).c_str());
       }
     }
     QVERIFY(maxima >= 2);

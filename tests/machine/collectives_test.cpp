@@ -12,8 +12,9 @@ using namespace shardscope;
 
 namespace {
 
-constexpr StepKind collectives[] = {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter,
-                                    StepKind::all_to_all, StepKind::collective_permute};
+constexpr InstructionKind collectives[] = {InstructionKind::all_gather, InstructionKind::all_reduce,
+                                           InstructionKind::reduce_scatter, InstructionKind::all_to_all,
+                                           InstructionKind::collective_permute};
 constexpr Algorithm algorithms[] = {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical, Algorithm::direct};
 constexpr int cases = 400;
 
@@ -45,7 +46,7 @@ Machine two_hosts(int shared_by = 1) {
                     level("network", {}, LevelKind::switched, 10e9, 5e-6, shared_by)});
 }
 
-double by(Algorithm algorithm, StepKind kind, double payload, const GroupPlacement& groups) {
+double by(Algorithm algorithm, InstructionKind kind, double payload, const GroupPlacement& groups) {
   CollectiveRule rule;
   rule.algorithm = algorithm;
   return collective_seconds(kind, payload, groups, rule);
@@ -66,8 +67,8 @@ class CollectivesTest : public QObject {
   void the_worked_example_of_the_header_holds() {
     const MachinePrices prices(two_hosts(), 8);
     const GroupPlacement all = prices.place(std::vector<std::vector<int>>{{0, 1, 2, 3, 4, 5, 6, 7}});
-    QVERIFY(same(by(Algorithm::ring, StepKind::all_reduce, 80e6, all), 0.07e-3 + 3.5e-3));
-    QVERIFY(same(by(Algorithm::hierarchical, StepKind::all_reduce, 80e6, all), 1.206e-3 + 2.01e-3));
+    QVERIFY(same(by(Algorithm::ring, InstructionKind::all_reduce, 80e6, all), 0.07e-3 + 3.5e-3));
+    QVERIFY(same(by(Algorithm::hierarchical, InstructionKind::all_reduce, 80e6, all), 1.206e-3 + 2.01e-3));
   }
 
   // Among n equal devices of one switch (Thakur, Rabenseifner & Gropp 2005), a = latency, b = s/byte.
@@ -79,17 +80,18 @@ class CollectivesTest : public QObject {
       for (int i = 0; i < p; ++i) members.push_back(i);
       const GroupPlacement all = prices.place(std::vector<std::vector<int>>{members});
       const double part = (p - 1.0) / p, rounds = std::ceil(std::log2(p));
-      for (StepKind kind : {StepKind::all_gather, StepKind::reduce_scatter, StepKind::all_to_all}) {
+      for (InstructionKind kind :
+           {InstructionKind::all_gather, InstructionKind::reduce_scatter, InstructionKind::all_to_all}) {
         QVERIFY(same(by(Algorithm::ring, kind, n, all), (p - 1) * a + part * n * b));
         QVERIFY(same(by(Algorithm::hierarchical, kind, n, all), (p - 1) * a + part * n * b));
         QVERIFY(same(by(Algorithm::direct, kind, n, all), a + part * n * b));
-        const double messages = kind == StepKind::all_to_all ? p - 1 : rounds;
+        const double messages = kind == InstructionKind::all_to_all ? p - 1 : rounds;
         QVERIFY(same(by(Algorithm::tree, kind, n, all), messages * a + part * n * b));
       }
-      QVERIFY(same(by(Algorithm::ring, StepKind::all_reduce, n, all), 2 * (p - 1) * a + 2 * part * n * b));
-      QVERIFY(same(by(Algorithm::tree, StepKind::all_reduce, n, all), 2 * rounds * a + 2 * part * n * b));
+      QVERIFY(same(by(Algorithm::ring, InstructionKind::all_reduce, n, all), 2 * (p - 1) * a + 2 * part * n * b));
+      QVERIFY(same(by(Algorithm::tree, InstructionKind::all_reduce, n, all), 2 * rounds * a + 2 * part * n * b));
       for (Algorithm algorithm : algorithms) {
-        QVERIFY(same(by(algorithm, StepKind::collective_permute, n, all), a + n * b));
+        QVERIFY(same(by(algorithm, InstructionKind::collective_permute, n, all), a + n * b));
       }
     }
   }
@@ -102,9 +104,9 @@ class CollectivesTest : public QObject {
       const GroupPlacement groups = MachinePrices(machine, devices).place(random.groups(devices));
       const double payload = random.real(1, 1e12);
       for (Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical}) {
-        QVERIFY(same(by(algorithm, StepKind::all_reduce, payload, groups),
-                     by(algorithm, StepKind::reduce_scatter, payload, groups) +
-                         by(algorithm, StepKind::all_gather, payload, groups)));
+        QVERIFY(same(by(algorithm, InstructionKind::all_reduce, payload, groups),
+                     by(algorithm, InstructionKind::reduce_scatter, payload, groups) +
+                         by(algorithm, InstructionKind::all_gather, payload, groups)));
       }
     }
   }
@@ -125,7 +127,7 @@ class CollectivesTest : public QObject {
             level.kind == LevelKind::ring ? 2 : std::max(1.0, 2.0 * static_cast<double>(level.dims.size()));
         fastest = std::max(fastest, rates[static_cast<size_t>(used)] * links);
       }
-      for (StepKind kind : collectives) {
+      for (InstructionKind kind : collectives) {
         const double payload = random.real(1, 1e12), least = wire_bytes(kind, payload, groups.size) / fastest;
         for (Algorithm algorithm : algorithms) QVERIFY(at_least(by(algorithm, kind, payload, groups), least));
         QVERIFY(at_least(prices.collective_seconds(kind, payload, groups), least));
@@ -145,7 +147,7 @@ class CollectivesTest : public QObject {
       for (const std::vector<int>& group : groups) {
         const GroupPlacement alone = prices.place(std::vector<std::vector<int>>{group});
         const double payload = random.real(1, 1e12);
-        for (StepKind kind : collectives) {
+        for (InstructionKind kind : collectives) {
           for (Algorithm algorithm : algorithms) {
             const double beside = by(algorithm, kind, payload, all), single = by(algorithm, kind, payload, alone);
             QVERIFY(at_least(beside, single));
@@ -174,7 +176,7 @@ class CollectivesTest : public QObject {
       }
       const MachinePrices outer_slow(slow, devices);
       const double payload = random.real(1, 1e12);
-      for (StepKind kind : collectives) {
+      for (InstructionKind kind : collectives) {
         QCOMPARE(outer_slow.collective_seconds(kind, payload, outer_slow.place(members)),
                  prices.collective_seconds(kind, payload, groups));
       }
@@ -209,7 +211,7 @@ class CollectivesTest : public QObject {
       const MachinePrices prices(two_hosts(shared_by), 8);
       for (Algorithm algorithm : algorithms) {
         const auto bytes = [&](const std::vector<std::vector<int>>& groups) {
-          return by(algorithm, StepKind::all_gather, payload, prices.place(groups)) - 5e-6;
+          return by(algorithm, InstructionKind::all_gather, payload, prices.place(groups)) - 5e-6;
         };
         QVERIFY(same(bytes({{0, 4}}), payload / 2 / 10e9));
         QVERIFY(same(bytes(across), sharing * payload / 2 / 10e9));
@@ -235,46 +237,50 @@ class CollectivesTest : public QObject {
     Level ici = level("ici", {16}, LevelKind::torus, 50e9, 0);
     ici.dims = {4, 4};
     const double n = 1e9, link = 1 / 50e9;
-    const auto seconds = [&](StepKind kind, const std::vector<std::vector<int>>& groups) {
+    const auto seconds = [&](InstructionKind kind, const std::vector<std::vector<int>>& groups) {
       return by(Algorithm::ring, kind, n, MachinePrices(on_levels({ici}), 16).place(groups));
     };
     const std::vector<std::vector<int>> row = {{0, 1, 2, 3}}, column = {{1, 5, 9, 13}};
     for (const auto& line : {row, column}) {
-      QVERIFY(same(seconds(StepKind::all_gather, line), 0.75 * n / 2 * link));
-      QVERIFY(same(seconds(StepKind::all_to_all, line), n * 4 / 8 * link));
+      QVERIFY(same(seconds(InstructionKind::all_gather, line), 0.75 * n / 2 * link));
+      QVERIFY(same(seconds(InstructionKind::all_to_all, line), n * 4 / 8 * link));
     }
     std::vector<int> all(16);
     std::iota(all.begin(), all.end(), 0);
-    QVERIFY(same(seconds(StepKind::all_gather, {all}), 15.0 / 16 * n / 4 * link));
-    QVERIFY(same(seconds(StepKind::all_to_all, {all}), n * 4 / 8 * link));
-    QVERIFY(same(seconds(StepKind::all_gather, {{0, 1}, {2, 3}}), 0.5 * n * link));
-    QVERIFY(same(seconds(StepKind::all_gather, {{0, 2}, {1, 3}}), 0.5 * n * link));
+    QVERIFY(same(seconds(InstructionKind::all_gather, {all}), 15.0 / 16 * n / 4 * link));
+    QVERIFY(same(seconds(InstructionKind::all_to_all, {all}), n * 4 / 8 * link));
+    QVERIFY(same(seconds(InstructionKind::all_gather, {{0, 1}, {2, 3}}), 0.5 * n * link));
+    QVERIFY(same(seconds(InstructionKind::all_gather, {{0, 2}, {1, 3}}), 0.5 * n * link));
     ici.wraps = false;
-    QVERIFY(same(seconds(StepKind::all_gather, row), 0.75 * n * link));
-    QVERIFY(same(seconds(StepKind::all_to_all, row), n * 4 / 4 * link));
+    QVERIFY(same(seconds(InstructionKind::all_gather, row), 0.75 * n * link));
+    QVERIFY(same(seconds(InstructionKind::all_to_all, row), n * 4 / 4 * link));
   }
 
   void rules_decide_by_kind_level_and_size() {
     Machine machine = two_hosts();
-    machine.collectives = {{StepKind::all_reduce, "network", 1000, Algorithm::tree, 1, 0, 0, ""},
-                           {StepKind::all_reduce, "", 100, Algorithm::direct, 1, 0, 0, ""},
+    machine.collectives = {{InstructionKind::all_reduce, "network", 1000, Algorithm::tree, 1, 0, 0, ""},
+                           {InstructionKind::all_reduce, "", 100, Algorithm::direct, 1, 0, 0, ""},
                            {std::nullopt, "network", 0, Algorithm::hierarchical, 0.5, 1e-3, 1e-4, ""}};
     const MachinePrices prices(machine, 8);
     const GroupPlacement inside = prices.place(std::vector<std::vector<int>>{{0, 1, 2}});
     const GroupPlacement across = prices.place(std::vector<std::vector<int>>{{0, 1, 2, 3, 4, 5, 6, 7}});
-    const auto price = [&](StepKind kind, double payload, const GroupPlacement& groups) {
+    const auto price = [&](InstructionKind kind, double payload, const GroupPlacement& groups) {
       return prices.collective_seconds(kind, payload, groups);
     };
-    QVERIFY(same(price(StepKind::all_reduce, 1000, across), by(Algorithm::tree, StepKind::all_reduce, 1000, across)));
-    QVERIFY(same(price(StepKind::all_reduce, 1001, across),
+    QVERIFY(same(price(InstructionKind::all_reduce, 1000, across),
+                 by(Algorithm::tree, InstructionKind::all_reduce, 1000, across)));
+    QVERIFY(same(price(InstructionKind::all_reduce, 1001, across),
                  1e-3 + 8e-4 + 2 * (3 * 1e-6 + 5e-6) + 2 * (0.75 * 1001 / 100e9 + 0.5 * 1001 / 4 / 10e9) / 0.5));
-    QVERIFY(same(price(StepKind::all_reduce, 100, inside), by(Algorithm::direct, StepKind::all_reduce, 100, inside)));
-    QVERIFY(same(price(StepKind::all_reduce, 101, inside), by(Algorithm::ring, StepKind::all_reduce, 101, inside)));
-    QVERIFY(same(price(StepKind::all_gather, 50, inside), by(Algorithm::ring, StepKind::all_gather, 50, inside)));
+    QVERIFY(same(price(InstructionKind::all_reduce, 100, inside),
+                 by(Algorithm::direct, InstructionKind::all_reduce, 100, inside)));
+    QVERIFY(same(price(InstructionKind::all_reduce, 101, inside),
+                 by(Algorithm::ring, InstructionKind::all_reduce, 101, inside)));
+    QVERIFY(same(price(InstructionKind::all_gather, 50, inside),
+                 by(Algorithm::ring, InstructionKind::all_gather, 50, inside)));
     machine.levels[0].kind = LevelKind::shared_memory;
-    QVERIFY(same(collective_seconds(StepKind::all_gather, 50, inside, machine),
-                 by(Algorithm::direct, StepKind::all_gather, 50, inside)));
-    QCOMPARE(error_of([&] { price(StepKind::compute, 1, inside); }).code, std::string("not_a_collective"));
+    QVERIFY(same(collective_seconds(InstructionKind::all_gather, 50, inside, machine),
+                 by(Algorithm::direct, InstructionKind::all_gather, 50, inside)));
+    QCOMPARE(error_of([&] { price(InstructionKind::compute, 1, inside); }).code, std::string("not_a_collective"));
   }
 
   void a_larger_payload_does_not_profit_from_the_next_rule() {
@@ -282,9 +288,9 @@ class CollectivesTest : public QObject {
     machine.collectives = {{std::nullopt, "", 1000, Algorithm::ring, 1, 1, 0, ""}};
     const MachinePrices prices(machine, 8);
     const GroupPlacement groups = prices.place(std::vector<std::vector<int>>{{0, 4}});
-    const double before = prices.collective_seconds(StepKind::all_gather, 1000, groups);
-    QCOMPARE(prices.collective_seconds(StepKind::all_gather, 1001, groups), before);
-    QVERIFY(prices.collective_seconds(StepKind::all_gather, 1e12, groups) > before);
+    const double before = prices.collective_seconds(InstructionKind::all_gather, 1000, groups);
+    QCOMPARE(prices.collective_seconds(InstructionKind::all_gather, 1001, groups), before);
+    QVERIFY(prices.collective_seconds(InstructionKind::all_gather, 1e12, groups) > before);
   }
 };
 

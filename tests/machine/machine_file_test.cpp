@@ -111,7 +111,7 @@ class MachineFileTest : public QObject {
     QCOMPARE(machine.levels[1].shared_by, Level::whole_unit);
     QCOMPARE(machine.levels[2].dims, (std::vector<int>{4, 2}));
     QVERIFY(machine.levels[3].count.empty() && machine.levels[3].shared_by == 1);
-    QVERIFY(machine.collectives[0].collective == StepKind::all_reduce && !machine.collectives[1].collective);
+    QVERIFY(machine.collectives[0].collective == InstructionKind::all_reduce && !machine.collectives[1].collective);
     QVERIFY(machine_text(machine).find("\"s\"") != std::string::npos);
   }
 

@@ -12,8 +12,9 @@ using namespace shardscope;
 
 namespace {
 
-constexpr StepKind collectives[] = {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter,
-                                    StepKind::all_to_all, StepKind::collective_permute};
+constexpr InstructionKind collectives[] = {InstructionKind::all_gather, InstructionKind::all_reduce,
+                                           InstructionKind::reduce_scatter, InstructionKind::all_to_all,
+                                           InstructionKind::collective_permute};
 constexpr int cases = 400;
 
 bool at_least(double value, double least) { return value >= least - 1e-12 * std::abs(least); }
@@ -37,12 +38,12 @@ struct RandomRun {
     const MachinePrices prices(of, devices);
     const GroupPlacement placement = prices.place(groups);
     std::vector<double> seconds;
-    for (const MatrixProduct& product : products) seconds.push_back(prices.matrix_product_seconds(product));
+    for (const PricedProduct& product : products) seconds.push_back(prices.matrix_product_seconds(product));
     for (size_t i = 0; i < bytes.size(); ++i) {
       for (const std::string& family : families) {
         seconds.push_back(prices.local_seconds(family, bytes[i], flops[i], products[i].precision));
       }
-      for (StepKind kind : collectives) seconds.push_back(prices.collective_seconds(kind, bytes[i], placement));
+      for (InstructionKind kind : collectives) seconds.push_back(prices.collective_seconds(kind, bytes[i], placement));
       seconds.push_back(prices.transfer_seconds(transfers[i].first, transfers[i].second, bytes[i]));
       seconds.push_back(prices.transfer_rate(transfers).seconds(bytes[i]));
     }
@@ -52,7 +53,7 @@ struct RandomRun {
   Machine machine;
   int devices;
   std::vector<std::vector<int>> groups;
-  std::vector<MatrixProduct> products;
+  std::vector<PricedProduct> products;
   std::vector<double> bytes, flops;
   std::vector<std::pair<int, int>> transfers;
   std::vector<std::string> families;
@@ -100,7 +101,7 @@ class PricesTest : public QObject {
       const double cores = device.kind == DeviceKind::own ? 1 : device.cores;
       double memory_rate = 0;
       for (const MemoryLevel& level : device.memory) memory_rate = std::max(memory_rate, level.bytes_per_second);
-      for (const MatrixProduct& product : run.products) {
+      for (const PricedProduct& product : run.products) {
         const double flops =
             2.0 * static_cast<double>(product.m * product.n) * static_cast<double>(product.k * product.batch);
         const double peak = find_products(device, product.precision)->flops_per_second * cores;
@@ -116,8 +117,8 @@ class PricesTest : public QObject {
       const RandomRun run(random);
       const MachinePrices prices(run.machine, run.devices);
       const GroupPlacement placement = prices.place(run.groups);
-      for (const MatrixProduct& product : run.products) {
-        MatrixProduct larger = product;
+      for (const PricedProduct& product : run.products) {
+        PricedProduct larger = product;
         for (int64_t* size : {&larger.m, &larger.n, &larger.k, &larger.batch}) *size += random.size(4096) - 1;
         QVERIFY(at_least(prices.matrix_product_seconds(larger), prices.matrix_product_seconds(product)));
       }
@@ -127,7 +128,7 @@ class PricesTest : public QObject {
           QVERIFY(at_least(prices.local_seconds(family, more, 1e9), prices.local_seconds(family, bytes, 1e9)));
           QVERIFY(at_least(prices.local_seconds(family, 1e6, more), prices.local_seconds(family, 1e6, bytes)));
         }
-        for (StepKind kind : collectives) {
+        for (InstructionKind kind : collectives) {
           QVERIFY(at_least(prices.collective_seconds(kind, more, placement),
                            prices.collective_seconds(kind, bytes, placement)));
         }
@@ -191,7 +192,7 @@ class PricesTest : public QObject {
     host.bytes_per_second = 1e9;
     host.shared_by = Level::host_cores;
     machine.levels = {host};
-    const MatrixProduct product{Precision::f32, 100, 100, 100};
+    const PricedProduct product{Precision::f32, 100, 100, 100};
     const MachinePrices four(machine, 4), sixteen(machine, 16);
     QCOMPARE(four.threads_per_rank(), 2);
     QCOMPARE(sixteen.threads_per_rank(), 1);

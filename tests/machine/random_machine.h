@@ -138,8 +138,9 @@ class RandomMachines {
   }
 
   CollectiveRule rule(int levels) {
-    static constexpr StepKind kinds[] = {StepKind::all_gather, StepKind::all_reduce, StepKind::reduce_scatter,
-                                         StepKind::all_to_all, StepKind::collective_permute};
+    static constexpr InstructionKind kinds[] = {InstructionKind::all_gather, InstructionKind::all_reduce,
+                                                InstructionKind::reduce_scatter, InstructionKind::all_to_all,
+                                                InstructionKind::collective_permute};
     CollectiveRule rule;
     if (below(2)) rule.collective = kinds[below(5)];
     if (levels > 0 && below(2)) rule.level = level_name(below(levels));

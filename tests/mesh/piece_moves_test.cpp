@@ -165,7 +165,7 @@ class PieceMovesTest : public QObject {
           for (const MovedPiece& piece : moves.into(device, 0))
             if (!piece.reduced || piece.from == device) elements += piece.elements();
           const int64_t parts =
-              step.kind == StepKind::all_reduce ? static_cast<int64_t>(moves.group(device).size()) : 1;
+              step.kind == InstructionKind::all_reduce ? static_cast<int64_t>(moves.group(device).size()) : 1;
           const int64_t box = element_count(moves.after(device).size);
           QVERIFY2(elements >= box / parts && elements <= box / parts + (parts > 1), pair.text().c_str());
         }
@@ -210,7 +210,7 @@ class PieceMovesTest : public QObject {
         const double said =
             wire_bytes(step, now, pair.mesh, {pair.shape, DType::f32}) * double(pair.mesh.device_count());
         // Of a permute some devices may keep what they hold.
-        if (step.kind == StepKind::collective_permute) QVERIFY2(sent <= said, pair.text().c_str());
+        if (step.kind == InstructionKind::collective_permute) QVERIFY2(sent <= said, pair.text().c_str());
         else QVERIFY2(std::abs(sent - said) <= 1e-6 * said, pair.text().c_str());
         now = step.result;
       }
@@ -221,7 +221,7 @@ class PieceMovesTest : public QObject {
     const Mesh mesh({{"stage", 3}, {"data", 2}}, {5, 4, 3, 2, 1, 0});
     Sharding rows = Sharding::replicated(2);
     rows.dims[0].push_back(1);
-    const PieceMoves moves({StepKind::send, {1, {0}}, {4, 6}, rows, rows, 0, 2}, mesh);
+    const PieceMoves moves({InstructionKind::send, {1, {0}}, {4, 6}, rows, rows, 0, 2}, mesh);
     for (int device = 0; device < mesh.device_count(); ++device) {
       const int64_t stage = mesh.coordinate(device, 0);
       QCOMPARE(moves.holds_before(device), stage == 0);

@@ -57,16 +57,18 @@ class Cluster {
       const Box target = shard_box(step.result, mesh_, shape_, device);
       const std::vector<int> group = mesh_.group(device, axes);
       switch (step.kind) {
-        case StepKind::slice: next[device] = cut(local_[device], box(device), target); break;
-        case StepKind::all_reduce:
-        case StepKind::reduce_scatter: next[device] = cut(reduced(group, step.reduction), box(device), target); break;
-        case StepKind::all_gather:
-        case StepKind::all_to_all: next[device] = join(group, target); break;
-        case StepKind::collective_permute: next[device] = local_[holder(group, target)]; break;
-        case StepKind::compute:
-        case StepKind::send:
-        case StepKind::receive:
-        case StepKind::barrier: qFatal("no step of a reshard");
+        case InstructionKind::slice: next[device] = cut(local_[device], box(device), target); break;
+        case InstructionKind::all_reduce:
+        case InstructionKind::reduce_scatter:
+          next[device] = cut(reduced(group, step.reduction), box(device), target);
+          break;
+        case InstructionKind::all_gather:
+        case InstructionKind::all_to_all: next[device] = join(group, target); break;
+        case InstructionKind::collective_permute: next[device] = local_[holder(group, target)]; break;
+        case InstructionKind::compute:
+        case InstructionKind::send:
+        case InstructionKind::receive:
+        case InstructionKind::barrier: qFatal("not of a reshard");
       }
     }
     local_ = std::move(next);
@@ -258,9 +260,9 @@ class ReshardTest : public QObject {
       const Pair pair = pairs.next(i % 2 == 1);
       bool moved = false;
       for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
-        const bool reduces = step.kind == StepKind::all_reduce || step.kind == StepKind::reduce_scatter;
+        const bool reduces = step.kind == InstructionKind::all_reduce || step.kind == InstructionKind::reduce_scatter;
         QVERIFY2(!reduces || !moved, pair.text().c_str());
-        moved |= !reduces && step.kind != StepKind::slice;
+        moved |= !reduces && step.kind != InstructionKind::slice;
       }
       const bool equal = pair.from == pair.to;
       QCOMPARE(reshard_path(pair.from, pair.to, pair.mesh).empty(), equal);
@@ -273,16 +275,16 @@ class ReshardTest : public QObject {
       const Pair pair = pairs.next(i % 2 == 1);
       Sharding before = pair.from;
       for (const ReshardStep& step : reshard_path(pair.from, pair.to, pair.mesh)) {
-        const bool splits = step.kind == StepKind::reduce_scatter || step.kind == StepKind::all_to_all;
-        const bool joins = step.kind == StepKind::all_gather || step.kind == StepKind::all_to_all;
+        const bool splits = step.kind == InstructionKind::reduce_scatter || step.kind == InstructionKind::all_to_all;
+        const bool joins = step.kind == InstructionKind::all_gather || step.kind == InstructionKind::all_to_all;
         QCOMPARE(step.split_dim >= 0, splits);
         QCOMPARE(step.concat_dim >= 0, joins);
         QVERIFY(!step.axes.empty());
-        const bool reduces = step.kind == StepKind::all_reduce || step.kind == StepKind::reduce_scatter;
+        const bool reduces = step.kind == InstructionKind::all_reduce || step.kind == InstructionKind::reduce_scatter;
         if (reduces) QCOMPARE(step.reduction, pair.from.reduction);
         if (step.result.partial == 0) QCOMPARE(step.result.reduction, Reduction::sum);
         const int64_t p = group_size(step.axes, pair.mesh);
-        for (int d = 0; d < before.rank && step.kind != StepKind::slice; ++d) {
+        for (int d = 0; d < before.rank && step.kind != InstructionKind::slice; ++d) {
           const int64_t split = d == step.split_dim ? p : 1, joined = d == step.concat_dim ? p : 1;
           QVERIFY2(shard_count(before, pair.mesh, d) * split == shard_count(step.result, pair.mesh, d) * joined,
                    pair.text().c_str());

@@ -24,7 +24,7 @@ struct Planned {
   Lowered lowered;
   ArenaLayout arena;
   const Program& program() const { return lowered.program; }
-  SequenceSteps steps() const { return program().main_steps(); }
+  SequenceInstructions instructions() const { return program().main_instructions(); }
   int buffer(int value) const { return arena.buffer_of[value]; }
 };
 
@@ -50,7 +50,7 @@ class MemoryPlanTest : public QObject {
       for (const Buffer& buffer : plan.arena.buffers) {
         QVERIFY(buffer.offset % line_bytes == 0 && buffer.bytes > 0);
         QVERIFY(0 <= buffer.first && buffer.first <= buffer.last);
-        QVERIFY(buffer.last < plan.steps().size());
+        QVERIFY(buffer.last < plan.instructions().size());
       }
     }
   }
@@ -59,9 +59,11 @@ class MemoryPlanTest : public QObject {
     RandomGraphs graphs(2);
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
-      for (int p = 0; p < plan.steps().size(); ++p) {
-        std::vector<int> used = plan.steps()[p].inputs;
-        used.insert(used.end(), plan.steps()[p].outputs.begin(), plan.steps()[p].outputs.end());
+      for (int p = 0; p < plan.instructions().size(); ++p) {
+        const std::span<const int> operands = plan.instructions()[p].operands(),
+                                   results = plan.instructions()[p].results();
+        std::vector<int> used(operands.begin(), operands.end());
+        used.insert(used.end(), results.begin(), results.end());
         for (int value : used) {
           const Buffer& buffer = plan.arena.buffers.at(plan.buffer(value));
           QCOMPARE(buffer.bytes, plan.program().values[value].bytes());
@@ -76,7 +78,7 @@ class MemoryPlanTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
       for (const auto& [name, values] : plan.lowered.outputs) {
-        QCOMPARE(plan.arena.buffers[plan.buffer(values[0])].last, plan.steps().size() - 1);
+        QCOMPARE(plan.arena.buffers[plan.buffer(values[0])].last, plan.instructions().size() - 1);
       }
     }
   }
@@ -86,26 +88,26 @@ class MemoryPlanTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
       const Graph& graph = plan.one.graph;
-      for (const Step& step : plan.steps()) {
-        if (step.phase != Phase::update || step.kind != StepKind::compute) continue;
-        QCOMPARE(plan.buffer(step.outputs[0]), plan.buffer(step.inputs[0]));
-        QCOMPARE(plan.buffer(step.outputs[1]), plan.buffer(step.inputs[2]));
-        QCOMPARE(plan.buffer(step.outputs[2]), plan.buffer(step.inputs[3]));
-        QVERIFY(plan.buffer(step.inputs[1]) != plan.buffer(step.inputs[0]));
+      for (const Instruction& instruction : plan.instructions()) {
+        if (instruction.phase != Phase::update || instruction.kind() != InstructionKind::compute) continue;
+        QCOMPARE(plan.buffer(instruction.results()[0]), plan.buffer(instruction.operands()[0]));
+        QCOMPARE(plan.buffer(instruction.results()[1]), plan.buffer(instruction.operands()[2]));
+        QCOMPARE(plan.buffer(instruction.results()[2]), plan.buffer(instruction.operands()[3]));
+        QVERIFY(plan.buffer(instruction.operands()[1]) != plan.buffer(instruction.operands()[0]));
       }
       for (const State& state : graph.states) {
         const Lowered& lowered = plan.lowered;
         QCOMPARE(plan.buffer(lowered.defined[state.initial]), plan.buffer(lowered.versions[state.before].front()));
       }
       std::vector<bool> made(plan.program().values.size());
-      for (const Step& step : plan.steps()) {
-        for (int output : step.outputs) made[output] = true;
+      for (const Instruction& instruction : plan.instructions()) {
+        for (int output : instruction.results()) made[output] = true;
       }
       for (size_t v = 0; v < plan.program().values.size(); ++v) {
         const ProgramValue& value = plan.program().values[v];
         if (made[v] || plan.one.is_initial(value.graph_value)) continue;
         const Buffer& buffer = plan.arena.buffers[plan.buffer(static_cast<int>(v))];
-        QVERIFY(buffer.persistent && buffer.first == 0 && buffer.last == plan.steps().size() - 1);
+        QVERIFY(buffer.persistent && buffer.first == 0 && buffer.last == plan.instructions().size() - 1);
         const Value& origin = graph.values[value.graph_value];
         const bool state = origin.kind == ValueKind::state;
         const bool parameter = state && graph.states[origin.state].trainable;
@@ -120,17 +122,17 @@ class MemoryPlanTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const int threads = 1 + i % 3;
       const Planned plan = planned(graphs, threads);
-      for (int p = 0; p < plan.steps().size(); ++p) {
-        const Step& step = plan.steps()[p];
-        const int workspace = plan.arena.workspace[plan.steps().id(p)];
+      for (int p = 0; p < plan.instructions().size(); ++p) {
+        const Instruction& instruction = plan.instructions()[p];
+        const int workspace = plan.arena.workspace[plan.instructions().id(p)];
         int64_t declared = 0;
-        if (step.kind == StepKind::compute) {
+        if (instruction.kind() == InstructionKind::compute) {
           std::vector<TensorType> operands, results;
-          for (int v : step.inputs)
+          for (int v : instruction.operands())
             operands.push_back({plan.program().values[v].local_shape, plan.program().values[v].dtype});
-          for (int v : step.outputs)
+          for (int v : instruction.results())
             results.push_back({plan.program().values[v].local_shape, plan.program().values[v].dtype});
-          const Op& op = plan.one.graph.ops[step.op];
+          const Op& op = plan.one.graph.ops[instruction.op];
           declared = op.definition->workspace_bytes(op.attributes, operands, results, threads);
         }
         QCOMPARE(workspace >= 0, declared > 0);
@@ -181,11 +183,11 @@ class MemoryPlanTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const Planned plan = planned(graphs);
       const CostRates rates = cost_rates(DeviceProfile{}, plan.one.mesh.device_count());
-      const StepTable<double> seconds = predict_seconds(plan.program(), plan.one.graph, rates);
-      for (int p = 0; p < plan.steps().size(); ++p) {
-        const Step& step = plan.steps()[p];
-        QVERIFY(seconds[plan.steps().id(p)] > 0 && step.wire_bytes >= 0 && step.flops >= 0);
-        QVERIFY(is_collective(step.kind) || step.wire_bytes == 0);
+      const InstructionTable<double> seconds = predict_seconds(plan.program(), plan.one.graph, rates);
+      for (int p = 0; p < plan.instructions().size(); ++p) {
+        const Instruction& instruction = plan.instructions()[p];
+        QVERIFY(seconds[plan.instructions().id(p)] > 0 && instruction.wire_bytes() >= 0 && instruction.flops() >= 0);
+        QVERIFY(is_collective(instruction.kind()) || instruction.wire_bytes() == 0);
       }
     }
   }
@@ -198,12 +200,12 @@ class MemoryPlanTest : public QObject {
       DeviceProfile profile;
       profile.links = {{mesh.axes().front().name, 1e6, 1e-3}, {"of no mesh", 1, 1}};
       const CostRates host = cost_rates(profile, mesh.device_count()), linked = cost_rates(profile, mesh, "");
-      for (int p = 0; p < plan.steps().size(); ++p) {
-        const Step& step = plan.steps()[p];
-        const double before = step_seconds(step, plan.program(), plan.one.graph, host);
-        const double after = step_seconds(step, plan.program(), plan.one.graph, linked);
-        if (is_collective(step.kind) && step.axes.contains(0)) {
-          QCOMPARE(after, 1e-3 + step.wire_bytes / 1e6);
+      for (int p = 0; p < plan.instructions().size(); ++p) {
+        const Instruction& instruction = plan.instructions()[p];
+        const double before = instruction_seconds(instruction, plan.program(), plan.one.graph, host);
+        const double after = instruction_seconds(instruction, plan.program(), plan.one.graph, linked);
+        if (is_collective(instruction.kind()) && instruction.axes().contains(0)) {
+          QCOMPARE(after, 1e-3 + instruction.wire_bytes() / 1e6);
         } else {
           QCOMPARE(after, before);
         }

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/plan/pipeline_timeline.h"
+#include "engine/plan/order_simulation.h"
+#include "engine/plan/schedules/schedule.h"
 #include "tests/test_program.h"
 
 namespace schedules_test {
@@ -34,26 +35,25 @@ void for_every_shape(Law law) {
 }
 
 // Forward takes a second, backward two, each half of it one; nothing on the way.
-PipelineTimeline played(const PipelineOrder& order) {
-  const auto work = [](int, const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; };
-  return play(order, {work, [](int, const WorkItem&) { return 0.0; }});
+OrderSimulation simulated(const PipelineOrder& order) {
+  return simulate_order(order, [](const WorkItem& item) { return item.work == Work::backward ? 2.0 : 1.0; });
 }
 
-PipelineTimeline played(const std::string& name, const PipelineShape& shape) {
-  return played(find_schedule(name)->order(shape));
+OrderSimulation simulated(const std::string& name, const PipelineShape& shape) {
+  return simulated(find_schedule(name)->order(shape));
 }
 
 // As drawn above each schedule: a column a second, chunks as letters.
 std::string drawn(const std::string& name, const PipelineShape& shape) {
   const PipelineOrder order = find_schedule(name)->order(shape);
-  const PipelineTimeline timeline = played(order);
+  const OrderSimulation simulation = simulated(order);
   std::string text;
   for (size_t d = 0; d < order.size(); ++d) {
-    std::vector<std::string> columns(static_cast<size_t>(timeline.seconds), shape.chunks > 1 ? "..." : "..");
+    std::vector<std::string> columns(static_cast<size_t>(simulation.seconds), shape.chunks > 1 ? "..." : "..");
     for (size_t i = 0; i < order[d].size(); ++i) {
       const WorkItem& item = order[d][i];
       const char letter = item.work == Work::forward ? 'F' : item.work == Work::backward_weight ? 'W' : 'B';
-      for (double t = timeline.devices[d][i].start; t < timeline.devices[d][i].end; ++t)
+      for (double t = simulation.stages[d][i].start; t < simulation.stages[d][i].end; ++t)
         columns[static_cast<size_t>(t)] = letter + std::to_string(item.microbatch) +
                                           (shape.chunks > 1 ? std::string(1, static_cast<char>('a' + item.chunk)) : "");
     }
@@ -90,7 +90,7 @@ class SchedulesTest : public QObject {
 
   void no_device_waits_in_a_ring() {
     for_every_shape([](const PipelineSchedule&, const PipelineShape&, const PipelineOrder& order) {
-      prove_no_cycle(order);  // throws
+      simulated(order);  // throws
     });
   }
 
@@ -98,7 +98,7 @@ class SchedulesTest : public QObject {
     PipelineOrder order = find_schedule("1f1b")->order({2, 1, 2});
     std::ranges::reverse(order[1]);
     try {
-      prove_no_cycle(order);
+      simulated(order);
       QFAIL("no ring was found");
     } catch (const Failure& failure) {
       QCOMPARE(failure.errors()[0].code, std::string("pipeline_cycle"));
@@ -111,21 +111,21 @@ class SchedulesTest : public QObject {
     for (const char* name : {"gpipe", "1f1b"}) {
       for (const PipelineShape& shape : legal_shapes(*find_schedule(name))) {
         const double expected = (shape.stages - 1.0) / (shape.microbatches + shape.stages - 1.0);
-        QVERIFY(std::abs(played(name, shape).bubble - expected) < 1e-12);
+        QVERIFY(std::abs(simulated(name, shape).bubble - expected) < 1e-12);
       }
     }
     for (const PipelineShape& shape : legal_shapes(*find_schedule("interleaved"))) {
       const double expected = (shape.stages - 1.0) / (shape.microbatches * shape.chunks + shape.stages - 1.0);
-      QVERIFY2(std::abs(played("interleaved", shape).bubble - expected) < 1e-12,
+      QVERIFY2(std::abs(simulated("interleaved", shape).bubble - expected) < 1e-12,
                qPrintable(QString("%1 stages, %2 chunks, %3 microbatches")
                               .arg(shape.stages)
                               .arg(shape.chunks)
                               .arg(shape.microbatches)));
     }
     for (const PipelineShape& shape : legal_shapes(*find_schedule("zero_bubble"))) {
-      QVERIFY(played("zero_bubble", shape).bubble <= played("1f1b", shape).bubble + 1e-12);
+      QVERIFY(simulated("zero_bubble", shape).bubble <= simulated("1f1b", shape).bubble + 1e-12);
       if (shape.microbatches < shape.stages) continue;
-      QCOMPARE(played("zero_bubble", shape).seconds, 3.0 * shape.microbatches + shape.stages - 1);
+      QCOMPARE(simulated("zero_bubble", shape).seconds, 3.0 * shape.microbatches + shape.stages - 1);
     }
   }
 

@@ -22,8 +22,9 @@ Case random_case(std::mt19937& random) {
   Case one;
   one.tasks.resize(1 + random() % 4);
   for (size_t t = 0; t < one.tasks.size(); ++t) {
-    one.tasks[t].steps.resize(random() % 6);
-    for (size_t s = 0; s < one.tasks[t].steps.size(); ++s) one.tasks[t].steps[s].op = static_cast<OpId>(100 * t + s);
+    one.tasks[t].instructions.resize(random() % 6);
+    for (size_t s = 0; s < one.tasks[t].instructions.size(); ++s)
+      one.tasks[t].instructions[s].op = static_cast<OpId>(100 * t + s);
   }
   std::vector<TaskRun> runs;
   const int microbatches = 1 + static_cast<int>(random() % 3);
@@ -45,11 +46,11 @@ class SequenceTest : public QObject {
     std::mt19937 random(1);
     for (int round = 0; round < 300; ++round) {
       const Case one = random_case(random);
-      const SequenceSteps steps(one.tasks, one.sequence);
+      const SequenceInstructions steps(one.tasks, one.sequence);
       int position = 0;
       for (const TaskRun& run : one.sequence.runs) {
-        for (int s = 0; s < static_cast<int>(one.tasks[run.task].steps.size()); ++s, ++position) {
-          const StepId id{run.task, s};
+        for (int s = 0; s < static_cast<int>(one.tasks[run.task].instructions.size()); ++s, ++position) {
+          const InstructionId id{run.task, s};
           QVERIFY(steps.id(position) == id);
           QCOMPARE(position_of(one.sequence, id, run.microbatch), std::optional<int>(position));
           QCOMPARE(steps[position].op, static_cast<OpId>(100 * run.task + s));
@@ -64,9 +65,9 @@ class SequenceTest : public QObject {
     std::mt19937 random(2);
     for (int round = 0; round < 300; ++round) {
       const Case one = random_case(random);
-      const SequenceSteps steps(one.tasks, one.sequence);
+      const SequenceInstructions steps(one.tasks, one.sequence);
       int position = 0;
-      for (const Step& step : steps) QCOMPARE(&step, &steps[position++]);
+      for (const Instruction& instruction : steps) QCOMPARE(&instruction, &steps[position++]);
       QCOMPARE(position, steps.size());
     }
   }

@@ -38,6 +38,7 @@ class PluralsTest : public QObject {
         "%1 microbatches \\u00d7 %2",            // gui/pages/collectives_model.cpp: not of one
         "Make axis %1 the pipeline: %2 stages",  // gui/pages/pipeline_page.cpp: axes of 2 and more
         "of %2 for %3 arrays in one go",         // gui/panels/inspector_panel.cpp: of a bucket
+        "one of %1 arrays that move in one go",  // gui/pages/replay_view.cpp: likewise
     };
     QStringList found;
     for (const QString& source : sources) {

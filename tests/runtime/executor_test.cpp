@@ -146,7 +146,7 @@ class ExecutorTest : public QObject {
  private slots:
   void resharding_there_and_back_keeps_every_bit() {
     Cases cases(1);
-    std::map<StepKind, int> seen;
+    std::map<InstructionKind, int> seen;
     for (int repeat = 0; repeat < 150; ++repeat) {
       const Mesh mesh = cases.mesh();
       const int rank = 1 + static_cast<int>(cases.below(3));
@@ -168,9 +168,10 @@ class ExecutorTest : public QObject {
         QVERIFY2(holds(small, wholes[i], there[i]), (to_string(from, mesh) + " -> " + to_string(to, mesh)).c_str());
         QVERIFY2(holds(small, wholes[i], back[i]), (to_string(to, mesh) + " -> " + to_string(from, mesh)).c_str());
       }
-      for (const Step& step : small.steps()) ++seen[step.kind];
+      for (const Instruction& instruction : small.instructions()) ++seen[instruction.kind()];
     }
-    for (StepKind kind : {StepKind::slice, StepKind::all_gather, StepKind::all_to_all, StepKind::collective_permute}) {
+    for (InstructionKind kind : {InstructionKind::slice, InstructionKind::all_gather, InstructionKind::all_to_all,
+                                 InstructionKind::collective_permute}) {
       QVERIFY2(seen[kind] > 3, "every kind of step must occur");
     }
   }
@@ -183,7 +184,7 @@ class ExecutorTest : public QObject {
   void finishing_a_sum_or_a_maximum_gives_each_device_its_part_of_it() {
     QFETCH(bool, maximum);
     Cases cases(2);
-    std::map<StepKind, int> seen;
+    std::map<InstructionKind, int> seen;
     for (int repeat = 0; repeat < 150; ++repeat) {
       const Mesh mesh = cases.mesh();
       const int rank = 1 + static_cast<int>(cases.below(2));
@@ -202,9 +203,9 @@ class ExecutorTest : public QObject {
       fill_partial(small, cases, whole, source);
       small.run();
       QVERIFY2(holds(small, whole, result), (to_string(from, mesh) + " -> " + to_string(to, mesh)).c_str());
-      for (const Step& step : small.steps()) ++seen[step.kind];
+      for (const Instruction& instruction : small.instructions()) ++seen[instruction.kind()];
     }
-    QVERIFY(seen[StepKind::all_reduce] > 3 && seen[StepKind::reduce_scatter] > 3);
+    QVERIFY(seen[InstructionKind::all_reduce] > 3 && seen[InstructionKind::reduce_scatter] > 3);
   }
 
   void a_product_split_along_its_contraction_equals_the_whole_one() {
@@ -225,10 +226,10 @@ class ExecutorTest : public QObject {
     small.graph->ops.push_back(op);
     const std::vector<TensorType> operands = {{{4, 3}, DType::f32}, {{3, 10}, DType::f32}};
     const std::vector<TensorType> results = {{{4, 10}, DType::f32}};
-    small.add_step(StepKind::compute, {x, w}, {partial}).op = 0;
+    small.compute({x, w}, {partial}).op = 0;
     small.plan.arenas[0].workspace[{0, 0}] = small.add_buffer(
         op.definition->workspace_bytes(op.attributes, operands, results, small.plan.profile.threads_per_rank(4)));
-    small.add_step(StepKind::all_reduce, {partial}, {y}, list({1}));
+    small.collective(InstructionKind::all_reduce, {partial}, {y}, list({1}));
     small.allocate();
     const std::vector<float> a = cases.whole_numbers(48), b = cases.whole_numbers(60);
     small.fill(a, x);
@@ -271,8 +272,8 @@ class ExecutorTest : public QObject {
     SmallPlan missing(grid(1, 2));
     missing.graph->ops.push_back(op);
     const int value = missing.add_value({4}, Sharding::replicated(1));
-    missing.add_step(StepKind::slice, {value}, {missing.add_value({4}, Sharding::replicated(1))});
-    missing.add_step(StepKind::compute, {value}, {value}).op = 0;
+    missing.slice({value}, {missing.add_value({4}, Sharding::replicated(1))});
+    missing.compute({value}, {value}).op = 0;
     missing.allocate();
     QVERIFY(failure_place(missing).starts_with("step 1 (MLP_0/odd)"));
 
@@ -280,13 +281,14 @@ class ExecutorTest : public QObject {
     Sharding split = Sharding::replicated(1);
     split.dims[0] = list({1});
     const int part = wrong.add_value({4}, split);
-    wrong.add_step(StepKind::slice, {part}, {wrong.add_value({4}, Sharding::replicated(1))}, list({1}));
+    wrong.slice({part}, {wrong.add_value({4}, Sharding::replicated(1))}).as<Slice>()->axes = list({1});
     wrong.allocate();
     QVERIFY(failure_place(wrong).starts_with("step 0 (slice over b of value 0)"));
 
     SmallPlan refused(grid(1, 2));
     const int half = refused.add_value({4}, split), whole = refused.add_value({4}, Sharding::replicated(1));
-    refused.add_step(StepKind::all_gather, {half}, {whole}, list({1})).moved[0].concat_dim = 7;
+    refused.collective(InstructionKind::all_gather, {half}, {whole}, list({1})).as<Collective>()->moved[0].concat_dim =
+        7;
     refused.allocate();
     QVERIFY(failure_place(refused).starts_with("step 0 (all-gather over b of value 0)"));
   }

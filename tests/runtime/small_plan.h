@@ -46,32 +46,47 @@ class SmallPlan {
     return static_cast<int>(plan.arenas[0].buffers.size()) - 1;
   }
 
-  Step& add_step(StepKind kind, std::vector<int> inputs, std::vector<int> outputs, AxisList axes = {}) {
-    Step step;
-    step.kind = kind;
-    step.axes = axes;
-    if (kind != StepKind::compute) step.moved.resize(inputs.size());
-    step.inputs = std::move(inputs);
-    step.outputs = std::move(outputs);
+  Instruction& add(std::variant<Compute, Slice, Collective, Send, Receive> body) {
     std::vector<AxisList>& groups = plan.program.groups;
-    if (is_collective(kind) && std::ranges::find(groups, axes) == groups.end()) groups.push_back(axes);
-    steps().push_back(std::move(step));
+    instructions().push_back({Phase::forward, no_id, std::move(body)});
+    const Instruction& added = instructions().back();
+    if (added.as<Collective>() && std::ranges::find(groups, added.axes()) == groups.end())
+      groups.push_back(added.axes());
     plan.arenas[0].workspace.tasks[0].push_back(-1);
-    return steps().back();
+    return instructions().back();
   }
 
-  std::vector<Step>& steps() { return plan.program.tasks[0].steps; }
+  Instruction& compute(std::vector<int> operands, std::vector<int> results) {
+    return add(Compute{std::move(operands), std::move(results)});
+  }
 
-  // Steps that turn values of one layout (all the same shape and layout) into new ones of another, as one bucket.
+  Instruction& slice(std::vector<int> operands, std::vector<int> results) {
+    std::vector<MovedArray> moved(operands.size());
+    return add(Slice{std::move(operands), std::move(results), std::move(moved)});
+  }
+
+  Instruction& collective(InstructionKind kind, std::vector<int> operands, std::vector<int> results, AxisList axes) {
+    std::vector<MovedArray> moved(operands.size());
+    return add(
+        Collective{kind, std::move(operands), std::move(results), std::move(moved), axes, group_size(axes, plan.mesh)});
+  }
+
+  std::vector<Instruction>& instructions() { return plan.program.tasks[0].instructions; }
+
+  // Instructions that turn values of one layout (all the same shape and layout) into new ones of another, as one
+  // bucket.
   std::vector<int> add_reshard(std::vector<int> values, const Sharding& to) {
     const Sharding from = plan.program.values[values[0]].sharding;
     for (const ReshardStep& hop : reshard_path(from, to, plan.mesh)) {
       std::vector<int> next;
       for (int value : values) next.push_back(add_value(Shape(plan.program.values[value].shape), hop.result));
-      Step& step = add_step(hop.kind, values, next, hop.axes);
-      for (MovedArray& array : step.moved) array.split_dim = hop.split_dim, array.concat_dim = hop.concat_dim;
-      step.group_size = group_size(hop.axes, plan.mesh);
-      step.reduction = hop.reduction;
+      if (hop.kind == InstructionKind::slice) {
+        slice(values, next);
+      } else {
+        Collective& made = *collective(hop.kind, values, next, hop.axes).as<Collective>();
+        for (MovedArray& array : made.moved) array.split_dim = hop.split_dim, array.concat_dim = hop.concat_dim;
+        made.reduction = hop.reduction;
+      }
       values = next;
     }
     return values;

@@ -148,7 +148,8 @@ class LayoutChoiceTest : public QObject {
     const LayoutChoice choice = choose_layouts(problem);
     QVERIFY(operand_sharding(one.graph.rule(product), choice[product].placement, 1) == *one.pins[w]);
     const Program program = lower(problem, choice).program;
-    for (const Step& step : program.main_steps()) QVERIFY(step.kind == StepKind::compute);
+    for (const Instruction& instruction : program.main_instructions())
+      QVERIFY(instruction.kind() == InstructionKind::compute);
   }
 };
 

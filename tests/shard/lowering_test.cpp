@@ -48,19 +48,19 @@ class LoweringTest : public QObject {
       const Program program = lower(problem, choices).program;
       std::vector<int> done(one.graph.ops.size());
       for (const Task& task : program.tasks) {
-        for (const Step& step : task.steps) {
-          if (step.kind != StepKind::compute) continue;
-          ++done[step.op];
-          const Op& op = one.graph.ops[step.op];
+        for (const Instruction& instruction : task.instructions) {
+          if (instruction.kind() != InstructionKind::compute) continue;
+          ++done[instruction.op];
+          const Op& op = one.graph.ops[instruction.op];
           QCOMPARE(op.phase, task.phase);
           for (size_t j = 0; j < op.inputs.size(); ++j) {
-            const ProgramValue& operand = program.values[step.inputs[j]];
+            const ProgramValue& operand = program.values[instruction.operands()[j]];
             QCOMPARE(operand.graph_value, op.inputs[j]);
-            QVERIFY(operand.sharding ==
-                    operand_sharding(one.graph.rule(step.op), choices[step.op].placement, static_cast<int>(j)));
+            QVERIFY(operand.sharding == operand_sharding(one.graph.rule(instruction.op),
+                                                         choices[instruction.op].placement, static_cast<int>(j)));
           }
           for (size_t j = 0; j < op.outputs.size(); ++j) {
-            QCOMPARE(program.values[step.outputs[j]].graph_value, op.outputs[j]);
+            QCOMPARE(program.values[instruction.results()[j]].graph_value, op.outputs[j]);
           }
         }
       }
@@ -106,11 +106,11 @@ class LoweringTest : public QObject {
       std::map<std::vector<AxisIndex>, int> sums;
       bool updating = false;
       const Program program = lowered(one).program;
-      for (const Step& step : program.main_steps()) {
-        updating |= step.kind == StepKind::compute && step.phase == Phase::update;
-        QVERIFY(!updating || step.kind == StepKind::compute);
-        if (step.phase == Phase::update && step.kind == StepKind::all_reduce)
-          ++sums[{step.axes.begin(), step.axes.end()}];
+      for (const Instruction& instruction : program.main_instructions()) {
+        updating |= instruction.kind() == InstructionKind::compute && instruction.phase == Phase::update;
+        QVERIFY(!updating || instruction.kind() == InstructionKind::compute);
+        if (instruction.phase == Phase::update && instruction.kind() == InstructionKind::all_reduce)
+          ++sums[{instruction.axes().begin(), instruction.axes().end()}];
       }
       for (const auto& [axes, count] : sums) QVERIFY(count <= one.mesh.axis_count() + 1);
     }
@@ -124,8 +124,8 @@ class LoweringTest : public QObject {
       const std::vector<Task>& tasks = result.program.tasks;
       std::vector<int> maker(result.program.values.size(), -1);
       for (size_t t = 0; t < tasks.size(); ++t) {
-        for (const Step& step : tasks[t].steps) {
-          for (int output : step.outputs) maker[output] = static_cast<int>(t);
+        for (const Instruction& instruction : tasks[t].instructions) {
+          for (int output : instruction.results()) maker[output] = static_cast<int>(t);
         }
       }
       const auto has = [](const std::vector<int>& values, int value) {
@@ -136,8 +136,9 @@ class LoweringTest : public QObject {
           QVERIFY(maker[input] != static_cast<int>(t));
           if (maker[input] >= 0) QVERIFY(has(tasks[maker[input]].outputs, input));
         }
-        for (const Step& step : tasks[t].steps) {
-          for (int input : step.inputs) QVERIFY(maker[input] == static_cast<int>(t) || has(tasks[t].inputs, input));
+        for (const Instruction& instruction : tasks[t].instructions) {
+          for (int input : instruction.operands())
+            QVERIFY(maker[input] == static_cast<int>(t) || has(tasks[t].inputs, input));
         }
       }
       for (const auto& [name, values] : result.outputs) {
@@ -174,11 +175,11 @@ class LoweringTest : public QObject {
     for (int i = 0; i < graph_count; ++i) {
       const RandomGraph one = graphs.next();
       const Program program = lowered(one).program;
-      for (const Step& step : program.main_steps()) {
-        if (step.kind == StepKind::compute) continue;
-        const std::string cause = ProgramText{program, one.graph, one.mesh}.cause(step);
-        QVERIFY(cause.find(one.graph.ops[step.op].name) != std::string::npos);
-        QCOMPARE(static_cast<size_t>(std::count(cause.begin(), cause.end(), '\n')) + 1, step.inputs.size());
+      for (const Instruction& instruction : program.main_instructions()) {
+        if (instruction.kind() == InstructionKind::compute) continue;
+        const std::string cause = ProgramText{program, one.graph, one.mesh}.cause(instruction);
+        QVERIFY(cause.find(one.graph.ops[instruction.op].name) != std::string::npos);
+        QCOMPARE(static_cast<size_t>(std::count(cause.begin(), cause.end(), '\n')) + 1, instruction.operands().size());
       }
     }
   }
@@ -198,15 +199,17 @@ class LoweringTest : public QObject {
       const RandomGraph one = graphs.next();
       const Program program = lowered(one).program;
       Program late = program;
-      for (Task& task : late.tasks) std::reverse(task.steps.begin(), task.steps.end());
+      for (Task& task : late.tasks) std::reverse(task.instructions.begin(), task.instructions.end());
       QVERIFY_THROWS_EXCEPTION(Failure, verify(late, one.graph, one.mesh));
       Program resized = program;
       resized.values.front().local_shape[0] += 1;
       QVERIFY_THROWS_EXCEPTION(Failure, verify(resized, one.graph, one.mesh));
-      for (const Step& step : program.main_steps()) {
-        if (step.kind != StepKind::compute || one.graph.rule(step.op).linear || one.mesh.device_count() == 1) continue;
+      for (const Instruction& instruction : program.main_instructions()) {
+        if (instruction.kind() != InstructionKind::compute || one.graph.rule(instruction.op).linear ||
+            one.mesh.device_count() == 1)
+          continue;
         Program partial = program;
-        partial.values[step.inputs[0]].sharding.partial = 128;
+        partial.values[instruction.operands()[0]].sharding.partial = 128;
         QVERIFY_THROWS_EXCEPTION(Failure, verify(partial, one.graph, one.mesh));
         ++tried;
         break;

@@ -109,10 +109,10 @@ class Network {
 // Names of the collectives over the model axis, by phase.
 std::vector<std::string> over_model(const Program& program, Phase phase) {
   std::vector<std::string> found;
-  for (const Step& step : program.main_steps()) {
-    if (is_collective(step.kind) && step.phase == phase &&
-        std::find(step.axes.begin(), step.axes.end(), AxisIndex{1}) != step.axes.end()) {
-      found.push_back(std::string(name(step.kind)));
+  for (const Instruction& instruction : program.main_instructions()) {
+    if (is_collective(instruction.kind()) && instruction.phase == phase &&
+        std::find(instruction.axes().begin(), instruction.axes().end(), AxisIndex{1}) != instruction.axes().end()) {
+      found.push_back(std::string(name(instruction.kind())));
     }
   }
   return found;
@@ -177,16 +177,16 @@ class WrittenPlacementTest : public QObject {
     Network network;
     const RandomGraph one = network.train(network.dense(network.layer_norm(network.embed()), 8, {{0}, {}}));
     const Program program = written(one).program;
-    std::vector<StepKind> kernel_moves;
+    std::vector<InstructionKind> kernel_moves;
     const State& kernel = one.graph.states[one.graph.trainable()[3]];
-    for (const Step& step : program.main_steps()) {
-      if (!is_collective(step.kind) || step.inputs.size() > 1) continue;
-      const ValueId id = program.values[step.inputs[0]].graph_value;
+    for (const Instruction& instruction : program.main_instructions()) {
+      if (!is_collective(instruction.kind()) || instruction.operands().size() > 1) continue;
+      const ValueId id = program.values[instruction.operands()[0]].graph_value;
       const Value& moved = one.graph.values[id];
-      QVERIFY2(step.kind != StepKind::all_gather || moved.kind == ValueKind::state, moved.name.c_str());
-      if (kernel.before == id || kernel.gradient == id) kernel_moves.push_back(step.kind);
+      QVERIFY2(instruction.kind() != InstructionKind::all_gather || moved.kind == ValueKind::state, moved.name.c_str());
+      if (kernel.before == id || kernel.gradient == id) kernel_moves.push_back(instruction.kind());
     }
-    QVERIFY((kernel_moves == std::vector{StepKind::all_gather, StepKind::reduce_scatter}));
+    QVERIFY((kernel_moves == std::vector{InstructionKind::all_gather, InstructionKind::reduce_scatter}));
   }
 
   void a_vocabulary_that_is_split_is_looked_up_where_it_lies() {

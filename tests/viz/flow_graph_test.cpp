@@ -57,13 +57,14 @@ class FlowGraphTest : public QObject {
  private slots:
   void every_step_and_so_every_collective_is_there_exactly_once() {
     for_each_graph([](const Plan& plan, int stage, const FlowGraph& graph) {
-      std::multiset<StepId> shown, planned;
+      std::multiset<InstructionId> shown, planned;
       for (const FlowNode& node : graph.nodes) {
         shown.insert(node.steps.begin(), node.steps.end());
-        for (const StepId id : node.steps) QCOMPARE(&graph.nodes[graph.find(id)], &node);
+        for (const InstructionId id : node.steps) QCOMPARE(&graph.nodes[graph.find(id)], &node);
       }
-      const SequenceSteps steps = plan.steps(stage);
-      for (const auto& [position, count] : distinct_steps(plan.program.main(stage))) planned.insert(steps.id(position));
+      const SequenceInstructions steps = plan.instructions(stage);
+      for (const auto& [position, count] : distinct_instructions(plan.program.main(stage)))
+        planned.insert(steps.id(position));
       QVERIFY(shown == planned);
       QCOMPARE(graph.find({-1, 0}), -1);
     });
@@ -121,12 +122,12 @@ class FlowGraphTest : public QObject {
         const FlowNode &from = graph.nodes[edge.from], &to = graph.nodes[edge.to];
         QVERIFY(from.lane <= to.lane);
         if (graph.is_within(edge)) QVERIFY(from.place.right() + 14 < to.place.x);
-        const auto has = [&](const FlowNode& node, auto list) {
-          return std::ranges::any_of(node.steps, [&](StepId id) {
-            return std::ranges::count(plan.program.tasks[id.task].steps[id.step].*list, edge.value) > 0;
+        const auto has = [&](const FlowNode& node, auto values) {
+          return std::ranges::any_of(node.steps, [&](InstructionId id) {
+            return std::ranges::count((plan.program.tasks[id.task].instructions[id.index].*values)(), edge.value) > 0;
           });
         };
-        QVERIFY(has(from, &Step::outputs) && has(to, &Step::inputs));
+        QVERIFY(has(from, &Instruction::results) && has(to, &Instruction::operands));
       }
       QVERIFY(std::ranges::is_sorted(graph.edges, {}, &FlowEdge::to));
     });
@@ -157,9 +158,9 @@ class FlowGraphTest : public QObject {
       for (int stage = 0; stage < plan.program.stages; ++stage) {
         double seconds = 0, flops = 0;
         int position = 0;
-        for (const Step& step : plan.steps(stage)) {
+        for (const Instruction& instruction : plan.instructions(stage)) {
           seconds += plan.seconds(position++, stage);
-          flops += step.flops;
+          flops += instruction.flops();
         }
         for (const bool fold : {false, true}) {
           const FlowGraph graph = flow_graph(plan, stage, fold);

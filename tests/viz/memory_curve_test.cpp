@@ -108,11 +108,12 @@ class MemoryCurveTest : public QObject {
       std::vector<std::vector<const SlotUse*>> uses(arena.buffers.size());
       for (const SlotUse& use : curve.uses) uses[use.buffer].push_back(&use);
       int position = 0;
-      for (const Step& step : plan.steps(stage)) {
-        for (const std::vector<int>* values : {&step.inputs, &step.outputs})
-          for (const int value : *values) {
+      for (const Instruction& instruction : plan.instructions(stage)) {
+        for (const std::span<const int> values : {instruction.operands(), instruction.results()})
+          for (const int value : values) {
             const auto covers = [&](const SlotUse* use) { return use->first <= position && position <= use->last; };
-            QVERIFY2(std::ranges::any_of(uses[arena.buffer_of[value]], covers), plan.step_name(step).c_str());
+            QVERIFY2(std::ranges::any_of(uses[arena.buffer_of[value]], covers),
+                     plan.instruction_name(instruction).c_str());
           }
         ++position;
       }
@@ -145,7 +146,7 @@ class MemoryCurveTest : public QObject {
         QCOMPARE(stretch.first, position);
         const TaskRun& run = plan.program.main(stage).runs[stretch.run];
         for (; position <= stretch.last; ++position) {
-          QCOMPARE(plan.steps(stage)[position].phase, stretch.phase);
+          QCOMPARE(plan.instructions(stage)[position].phase, stretch.phase);
           QCOMPARE(run_at(plan.program.main(stage), position).first, run.first);
         }
         recomputes |= stretch.phase == Phase::recompute;

@@ -3,23 +3,18 @@
 #include <cmath>
 
 #include "engine/graph/graph.h"
+#include "tests/program/made_instruction.h"
 #include "tests/test_program.h"
 #include "viz/paint/pipeline_geometry.h"
 
 namespace pipeline_geometry_test {
 
 using namespace shardscope;
+using test::instruction_of;
 
 namespace {
 
 constexpr double second = 1e9;  // in ns
-
-Step step_of(StepKind kind, int channel = -1) {
-  Step step;
-  step.kind = kind;
-  step.channel = channel;
-  return step;
-}
 
 // Two stages of two devices each, two microbatches, 1F1B: forward takes a second, backward two, update half a one, a
 // message nothing. Stage 0 has no backward of weights of its own, stage 1 looks at the labels before it waits.
@@ -31,19 +26,24 @@ Plan two_stages() {
   plan.pipeline.shape = {2, 1, 2};
   plan.program.stages = 2;
   plan.program.channels = {{0, 1, 8, 2}, {1, 0, 8, 2}};
-  using enum StepKind;
+  using enum InstructionKind;
   plan.program.tasks = {
-      {"forward of stage 0", Phase::forward, {step_of(compute), step_of(send, 0)}, {}, {}, 0},
-      {"backward of stage 0", Phase::backward, {step_of(receive, 1), step_of(compute)}, {}, {}, 0},
-      {"update of stage 0", Phase::update, {step_of(compute)}, {}, {}, 0},
-      {"forward of stage 1", Phase::forward, {step_of(compute), step_of(receive, 0), step_of(compute)}, {}, {}, 1},
-      {"backward of stage 1", Phase::backward, {step_of(compute), step_of(send, 1)}, {}, {}, 1},
-      {"update of stage 1", Phase::update, {step_of(compute)}, {}, {}, 1}};
-  plan.step_seconds.tasks = {{1, 0}, {0, 2}, {0.5}, {0.25, 0, 0.75}, {2, 0}, {0.5}};
+      {"forward of stage 0", Phase::forward, {instruction_of(compute), instruction_of(send, {}, 0)}, {}, {}, 0},
+      {"backward of stage 0", Phase::backward, {instruction_of(receive, {}, 1), instruction_of(compute)}, {}, {}, 0},
+      {"update of stage 0", Phase::update, {instruction_of(compute)}, {}, {}, 0},
+      {"forward of stage 1",
+       Phase::forward,
+       {instruction_of(compute), instruction_of(receive, {}, 0), instruction_of(compute)},
+       {},
+       {},
+       1},
+      {"backward of stage 1", Phase::backward, {instruction_of(compute), instruction_of(send, {}, 1)}, {}, {}, 1},
+      {"update of stage 1", Phase::update, {instruction_of(compute)}, {}, {}, 1}};
+  plan.instruction_seconds.tasks = {{1, 0}, {0, 2}, {0.5}, {0.25, 0, 0.75}, {2, 0}, {0.5}};
   plan.program.sequences = {
       make_sequence(Purpose::train_step, {{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}}, plan.program.tasks, 0),
       make_sequence(Purpose::train_step, {{3, 0}, {4, 0}, {3, 1}, {4, 1}, {5, 0}}, plan.program.tasks, 1)};
-  plan.pipeline.timeline = play_stages(plan.program, *plan.graph, plan.mesh, Purpose::train_step, plan.step_seconds);
+  plan.simulation = simulate(plan.program, *plan.graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
   return plan;
 }
 
@@ -60,7 +60,7 @@ std::vector<std::vector<PlanStepTime>> as_predicted(const Plan& plan, double lat
   for (int rank = 0; rank < plan.mesh.device_count(); ++rank) {
     std::vector<PlanStepTime>& times = ranks.emplace_back();
     double before = 0;
-    for (const auto& [start, end] : plan.pipeline.timeline.stages[plan.stage_of(rank)]) {
+    for (const auto& [start, end] : plan.simulation.stages[plan.stage_of(rank)]) {
       const auto ns = [&](double seconds) { return static_cast<int64_t>((seconds + late) * second); };
       times.push_back({ns(before), ns(start), ns(end)});
       before = end;
@@ -88,9 +88,9 @@ class PipelineGeometryTest : public QObject {
   void blocks_follow_each_other_and_what_lies_between_is_the_timelines_bubble() {
     const Plan plan = two_stages();
     const PipelinePicture picture = predicted_pipeline(plan);
-    QCOMPARE(picture.seconds, plan.pipeline.timeline.seconds);
+    QCOMPARE(picture.seconds, plan.simulation.seconds);
     QVERIFY(picture.bubble() > 0);
-    QVERIFY(std::abs(picture.bubble() - plan.pipeline.timeline.bubble) < 1e-12);
+    QVERIFY(std::abs(picture.bubble() - plan.simulation.bubble) < 1e-12);
     for (const PipelineRow& row : picture.rows) {
       double before = 0, drawn = 0;
       for (const TimelineSlice& block : row.blocks) {

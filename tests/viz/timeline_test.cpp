@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/graph/graph.h"
+#include "tests/program/made_instruction.h"
 #include "tests/test_program.h"
 #include "viz/paint/timeline_colors.h"
 #include "viz/paint/timeline_image.h"
@@ -13,6 +14,7 @@
 namespace timeline_test {
 
 using namespace shardscope;
+using test::instruction_of;
 
 namespace {
 
@@ -35,27 +37,20 @@ double inside(const TrackSlice& slice, double begin, double end) {
   return std::max(0.0, std::min(slice.end, end) - std::max(slice.start, begin));
 }
 
-Step step_of(StepKind kind, std::initializer_list<int> axes = {}, int channel = -1) {
-  Step step;
-  step.kind = kind;
-  for (const int axis : axes) step.axes.push_back(static_cast<AxisIndex>(axis));
-  step.channel = channel;
-  return step;
-}
-
 // Work, an all-gather over `model`, work, an all-reduce over `data`: on 2 x 2.
 Plan four_ranks() {
   Plan plan;
   plan.mesh = Mesh({{"data", 2}, {"model", 2}});
   plan.graph = std::make_shared<Graph>();
-  using enum StepKind;
+  using enum InstructionKind;
   plan.program.tasks = {{"forward",
                          Phase::forward,
-                         {step_of(compute), step_of(all_gather, {1}), step_of(compute), step_of(all_reduce, {0})},
+                         {instruction_of(compute), instruction_of(all_gather, {1}), instruction_of(compute),
+                          instruction_of(all_reduce, {0})},
                          {},
                          {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks)};
-  plan.step_seconds.tasks = {{1, 0.5, 1, 0.25}};
+  plan.instruction_seconds.tasks = {{1, 0.5, 1, 0.25}};
   return plan;
 }
 
@@ -63,14 +58,14 @@ Plan four_ranks() {
 std::vector<std::vector<PlanStepTime>> ranks_that_work(const Plan& plan, const std::vector<int64_t>& work) {
   std::vector<std::vector<PlanStepTime>> times(work.size());
   std::vector<int64_t> now(work.size(), 5 * second);
-  for (const Step& step : plan.steps()) {
+  for (const Instruction& instruction : plan.instructions()) {
     std::vector<int64_t> start = now;
     for (int rank = 0; rank < std::ssize(work); ++rank)
-      if (is_communication(step.kind))
-        for (const int peer : plan.mesh.group(rank, {step.axes.begin(), step.axes.end()}))
+      if (is_communication(instruction.kind()))
+        for (const int peer : plan.mesh.group(rank, {instruction.axes().begin(), instruction.axes().end()}))
           start[size_t(rank)] = std::max(start[size_t(rank)], now[size_t(peer)]);
     for (size_t rank = 0; rank < work.size(); ++rank) {
-      const int64_t end = start[rank] + (is_communication(step.kind) ? second / 10 : work[rank]);
+      const int64_t end = start[rank] + (is_communication(instruction.kind()) ? second / 10 : work[rank]);
       times[rank].push_back({now[rank], start[rank], end});
       now[rank] = end;
     }
@@ -256,11 +251,11 @@ class TimelineTest : public QObject {
 
   void the_predicted_step_has_its_steps_one_after_the_other_and_its_phases() {
     Plan plan = four_ranks();
-    plan.program.tasks.push_back({"update", Phase::update, {step_of(StepKind::compute)}, {}, {}});
-    plan.program.tasks.back().steps[0].phase = Phase::update;
-    plan.step_seconds.tasks.push_back({2});
+    plan.program.tasks.push_back({"update", Phase::update, {instruction_of(InstructionKind::compute)}, {}, {}});
+    plan.program.tasks.back().instructions[0].phase = Phase::update;
+    plan.instruction_seconds.tasks.push_back({2});
     plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}}, plan.program.tasks)};
-    plan.pipeline.timeline = play_stages(plan.program, *plan.graph, plan.mesh, Purpose::train_step, plan.step_seconds);
+    plan.simulation = simulate(plan.program, *plan.graph, plan.mesh, Purpose::train_step, plan.instruction_seconds);
     const PredictedStep predicted = predicted_step(plan);
     QCOMPARE(predicted.seconds, 4.75);
     QCOMPARE(predicted.track.slices().size(), size_t{5});
@@ -275,7 +270,7 @@ class TimelineTest : public QObject {
       for (const TimelineColoring coloring : {TimelineColoring::kind, TimelineColoring::layer}) {
         const TimelineColors colors = timeline_colors(plan, coloring, *theme);
         QCOMPARE(colors.of_stage.size(), size_t{1});
-        QCOMPARE(int(colors.of_stage[0].size()), plan.steps().size());
+        QCOMPARE(int(colors.of_stage[0].size()), plan.instructions().size());
         double all = 0;
         std::set<QRgb> known;
         for (const TimelineColor& color : colors.legend) {

@@ -134,7 +134,7 @@ class MpiWorkerTest : public QObject {
         const std::optional<RankTrace> trace = reader.take_trace(choice);
         QVERIFY(trace);
         if (choice == TraceChoice::latest) QCOMPARE(trace->step, int64_t{3});
-        QCOMPARE(trace->times.size(), size_t(plan.steps().size()));
+        QCOMPARE(trace->times.size(), size_t(plan.instructions().size()));
         int64_t last = 0;
         for (const PlanStepTime& time : trace->times) {
           QVERIFY(last <= time.arrive_ns && time.arrive_ns <= time.start_ns && time.start_ns <= time.end_ns);

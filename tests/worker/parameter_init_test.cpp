@@ -131,14 +131,15 @@ class ParameterInitTest : public QObject {
     QCOMPARE(all.parameters, parameters);
     QCOMPARE(all.optimizer, 2 * parameters);
 
-    const StoredBytes none = stored_on_one_device(plan.config, [](Plan& one) { initialise(one).steps.clear(); });
+    const StoredBytes none = stored_on_one_device(plan.config, [](Plan& one) { initialise(one).instructions.clear(); });
     QCOMPARE(none.parameters, int64_t{0});
     QCOMPARE(none.optimizer, int64_t{0});
 
     const StoredBytes fewer = stored_on_one_device(plan.config, [&](Plan& one) {
       const ValueId first = one.graph->states[one.parameters.front().state].initial;
-      std::erase_if(initialise(one).steps,
-                    [&](const Step& step) { return one.program.values[step.outputs[0]].graph_value == first; });
+      std::erase_if(initialise(one).instructions, [&](const Instruction& instruction) {
+        return one.program.values[instruction.results()[0]].graph_value == first;
+      });
     });
     QCOMPARE(fewer.parameters, parameters - element_count(plan.parameters.front().shape) * 4);
     QCOMPARE(fewer.optimizer, 2 * parameters);

@@ -81,9 +81,9 @@ class StartUpMemoryTest : public QObject {
     }
     for (const Task& task : plan.program.tasks) {
       if (task.phase != Phase::initialise) continue;
-      for (const Step& step : task.steps) {
-        QCOMPARE(step.kind, StepKind::compute);
-        for (int value : step.outputs) {
+      for (const Instruction& instruction : task.instructions) {
+        QCOMPARE(instruction.kind(), InstructionKind::compute);
+        for (int value : instruction.results()) {
           const ProgramValue& made = plan.program.values[value];
           QCOMPARE(made.bytes() * ranks, element_count(made.shape) * byte_size(made.dtype));
         }

@@ -18,9 +18,9 @@ namespace {
 Plan three_phases() {
   Plan plan;
   for (Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
-    Step step;
-    step.phase = phase;
-    plan.program.tasks.push_back({"task", phase, {step}, {}, {}});
+    Instruction instruction;
+    instruction.phase = phase;
+    plan.program.tasks.push_back({"task", phase, {instruction}, {}, {}});
   }
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}, {1}, {2}}, plan.program.tasks)};
   return plan;

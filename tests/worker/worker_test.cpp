@@ -90,23 +90,15 @@ Plan gathering_plan() {
   plan.graph = graph;
   plan.input_values = {{labels, tokens}};
   plan.metrics = {{"loss", {loss}}, {"accuracy", {accuracy}}};
-  std::vector<Step> initial;
+  std::vector<Instruction> initial;
   for (StateId id : {stored.state, follower}) {
     const ValueId value = graph->states[id].initial;
-    Step step;
-    step.phase = Phase::initialise;
-    step.op = graph->values[value].producer;
-    step.outputs = {lay(value, kernel, plan.arenas[0].buffer_of[id == follower ? mu : w])};
-    initial.push_back(step);
+    const int made = lay(value, kernel, plan.arenas[0].buffer_of[id == follower ? mu : w]);
+    initial.push_back({Phase::initialise, graph->values[value].producer, Compute{{}, {made}}});
   }
-  Step step;
-  step.kind = StepKind::all_gather;
-  step.inputs = {w};
-  step.outputs = {whole};
-  step.axes = list({1});
-  step.moved = {{-1, 1, {}}};
-  plan.program.groups = {step.axes};
-  plan.program.tasks = {{"forward", Phase::forward, {step}, {w}, {whole}},
+  const Collective gather{InstructionKind::all_gather, {w}, {whole}, {{-1, 1, {}}}, list({1})};
+  plan.program.groups = {gather.axes};
+  plan.program.tasks = {{"forward", Phase::forward, {{Phase::forward, no_id, gather}}, {w}, {whole}},
                         {"initialise", Phase::initialise, initial, {}, {}}};
   plan.program.sequences = {make_sequence(Purpose::train_step, {{0}}, plan.program.tasks),
                             make_sequence(Purpose::initialise, {{1}}, plan.program.tasks)};
@@ -219,7 +211,7 @@ class WorkerTest : public QObject {
   // What is stored is measured where it lies, and known to no plan.
   void stored_bytes_are_those_that_were_written_whatever_was_planned() {
     Plan plan = gathering_plan();
-    plan.program.tasks[1].steps.pop_back();  // the follower is never made
+    plan.program.tasks[1].instructions.pop_back();  // the follower is never made
     plan.program.sequences[1] = make_sequence(Purpose::initialise, {{1}}, plan.program.tasks);
     plan.arenas[0].workspace.tasks[1].pop_back();
     const ThreadTraining result = train_in_threads(plan, 1);
@@ -296,14 +288,14 @@ class WorkerTest : public QObject {
   void when_one_rank_fails_all_end_and_its_error_is_told() {
     const auto broken = [](int rank) {
       Plan plan = gathering_plan();
-      if (rank == 1) plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
+      if (rank == 1) plan.program.tasks[0].instructions[0].as<Collective>()->moved[0].concat_dim = 5;
       return plan;
     };
     const std::vector<Error> errors = failures(4, broken);
     QVERIFY(to_string(errors[1].place).starts_with("step 0 (all-gather over model of params/Dense_0/kernel)"));
     for (int rank : {0, 2, 3}) QCOMPARE(errors[rank].code, std::string("comm_aborted"));
     Plan plan = gathering_plan();
-    plan.program.tasks[0].steps[0].moved[0].concat_dim = 5;
+    plan.program.tasks[0].instructions[0].as<Collective>()->moved[0].concat_dim = 5;
     try {
       train_in_threads(plan, 1);
       QFAIL("a broken plan must not train");

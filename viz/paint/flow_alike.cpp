@@ -12,18 +12,19 @@ std::vector<std::string> alike_words(const Plan& plan, int task, int first, int 
   std::vector<std::string> words;
   std::unordered_map<int, int> made;  // value -> its number in the stretch
   for (int s = first; s < end; ++s) {
-    const Step& step = plan.program.tasks[static_cast<size_t>(task)].steps[static_cast<size_t>(s)];
-    std::string word = std::to_string(static_cast<int>(step.kind)) + "," + std::to_string(static_cast<int>(step.phase));
-    if (step.op != no_id) {
-      const std::string& name = plan.graph->ops[step.op].name;
+    const Instruction& instruction = plan.program.tasks[static_cast<size_t>(task)].instructions[static_cast<size_t>(s)];
+    std::string word = std::to_string(static_cast<int>(instruction.kind())) + "," +
+                       std::to_string(static_cast<int>(instruction.phase));
+    if (instruction.op != no_id) {
+      const std::string& name = plan.graph->ops[instruction.op].name;
       word += "," + name.substr(name.rfind('/') + 1);
     }
-    for (const AxisIndex axis : step.axes) word += "," + std::to_string(axis);
-    for (const int input : step.inputs) {
+    for (const AxisIndex axis : instruction.axes()) word += "," + std::to_string(axis);
+    for (const int input : instruction.operands()) {
       const auto own = made.find(input);
       word += own == made.end() ? "|" + layout(input) : ">" + std::to_string(own->second);
     }
-    for (const int output : step.outputs) {
+    for (const int output : instruction.results()) {
       made.emplace(output, static_cast<int>(made.size()));
       word += "=" + layout(output);
     }

@@ -8,21 +8,21 @@ namespace shardscope {
 namespace {
 
 std::vector<std::string> words_of(const Plan& plan, const FlowGraph& graph, const FlowLane& lane) {
-  const StepId first = graph.nodes[static_cast<size_t>(lane.first)].steps.front();
-  return alike_words(plan, first.task, first.step, first.step + lane.end - lane.first);
+  const InstructionId first = graph.nodes[static_cast<size_t>(lane.first)].steps.front();
+  return alike_words(plan, first.task, first.index, first.index + lane.end - lane.first);
 }
 
 bool share_a_layer(const FlowLane& a, const FlowLane& b) {
   return std::ranges::find_first_of(a.layers, b.layers) != a.layers.end();
 }
 
-const Step& shown_step(const Plan& plan, const FlowGraph& graph, int node) {
-  const StepId id = graph.nodes[static_cast<size_t>(node)].steps.front();
-  return plan.program.tasks[static_cast<size_t>(id.task)].steps[static_cast<size_t>(id.step)];
+const Instruction& shown_step(const Plan& plan, const FlowGraph& graph, int node) {
+  const InstructionId id = graph.nodes[static_cast<size_t>(node)].steps.front();
+  return plan.program.tasks[static_cast<size_t>(id.task)].instructions[static_cast<size_t>(id.index)];
 }
 
 // The first pair of values that do not lie alike.
-bool find_values(const Plan& plan, const std::vector<int>& here, const std::vector<int>& there, LaneDifference& found) {
+bool find_values(const Plan& plan, std::span<const int> here, std::span<const int> there, LaneDifference& found) {
   for (size_t i = 0; i < std::min(here.size(), there.size()); ++i) {
     const ProgramValue& own = plan.program.values[static_cast<size_t>(here[i])];
     const ProgramValue& other = plan.program.values[static_cast<size_t>(there[i])];
@@ -54,13 +54,14 @@ std::optional<LaneDifference> lane_difference(const Plan& plan, const FlowGraph&
                            same < std::ssize(theirs) ? other.first + static_cast<int>(same) : -1};
   }
   if (!found || found->here < 0 || found->there < 0) return found;
-  const Step& here = shown_step(plan, graph, found->here);
-  const Step& there = shown_step(plan, graph, found->there);
-  const bool same_instruction = here.kind == there.kind && here.phase == there.phase && here.axes == there.axes &&
-                                plan.step_name(here).substr(plan.step_name(here).rfind('/') + 1) ==
-                                    plan.step_name(there).substr(plan.step_name(there).rfind('/') + 1);
-  if (same_instruction && !find_values(plan, here.inputs, there.inputs, *found))
-    found->is_given = find_values(plan, here.outputs, there.outputs, *found);
+  const Instruction& here = shown_step(plan, graph, found->here);
+  const Instruction& there = shown_step(plan, graph, found->there);
+  const bool same_instruction = here.kind() == there.kind() && here.phase == there.phase &&
+                                here.axes() == there.axes() &&
+                                plan.instruction_name(here).substr(plan.instruction_name(here).rfind('/') + 1) ==
+                                    plan.instruction_name(there).substr(plan.instruction_name(there).rfind('/') + 1);
+  if (same_instruction && !find_values(plan, here.operands(), there.operands(), *found))
+    found->is_given = find_values(plan, here.results(), there.results(), *found);
   return found;
 }
 

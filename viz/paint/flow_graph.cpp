@@ -22,7 +22,7 @@ struct Segment {
 class GraphMaker {
  public:
   GraphMaker(const Plan& plan, int stage, bool fold) : plan_(plan), program_(plan.program), fold_(fold), layers_(plan) {
-    for (const Task& task : program_.tasks) graph_.node_of.tasks.emplace_back(task.steps.size(), -1);
+    for (const Task& task : program_.tasks) graph_.node_of.tasks.emplace_back(task.instructions.size(), -1);
     runs_.resize(program_.tasks.size(), 0);
     for (const TaskRun& run : program_.main(stage).runs) {
       if (runs_[static_cast<size_t>(run.task)]++ == 0) cut(run.task);
@@ -36,7 +36,9 @@ class GraphMaker {
   }
 
  private:
-  const std::vector<Step>& steps(int task) const { return program_.tasks[static_cast<size_t>(task)].steps; }
+  const std::vector<Instruction>& steps(int task) const {
+    return program_.tasks[static_cast<size_t>(task)].instructions;
+  }
 
   void cut(int task) {
     for (int s = 0; s < std::ssize(steps(task)); ++s) {
@@ -77,19 +79,19 @@ class GraphMaker {
       if (first.layer >= 0) lane.layers.push_back(segments_[segment].layer);
     std::ranges::sort(lane.layers);
     for (int s = 0; s < first.end - first.first; ++s) {
-      const Step& shown = steps(first.task)[static_cast<size_t>(first.first + s)];
+      const Instruction& shown = steps(first.task)[static_cast<size_t>(first.first + s)];
       FlowNode node;
-      node.kind = shown.kind;
+      node.kind = shown.kind();
       node.phase = shown.phase;
       node.lane = static_cast<int>(graph_.lanes.size());
       node.runs = runs_[static_cast<size_t>(first.task)];
       for (const size_t segment : same) {
-        const StepId id{first.task, segments_[segment].first + s};
-        const Step& step = steps(id.task)[static_cast<size_t>(id.step)];
+        const InstructionId id{first.task, segments_[segment].first + s};
+        const Instruction& instruction = steps(id.task)[static_cast<size_t>(id.index)];
         node.steps.push_back(id);
-        node.seconds += node.runs * plan_.step_seconds[id];
-        node.wire_bytes += node.runs * step.wire_bytes;
-        node.flops += node.runs * step.flops;
+        node.seconds += node.runs * plan_.instruction_seconds[id];
+        node.wire_bytes += node.runs * instruction.wire_bytes();
+        node.flops += node.runs * instruction.flops();
         graph_.node_of[id] = static_cast<int>(graph_.nodes.size());
       }
       lane.seconds += node.seconds;
@@ -105,8 +107,8 @@ class GraphMaker {
     std::vector<bool> by_shown(program_.values.size());    // by the layer that is shown of its lane
     for (int n = 0; n < std::ssize(graph_.nodes); ++n) {
       const FlowNode& node = graph_.nodes[static_cast<size_t>(n)];
-      for (const StepId id : node.steps) {
-        for (const int value : steps(id.task)[static_cast<size_t>(id.step)].outputs) {
+      for (const InstructionId id : node.steps) {
+        for (const int value : steps(id.task)[static_cast<size_t>(id.index)].results()) {
           if (made_by[static_cast<size_t>(value)] >= 0) continue;
           made_by[static_cast<size_t>(value)] = n;
           by_shown[static_cast<size_t>(value)] = id == node.steps.front();
@@ -114,8 +116,9 @@ class GraphMaker {
       }
     }
     for (int n = 0; n < std::ssize(graph_.nodes); ++n) {
-      const StepId id = graph_.nodes[static_cast<size_t>(n)].steps.front();
-      std::vector<int> taken = steps(id.task)[static_cast<size_t>(id.step)].inputs;
+      const InstructionId id = graph_.nodes[static_cast<size_t>(n)].steps.front();
+      const std::span<const int> operands = steps(id.task)[static_cast<size_t>(id.index)].operands();
+      std::vector<int> taken(operands.begin(), operands.end());
       std::ranges::sort(taken);
       taken.erase(std::ranges::unique(taken).begin(), taken.end());
       for (const int value : taken) {
@@ -140,9 +143,9 @@ class GraphMaker {
 
 }  // namespace
 
-int FlowGraph::find(StepId step) const {
+int FlowGraph::find(InstructionId step) const {
   if (step.task < 0 || step.task >= std::ssize(node_of.tasks)) return -1;
-  if (step.step < 0 || step.step >= std::ssize(node_of.tasks[static_cast<size_t>(step.task)])) return -1;
+  if (step.index < 0 || step.index >= std::ssize(node_of.tasks[static_cast<size_t>(step.task)])) return -1;
   return node_of[step];
 }
 

@@ -20,11 +20,11 @@ inline constexpr FlowSizes flow_sizes;
 
 // A step of a stage's program, or one of each of some layers that are alike.
 struct FlowNode {
-  StepKind kind = StepKind::compute;
+  InstructionKind kind = InstructionKind::compute;
   Phase phase = Phase::forward;
   int lane = 0;
-  std::vector<StepId> steps;  // by layer, as they run; what is shown is that of the first
-  int runs = 1;               // of each in a training step
+  std::vector<InstructionId> steps;  // by layer, as they run; what is shown is that of the first
+  int runs = 1;                      // of each in a training step
   // In a training step, all layers and microbatches together:
   double seconds = 0, wire_bytes = 0, flops = 0;
   // The least width of its place, and of the room behind it.
@@ -55,10 +55,10 @@ struct FlowGraph {
   std::vector<FlowLane> lanes;
   std::vector<FlowNode> nodes;
   std::vector<FlowEdge> edges;
-  StepTable<int> node_of;        // -1: of another stage
-  double width = 0, height = 0;  // of the picture
+  InstructionTable<int> node_of;  // -1: of another stage
+  double width = 0, height = 0;   // of the picture
 
-  int find(StepId step) const;                 // its node; -1 where there is none
+  int find(InstructionId step) const;          // its node; -1 where there is none
   bool is_within(const FlowEdge& edge) const;  // both ends in one lane
 };
 

@@ -26,7 +26,9 @@ QFont small_of(QFont font) {
   return font;
 }
 
-bool is_moving(const FlowNode& node) { return node.kind != StepKind::compute && node.kind != StepKind::slice; }
+bool is_moving(const FlowNode& node) {
+  return node.kind != InstructionKind::compute && node.kind != InstructionKind::slice;
+}
 
 // The layouts of values, one above the other as far as there is room between two rows.
 QStringList layout_lines(const std::vector<int>& values, const FlowWords& words) {
@@ -116,7 +118,7 @@ class Drawing {
     const FlowNode& it = node(n);
     const QRectF place = rect_of(it.place);
     const bool moves = is_moving(it);
-    const QColor color = step_color(it.kind, theme_);
+    const QColor color = instruction_color(it.kind, theme_);
     painter_.setOpacity(is_dim(n) ? 0.25 : 1);
     const bool is_marked = n == marks_.selected;
     const double share = moves ? (theme_.dark ? 0.38 : 0.30) : n == marks_.hovered ? 0.12 : 0;

@@ -56,7 +56,9 @@ class CurveMaker {
   };
 
   int last() const { return sequence_.length - 1; }
-  const std::vector<Step>& steps(int task) const { return program_.tasks[static_cast<size_t>(task)].steps; }
+  const std::vector<Instruction>& steps(int task) const {
+    return program_.tasks[static_cast<size_t>(task)].instructions;
+  }
   const Runs& runs(int task) const { return task_runs_[static_cast<size_t>(task)]; }
 
   // What is stored, and what is on its way from a send.
@@ -64,7 +66,7 @@ class CurveMaker {
     for (size_t b = 0; b < always_.size(); ++b) always_[b] = arena_.buffers[b].persistent;
     for (const int task : tasks_)
       for (int s = 0; s < std::ssize(steps(task)); ++s)
-        if (steps(task)[static_cast<size_t>(s)].kind == StepKind::send)
+        if (steps(task)[static_cast<size_t>(s)].kind() == InstructionKind::send)
           always_[static_cast<size_t>(arena_.workspace[{task, s}])] = true;
     for (size_t b = 0; b < always_.size(); ++b)
       for (int slot = 0; always_[b] && slot < arena_.buffers[b].slot_count; ++slot)
@@ -73,7 +75,7 @@ class CurveMaker {
 
   void find_reads(int task) {
     for (int s = 0; s < std::ssize(steps(task)); ++s) {
-      for (const int value : steps(task)[static_cast<size_t>(s)].inputs) {
+      for (const int value : steps(task)[static_cast<size_t>(s)].operands()) {
         std::vector<Read>& reads = reads_[static_cast<size_t>(value)];
         if (reads.empty() || reads.back().task != task) reads.push_back({task, s});
         reads.back().step = s;
@@ -86,9 +88,9 @@ class CurveMaker {
   void add_made(int task) {
     const std::vector<int>& outputs = program_.tasks[static_cast<size_t>(task)].outputs;
     for (int s = 0; s < std::ssize(steps(task)); ++s) {
-      const Step& step = steps(task)[static_cast<size_t>(s)];
-      const bool adds_up = accumulates(step);
-      for (const int value : step.outputs) {
+      const Instruction& instruction = steps(task)[static_cast<size_t>(s)];
+      const bool adds_up = accumulates(instruction);
+      for (const int value : instruction.results()) {
         const int buffer = arena_.buffer_of[static_cast<size_t>(value)];
         if (buffer < 0 || always_[static_cast<size_t>(buffer)]) continue;
         const std::vector<Read>& reads = reads_[static_cast<size_t>(value)];
@@ -100,15 +102,16 @@ class CurveMaker {
           add(buffer, slot, adds_up ? 0 : made, stays ? last() : std::max(made, last_read(reads, *run)));
         }
       }
-      const int workspace = step.kind == StepKind::compute ? arena_.workspace[{task, s}] : -1;
+      const int workspace = instruction.kind() == InstructionKind::compute ? arena_.workspace[{task, s}] : -1;
       if (workspace < 0) continue;
       for (const TaskRun* run : runs(task).of) add(workspace, 0, run->first + s, run->first + s);
     }
   }
 
-  bool accumulates(const Step& step) const {
-    const OpDefinition* definition =
-        step.kind == StepKind::compute && step.op != no_id ? graph_.ops[step.op].definition : nullptr;
+  bool accumulates(const Instruction& instruction) const {
+    const OpDefinition* definition = instruction.kind() == InstructionKind::compute && instruction.op != no_id
+                                         ? graph_.ops[instruction.op].definition
+                                         : nullptr;
     return definition && definition->accumulates();
   }
 

@@ -29,11 +29,11 @@ int NetworkLayers::of(OpId op) const {
   return -1;
 }
 
-int NetworkLayers::of(const Step& step) const {
-  if (step.moved.empty()) return of(step.op);
-  const int layer = of(step.moved.front().cause.user);
+int NetworkLayers::of(const Instruction& instruction) const {
+  if (instruction.moved().empty()) return of(instruction.op);
+  const int layer = of(instruction.moved().front().cause.user);
   const auto same = [&](const MovedArray& array) { return of(array.cause.user) == layer; };
-  return std::ranges::all_of(step.moved, same) ? layer : -1;
+  return std::ranges::all_of(instruction.moved(), same) ? layer : -1;
 }
 
 }  // namespace shardscope

@@ -14,7 +14,7 @@ class NetworkLayers {
   // That of the op; of an update that of the first state which it reads.
   int of(OpId op) const;
   // Of what moves arrays that of the ops which want them, where it is one.
-  int of(const Step& step) const;
+  int of(const Instruction& instruction) const;
 
  private:
   const Graph* graph_;

@@ -165,12 +165,13 @@ QColor phase_color(Phase phase, const Theme& theme) {
   return oklch(theme.dark ? 0.60 : 0.70, 0.08, hues[static_cast<int>(phase)]);
 }
 
-QColor step_color(StepKind kind, const Theme& theme) {
-  if (kind == StepKind::compute) return oklch(theme.dark ? 0.58 : 0.74, 0.035, 250);
-  if (kind == StepKind::slice) return oklch(theme.dark ? 0.50 : 0.82, 0.02, 250);
-  if (is_transfer(kind)) return oklch(theme.dark ? 0.68 : 0.66, 0.14, kind == StepKind::send ? 190 : 165);
+QColor instruction_color(InstructionKind kind, const Theme& theme) {
+  if (kind == InstructionKind::compute) return oklch(theme.dark ? 0.58 : 0.74, 0.035, 250);
+  if (kind == InstructionKind::slice) return oklch(theme.dark ? 0.50 : 0.82, 0.02, 250);
+  if (is_transfer(kind)) return oklch(theme.dark ? 0.68 : 0.66, 0.14, kind == InstructionKind::send ? 190 : 165);
   constexpr std::array<double, 5> hues{45, 25, 75, 330, 110};
-  return oklch(theme.dark ? 0.68 : 0.66, 0.14, hues[static_cast<int>(kind) - static_cast<int>(StepKind::all_gather)]);
+  return oklch(theme.dark ? 0.68 : 0.66, 0.14,
+               hues[static_cast<int>(kind) - static_cast<int>(InstructionKind::all_gather)]);
 }
 
 }  // namespace shardscope

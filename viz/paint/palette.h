@@ -55,6 +55,6 @@ QColor curve_color(int curve, const Theme& theme);
 
 QColor category_color(MemoryCategory category, const Theme& theme);
 QColor phase_color(Phase phase, const Theme& theme);
-QColor step_color(StepKind kind, const Theme& theme);
+QColor instruction_color(InstructionKind kind, const Theme& theme);
 
 }  // namespace shardscope

@@ -34,16 +34,16 @@ int device_at_stage(const Plan& plan, int device, int stage) {
 
 PipelinePicture predicted_pipeline(const Plan& plan) {
   PipelinePicture picture;
-  const StageTimeline& timeline = plan.pipeline.timeline;
+  const Simulation& timeline = plan.simulation;
   picture.seconds = timeline.seconds;
   const double least = timeline.seconds * 1e-9;
   for (int stage = 0; stage < static_cast<int>(timeline.stages.size()); ++stage) {
-    const std::vector<StageTimeline::Span>& spans = timeline.stages[static_cast<size_t>(stage)];
+    const std::vector<Simulation::Span>& spans = timeline.stages[static_cast<size_t>(stage)];
     PipelineRow row{stage, device_at_stage(plan, 0, stage), {}, 0};
     if (!spans.empty()) {
       const Sequence& sequence = plan.program.main(stage);
       for (const TaskRun& run : sequence.runs) {
-        const int steps = static_cast<int>(plan.program.tasks[run.task].steps.size());
+        const int steps = static_cast<int>(plan.program.tasks[run.task].instructions.size());
         for (int position = run.first; position < run.first + steps; ++position) {
           const auto [start, end] = spans[static_cast<size_t>(position)];
           const bool waited = !row.blocks.empty() && start > row.blocks.back().end + least;
@@ -65,7 +65,7 @@ std::optional<PipelinePicture> measured_pipeline(const Plan& plan, std::span<con
     const int shown = device_at_stage(plan, device, stage);
     if (shown >= std::ssize(times)) return std::nullopt;
     const std::vector<PlanStepTime>& own = times[static_cast<size_t>(shown)];
-    if (own.empty() || static_cast<int>(own.size()) != plan.steps(stage).size()) return std::nullopt;
+    if (own.empty() || static_cast<int>(own.size()) != plan.instructions(stage).size()) return std::nullopt;
     zero = stage == 0 ? own.front().arrive_ns : std::min(zero, own.front().arrive_ns);
     last = std::max(last, own.back().end_ns);
     devices.push_back(shown);
@@ -79,9 +79,9 @@ std::optional<PipelinePicture> measured_pipeline(const Plan& plan, std::span<con
     const std::vector<PlanStepTime>& own = times[static_cast<size_t>(row.device)];
     for (const TaskRun& run : plan.program.main(stage).runs) {
       int position = run.first;
-      for (const Step& step : plan.program.tasks[run.task].steps) {
+      for (const Instruction& instruction : plan.program.tasks[run.task].instructions) {
         const auto& [arrive, start, end] = own[static_cast<size_t>(position)];
-        const double from = seconds(is_transfer(step.kind) ? start : arrive);
+        const double from = seconds(is_transfer(instruction.kind()) ? start : arrive);
         const bool waited = from - seconds(arrive) > least;
         add_step(row, from, seconds(end), position, position == run.first || waited);
         row.busy += seconds(end) - from;

@@ -23,20 +23,20 @@ std::string axis_names(const Mesh& mesh, const AxisList& axes) {
 }
 
 // The send that fills a receive's outputs.
-std::optional<StepId> sender_of(const Plan& plan, int channel) {
+std::optional<InstructionId> sender_of(const Plan& plan, int channel) {
   for (int task = 0; task < static_cast<int>(plan.program.tasks.size()); ++task) {
-    const std::vector<Step>& steps = plan.program.tasks[task].steps;
+    const std::vector<Instruction>& steps = plan.program.tasks[task].instructions;
     for (int i = 0; i < static_cast<int>(steps.size()); ++i)
-      if (steps[i].kind == StepKind::send && steps[i].channel == channel) return StepId{task, i};
+      if (steps[i].kind() == InstructionKind::send && steps[i].channel() == channel) return InstructionId{task, i};
   }
   return std::nullopt;
 }
 
-bool lays_out_anew(const Step& step) { return step.kind != StepKind::compute && step.kind != StepKind::barrier; }
+bool lays_out_anew(const Instruction& instruction) { return !instruction.as<Compute>(); }
 
 // A step of the reshard of a value, and which of the step's operands the value is.
 struct Operand {
-  StepId step;
+  InstructionId step;
   int number = 0;
 };
 
@@ -45,22 +45,23 @@ class Maker {
   explicit Maker(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
 
   std::optional<Replay> make(Operand chosen) {
-    if (const Step& step = at(chosen.step); step.kind == StepKind::receive) {
-      const std::optional<StepId> sender = sender_of(*plan_, step.channel);
+    if (const Instruction& instruction = at(chosen.step); instruction.kind() == InstructionKind::receive) {
+      const std::optional<InstructionId> sender = sender_of(*plan_, instruction.channel());
       if (!sender) return std::nullopt;
       chosen.step = *sender;
     }
-    const Step& step = at(chosen.step);
-    if (!lays_out_anew(step) || chosen.number >= static_cast<int>(step.inputs.size())) return std::nullopt;
+    const Instruction& instruction = at(chosen.step);
+    if (!lays_out_anew(instruction) || chosen.number >= static_cast<int>(instruction.operands().size()))
+      return std::nullopt;
     std::vector<Operand> chain{chosen};
-    if (step.kind != StepKind::send) {
+    if (instruction.kind() != InstructionKind::send) {
       while (const std::optional<Operand> before = maker_of(chain.front())) chain.insert(chain.begin(), *before);
       while (const std::optional<Operand> after = taker_of(chain.back())) chain.push_back(*after);
     }
     Replay replay;
     replay.plan = plan_;
-    const ProgramValue& value = plan_->program.values[step.inputs[chosen.number]];
-    replay.array = plan_->value_name(step.inputs[chosen.number]);
+    const ProgramValue& value = plan_->program.values[instruction.operands()[chosen.number]];
+    replay.array = plan_->value_name(instruction.operands()[chosen.number]);
     replay.shape = value.shape;
     replay.dtype = value.dtype;
     for (const Operand& operand : chain) {
@@ -73,48 +74,48 @@ class Maker {
   }
 
  private:
-  const Step& at(StepId id) const { return plan_->program.tasks[id.task].steps[id.step]; }
+  const Instruction& at(InstructionId id) const { return plan_->program.tasks[id.task].instructions[id.index]; }
 
   // Steps of a reshard follow each other, perhaps with other steps between them, and have one cause.
   std::optional<Operand> maker_of(const Operand& operand) const {
-    const int value = at(operand.step).inputs[operand.number];
-    for (StepId id{operand.step.task, operand.step.step - 1}; id.step >= 0; --id.step)
-      if (const std::optional<int> number = place_in(at(id), at(id).outputs, value))
+    const int value = at(operand.step).operands()[operand.number];
+    for (InstructionId id{operand.step.task, operand.step.index - 1}; id.index >= 0; --id.index)
+      if (const std::optional<int> number = place_in(at(id), at(id).results(), value))
         return joined({id, *number}, operand);
     return std::nullopt;
   }
 
   std::optional<Operand> taker_of(const Operand& operand) const {
-    if (operand.number >= static_cast<int>(at(operand.step).outputs.size())) return std::nullopt;
-    const int value = at(operand.step).outputs[operand.number];
-    const int count = static_cast<int>(plan_->program.tasks[operand.step.task].steps.size());
-    for (StepId id{operand.step.task, operand.step.step + 1}; id.step < count; ++id.step)
-      if (const std::optional<int> number = place_in(at(id), at(id).inputs, value))
+    if (operand.number >= static_cast<int>(at(operand.step).results().size())) return std::nullopt;
+    const int value = at(operand.step).results()[operand.number];
+    const int count = static_cast<int>(plan_->program.tasks[operand.step.task].instructions.size());
+    for (InstructionId id{operand.step.task, operand.step.index + 1}; id.index < count; ++id.index)
+      if (const std::optional<int> number = place_in(at(id), at(id).operands(), value))
         if (joined({id, *number}, operand)) return Operand{id, *number};
     return std::nullopt;
   }
 
   std::optional<Operand> joined(const Operand& found, const Operand& operand) const {
-    const Cause &a = at(found.step).moved[found.number].cause, &b = at(operand.step).moved[operand.number].cause;
+    const Cause &a = at(found.step).moved()[found.number].cause, &b = at(operand.step).moved()[operand.number].cause;
     return a.user == b.user && a.to == b.to ? std::optional(found) : std::nullopt;
   }
 
-  static std::optional<int> place_in(const Step& step, const std::vector<int>& values, int value) {
-    if (!lays_out_anew(step) || is_transfer(step.kind)) return std::nullopt;
+  static std::optional<int> place_in(const Instruction& instruction, std::span<const int> values, int value) {
+    if (!lays_out_anew(instruction) || is_transfer(instruction.kind())) return std::nullopt;
     const auto found = std::ranges::find(values, value);
     return found == values.end() ? std::nullopt : std::optional(static_cast<int>(found - values.begin()));
   }
 
   ReplayLeg leg_of(const Operand& operand) const {
-    const Step& step = at(operand.step);
+    const Instruction& instruction = at(operand.step);
     const Mesh& mesh = plan_->mesh;
     const int stage = plan_->program.tasks[operand.step.task].stage;
-    const ProgramValue& from = plan_->program.values[step.inputs[operand.number]];
-    ArrayMove move{step.kind, step.axes, from.shape, from.sharding, from.sharding, 0, 0};
+    const ProgramValue& from = plan_->program.values[instruction.operands()[operand.number]];
+    ArrayMove move{instruction.kind(), instruction.axes(), from.shape, from.sharding, from.sharding, 0, 0};
     std::vector<int> devices = plan_->devices_of_stage(stage);
     std::string title;
-    if (step.kind == StepKind::send) {
-      const StageChannel& channel = plan_->program.channels[step.channel];
+    if (instruction.kind() == InstructionKind::send) {
+      const StageChannel& channel = plan_->program.channels[instruction.channel()];
       move.axes = {};
       move.axes.push_back(*plan_->pipeline.axis);
       move.from_stage = channel.from;
@@ -124,12 +125,14 @@ class Maker {
       std::ranges::sort(devices);
       title = fmt::format("send from stage {} to stage {}", channel.from, channel.to);
     } else {
-      move.after = plan_->program.values[step.outputs[operand.number]].sharding;
-      title = step.axes.empty() ? std::string(name(step.kind))
-                                : fmt::format("{} over {}", name(step.kind), axis_names(mesh, step.axes));
+      move.after = plan_->program.values[instruction.results()[operand.number]].sharding;
+      title = instruction.axes().empty()
+                  ? std::string(name(instruction.kind()))
+                  : fmt::format("{} over {}", name(instruction.kind()), axis_names(mesh, instruction.axes()));
     }
     ReplayLeg leg{operand.step, PieceMoves(std::move(move), mesh), std::move(devices), std::move(title), 1, 0};
-    if (step.kind != StepKind::collective_permute) leg.turns = std::clamp(leg.moves.group_size() - 1, 1, most_turns);
+    if (instruction.kind() != InstructionKind::collective_permute)
+      leg.turns = std::clamp(leg.moves.group_size() - 1, 1, most_turns);
     return leg;
   }
 
@@ -138,13 +141,15 @@ class Maker {
 
 }  // namespace
 
-const std::vector<int>& moved_values(const Step& step) {
-  return step.kind == StepKind::receive ? step.outputs : step.inputs;
+std::span<const int> moved_values(const Instruction& instruction) {
+  return instruction.kind() == InstructionKind::receive ? instruction.results() : instruction.operands();
 }
 
-bool can_replay(const Step& step) { return lays_out_anew(step) && !moved_values(step).empty(); }
+bool can_replay(const Instruction& instruction) {
+  return lays_out_anew(instruction) && !moved_values(instruction).empty();
+}
 
-std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, StepId step, int operand) {
+std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, InstructionId step, int operand) {
   return Maker(std::move(plan)).make({step, operand});
 }
 

@@ -12,7 +12,7 @@ namespace shardscope {
 
 // One step of a plan that lays an array out anew, as a film: who gives which piece to whom.
 struct ReplayLeg {
-  StepId step;
+  InstructionId step;
   PieceMoves moves;
   std::vector<int> devices;  // that take part, ascending
   std::string title;         // "all-gather over data"
@@ -38,12 +38,12 @@ struct Replay {
 };
 
 // Whether a step lays arrays out anew; a receive has them as outputs, others as inputs.
-bool can_replay(const Step& step);
-const std::vector<int>& moved_values(const Step& step);
+bool can_replay(const Instruction& instruction);
+std::span<const int> moved_values(const Instruction& instruction);
 
 // Of the operand of `step` with that number (a bucket has several); nothing for a step that moves no array. A receive
 // is shown as the send that it belongs to.
-std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, StepId step, int operand = 0);
+std::optional<Replay> make_replay(std::shared_ptr<const Plan> plan, InstructionId step, int operand = 0);
 
 // A moment of a replay: `at` ticks into a round of a leg. The end of a leg is the beginning of the next.
 struct ReplayMoment {

@@ -20,12 +20,13 @@ struct Key {
   auto operator<=>(const Key&) const = default;
 };
 
-Key key_of(const Plan& plan, const Step& step, TimelineColoring coloring) {
-  if (is_communication(step.kind)) return {Key::Sort::moving, static_cast<int>(step.kind), name(step.kind)};
-  const Op* op = plan.graph && step.op != no_id ? &plan.graph->ops[size_t(step.op)] : nullptr;
+Key key_of(const Plan& plan, const Instruction& instruction, TimelineColoring coloring) {
+  if (is_communication(instruction.kind()))
+    return {Key::Sort::moving, static_cast<int>(instruction.kind()), name(instruction.kind())};
+  const Op* op = plan.graph && instruction.op != no_id ? &plan.graph->ops[size_t(instruction.op)] : nullptr;
   if (coloring == TimelineColoring::layer) return {Key::Sort::work, op ? op->place.layer : -1, {}};
-  if (step.kind != StepKind::compute) return {Key::Sort::work, 0, name(step.kind)};
-  return {Key::Sort::work, 0, op && op->definition ? op->definition->name() : name(step.kind)};
+  if (instruction.kind() != InstructionKind::compute) return {Key::Sort::work, 0, name(instruction.kind())};
+  return {Key::Sort::work, 0, op && op->definition ? op->definition->name() : name(instruction.kind())};
 }
 
 std::string label_of(const Key& key, TimelineColoring coloring) {
@@ -47,10 +48,10 @@ QColor work_color(size_t place, const Key& key, TimelineColoring coloring, const
 
 TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, const Theme& theme) {
   std::map<Key, double> seconds;
-  StepTable<Key> keys;
+  InstructionTable<Key> keys;
   for (const Task& task : plan.program.tasks) {
     std::vector<Key>& of_task = keys.tasks.emplace_back();
-    for (const Step& step : task.steps) of_task.push_back(key_of(plan, step, coloring));
+    for (const Instruction& instruction : task.instructions) of_task.push_back(key_of(plan, instruction, coloring));
   }
   for (int stage = 0; stage < plan.program.stages; ++stage) {
     std::map<int, int> runs;  // of each task
@@ -58,7 +59,7 @@ TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, cons
     std::map<Key, double> own;
     for (const auto& [task, times] : runs)
       for (size_t step = 0; step < keys.tasks[size_t(task)].size(); ++step)
-        own[keys.tasks[size_t(task)][step]] += times * plan.step_seconds.tasks[size_t(task)][step];
+        own[keys.tasks[size_t(task)][step]] += times * plan.instruction_seconds.tasks[size_t(task)][step];
     for (const auto& [key, taken] : own) seconds[key] = std::max(seconds[key], taken);
   }
   std::vector<std::pair<Key, double>> order(seconds.begin(), seconds.end());
@@ -77,15 +78,15 @@ TimelineColors timeline_colors(const Plan& plan, TimelineColoring coloring, cons
   size_t place = 0;
   for (const auto& [key, taken] : order) {
     const bool is_work = key.sort == Key::Sort::work;
-    const QColor color =
-        is_work ? work_color(place++, key, coloring, theme) : step_color(static_cast<StepKind>(key.number), theme);
+    const QColor color = is_work ? work_color(place++, key, coloring, theme)
+                                 : instruction_color(static_cast<InstructionKind>(key.number), theme);
     color_of[key] = color.rgb();
     if (!is_work) add_others();
     if (is_work && coloring == TimelineColoring::kind && place > most_kinds) others += taken;
     else colors.legend.push_back({label_of(key, coloring), color, taken, !is_work});
   }
   add_others();
-  StepTable<QRgb> known;
+  InstructionTable<QRgb> known;
   for (const std::vector<Key>& of_task : keys.tasks) {
     std::vector<QRgb>& own = known.tasks.emplace_back();
     for (const Key& key : of_task) own.push_back(color_of[key]);

@@ -13,7 +13,7 @@ using RankTimes = std::span<const std::vector<PlanStepTime>>;
 bool is_of(const Plan& plan, RankTimes times) {
   if (times.empty() || std::ssize(times) > plan.mesh.device_count()) return false;
   for (int rank = 0; rank < std::ssize(times); ++rank)
-    if (std::ssize(times[size_t(rank)]) != plan.steps(plan.stage_of(rank)).size()) return false;
+    if (std::ssize(times[size_t(rank)]) != plan.instructions(plan.stage_of(rank)).size()) return false;
   return !times.front().empty();
 }
 
@@ -33,9 +33,9 @@ std::vector<std::vector<int>> groups_over(const Plan& plan, const AxisList& axes
   return groups;
 }
 
-int peer_of(const Plan& plan, const Step& step, int rank) {
-  const StageChannel& channel = plan.program.channels.at(size_t(step.channel));
-  return device_at_stage(plan, rank, step.kind == StepKind::receive ? channel.from : channel.to);
+int peer_of(const Plan& plan, const Instruction& instruction, int rank) {
+  const StageChannel& channel = plan.program.channels.at(size_t(instruction.channel()));
+  return device_at_stage(plan, rank, instruction.kind() == InstructionKind::receive ? channel.from : channel.to);
 }
 
 RankTimeline timeline_of(const Plan& plan, const std::vector<PlanStepTime>& times, int rank, int64_t zero) {
@@ -44,9 +44,9 @@ RankTimeline timeline_of(const Plan& plan, const std::vector<PlanStepTime>& time
   std::vector<TrackSlice> slices;
   slices.reserve(times.size() + times.size() / 4);
   int position = 0;
-  for (const Step& step : plan.steps(timeline.stage)) {
+  for (const Instruction& instruction : plan.instructions(timeline.stage)) {
     const auto& [arrive, start, end] = times[size_t(position)];
-    const TimePart part = is_communication(step.kind) ? TimePart::transfer : TimePart::work;
+    const TimePart part = is_communication(instruction.kind()) ? TimePart::transfer : TimePart::work;
     if (start > arrive) slices.push_back({seconds(arrive), seconds(start), position, TimePart::waiting});
     slices.push_back({seconds(start), seconds(end), position++, part});
   }
@@ -60,18 +60,20 @@ double waited(const PlanStepTime& time) { return static_cast<double>(time.start_
 void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTimeline>& ranks) {
   std::vector<std::pair<AxisList, std::vector<std::vector<int>>>> known;
   int position = 0;
-  for (const Step& step : plan.steps(stage)) {
+  for (const Instruction& instruction : plan.instructions(stage)) {
     const auto at = static_cast<size_t>(position++);
-    if (is_transfer(step.kind)) {
+    if (is_transfer(instruction.kind())) {
       for (const int rank : plan.devices_of_stage(stage)) {
         if (rank >= std::ssize(times)) continue;
-        const int peer = peer_of(plan, step, rank);
+        const int peer = peer_of(plan, instruction, rank);
         if (peer < std::ssize(times)) ranks[size_t(peer)].delayed_others += waited(times[size_t(rank)][at]);
       }
     }
-    if (!is_collective(step.kind)) continue;
-    auto found = std::ranges::find(known, step.axes, &std::pair<AxisList, std::vector<std::vector<int>>>::first);
-    if (found == known.end()) found = known.insert(found, {step.axes, groups_over(plan, step.axes, int(times.size()))});
+    if (!is_collective(instruction.kind())) continue;
+    auto found =
+        std::ranges::find(known, instruction.axes(), &std::pair<AxisList, std::vector<std::vector<int>>>::first);
+    if (found == known.end())
+      found = known.insert(found, {instruction.axes(), groups_over(plan, instruction.axes(), int(times.size()))});
     for (const std::vector<int>& group : found->second) {
       if (plan.stage_of(group.front()) != stage) continue;
       const auto arrival = [&](int rank) { return times[size_t(rank)][at].arrive_ns; };
@@ -86,15 +88,16 @@ void add_delays(const Plan& plan, RankTimes times, int stage, std::vector<RankTi
 
 PredictedStep predicted_step(const Plan& plan, int stage) {
   PredictedStep predicted;
-  const std::vector<StageTimeline::Span>& spans = plan.pipeline.timeline.stages.at(size_t(stage));
+  const std::vector<Simulation::Span>& spans = plan.simulation.stages.at(size_t(stage));
   std::vector<TrackSlice> slices;
   std::vector<PhaseSpan>& phases = predicted.phases;
   int position = 0;
-  for (const Step& step : plan.steps(stage)) {
+  for (const Instruction& instruction : plan.instructions(stage)) {
     const auto [start, end] = spans[size_t(position)];
-    slices.push_back({start, end, position++, is_communication(step.kind) ? TimePart::transfer : TimePart::work});
-    if (phases.empty() || phases.back().phase != step.phase || start > phases.back().end)
-      phases.push_back({step.phase, start, end});
+    slices.push_back(
+        {start, end, position++, is_communication(instruction.kind()) ? TimePart::transfer : TimePart::work});
+    if (phases.empty() || phases.back().phase != instruction.phase || start > phases.back().end)
+      phases.push_back({instruction.phase, start, end});
     phases.back().end = predicted.seconds = end;
   }
   predicted.track = TimelineTrack(std::move(slices));
@@ -148,17 +151,17 @@ std::vector<int> MeasuredStep::extremes() const {
 
 std::optional<Meeting> meeting_of(const Plan& plan, RankTimes times, int rank, int position) {
   if (!is_of(plan, times) || rank < 0 || rank >= std::ssize(times)) return std::nullopt;
-  if (position < 0 || position >= plan.steps(plan.stage_of(rank)).size()) return std::nullopt;
-  const Step& step = plan.steps(plan.stage_of(rank))[position];
+  if (position < 0 || position >= plan.instructions(plan.stage_of(rank)).size()) return std::nullopt;
+  const Instruction& instruction = plan.instructions(plan.stage_of(rank))[position];
   const auto time = [&](int member) { return times[size_t(member)][size_t(position)]; };
   const auto moved = [&](int member) { return double(time(member).end_ns - time(member).start_ns) * 1e-9; };
-  if (is_transfer(step.kind)) {
-    const int peer = peer_of(plan, step, rank);
+  if (is_transfer(instruction.kind())) {
+    const int peer = peer_of(plan, instruction, rank);
     return Meeting{{rank, peer}, peer, waited(time(rank)), waited(time(rank)), moved(rank)};
   }
-  if (!is_collective(step.kind)) return std::nullopt;
+  if (!is_collective(instruction.kind())) return std::nullopt;
   Meeting meeting;
-  meeting.ranks = plan.mesh.group(rank, {step.axes.begin(), step.axes.end()});
+  meeting.ranks = plan.mesh.group(rank, {instruction.axes().begin(), instruction.axes().end()});
   for (const int member : meeting.ranks)
     if (member >= std::ssize(times) || plan.profile.host_of(member) != plan.profile.host_of(rank)) return std::nullopt;
   const auto arrival = [&](int member) { return time(member).arrive_ns; };

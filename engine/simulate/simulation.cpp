@@ -1,21 +1,20 @@
-#include "engine/plan/stage_timeline.h"
+#include "engine/simulate/simulation.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "engine/base/error.h"
-#include "engine/plan/cost_model.h"
 #include "engine/program/program_text.h"
 
 namespace shardscope {
 
 namespace {
 
-class Play {
+class Simulator {
  public:
-  Play(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose, const StepTable<double>& seconds,
-       bool without_limits = false)
+  Simulator(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
+            const InstructionTable<double>& seconds, bool without_limits = false)
       : program_(program),
         text_{program, graph, mesh},
         seconds_(seconds),
@@ -24,13 +23,13 @@ class Play {
     for (int stage = 0; stage < program.stages; ++stage) {
       const Sequence* sequence = program.find(purpose, stage);
       sequences_.push_back(sequence);
-      timeline_.stages.emplace_back(sequence ? sequence->length : 0);
+      result_.stages.emplace_back(sequence ? sequence->length : 0);
     }
     at_.resize(sequences_.size());
     free_.resize(sequences_.size());
   }
 
-  StageTimeline run() {
+  Simulation run() {
     for (bool moved = true; moved;) {
       moved = false;
       for (int stage = 0; stage < program_.stages; ++stage) {
@@ -40,13 +39,13 @@ class Play {
     double busy = 0;
     for (int stage = 0; stage < program_.stages; ++stage) {
       if (!is_done(stage)) throw cycle(stage);
-      for (const StageTimeline::Span& span : timeline_.stages[stage]) {
+      for (const Simulation::Span& span : result_.stages[stage]) {
         busy += span.end - span.start;
-        timeline_.seconds = std::max(timeline_.seconds, span.end);
+        result_.seconds = std::max(result_.seconds, span.end);
       }
     }
-    if (timeline_.seconds > 0) timeline_.bubble = 1 - busy / (timeline_.seconds * program_.stages);
-    return std::move(timeline_);
+    if (result_.seconds > 0) result_.bubble = 1 - busy / (result_.seconds * program_.stages);
+    return std::move(result_);
   }
 
   // The most messages of a channel that were on their way at a time; after run().
@@ -67,36 +66,38 @@ class Play {
   };
   struct Turn {
     size_t run = 0;
-    int step = 0;
+    int index = 0;
   };
 
   bool is_done(int stage) const { return !sequences_[stage] || at_[stage].run == sequences_[stage]->runs.size(); }
-  StepId id(int stage) const { return {sequences_[stage]->runs[at_[stage].run].task, at_[stage].step}; }
-  const Step& step(int stage) const { return program_.tasks[id(stage).task].steps[id(stage).step]; }
+  InstructionId id(int stage) const { return {sequences_[stage]->runs[at_[stage].run].task, at_[stage].index}; }
+  const Instruction& instruction(int stage) const {
+    return program_.tasks[id(stage).task].instructions[id(stage).index];
+  }
 
   bool advance(int stage) {
     if (is_done(stage)) return false;
-    const Step& next = step(stage);
-    Messages* messages = is_transfer(next.kind) ? &channels_[next.channel] : nullptr;
+    const Instruction& next = instruction(stage);
+    Messages* messages = is_transfer(next.kind()) ? &channels_[next.channel()] : nullptr;
     double start = free_[stage];
-    if (next.kind == StepKind::send && !without_limits_) {
-      const size_t capacity = static_cast<size_t>(program_.channels[next.channel].capacity),
+    if (next.kind() == InstructionKind::send && !without_limits_) {
+      const size_t capacity = static_cast<size_t>(program_.channels[next.channel()].capacity),
                    sent = messages->sent.size();
       if (sent >= messages->taken.size() + capacity) return false;
       if (sent >= capacity) start = std::max(start, messages->taken[sent - capacity]);
-    } else if (next.kind == StepKind::receive) {
+    } else if (next.kind() == InstructionKind::receive) {
       const size_t taken = messages->taken.size();
       if (messages->sent.size() == taken) return false;
       start = std::max(start, messages->sent[taken]);
     }
     const double end = start + seconds_[id(stage)];
-    if (next.kind == StepKind::send) messages->sent.push_back(end);
-    if (next.kind == StepKind::receive) messages->taken.push_back(end);
+    if (next.kind() == InstructionKind::send) messages->sent.push_back(end);
+    if (next.kind() == InstructionKind::receive) messages->taken.push_back(end);
     const TaskRun& run = sequences_[stage]->runs[at_[stage].run];
-    timeline_.stages[stage][run.first + at_[stage].step] = {start, end};
+    result_.stages[stage][run.first + at_[stage].index] = {start, end};
     free_[stage] = end;
-    if (++at_[stage].step == static_cast<int>(program_.tasks[run.task].steps.size()))
-      ++at_[stage].run, at_[stage].step = 0;
+    if (++at_[stage].index == static_cast<int>(program_.tasks[run.task].instructions.size()))
+      ++at_[stage].run, at_[stage].index = 0;
     return true;
   }
 
@@ -106,8 +107,8 @@ class Play {
     while (seen[stage] < 0) {
       seen[stage] = static_cast<int>(path.size());
       path.push_back(stage);
-      const StageChannel& channel = program_.channels[step(stage).channel];
-      const int other = step(stage).kind == StepKind::send ? channel.to : channel.from;
+      const StageChannel& channel = program_.channels[instruction(stage).channel()];
+      const int other = instruction(stage).kind() == InstructionKind::send ? channel.to : channel.from;
       if (is_done(other)) {
         return Failure(Error{"pipeline_cycle",
                              fmt::format("{} waits for stage {}, which has ended", words(stage), other),
@@ -125,49 +126,48 @@ class Play {
 
   std::string words(int stage) const {
     const TaskRun& run = sequences_[stage]->runs[at_[stage].run];
-    return fmt::format("'{}' ({}, microbatch {})", text_.step(step(stage)), program_.tasks[run.task].name,
+    return fmt::format("'{}' ({}, microbatch {})", text_.instruction(instruction(stage)), program_.tasks[run.task].name,
                        run.microbatch);
   }
 
   const Program& program_;
   ProgramText text_;
-  const StepTable<double>& seconds_;
+  const InstructionTable<double>& seconds_;
   bool without_limits_;
   std::vector<Messages> channels_;
   std::vector<const Sequence*> sequences_;  // per stage
   std::vector<Turn> at_;
   std::vector<double> free_;
-  StageTimeline timeline_;
+  Simulation result_;
 };
 
 }  // namespace
 
-StageTimeline play_stages(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
-                          const StepTable<double>& seconds) {
-  return Play(program, graph, mesh, purpose, seconds).run();
+Simulation simulate(const Program& program, const Graph& graph, const Mesh& mesh, Purpose purpose,
+                    const InstructionTable<double>& seconds) {
+  return Simulator(program, graph, mesh, purpose, seconds).run();
 }
 
-void size_channels(Program& program, const Graph& graph, const Mesh& mesh) {
+void size_channels(Program& program, const Graph& graph, const Mesh& mesh, const InstructionTable<double>& seconds) {
   if (program.channels.empty()) return;
-  const StepTable<double> seconds = predict_seconds(program, graph, CostRates{});
   for (StageChannel& channel : program.channels) channel.capacity = 1;
   for (Purpose purpose : {Purpose::train_step, Purpose::evaluate}) {
     if (!program.find(purpose)) continue;
-    Play play(program, graph, mesh, purpose, seconds, true);
-    play.run();
+    Simulator simulator(program, graph, mesh, purpose, seconds, true);
+    simulator.run();
     for (size_t i = 0; i < program.channels.size(); ++i) {
       int& capacity = program.channels[i].capacity;
-      capacity = std::max(capacity, play.most_under_way(static_cast<int>(i)));
+      capacity = std::max(capacity, simulator.most_under_way(static_cast<int>(i)));
     }
   }
 }
 
-void prove_no_cycle(const Program& program, const Graph& graph, const Mesh& mesh) {
+void prove_no_deadlock(const Program& program, const Graph& graph, const Mesh& mesh) {
   if (program.channels.empty()) return;
-  StepTable<double> none;
-  for (const Task& task : program.tasks) none.tasks.emplace_back(task.steps.size());
+  InstructionTable<double> none;
+  for (const Task& task : program.tasks) none.tasks.emplace_back(task.instructions.size());
   for (Purpose purpose : {Purpose::train_step, Purpose::evaluate}) {
-    if (program.find(purpose)) play_stages(program, graph, mesh, purpose, none);
+    if (program.find(purpose)) simulate(program, graph, mesh, purpose, none);
   }
 }
 

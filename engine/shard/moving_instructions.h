@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/mesh/reshard.h"
+#include "engine/program/instruction.h"
+#include "engine/program/program_value.h"
+
+namespace shardscope {
+
+// Instructions that move values, with what they send and touch. Their phase is the caller's.
+
+// One part of a reshard's path, from program value `source` to `made`.
+Instruction reshard_instruction(const ReshardStep& part, const std::vector<ProgramValue>& values, const Mesh& mesh,
+                                const Cause& cause, int source, int made);
+
+// What a stage holds, and what another one receives of it, in one message of that channel.
+struct TransferInstructions {
+  Instruction send, receive;
+};
+TransferInstructions transfer_instructions(const std::vector<ProgramValue>& values, const Graph& graph,
+                                           const std::vector<int>& held, const std::vector<int>& received, int channel);
+
+}  // namespace shardscope

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "engine/program/instruction.h"
+
+namespace shardscope::test {
+
+// An instruction of that kind, of no arrays.
+inline Instruction instruction_of(InstructionKind kind, std::initializer_list<int> axes = {}, int channel = -1) {
+  Instruction instruction;
+  switch (kind) {
+    case InstructionKind::compute: instruction.body = Compute{}; break;
+    case InstructionKind::slice: instruction.body = Slice{}; break;
+    case InstructionKind::send: instruction.body = Send{{}, channel, 0}; break;
+    case InstructionKind::receive: instruction.body = Receive{{}, channel, 0}; break;
+    default: {
+      Collective collective{kind};
+      for (const int axis : axes) collective.axes.push_back(static_cast<AxisIndex>(axis));
+      instruction.body = std::move(collective);
+    }
+  }
+  return instruction;
+}
+
+}  // namespace shardscope::test
