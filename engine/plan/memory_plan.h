@@ -10,8 +10,8 @@ namespace shardscope {
 // Gives every program value a buffer and every buffer its place in the arena. Lifetimes are positions of the program's
 // main sequence; the other sequences run parts of it, in which nothing lives longer. A result takes over the buffer of
 // an operand that is used for the last time where the op allows it (always for parameter updates); all-reduces work in
-// place likewise. Workspaces are buffers of their one step. What a task gives and no later one uses stays to the end.
-// What adds up over microbatches is there from the beginning. What a microbatch keeps while others run has as many
+// place likewise. Workspaces are buffers of their one instruction. What a task gives and no later one uses stays to the
+// end. What adds up over microbatches is there from the beginning. What a microbatch keeps while others run has as many
 // slots as there are microbatches that keep it at a time.
 ArenaLayout plan_memory(const Program& program, const Graph& graph, int threads, int stage = 0);
 

@@ -17,7 +17,7 @@ std::string_view name(MemoryCategory category);
 // inputs) span all of it. What is kept while other microbatches run lies in slots, equal parts of the buffer: those of
 // microbatch m in slot m modulo `slot_count`.
 struct Buffer {
-  int value = -1;  // the program value that lies in it first; -1: workspace of the step at `first`
+  int value = -1;  // the program value that lies in it first; -1: workspace of the instruction at `first`
   MemoryCategory category = MemoryCategory::activations;
   int64_t bytes = 0;
   int64_t offset = 0;
@@ -33,12 +33,12 @@ struct Buffer {
 struct ArenaLayout {
   std::vector<Buffer> buffers;
   std::vector<int> buffer_of;  // per program value; values may share a buffer (in-place results); -1: of another stage
-  InstructionTable<int> workspace;  // per step: its buffer, or -1; of a send what is on its way, in slots
+  InstructionTable<int> workspace;  // per instruction: its buffer, or -1; of a send what is on its way, in slots
   int64_t bytes = 0;                // of the arena
   int length = 0;                   // positions that lifetimes speak of
 };
 
-// Where the arrays of a message lie in the buffer of its send, in the order of the step's inputs.
+// Where the arrays of a message lie in the buffer of its send, in the order of its operands.
 struct MessageLayout {
   std::vector<int64_t> offsets;
   int64_t bytes = 0;

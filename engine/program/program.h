@@ -38,8 +38,8 @@ struct Program {
 bool is_source(const ProgramValue& value, const Graph& graph);
 
 // Throws Failure where a sequence uses a value before it is made, local shapes disagree with shardings, a collective's
-// group is not listed, a task's inputs or outputs are not those that it names, a step uses what another stage holds,
-// the ends of a channel disagree, or a partial sum reaches an op that is not linear in it.
+// group is not listed, a task's inputs or outputs are not those that it names, an instruction uses what another stage
+// holds, the ends of a channel disagree, or a partial sum reaches an op that is not linear in it.
 void verify(const Program& program, const Graph& graph, const Mesh& mesh);
 
 }  // namespace shardscope

@@ -23,7 +23,7 @@ struct ProgramText {
   // Of a reshard one line an array: which op uses what as which layout, and which layout it had; where the array itself
   // is wanted so, which pin says it, and how its op makes it. Else empty.
   std::string cause(const Instruction& instruction) const;
-  // The value that lies in it first, or "workspace of" its step.
+  // The value that lies in it first, or "workspace of" its instruction.
   std::string buffer(const Buffer& buffer, int stage = 0) const;
 };
 

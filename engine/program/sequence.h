@@ -16,7 +16,7 @@ std::string_view name(Purpose purpose);
 struct TaskRun {
   int task = -1;
   int microbatch = 0;
-  int first = 0;         // position of the task's first step
+  int first = 0;         // position of the task's first instruction
   int folded_first = 0;  // and in the folded sequence
   bool is_first = true;  // no other run of the task is before it
 };
@@ -39,7 +39,7 @@ Sequence make_sequence(Purpose purpose, std::vector<TaskRun> runs, const std::ve
 InstructionId instruction_at(const Sequence& sequence, int position);
 // The run that a position is in.
 const TaskRun& run_at(const Sequence& sequence, int position);
-// Where a task's step is, when the task runs for that microbatch.
+// Where a task's instruction is, when the task runs for that microbatch.
 std::optional<int> position_of(const Sequence& sequence, InstructionId instruction, int microbatch = 0);
 
 // What a task does is alike in all microbatches: a sequence with the first run of each task alone, the folded one,
@@ -52,7 +52,7 @@ int folded_length(const Sequence& sequence);
 int folded(const Sequence& sequence, int position);
 int unfolded(const Sequence& sequence, int position);  // in the first run of its task
 
-// Each step of the sequence once: where it is first, and how often the sequence runs it.
+// Each instruction of the sequence once: where it is first, and how often the sequence runs it.
 struct RepeatedInstruction {
   int position = 0;
   int count = 1;

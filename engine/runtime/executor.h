@@ -28,7 +28,7 @@ struct RunHooks {
 class Executor {
  public:
   // `arena` holds plan.arena_of(device).bytes, 64-byte aligned. `observer` may be null. Throws Failure that names the
-  // step when a kernel is missing or the plan cannot be executed as it stands.
+  // instruction when a kernel is missing or the plan cannot be executed as it stands.
   Executor(const Plan& plan, int device, std::byte* arena, Communicator& world, ExecutionObserver* observer = nullptr);
   ~Executor();
 

@@ -31,7 +31,7 @@ struct CostRates {
   WireRate transfer;            // from stage to stage
 };
 
-// What one device does in a local step.
+// What one device does in a local instruction.
 struct LocalWork {
   double bytes = 0;         // touched in memory
   double matrix_flops = 0;  // of matrix products; other work is priced by its bytes

@@ -23,7 +23,7 @@ struct TaskKey {
 
 bool is_repeated(TaskPart part);  // for each microbatch
 
-// The tasks of a program while lowering fills them, several at a time: steps can still be put into each.
+// The tasks of a program while lowering fills them, several at a time: instructions can still be put into each.
 class OpenTasks {
  public:
   struct OpenTask {
@@ -39,7 +39,7 @@ class OpenTasks {
 
   int open(const TaskKey& key);  // the task, made if there is none
   OpenTask& operator[](int task) { return tasks_[static_cast<size_t>(task)]; }
-  // Behind the last step that makes one of these values; at the end, where they are not made there.
+  // Behind the last instruction that makes one of these values; at the end, where they are not made there.
   void insert_behind(int task, const std::vector<int>& values, Instruction instruction);
 
   std::vector<Task> close();
