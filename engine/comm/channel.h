@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "engine/comm/communication_record.h"
+
 namespace shardscope {
 
 // One directed stream of messages from one rank of a group to another; messages arrive in the order sent. A message is
@@ -15,7 +17,7 @@ namespace shardscope {
 // Arrays of a message of up to 8 KiB may lie anywhere; those of larger ones lie in the arena, on both ends. Calls throw
 // Failure as the group's own do: comm_aborted where the run is aborted or the other end has left or ended while this
 // one waits; comm_argument on the receiver, naming both ranks and what each has, where the message is another one.
-// A channel may be destroyed at any time, also after an abort: that waits for nothing.
+// A channel may be destroyed at any time, also after an abort: that waits for nothing. Each call returns what it cost.
 class Channel {
  public:
   static constexpr size_t max_arrays = 1024;  // of a message
@@ -23,11 +25,11 @@ class Channel {
   virtual ~Channel() = default;
   // Sender. Waits until the message before has been taken, as finish_send does, then publishes the arrays and returns.
   // They must stay unchanged until the receiver has taken them.
-  virtual void start_send(std::span<const std::span<const std::byte>> arrays) = 0;
+  virtual CommunicationRecord start_send(std::span<const std::span<const std::byte>> arrays) = 0;
   // Sender. Waits until the last message has been taken; returns at once where none is under way.
-  virtual void finish_send() = 0;
+  virtual CommunicationRecord finish_send() = 0;
   // Receiver. Waits until the next message is there, copies it, and lets the sender know.
-  virtual void receive(std::span<const std::span<std::byte>> arrays) = 0;
+  virtual CommunicationRecord receive(std::span<const std::span<std::byte>> arrays) = 0;
 };
 
 }  // namespace shardscope

@@ -1,20 +1,47 @@
 #include "engine/comm/collective_communicator.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "engine/base/hash.h"
+#include "engine/base/plural.h"
 
 namespace shardscope {
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Adds the time of a call to its record: what was not waited is transfer.
+template <class Call>
+void record_time(CommunicationRecord& record, const Call& call) {
+  const Clock::time_point start = Clock::now();
+  const int64_t waited = record.waited_ns;
+  call();
+  record.transfer_ns += std::chrono::nanoseconds(Clock::now() - start).count() - (record.waited_ns - waited);
+}
+
+}  // namespace
+
 Communicator::Ticket CollectiveCommunicator::start(InstructionKind kind, std::span<const CollectivePart> parts,
                                                    std::span<const int> destination_of) {
-  if (open_) fail(std::string(name(kind)) + " was started before the last collective was finished");
-  call_.assign(kind, parts, destination_of, world_rank(), size());
-  begin(call_);
-  open_ = true;
-  return ++ticket_;
+  if (open_.size() == max_open_tickets) {
+    fail(fmt::format("{} was started while {} collectives of its group are open", name(kind), open_.size()),
+         "finish the oldest before");
+  }
+  if (idle_.empty()) idle_.push_back(make_operation());
+  std::unique_ptr<Operation> operation = std::move(idle_.back());
+  idle_.pop_back();
+  operation->call.assign(kind, parts, destination_of, world_rank(), size());
+  operation->number = next_number_;
+  operation->record = {};
+  record_time(operation->record, [&] { begin(*operation); });
+  ++next_number_;
+  operation->ticket = ++totals_->tickets;
+  open_.push_back(std::move(operation));
+  return open_.back()->ticket;
 }
 
 Communicator::Ticket CollectiveCommunicator::start_all_gather(std::span<const CollectivePart> parts) {
@@ -38,16 +65,38 @@ Communicator::Ticket CollectiveCommunicator::start_permute(std::span<const Colle
   return start(InstructionKind::collective_permute, parts, destination_of);
 }
 
-void CollectiveCommunicator::finish(Ticket ticket) {
-  if (!open_ || ticket != ticket_) fail("finish of a collective that is not open");
-  open_ = false;
-  complete(call_);
-  *counts_.wire_bytes += call_.wire_bytes(size());
+CommunicationRecord CollectiveCommunicator::finish(Ticket ticket) {
+  const auto found = std::ranges::find(open_, ticket, &Operation::ticket);
+  if (found == open_.end()) fail("finish of a collective that is not open in this group");
+  if (found != open_.begin()) {
+    fail(fmt::format("finish of {} before {}, which was started earlier", name((*found)->call.kind),
+                     name(open_.front()->call.kind)),
+         "collectives of a group are finished in the order in which they were started");
+  }
+  const CommunicationRecord record = finish_oldest();
+  totals_->records += record;
+  return record;
 }
 
-void CollectiveCommunicator::barrier() {
-  Ticket ticket = start(InstructionKind::barrier, {}, {});
-  finish(ticket);
+CommunicationRecord CollectiveCommunicator::finish_oldest() {
+  std::unique_ptr<Operation> operation = std::move(open_.front());
+  open_.erase(open_.begin());
+  record_time(operation->record, [&] { complete(*operation); });
+  operation->record.wire_bytes = operation->call.wire_bytes(size());
+  idle_.push_back(std::move(operation));
+  return idle_.back()->record;
+}
+
+void CollectiveCommunicator::check_none_open(std::string_view what) const {
+  if (open_.empty()) return;
+  fail(fmt::format("{} while {} of the group {} open", what, counted(open_.size(), "collective"),
+                   open_.size() == 1 ? "is" : "are"),
+       "finish them before");
+}
+
+CommunicationRecord CollectiveCommunicator::barrier() {
+  check_none_open("a barrier");
+  return finish(start(InstructionKind::barrier, {}, {}));
 }
 
 std::vector<std::unique_ptr<Channel>> CollectiveCommunicator::open_channels(std::span<const ChannelEnds> ends) {
@@ -71,12 +120,10 @@ std::vector<std::unique_ptr<Channel>> CollectiveCommunicator::open_channels(std:
 }
 
 void CollectiveCommunicator::exchange(const void* own, void* all, int64_t bytes) {
-  CollectivePart part{own, all, {bytes / byte_size(DType::i32)}, DType::i32, -1, 0};
-  const double counted = *counts_.wire_bytes;
-  const int64_t moved = *counts_.moved_bytes;
-  all_gather({&part, 1});
-  *counts_.wire_bytes = counted;
-  *counts_.moved_bytes = moved;
+  check_none_open("a split, or channels opened,");
+  const CollectivePart part{own, all, {bytes / byte_size(DType::i32)}, DType::i32, -1, 0};
+  start(InstructionKind::all_gather, {&part, 1}, {});
+  finish_oldest();
 }
 
 void CollectiveCommunicator::fail(std::string message, std::string hint) const {

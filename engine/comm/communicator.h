@@ -9,6 +9,7 @@
 #include "engine/base/reduction.h"
 #include "engine/base/shape.h"
 #include "engine/comm/channel.h"
+#include "engine/comm/communication_record.h"
 
 namespace shardscope {
 
@@ -36,17 +37,16 @@ struct ChannelEnds {
   int from = 0, to = 0;
 };
 
-// What a rank has sent, moved and waited, shared by a communicator with those that are split off it, and with its
-// channels.
-struct CommunicationCounts {
-  std::shared_ptr<double> wire_bytes = std::make_shared<double>(0);
-  std::shared_ptr<int64_t> moved_bytes = std::make_shared<int64_t>(0);
-  std::shared_ptr<int64_t> waited_ns = std::make_shared<int64_t>(0);
+// What a communicator shares with those that are split off it, and with its channels.
+struct CommunicationTotals {
+  CommunicationRecord records;  // the sum
+  uint64_t tickets = 0;         // given out
 };
 
-// A group of ranks that communicate. Every member makes the same calls in the same order. Calls throw Failure
-// (codes comm_aborted, comm_mpi, comm_argument) that name the rank; after abort(), every waiting or later call of every
-// member throws.
+// A group of ranks that communicate. Every member makes the same calls in the same order (where a finish lies between
+// the starts of later tickets is each member's own affair; of several communicators that share ranks, all members
+// finish tickets in one order). Calls throw Failure (codes comm_aborted, comm_mpi, comm_argument) that name the rank;
+// after abort(), every waiting or later call of every member throws.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -55,59 +55,61 @@ class Communicator {
   // A communicator of the ranks that pass the same color, ordered by key. Collective over this group.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
-  // start publishes the sources and returns at once where the implementation can; sources must stay unchanged, and
-  // destinations must not be read, until finish of that ticket. At most one ticket is open at a time per communicator.
+  // start publishes the sources and returns without waiting for peers; sources must stay unchanged, and destinations
+  // must be neither read nor written, until finish of that ticket. Up to max_open_tickets of one communicator may be
+  // open, besides those of others. They are finished in the order in which they were started: finish of another one,
+  // and a start too many, throw Failure comm_argument and change nothing. A ticket is of one communicator alone.
+  //
+  //   t = start_all_gather(weights of the next layer) . compute . u = start_reduce_scatter(gradients) . compute .
+  //   finish(t) . compute with the weights . finish(u)
+  //
+  // Results are the same bits as without overlap. Open tickets may be abandoned by destroying the communicator, with
+  // their arrays once peers cannot read those any more: the others' calls then throw comm_aborted.
   using Ticket = uint64_t;
+  static constexpr int max_open_tickets = 16;
   virtual Ticket start_all_gather(std::span<const CollectivePart> parts) = 0;
   virtual Ticket start_all_reduce(std::span<const CollectivePart> parts) = 0;
   virtual Ticket start_reduce_scatter(std::span<const CollectivePart> parts) = 0;
   virtual Ticket start_all_to_all(std::span<const CollectivePart> parts) = 0;
   // Rank r sends its sources to destination_of[r]; destination_of is a permutation.
   virtual Ticket start_permute(std::span<const CollectivePart> parts, std::span<const int> destination_of) = 0;
-  virtual void finish(Ticket ticket) = 0;
+  virtual CommunicationRecord finish(Ticket ticket) = 0;
 
-  virtual void barrier() = 0;
+  // Like split and open_channels, while no ticket of this communicator is open.
+  virtual CommunicationRecord barrier() = 0;
   // Channels between members, made together: collective, with the same list on all. Null where this rank is neither
   // end. They may outlive this communicator, not the arena.
   virtual std::vector<std::unique_ptr<Channel>> open_channels(std::span<const ChannelEnds> ends) = 0;
-  // Lets messages to other hosts that are under way go on: MPI moves them only while it is called. Cheap, for any
-  // moment between two calls; throws comm_aborted where it learns of an abort.
+  // Lets what is under way to other hosts go on, of this communicator and of all with which it shares a world: MPI
+  // moves messages only while it is called, and a collective of several stages sends its next one. Never waits; for any
+  // moment between two calls. Throws comm_aborted where it learns of an abort.
   virtual void progress() {}
 
   // Makes every member's waits and later calls throw. Callable from any thread and from a signal-free error path.
   virtual void abort() noexcept = 0;
 
-  void all_gather(std::span<const CollectivePart> parts) { finish(start_all_gather(parts)); }
-  void all_reduce(std::span<const CollectivePart> parts) { finish(start_all_reduce(parts)); }
-  void reduce_scatter(std::span<const CollectivePart> parts) { finish(start_reduce_scatter(parts)); }
-  void all_to_all(std::span<const CollectivePart> parts) { finish(start_all_to_all(parts)); }
-  void permute(std::span<const CollectivePart> parts, std::span<const int> destination_of) {
-    finish(start_permute(parts, destination_of));
+  CommunicationRecord all_gather(std::span<const CollectivePart> parts) { return finish(start_all_gather(parts)); }
+  CommunicationRecord all_reduce(std::span<const CollectivePart> parts) { return finish(start_all_reduce(parts)); }
+  CommunicationRecord reduce_scatter(std::span<const CollectivePart> parts) {
+    return finish(start_reduce_scatter(parts));
+  }
+  CommunicationRecord all_to_all(std::span<const CollectivePart> parts) { return finish(start_all_to_all(parts)); }
+  CommunicationRecord permute(std::span<const CollectivePart> parts, std::span<const int> destination_of) {
+    return finish(start_permute(parts, destination_of));
   }
 
-  // Bytes that this rank has sent by the ring convention, counted from the calls' arguments alone: all-reduce
-  // 2(p-1)/p n, all-gather and reduce-scatter (p-1)/p of the full size, all-to-all (p-1)/p n, permute and send n. A
-  // communicator made by split, and a channel, add to it too.
-  double wire_bytes() const { return *counts_.wire_bytes; }
-  // Bytes that this rank has really moved, counted where the transport moves them: each byte that it read to copy it
-  // (its own or a peer's) or to sum it, and each that it handed to MPI; a byte packed, sent and unpacked counts three
-  // times, two of them on the sender. What MPI does by itself is not seen. Shared like wire_bytes. What communicators
-  // need for themselves (split, open_channels) counts to neither. With p members and n bytes of sources of each, of
-  // more than 8 KiB:
-  //                  ranks of one host             MPI
-  //   all-gather     p n                           (2p+1) n
-  //   reduce-scatter, all-to-all, permute   n      3 n
-  //   all-reduce     (2p-1)/p n                    5 n        (p divides n)
-  int64_t moved_bytes() const { return *counts_.moved_bytes; }
-  // Nanoseconds that this rank has slept inside calls because peers had not come; shared like wire_bytes. 0 for
-  // collectives whose waiting cannot be told from transfer (MPI).
-  int64_t waited_ns() const { return *counts_.waited_ns; }
+  // The sums of all records that this rank was given: by this communicator, by those that share its world through
+  // split, and by their channels. What communicators need for themselves (split, open_channels) is in none.
+  double wire_bytes() const { return totals_->records.wire_bytes; }
+  int64_t moved_bytes() const { return totals_->records.moved_bytes; }
+  int64_t waited_ns() const { return totals_->records.waited_ns; }
+  int64_t transfer_ns() const { return totals_->records.transfer_ns; }
 
  protected:
-  // What `child` sends and waits counts to this, too.
-  void share_counts(Communicator& child) const { child.counts_ = counts_; }
+  // What `child` is given counts to this, too.
+  void share_totals(Communicator& child) const { child.totals_ = totals_; }
 
-  CommunicationCounts counts_;
+  std::shared_ptr<CommunicationTotals> totals_ = std::make_shared<CommunicationTotals>();
 };
 
 }  // namespace shardscope

@@ -31,7 +31,6 @@ struct ControlRegion::Header {
 namespace {
 
 constexpr int64_t groups_per_rank = 256, channels_per_rank = 1000;
-constexpr uint32_t abort_bit = 1;
 constexpr std::chrono::milliseconds patience{100};
 constexpr std::chrono::milliseconds patience_with_work{1};
 
@@ -52,13 +51,10 @@ void set_abort_bit(std::atomic<uint32_t>& word) {
   futex_wake_all(word);
 }
 
-uint64_t group_bytes(int size) { return align(sizeof(GroupBlock) + static_cast<uint64_t>(size) * sizeof(MemberBlock)); }
-
 }  // namespace
 
 int64_t ControlRegion::bytes_for(int ranks) {
-  const uint64_t of_a_rank =
-      groups_per_rank * (sizeof(MemberBlock) + sizeof(GroupBlock)) + channels_per_rank / 2 * channel_bytes;
+  const uint64_t of_a_rank = groups_per_rank * GroupBlock::bytes(1) + channels_per_rank / 2 * channel_bytes;
   return 65536 + ranks * static_cast<int64_t>(of_a_rank);
 }
 
@@ -87,11 +83,11 @@ uint64_t ControlRegion::take(uint64_t bytes) {
 }
 
 uint64_t ControlRegion::make_group(int size) {
-  const uint64_t offset = take(group_bytes(size));
+  const uint64_t offset = take(align(GroupBlock::bytes(size)));
   if (offset == 0) return 0;
   auto* block = new (mapping_.data() + offset) GroupBlock;
   block->size = static_cast<uint32_t>(size);
-  for (int member = 0; member < size; ++member) new (&block->member(member)) MemberBlock;
+  for (int member = 0; member < size; ++member) new (&block->member(member)) GroupBlock::Member;
   put_before(offset, block->older, header().newest_group);
   return offset;
 }
@@ -118,7 +114,7 @@ void ControlRegion::abort(Cause cause, int rank) noexcept {
   uint32_t none = 0;
   header().abort_cause.compare_exchange_strong(none, static_cast<uint32_t>(cause) | static_cast<uint32_t>(rank) << 8);
   for (uint64_t offset = header().newest_group.load(); offset != 0; offset = group(offset).older) {
-    set_abort_bit(group(offset).generation);
+    for (GroupBlock::Meeting& meeting : group(offset).meetings) set_abort_bit(meeting.generation);
   }
   for (uint64_t offset = header().newest_channel.load(); offset != 0; offset = channel(offset, 0).older) {
     set_abort_bit(channel(offset, 0).sent);

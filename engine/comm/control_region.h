@@ -10,15 +10,17 @@
 
 #include "engine/base/process.h"
 #include "engine/comm/channel_end.h"
+#include "engine/comm/communicator.h"
 #include "engine/comm/mapping.h"
 
 namespace shardscope {
 
-// What one member of a group shows to the others. `signature`, `part_count`, `kind` and `payload` are double-buffered
-// by the parity of the call: a member that has passed call k + 1 has seen all others leave call k.
-struct MemberBlock {
+inline constexpr uint32_t abort_bit = 1;  // of the words on which ranks wait
+
+// What one member of a group shows to the others in one call, which is small or not.
+struct MemberSlot {
   static constexpr int64_t max_entries = 1024;    // published addresses at a time; longer lists go in rounds
-  static constexpr int64_t payload_bytes = 8192;  // calls with fewer bytes of sources are copied here
+  static constexpr int64_t payload_bytes = 8192;  // sources of small calls are copied here
 
   struct Call {
     uint64_t signature;
@@ -26,26 +28,46 @@ struct MemberBlock {
     uint32_t kind;
   };
 
-  alignas(64) std::atomic<uint32_t> left;  // 1 after the member's communicator is gone
-  std::array<Call, 2> call;
-  alignas(64) std::array<uint64_t, max_entries> entries;
-  alignas(64) std::array<std::array<std::byte, payload_bytes>, 2> payload;
+  alignas(64) Call call;
+  union {
+    alignas(64) std::array<uint64_t, max_entries> entries;
+    std::array<std::byte, payload_bytes> payload;
+  };
 };
 
-// The meeting point of a group. Bit 0 of `generation` is set by an abort; the rest counts completed rendezvous.
+// The meeting points of a group: call n uses slot n modulo their number, which is twice that of calls that may be open.
+// A member that starts call n + slot_count has finished call n + slot_count / 2, so that all had started that one and
+// finished call n: none looks at what is overwritten, and starting a call waits for no one.
 struct GroupBlock {
-  alignas(64) std::atomic<uint32_t> generation;
-  alignas(64) std::atomic<uint32_t> arrived;
+  static constexpr size_t slot_count = 2 * Communicator::max_open_tickets;
+
+  // Bit 0 of `generation` is set by an abort; the rest counts completed rendezvous.
+  struct Meeting {
+    alignas(64) std::atomic<uint32_t> generation;
+    alignas(64) std::atomic<uint32_t> arrived;
+  };
+  struct Member {
+    alignas(64) std::atomic<uint32_t> left;  // 1 after the member's communicator is gone
+  };
+
+  std::array<Meeting, slot_count> meetings;
   uint64_t older;  // offset of the group made before this one
   uint32_t size;
 
-  MemberBlock& member(int index) { return *(reinterpret_cast<MemberBlock*>(this + 1) + index); }
+  static uint64_t bytes(int size) {
+    return sizeof(GroupBlock) + static_cast<uint64_t>(size) * (sizeof(Member) + slot_count * sizeof(MemberSlot));
+  }
+  Member& member(int index) { return *(reinterpret_cast<Member*>(this + 1) + index); }
+  MemberSlot& slot(int member, size_t slot) {
+    auto* first = reinterpret_cast<MemberSlot*>(&this->member(static_cast<int>(size)));
+    return *(first + static_cast<size_t>(member) * slot_count + slot);
+  }
 };
 
 // The meeting point of a channel's two ends. Bit 0 of `sent` and `taken` is set by an abort; the rest counts messages.
 // The sender writes the first and third group of fields, the receiver the second.
 struct ChannelBlock {
-  static constexpr int64_t payload_bytes = MemberBlock::payload_bytes;  // messages of no more bytes are copied here
+  static constexpr int64_t payload_bytes = MemberSlot::payload_bytes;  // messages of no more bytes are copied here
 
   alignas(64) std::atomic<uint32_t> sent;
   std::atomic<uint32_t> sender_left;  // 1 after the sender's channel is gone
@@ -72,12 +94,12 @@ class ControlRegion {
   int ranks() const;
   void set_process(int rank, const ProcessId& process);
 
-  // Offset of a new group's block; 0 when the region is full (a rank can be in about 250 groups).
+  // Offset of a new group's block; 0 when the region is full (a rank can be in 250 groups or more).
   uint64_t make_group(int size);
   GroupBlock& group(uint64_t offset) const;
 
-  // Offset of the first of `count` new channels, one or more; 0 when the region is full (a rank can be an end of about
-  // 1000).
+  // Offset of the first of `count` new channels, one or more; 0 when the region is full (a rank can be an end of 1000
+  // or more).
   uint64_t make_channels(size_t count);
   ChannelBlock& channel(uint64_t first, size_t index) const;
 

@@ -7,8 +7,8 @@
 
 namespace shardscope {
 
-MpiChannel::MpiChannel(MpiRoute route, const Ends& ends, int tag, const CommunicationCounts& counts)
-    : ChannelEnd(ends, counts), route_(std::move(route)), tag_(tag), shape_(sizeof(MessageShape)) {}
+MpiChannel::MpiChannel(MpiRoute route, const Ends& ends, int tag, std::shared_ptr<CommunicationTotals> totals)
+    : ChannelEnd(ends, std::move(totals)), route_(std::move(route)), tag_(tag), shape_(sizeof(MessageShape)) {}
 
 MpiChannel::~MpiChannel() {
   if (transfers_.requests.empty()) return;
@@ -81,9 +81,6 @@ void MpiChannel::check(const std::byte* array, size_t bytes) const {
   route_.memory->publish(array, static_cast<int64_t>(bytes));
 }
 
-void MpiChannel::wait() {
-  if (route_.region) route_.link->wait(transfers_, *route_.region);
-  else route_.link->wait(transfers_);
-}
+void MpiChannel::wait() { route_.link->wait(transfers_, route_.region.get()); }
 
 }  // namespace shardscope

@@ -23,7 +23,7 @@ struct MpiRoute {
 // Between ranks of different hosts, under a tag of its own: a message is its shape, then its arrays.
 class MpiChannel final : public ChannelEnd {
  public:
-  MpiChannel(MpiRoute route, const Ends& ends, int tag, const CommunicationCounts& counts);
+  MpiChannel(MpiRoute route, const Ends& ends, int tag, std::shared_ptr<CommunicationTotals> totals);
   ~MpiChannel() override;
   MpiChannel(const MpiChannel&) = delete;
   MpiChannel& operator=(const MpiChannel&) = delete;

@@ -8,6 +8,7 @@
 #include "engine/comm/collective_communicator.h"
 #include "engine/comm/mpi_channel.h"
 #include "engine/comm/mpi_link.h"
+#include "engine/comm/mpi_operation.h"
 #include "engine/comm/split_group.h"
 
 namespace shardscope {
@@ -29,20 +30,12 @@ class MpiCommunicator final : public CollectiveCommunicator {
   MpiCommunicator(std::shared_ptr<MpiLink> link, std::vector<int> world_ranks, int member, int tag)
       : link_(std::move(link)), world_ranks_(std::move(world_ranks)), member_(member), tag_(tag) {}
 
-  ~MpiCommunicator() override {
-    if (transfers_.requests.empty()) return;
-    std::vector<std::vector<std::byte>> memory;
-    memory.push_back(std::move(send_));
-    memory.push_back(std::move(received_));
-    link_->abandon(transfers_, std::move(memory));
-  }
-
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int rank() const override { return member_; }
   int size() const override { return static_cast<int>(world_ranks_.size()); }
-  void progress() override { link_->check_aborted(); }
+  void progress() override { link_->progress(); }
   void abort() noexcept override { link_->abort(); }
 
   std::unique_ptr<Communicator> split(int color, int key) override {
@@ -50,12 +43,12 @@ class MpiCommunicator final : public CollectiveCommunicator {
     const SplitChoice own{color, key, link_->next_tag()};
     exchange(&own, choices.data(), sizeof(own));
     const auto [members, tag] = split_group(choices, color);
-    link_->take_tags_below(tag + 1);
+    link_->take_tags_below(tag + max_open_tickets);
     std::vector<int> ranks;
     for (int i : members) ranks.push_back(world_ranks_[static_cast<size_t>(i)]);
     auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
     auto child = std::make_unique<MpiCommunicator>(link_, std::move(ranks), index, tag);
-    share_counts(*child);
+    share_totals(*child);
     return child;
   }
 
@@ -72,69 +65,107 @@ class MpiCommunicator final : public CollectiveCommunicator {
       if (member_ != from && member_ != to) continue;
       channels[i] = std::make_unique<MpiChannel>(MpiRoute{link_, {}, {}},
                                                  ChannelEnd::Ends{world(from), world(to), member_ == from},
-                                                 tag + static_cast<int>(i), counts_);
+                                                 tag + static_cast<int>(i), totals_);
     }
     return channels;
   }
 
   int world_rank() const override { return world_ranks_[static_cast<size_t>(member_)]; }
 
-  void begin(const CollectiveCall& call) override {
+  std::unique_ptr<Operation> make_operation() override { return std::make_unique<MpiOperation>(link_, nullptr); }
+
+  void begin(Operation& begun) override {
     link_->check_aborted();
+    auto& operation = static_cast<MpiOperation&>(begun);
+    operation.begin(begun.call.kind == InstructionKind::all_reduce ? reduced_and_gathered(operation)
+                                                                   : exchanged(operation));
+  }
+
+  void complete(Operation& begun) override { static_cast<MpiOperation&>(begun).finish(); }
+
+ private:
+  using Await = MpiStages::Await;
+
+  MpiStages exchanged(MpiOperation& operation) {
+    send_pieces(operation);
+    co_await Await::finish;
+    co_await Await::messages;
+    take_pieces(operation);
+  }
+
+  MpiStages reduced_and_gathered(MpiOperation& operation) {
+    pack(operation, 1);
+    const Segment own = chunk_of(operation.call, member_);
+    exchange_segments(
+        operation, [&](int peer) { return chunk_of(operation.call, peer); },
+        [&](int peer) {
+          return Segment{peer * own.bytes, own.bytes};
+        });
+    co_await Await::messages;
+    reduce_chunk(operation);
+    co_await Await::finish;
+    co_await Await::messages;
+    unpack(operation, 0, 0);
+  }
+
+  void send_pieces(MpiOperation& operation) {
+    const CollectiveCall& call = operation.call;
     switch (call.kind) {
       case InstructionKind::barrier:
-        resize(0, 0);
-        return exchange_segments([](int) { return Segment{0, 0}; }, [](int) { return Segment{0, 0}; }, true);
+        resize(operation, 0, 0);
+        return exchange_segments(
+            operation,
+            [](int) {
+              return Segment{0, 0};
+            },
+            [](int) {
+              return Segment{0, 0};
+            },
+            true);
       case InstructionKind::all_gather: {
-        int64_t bytes = pack(call, 1);
-        return exchange_segments([=](int) { return Segment{0, bytes}; }, blocks_of(bytes));
+        const int64_t bytes = pack(operation, 1);
+        return exchange_segments(
+            operation,
+            [=](int) {
+              return Segment{0, bytes};
+            },
+            blocks_of(bytes));
       }
       case InstructionKind::all_to_all:
       case InstructionKind::reduce_scatter: {
-        int64_t bytes = pack(call, size());
-        return exchange_segments(blocks_of(bytes), blocks_of(bytes));
+        const int64_t bytes = pack(operation, size());
+        return exchange_segments(operation, blocks_of(bytes), blocks_of(bytes));
       }
       case InstructionKind::collective_permute: {
-        int64_t bytes = pack(call, 1);
-        int to = call.destination_of[static_cast<size_t>(member_)];
+        const int64_t bytes = pack(operation, 1);
+        const int to = call.destination_of[static_cast<size_t>(member_)], from = sender_to_this(call);
         return exchange_segments(
+            operation,
             [=](int peer) {
               return Segment{0, peer == to ? bytes : 0};
             },
-            [=, from = sender_to_this(call)](int peer) {
+            [=](int peer) {
               return Segment{0, peer == from ? bytes : 0};
             });
       }
-      case InstructionKind::all_reduce: {
-        pack(call, 1);
-        Segment own = chunk_of(call, member_);
-        return exchange_segments([&](int peer) { return chunk_of(call, peer); },
-                                 [=](int peer) {
-                                   return Segment{peer * own.bytes, own.bytes};
-                                 });
-      }
       default: return;
     }
   }
 
-  void complete(const CollectiveCall& call) override {
-    link_->wait(transfers_);
-    switch (call.kind) {
+  void take_pieces(MpiOperation& operation) {
+    switch (operation.call.kind) {
       case InstructionKind::all_gather:
       case InstructionKind::all_to_all:
-        for (int sender = 0; sender < size(); ++sender) unpack(call, sender, sender * piece_bytes(call));
+        for (int sender = 0; sender < size(); ++sender) {
+          unpack(operation, sender, sender * piece_bytes(operation.call));
+        }
         return;
-      case InstructionKind::collective_permute: return unpack(call, 0, 0);
-      case InstructionKind::reduce_scatter: return reduce_pieces(call);
-      case InstructionKind::all_reduce:
-        reduce_chunk(call);
-        link_->wait(transfers_);
-        return unpack(call, 0, 0);
+      case InstructionKind::collective_permute: return unpack(operation, 0, 0);
+      case InstructionKind::reduce_scatter: return reduce_pieces(operation);
       default: return;
     }
   }
 
- private:
   static int64_t piece_bytes(const CollectiveCall& call) {
     int64_t bytes = 0;
     for (const CallPart& part : call.parts) bytes += part.piece_bytes();
@@ -152,15 +183,16 @@ class MpiCommunicator final : public CollectiveCommunicator {
     return static_cast<int>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
   }
 
-  // Fills send_ with the pieces for `receivers` members, one after the other, and makes room for as much from each
+  // Fills `sent` with the pieces for `receivers` members, one after the other, and makes room for as much from each
   // member. Returns the bytes of one receiver's pieces.
-  int64_t pack(const CollectiveCall& call, int receivers) {
-    int64_t bytes = piece_bytes(call);
-    resize(bytes * receivers, bytes * size());
-    std::byte* next = send_.data();
+  int64_t pack(MpiOperation& operation, int receivers) {
+    const CollectiveCall& call = operation.call;
+    const int64_t bytes = piece_bytes(call);
+    resize(operation, bytes * receivers, bytes * size());
+    std::byte* next = operation.sent.data();
     for (int receiver = 0; receiver < receivers; ++receiver) {
       for (const CallPart& part : call.parts) {
-        count_moved(
+        operation.count_moved(
             copy_runs(part, next, part.packed(), part.source + receiver * part.source_block, part.source_stride));
         next += part.piece_bytes();
       }
@@ -168,60 +200,68 @@ class MpiCommunicator final : public CollectiveCommunicator {
     return bytes;
   }
 
-  void resize(int64_t send_bytes, int64_t received_bytes) {
-    send_.resize(static_cast<size_t>(send_bytes));
-    received_.resize(static_cast<size_t>(received_bytes));
+  static void resize(MpiOperation& operation, int64_t sent_bytes, int64_t received_bytes) {
+    operation.sent.resize(static_cast<size_t>(sent_bytes));
+    operation.received.resize(static_cast<size_t>(received_bytes));
   }
 
-  // Sends the segment `outgoing(peer)` of send_ to each member and receives into `incoming(peer)` of received_; both
+  // Sends the segment `outgoing(peer)` of `sent` to each member and receives into `incoming(peer)` of `received`; both
   // sides know which are empty.
   template <class Outgoing, class Incoming>
-  void exchange_segments(const Outgoing& outgoing, const Incoming& incoming, bool send_empty = false) {
+  void exchange_segments(MpiOperation& operation, const Outgoing& outgoing, const Incoming& incoming,
+                         bool send_empty = false) {
+    MpiTransfers& transfers = operation.transfers;
+    const int tag = tag_ + static_cast<int>(operation.number % max_open_tickets);
     for (int step = 1; step < size(); ++step) {
       int peer = (member_ + size() - step) % size();
       Segment segment = incoming(peer);
       if (segment.bytes == 0 && !send_empty) continue;
-      link_->receive(transfers_, received_.data() + segment.first, segment.bytes, world(peer), tag_);
+      link_->receive(transfers, operation.received.data() + segment.first, segment.bytes, world(peer), tag);
     }
     for (int step = 1; step < size(); ++step) {
       int peer = (member_ + step) % size();
       Segment segment = outgoing(peer);
       if (segment.bytes == 0 && !send_empty) continue;
-      count_moved(link_->send(transfers_, send_.data() + segment.first, segment.bytes, world(peer), tag_));
+      operation.count_moved(
+          link_->send(transfers, operation.sent.data() + segment.first, segment.bytes, world(peer), tag));
     }
     Segment from = outgoing(member_), to = incoming(member_);
-    count_moved(copy_bytes(received_.data() + to.first, send_.data() + from.first, to.bytes));
+    operation.count_moved(
+        copy_bytes(operation.received.data() + to.first, operation.sent.data() + from.first, to.bytes));
   }
 
-  void unpack(const CollectiveCall& call, int sender, int64_t first) {
-    for (const CallPart& part : call.parts) {
-      count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                            received_.data() + first, part.packed()));
+  void unpack(MpiOperation& operation, int sender, int64_t first) {
+    for (const CallPart& part : operation.call.parts) {
+      operation.count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                                      operation.received.data() + first, part.packed()));
       first += part.piece_bytes();
     }
   }
 
-  void reduce_pieces(const CollectiveCall& call) {
+  void reduce_pieces(MpiOperation& operation) {
+    const CollectiveCall& call = operation.call;
     int64_t bytes = piece_bytes(call), first = 0;
     std::vector<const std::byte*> sources(world_ranks_.size());
     for (const CallPart& part : call.parts) {
       for (int sender = 0; sender < size(); ++sender) {
-        sources[static_cast<size_t>(sender)] = received_.data() + sender * bytes + first;
+        sources[static_cast<size_t>(sender)] = operation.received.data() + sender * bytes + first;
       }
-      count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride,
-                                      sources, part.packed()));
+      operation.count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination,
+                                                part.destination_stride, sources, part.packed()));
       first += part.piece_bytes();
     }
   }
 
-  // Reduces this rank's chunk to its place in send_, and starts to gather all chunks to their places in received_.
-  void reduce_chunk(const CollectiveCall& call) {
-    Segment own = chunk_of(call, member_);
+  // Reduces this rank's chunk to its place in `sent`, and starts to gather all chunks to their places in `received`.
+  void reduce_chunk(MpiOperation& operation) {
+    const CollectiveCall& call = operation.call;
+    const Segment own = chunk_of(call, member_);
     std::vector<const std::byte*> sources;
-    for (int sender = 0; sender < size(); ++sender) sources.push_back(received_.data() + sender * own.bytes);
-    count_moved(ordered_reduce(call.reduction, call.dtype, send_.data() + own.first, sources,
-                               own.bytes / byte_size(call.dtype)));
-    exchange_segments([=](int) { return own; }, [&](int peer) { return chunk_of(call, peer); });
+    for (int sender = 0; sender < size(); ++sender) sources.push_back(operation.received.data() + sender * own.bytes);
+    operation.count_moved(ordered_reduce(call.reduction, call.dtype, operation.sent.data() + own.first, sources,
+                                         own.bytes / byte_size(call.dtype)));
+    exchange_segments(
+        operation, [=](int) { return own; }, [&](int peer) { return chunk_of(call, peer); });
   }
 
   int world(int peer) const { return world_ranks_[static_cast<size_t>(peer)]; }
@@ -230,8 +270,6 @@ class MpiCommunicator final : public CollectiveCommunicator {
   std::vector<int> world_ranks_;
   int member_;
   int tag_;
-  MpiTransfers transfers_;
-  std::vector<std::byte> send_, received_;
 };
 
 }  // namespace
@@ -241,7 +279,7 @@ std::unique_ptr<Communicator> make_mpi_communicator(int64_t max_message_bytes) {
   std::vector<int> world_ranks(static_cast<size_t>(link->size()));
   std::iota(world_ranks.begin(), world_ranks.end(), 0);
   int tag = link->next_tag();
-  link->take_tags_below(tag + 1);
+  link->take_tags_below(tag + Communicator::max_open_tickets);
   return std::make_unique<MpiCommunicator>(link, std::move(world_ranks), link->rank(), tag);
 }
 

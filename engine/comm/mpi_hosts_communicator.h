@@ -8,6 +8,7 @@
 #include "engine/comm/collective_communicator.h"
 #include "engine/comm/host_layout.h"
 #include "engine/comm/mpi_link.h"
+#include "engine/comm/mpi_operation.h"
 #include "engine/comm/peer_table.h"
 
 namespace shardscope {
@@ -18,10 +19,12 @@ struct HostsWorld {
   std::shared_ptr<ControlRegion> region;  // of the ranks of this host
   std::shared_ptr<const PeerMemory> memory;
   std::vector<int> host_of_rank;  // by rank of the run
-  std::span<std::byte> staging;   // readable by the ranks of this host; staging_bytes() of it
+  // Readable by the ranks of this host, staging_bytes() of it: the destinations of a small call while it is finished.
+  std::span<std::byte> staging;
+  std::vector<uint64_t> staging_of_rank;  // as each rank of this host has published it
 
-  // Room for a small call's sources, and for its destinations in a group of `ranks` ranks.
-  static int64_t staging_bytes(int ranks) { return (1 + ranks) * (MemberBlock::payload_bytes + 16); }
+  // Of a group of `ranks` ranks.
+  static int64_t staging_bytes(int ranks) { return ranks * MemberSlot::payload_bytes; }
 };
 
 // Ranks of several hosts: those of one host read each other's arrays in place, and messages cross between hosts alone.
@@ -38,6 +41,11 @@ struct HostsWorld {
 // Calls of up to about 8 KiB of sources may have their arrays anywhere; of others, what peers read must lie in the
 // arena: sources, and destinations of all-reduces and all-gathers.
 //
+// All messages leave in start and progress: pieces of a gather or an exchange are packed and sent by start; sums are
+// taken and sent by progress once the members of this host have started, and an all-reduce's chunks once those have
+// come. What follows is done in finish. Calls of more than 512 parts (and 8 KiB) go in rounds of that many, of which
+// the first alone is sent before finish.
+//
 // What they move (Communicator::moved_bytes), with p members, h of them on this host, H hosts, and n bytes of sources
 // of each, of more than 8 KiB:
 //
@@ -52,7 +60,6 @@ class HostsCommunicator final : public CollectiveCommunicator {
   // region for those of this host. Groups that share a rank have different tags.
   HostsCommunicator(std::shared_ptr<const HostsWorld> world, uint64_t group, std::vector<int> world_ranks, int member,
                     int tag);
-  ~HostsCommunicator() override;
   HostsCommunicator(const HostsCommunicator&) = delete;
   HostsCommunicator& operator=(const HostsCommunicator&) = delete;
 
@@ -60,29 +67,18 @@ class HostsCommunicator final : public CollectiveCommunicator {
   int size() const override { return static_cast<int>(world_ranks_.size()); }
   // Of members of one host a communicator that shares memory alone.
   std::unique_ptr<Communicator> split(int color, int key) override;
-  void progress() override { world_->link->check_aborted(); }
+  void progress() override { world_->link->progress(); }
   void abort() noexcept override;
 
  protected:
   int world_rank() const override { return rank_of(member_); }
-  void begin(const CollectiveCall& call) override;
-  void complete(const CollectiveCall& call) override;
+  std::unique_ptr<Operation> make_operation() override;
+  void begin(Operation& begun) override;
+  void complete(Operation& begun) override;
   std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) override;
 
  private:
-  // `bytes` at `first` of the buffer of outgoing or incoming messages.
-  struct Message {
-    int member = 0;
-    int64_t first = 0;
-    int64_t bytes = 0;
-  };
-  // Parts [first, last) of a call.
-  struct Round {
-    const CollectiveCall& call;
-    size_t first, last;
-
-    int64_t piece_bytes() const;
-  };
+  class Round;
 
   int rank_of(int member) const { return world_ranks_[static_cast<size_t>(member)]; }
   bool is_here(int member) const { return layout_.host(member) == host_; }
@@ -90,28 +86,33 @@ class HostsCommunicator final : public CollectiveCommunicator {
   // Does this member receive on this host what `member`, of another one, sends to it?
   bool receives_for(int member) const { return layout_.courier(host_, member) == member_; }
 
-  void meet() { *counts_.waited_ns += table_.meet(); }
-  void post(std::span<const Message> incoming, std::span<const Message> outgoing);
-  void await_messages() { world_->link->wait(transfers_, *world_->region); }
-  void barrier_between_hosts();
+  // The first round, or the one that follows.
+  MpiStages stages(Round& round);
+  MpiStages barrier(Round& round);
+  MpiStages all_gather(Round& round);
+  MpiStages exchange_pieces(Round& round);  // all-to-all and permute
+  MpiStages reduce_scatter(Round& round);
+  MpiStages all_reduce(Round& round);
 
-  bool is_small(const CollectiveCall& call) const;
-  void stage(const CollectiveCall& call);
-  void unstage(const CollectiveCall& call) const;
-  void publish(const Round& round);
-  void find_sources(size_t entry);
+  void stage(Round& round);
+  void unstage(Round& round);
+  void arrive(Round& round);
+  void publish(Round& round);
+  const std::byte* source(const Round& round, int member, size_t part) const;
+  const std::byte* destination(const Round& round, int member, size_t part) const;
 
-  void all_gather(const Round& round);
-  void all_to_all(const Round& round);
-  void permute(const Round& round);
-  void reduce(const Round& round);
-  void gather_chunks(const Round& round);
-
-  void pack(const Round& round, int receiver, std::byte* to) const;
-  void unpack(const Round& round, int sender, const std::byte* from) const;
+  void post(Round& round);
+  void pack(Round& round, int receiver, std::byte* to);
+  void unpack(Round& round, int sender, const std::byte* from);
+  void take_piece(Round& round, int sender);
+  void take_gathered(Round& round, int sender);
   int64_t slice_elements(const Round& round, int owner) const;
-  void sum_here(const Round& round, int owner, std::byte* to);
-  void combine(const Round& round, int64_t elements);
+  void sum_here(Round& round, int owner, std::byte* to);
+  void send_sums(Round& round);
+  void combine(Round& round, std::byte* packed);
+  void send_chunks(Round& round);
+  void place_chunks(Round& round, int owner, const std::byte* from);
+  void take_chunks(Round& round, int owner, int holder);
 
   std::shared_ptr<const HostsWorld> world_;
   std::vector<int> world_ranks_;
@@ -119,13 +120,8 @@ class HostsCommunicator final : public CollectiveCommunicator {
   int tag_;
   HostLayout layout_;
   int host_;
-  PeerTable table_;  // of the members of this host, in order
-  MpiTransfers transfers_;
-  std::vector<std::byte> sent_, received_;
-  std::vector<Message> incoming_, outgoing_;
-  CollectiveCall staged_;
-  size_t parity_ = 0;
-  std::vector<const std::byte*> sources_;
+  PeerTable table_;                        // of the members of this host, in order
+  std::vector<const std::byte*> sources_;  // of a sum under way
 };
 
 }  // namespace shardscope

@@ -71,6 +71,8 @@ void MpiLink::receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, i
 }
 
 bool MpiLink::test(MpiTransfers& transfers) {
+  if (transfers.requests.empty()) return true;
+  std::lock_guard lock(mutex_);
   auto count = static_cast<int>(transfers.requests.size());
   statuses_.resize(transfers.requests.size());
   int done = 0;
@@ -92,18 +94,16 @@ bool MpiLink::test(MpiTransfers& transfers) {
                             " bytes where " + std::to_string(transfers.receive_bytes[i]) + " were expected",
                         on_rank(rank_), "every member of a group makes the same calls in the same order"});
   }
-  transfers = {};
+  transfers.requests.clear();
+  transfers.peers.clear();
+  transfers.receive_bytes.clear();
   return true;
 }
 
-void MpiLink::wait(MpiTransfers& transfers) {
+void MpiLink::await(MpiTransfers& transfers) {
   std::chrono::microseconds sleep = first_sleep;
-  for (int tests = 0;; ++tests) {
-    {
-      std::lock_guard lock(mutex_);
-      if (test(transfers)) return;
-      look_for_abort();
-    }
+  for (int tests = 0; !test(transfers); ++tests) {
+    progress();
     if (tests < quick_tests) {
       std::this_thread::yield();
     } else {
@@ -113,11 +113,11 @@ void MpiLink::wait(MpiTransfers& transfers) {
   }
 }
 
-void MpiLink::wait(MpiTransfers& transfers, ControlRegion& region) {
+void MpiLink::wait(MpiTransfers& transfers, ControlRegion* region) {
   try {
-    wait(transfers);
+    await(transfers);
   } catch (const Failure&) {
-    region.abort(ControlRegion::Cause::called, aborted_by_ < 0 ? rank_ : aborted_by_.load());
+    if (region) region->abort(ControlRegion::Cause::called, aborted_by_ < 0 ? rank_ : aborted_by_.load());
     throw;
   }
 }
@@ -152,12 +152,13 @@ void MpiLink::abort() noexcept {
   }
 }
 
-void MpiLink::check_aborted() {
-  std::lock_guard lock(mutex_);
-  look_for_abort();
+void MpiLink::progress() {
+  check_aborted();
+  for (MpiPending* pending : pending_) pending->advance();
 }
 
-void MpiLink::look_for_abort() {
+void MpiLink::check_aborted() {
+  std::lock_guard lock(mutex_);
   if (aborted_by_ < 0) {
     int found = 0;
     MPI_Status status;

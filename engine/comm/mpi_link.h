@@ -19,6 +19,14 @@ struct MpiTransfers {
   std::vector<int> receive_bytes;  // -1: a send
 };
 
+// What goes on in stages while its rank does other work.
+class MpiPending {
+ public:
+  virtual ~MpiPending() = default;
+  // Does what can be done without waiting.
+  virtual void advance() = 0;
+};
+
 // Messages between the ranks of a run: what a communicator and all that are split off it have in common. Every group
 // has its own tag. A wait tests and sleeps, and looks for a message that aborts the run; MPI itself never blocks.
 class MpiLink {
@@ -37,10 +45,11 @@ class MpiLink {
   [[nodiscard]] int64_t send(MpiTransfers& transfers, const std::byte* data, int64_t bytes, int to, int tag,
                              bool synchronous = false);
   void receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, int from, int tag);
-  // Returns when all are done, and forgets them. Throws Failure comm_aborted or comm_mpi.
-  void wait(MpiTransfers& transfers);
-  // The same; where it fails, the waiting ranks of `region` are told.
-  void wait(MpiTransfers& transfers, ControlRegion& region);
+  // Are all done? They are forgotten then. Throws Failure comm_mpi, and comm_argument for a message of another length.
+  bool test(MpiTransfers& transfers);
+  // Returns when all are done; makes progress meanwhile. Throws comm_aborted, too. Where it fails, the waiting ranks of
+  // `region`, if there is one, are told.
+  void wait(MpiTransfers& transfers, ControlRegion* region);
   // Drops transfers that will not complete; their memory is kept to the end of the process, as MPI may touch it.
   void abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte>> memory,
                std::shared_ptr<const void> arena = {}) noexcept;
@@ -52,9 +61,13 @@ class MpiLink {
   // way meanwhile, as it does in each of its calls, and in none but these.
   void check_aborted();
 
+  // check_aborted(), and takes on what is pending; what was added must be removed before it is gone. Of one thread.
+  void progress();
+  void add(MpiPending& pending) { pending_.push_back(&pending); }
+  void remove(MpiPending& pending) noexcept { std::erase(pending_, &pending); }
+
  private:
-  bool test(MpiTransfers& transfers);
-  void look_for_abort();
+  void await(MpiTransfers& transfers);
 
   MPI_Comm communicator_ = MPI_COMM_NULL;  // given back by MPI_Finalize
   int rank_ = 0;
@@ -65,6 +78,7 @@ class MpiLink {
   std::mutex mutex_;  // around calls of MPI, and for what follows
   std::atomic<int> aborted_by_ = -1;
   std::vector<MPI_Status> statuses_;
+  std::vector<MpiPending*> pending_;  // in the order of start
 };
 
 }  // namespace shardscope

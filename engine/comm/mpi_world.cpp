@@ -48,6 +48,14 @@ std::vector<int> hosts_of_ranks(Communicator& mpi) {
   return hosts;
 }
 
+// By rank, where it has published that its staging room is.
+std::vector<uint64_t> staging_of_ranks(Communicator& mpi, uint64_t own) {
+  std::vector<uint64_t> all(static_cast<size_t>(mpi.size()));
+  const CollectivePart part{&own, all.data(), {2}, DType::i32, -1, 0};
+  mpi.all_gather({&part, 1});
+  return all;
+}
+
 RankWorld make_hosts_world(Communicator& mpi, std::vector<int> host_of_rank, int64_t arena_bytes) {
   const int rank = mpi.rank();
   std::vector<int> here;
@@ -63,11 +71,12 @@ RankWorld make_hosts_world(Communicator& mpi, std::vector<int> host_of_rank, int
   world->memory = shared.memory;
   world->host_of_rank = std::move(host_of_rank);
   world->staging = shared.arena.subspan(static_cast<size_t>(first));
-  shared.region->while_waiting([link = world->link] { link->check_aborted(); });
+  world->staging_of_rank = staging_of_ranks(mpi, shared.memory->publish(world->staging.data(), staging_bytes));
+  shared.region->while_waiting([link = world->link] { link->progress(); });
   std::vector<int> all(static_cast<size_t>(mpi.size()));
   std::iota(all.begin(), all.end(), 0);
   const int tag = world->link->next_tag();
-  world->link->take_tags_below(tag + 1);
+  world->link->take_tags_below(tag + Communicator::max_open_tickets);
   auto communicator = std::make_unique<HostsCommunicator>(std::move(world), shared.group, std::move(all), rank, tag);
   return {shared.memory, shared.arena.first(static_cast<size_t>(arena_bytes)), std::move(communicator)};
 }

@@ -16,8 +16,8 @@ bool is_small(const MessageShape& shape) { return shape.bytes <= ChannelBlock::p
 }  // namespace
 
 PeerChannel::PeerChannel(std::shared_ptr<ControlRegion> region, std::shared_ptr<const PeerMemory> memory,
-                         ChannelBlock& block, const Ends& ends, const CommunicationCounts& counts)
-    : ChannelEnd(ends, counts), region_(std::move(region)), memory_(std::move(memory)), block_(block) {}
+                         ChannelBlock& block, const Ends& ends, std::shared_ptr<CommunicationTotals> totals)
+    : ChannelEnd(ends, std::move(totals)), region_(std::move(region)), memory_(std::move(memory)), block_(block) {}
 
 PeerChannel::~PeerChannel() {
   (ends().sends ? block_.sender_left : block_.receiver_left).store(1, std::memory_order_release);

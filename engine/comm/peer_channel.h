@@ -15,7 +15,7 @@ class PeerChannel final : public ChannelEnd {
  public:
   // `block` is made by the region.
   PeerChannel(std::shared_ptr<ControlRegion> region, std::shared_ptr<const PeerMemory> memory, ChannelBlock& block,
-              const Ends& ends, const CommunicationCounts& counts);
+              const Ends& ends, std::shared_ptr<CommunicationTotals> totals);
   ~PeerChannel() override;  // says that this end has left
   PeerChannel(const PeerChannel&) = delete;
   PeerChannel& operator=(const PeerChannel&) = delete;

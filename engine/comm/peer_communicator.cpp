@@ -11,13 +11,10 @@ namespace shardscope {
 
 namespace {
 
-// Where a part begins in the payload: each is aligned, so that floats are.
-int64_t payload_step(const CallPart& part) { return (part.source_bytes + 15) / 16 * 16; }
-
 // An all-reduce publishes where its sums are, too.
 size_t entries_per_part(InstructionKind kind) { return kind == InstructionKind::all_reduce ? 2 : 1; }
 
-size_t parts_per_round(InstructionKind kind) { return MemberBlock::max_entries / entries_per_part(kind); }
+size_t parts_per_round(InstructionKind kind) { return MemberSlot::max_entries / entries_per_part(kind); }
 
 }  // namespace
 
@@ -53,7 +50,7 @@ std::unique_ptr<Communicator> PeerCommunicator::split(int color, int key) {
   for (int i : members) ranks.push_back(table_.world_rank(i));
   auto index = static_cast<int>(std::ranges::find(members, member_) - members.begin());
   auto child = std::make_unique<PeerCommunicator>(table_.region(), table_.memory(), group, std::move(ranks), index);
-  share_counts(*child);
+  share_totals(*child);
   table_.region()->check_aborted(world_rank());
   return child;
 }
@@ -70,7 +67,7 @@ std::vector<std::unique_ptr<Channel>> PeerCommunicator::make_channels(std::span<
     if (member_ != from && member_ != to) continue;
     const ChannelEnd::Ends ranks{table_.world_rank(from), table_.world_rank(to), member_ == from};
     channels[i] = std::make_unique<PeerChannel>(table_.region(), table_.memory(), table_.region()->channel(made[0], i),
-                                                ranks, counts_);
+                                                ranks, totals_);
   }
   table_.region()->check_aborted(world_rank());
   return channels;
@@ -80,122 +77,121 @@ void PeerCommunicator::progress() {
   if (const std::function<void()>& work = table_.region()->work_while_waiting()) work();
 }
 
-bool PeerCommunicator::is_small(const CollectiveCall& call) const {
-  int64_t bytes = 0;
-  for (const CallPart& part : call.parts) bytes += payload_step(part);
-  return bytes <= MemberBlock::payload_bytes;
-}
-
-void PeerCommunicator::begin(const CollectiveCall& call) {
+void PeerCommunicator::begin(Operation& operation) {
+  const CollectiveCall& call = operation.call;
   table_.region()->check_aborted(world_rank());
-  if (is_small(call)) {
-    copy_to_payload(call);
+  if (PeerTable::is_small(call)) {
+    copy_to_payload(operation);
   } else {
     for (const CallPart& part : call.parts) {
       table_.check(part.source, part.source_bytes);
       if (call.kind == InstructionKind::all_reduce) table_.check(part.destination, part.destination_bytes);
     }
-    publish(call, 0);
+    publish(operation, 0);
   }
-  table_.sign(call, parity_);
-  table_.arrive();
+  table_.sign(slot(operation), call);
+  table_.arrive(slot(operation));
 }
 
-void PeerCommunicator::complete(const CollectiveCall& call) {
-  *counts_.waited_ns += table_.await();
-  table_.check_signatures(call, parity_);
-  if (is_small(call)) {
-    take_small(call);
-  } else {
-    size_t step = parts_per_round(call.kind);
-    for (size_t first = 0; first < call.parts.size(); first += step) {
-      if (first > 0) {
-        publish(call, first);
-        meet();
-      }
-      take(call, first, std::min(call.parts.size(), first + step));
-      meet();
+void PeerCommunicator::complete(Operation& operation) {
+  const CollectiveCall& call = operation.call;
+  operation.record.waited_ns += table_.await(slot(operation));
+  table_.check_signatures(slot(operation), call);
+  if (PeerTable::is_small(call)) return take_small(operation);
+  const size_t step = parts_per_round(call.kind);
+  for (size_t first = 0; first < call.parts.size(); first += step) {
+    if (first > 0) {
+      publish(operation, first);
+      meet(operation);
     }
-  }
-  parity_ ^= 1;
-}
-
-void PeerCommunicator::copy_to_payload(const CollectiveCall& call) {
-  std::byte* payload = table_.block().payload[parity_].data();
-  for (const CallPart& part : call.parts) {
-    count_moved(copy_bytes(payload, part.source, part.source_bytes));
-    payload += payload_step(part);
+    take(operation, first, std::min(call.parts.size(), first + step));
+    meet(operation);
   }
 }
 
-void PeerCommunicator::publish(const CollectiveCall& call, size_t first) {
-  size_t last = std::min(call.parts.size(), first + parts_per_round(call.kind));
+void PeerCommunicator::copy_to_payload(Operation& operation) {
+  std::byte* payload = table_.payload(slot(operation));
+  for (const CallPart& part : operation.call.parts) {
+    operation.count_moved(copy_bytes(payload, part.source, part.source_bytes));
+    payload += PeerTable::payload_step(part);
+  }
+}
+
+void PeerCommunicator::publish(const Operation& operation, size_t first) {
+  const CollectiveCall& call = operation.call;
+  const size_t last = std::min(call.parts.size(), first + parts_per_round(call.kind));
   size_t entry = 0;
   for (size_t i = first; i < last; ++i) {
     const CallPart& part = call.parts[i];
-    table_.publish(entry++, part.source, part.source_bytes);
-    if (call.kind == InstructionKind::all_reduce) table_.publish(entry++, part.destination, part.destination_bytes);
-  }
-}
-
-void PeerCommunicator::meet() { *counts_.waited_ns += table_.meet(); }
-
-void PeerCommunicator::take_small(const CollectiveCall& call) {
-  int64_t offset = 0;
-  for (const CallPart& part : call.parts) {
-    for (int i = 0; i < size(); ++i) {
-      sources_[static_cast<size_t>(i)] = table_.block(i).payload[parity_].data() + offset;
+    table_.publish(slot(operation), entry++, part.source, part.source_bytes);
+    if (call.kind == InstructionKind::all_reduce) {
+      table_.publish(slot(operation), entry++, part.destination, part.destination_bytes);
     }
-    take_pieces(call, part);
-    offset += payload_step(part);
   }
 }
 
-void PeerCommunicator::take(const CollectiveCall& call, size_t first, size_t last) {
-  size_t per_part = entries_per_part(call.kind);
+void PeerCommunicator::meet(Operation& operation) { operation.record.waited_ns += table_.meet(slot(operation)); }
+
+void PeerCommunicator::take_small(Operation& operation) {
+  int64_t offset = 0;
+  for (const CallPart& part : operation.call.parts) {
+    for (int i = 0; i < size(); ++i) {
+      sources_[static_cast<size_t>(i)] = table_.payload(i, slot(operation)) + offset;
+    }
+    take_pieces(operation, part);
+    offset += PeerTable::payload_step(part);
+  }
+}
+
+void PeerCommunicator::take(Operation& operation, size_t first, size_t last) {
+  const CollectiveCall& call = operation.call;
+  const size_t per_part = entries_per_part(call.kind);
   auto find_sources = [&](size_t i) {
     for (int member = 0; member < size(); ++member) {
-      sources_[static_cast<size_t>(member)] = table_.find(member, (i - first) * per_part);
+      sources_[static_cast<size_t>(member)] = table_.find(member, slot(operation), (i - first) * per_part);
     }
   };
   if (call.kind != InstructionKind::all_reduce) {
     for (size_t i = first; i < last; ++i) {
       find_sources(i);
-      take_pieces(call, call.parts[i]);
+      take_pieces(operation, call.parts[i]);
     }
     return;
   }
   for (size_t i = first; i < last; ++i) {
     find_sources(i);
-    reduce_chunk(call, i);
+    reduce_chunk(operation, i);
   }
-  meet();
-  for (size_t i = first; i < last; ++i) take_chunks(call, i, (i - first) * per_part + 1);
+  meet(operation);
+  for (size_t i = first; i < last; ++i) take_chunks(operation, i, (i - first) * per_part + 1);
 }
 
 // sources_ are the members' whole sources.
-void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& part) {
+void PeerCommunicator::take_pieces(Operation& operation, const CallPart& part) {
+  const CollectiveCall& call = operation.call;
   switch (call.kind) {
     case InstructionKind::all_reduce:
     case InstructionKind::reduce_scatter: {
       for (const std::byte*& source : sources_) source += member_ * part.source_block;
-      count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination, part.destination_stride,
-                                      sources_, part.source_stride));
+      operation.count_moved(ordered_reduce_runs(call.reduction, call.dtype, part, part.destination,
+                                                part.destination_stride, sources_, part.source_stride));
       return;
     }
     case InstructionKind::all_gather:
     case InstructionKind::all_to_all: {
       for (int step = 0; step < size(); ++step) {
         int sender = (member_ + step) % size();  // not all from the same one at the same time
-        count_moved(copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
-                              sources_[static_cast<size_t>(sender)] + member_ * part.source_block, part.source_stride));
+        operation.count_moved(
+            copy_runs(part, part.destination + sender * part.destination_block, part.destination_stride,
+                      sources_[static_cast<size_t>(sender)] + member_ * part.source_block, part.source_stride));
       }
       return;
     }
     case InstructionKind::collective_permute: {
       size_t sender =
           static_cast<size_t>(std::ranges::find(call.destination_of, member_) - call.destination_of.begin());
-      count_moved(copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride));
+      operation.count_moved(
+          copy_runs(part, part.destination, part.destination_stride, sources_[sender], part.source_stride));
       return;
     }
     default: return;
@@ -203,17 +199,20 @@ void PeerCommunicator::take_pieces(const CollectiveCall& call, const CallPart& p
 }
 
 // Chunks go round the members from part to part, so that many short parts are shared out evenly.
-void PeerCommunicator::reduce_chunk(const CollectiveCall& call, size_t index) {
+void PeerCommunicator::reduce_chunk(Operation& operation, size_t index) {
+  const CollectiveCall& call = operation.call;
   const CallPart& part = call.parts[index];
   const int shift = static_cast<int>(index % static_cast<size_t>(size()));
   const int64_t element = byte_size(call.dtype);
   auto [first, last] = chunk(part.source_bytes / element, (member_ + shift) % size(), size());
   if (first == last) return;
   for (const std::byte*& source : sources_) source += first * element;
-  count_moved(ordered_reduce(call.reduction, call.dtype, part.destination + first * element, sources_, last - first));
+  operation.count_moved(
+      ordered_reduce(call.reduction, call.dtype, part.destination + first * element, sources_, last - first));
 }
 
-void PeerCommunicator::take_chunks(const CollectiveCall& call, size_t index, size_t entry) {
+void PeerCommunicator::take_chunks(Operation& operation, size_t index, size_t entry) {
+  const CollectiveCall& call = operation.call;
   const CallPart& part = call.parts[index];
   const int shift = static_cast<int>(index % static_cast<size_t>(size()));
   const int64_t element = byte_size(call.dtype);
@@ -221,8 +220,9 @@ void PeerCommunicator::take_chunks(const CollectiveCall& call, size_t index, siz
     int owner = (member_ + step) % size();
     auto [first, last] = chunk(part.source_bytes / element, (owner + shift) % size(), size());
     if (first == last) continue;
-    count_moved(copy_bytes(part.destination + first * element, table_.find(owner, entry) + first * element,
-                           (last - first) * element));
+    operation.count_moved(copy_bytes(part.destination + first * element,
+                                     table_.find(owner, slot(operation), entry) + first * element,
+                                     (last - first) * element));
   }
 }
 

@@ -17,7 +17,8 @@ namespace shardscope {
 //   other            publish . meet . take . meet
 //   all-reduce       publish . meet . sum own chunk . meet . take the other chunks . meet
 //
-// Small: up to about 8 KiB of sources. Their arrays may lie anywhere; all others must be readable by peers.
+// Small: up to about 8 KiB of sources. Their arrays may lie anywhere; all others must be readable by peers. start
+// copies or publishes and says that this member has come; what follows is done in finish.
 class PeerCommunicator final : public CollectiveCommunicator {
  public:
   // The ranks of a run that form a group, in order; `member` is the caller's index. `group` is made by the region.
@@ -32,24 +33,23 @@ class PeerCommunicator final : public CollectiveCommunicator {
 
  protected:
   int world_rank() const override { return table_.world_rank(); }
-  void begin(const CollectiveCall& call) override;
-  void complete(const CollectiveCall& call) override;
+  void begin(Operation& operation) override;
+  void complete(Operation& operation) override;
   std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds> ends) override;
 
  private:
-  bool is_small(const CollectiveCall& call) const;
-  void copy_to_payload(const CollectiveCall& call);
-  void publish(const CollectiveCall& call, size_t first);
-  void meet();
-  void take_small(const CollectiveCall& call);
-  void take(const CollectiveCall& call, size_t first, size_t last);
-  void take_pieces(const CollectiveCall& call, const CallPart& part);
-  void reduce_chunk(const CollectiveCall& call, size_t index);
-  void take_chunks(const CollectiveCall& call, size_t index, size_t entry);
+  static size_t slot(const Operation& operation) { return PeerTable::slot(operation.number); }
+  void copy_to_payload(Operation& operation);
+  void publish(const Operation& operation, size_t first);
+  void meet(Operation& operation);
+  void take_small(Operation& operation);
+  void take(Operation& operation, size_t first, size_t last);
+  void take_pieces(Operation& operation, const CallPart& part);
+  void reduce_chunk(Operation& operation, size_t index);
+  void take_chunks(Operation& operation, size_t index, size_t entry);
 
   PeerTable table_;
   int member_;
-  size_t parity_ = 0;                      // of the call under way
   std::vector<const std::byte*> sources_;  // of each member, for the part under way
 };
 

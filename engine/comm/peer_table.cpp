@@ -16,34 +16,40 @@ PeerTable::PeerTable(std::shared_ptr<ControlRegion> region, std::shared_ptr<cons
       group_(region_->group(group)),
       rendezvous_(*region_, group_, world_ranks_, member) {}
 
-PeerTable::~PeerTable() { block().left.store(1, std::memory_order_release); }
+PeerTable::~PeerTable() { group_.member(member_).left.store(1, std::memory_order_release); }
 
-int64_t PeerTable::await() {
+int64_t PeerTable::await(size_t slot) {
   const auto start = std::chrono::steady_clock::now();
-  rendezvous_.await();
+  rendezvous_.await(slot);
   return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
 }
 
-int64_t PeerTable::meet() {
-  arrive();
-  return await();
+int64_t PeerTable::meet(size_t slot) {
+  arrive(slot);
+  return await(slot);
 }
 
-void PeerTable::publish(size_t entry, const std::byte* array, int64_t bytes) {
-  block().entries[entry] = memory_->publish(array, bytes);
+bool PeerTable::is_small(const CollectiveCall& call) {
+  int64_t bytes = 0;
+  for (const CallPart& part : call.parts) bytes += payload_step(part);
+  return bytes <= MemberSlot::payload_bytes;
 }
 
-const std::byte* PeerTable::find(int member, size_t entry) const {
-  return memory_->find(world_rank(member), block(member).entries[entry]);
+void PeerTable::publish(size_t slot, size_t entry, const std::byte* array, int64_t bytes) {
+  group_.slot(member_, slot).entries[entry] = memory_->publish(array, bytes);
 }
 
-void PeerTable::sign(const CollectiveCall& call, size_t parity) {
-  block().call[parity] = {call.signature, call.parts.size(), static_cast<uint32_t>(call.kind)};
+const std::byte* PeerTable::find(int member, size_t slot, size_t entry) const {
+  return memory_->find(world_rank(member), group_.slot(member, slot).entries[entry]);
 }
 
-void PeerTable::check_signatures(const CollectiveCall& call, size_t parity) const {
+void PeerTable::sign(size_t slot, const CollectiveCall& call) {
+  group_.slot(member_, slot).call = {call.signature, call.parts.size(), static_cast<uint32_t>(call.kind)};
+}
+
+void PeerTable::check_signatures(size_t slot, const CollectiveCall& call) const {
   for (int other = 0; other < size(); ++other) {
-    const MemberBlock::Call& theirs = block(other).call[parity];
+    const MemberSlot::Call& theirs = group_.slot(other, slot).call;
     if (theirs.signature == call.signature) continue;
     throw Failure(Error{"comm_argument",
                         "this rank called " + std::string(name(call.kind)) + " (" + std::to_string(call.parts.size()) +

@@ -21,8 +21,8 @@ class PeerMemory {
   virtual const std::byte* find(int rank, uint64_t published) const = 0;
 };
 
-// Where the members of a group that share memory show each other their arrays, and meet. What a member published before
-// it arrived, all find after they awaited.
+// Where the members of a group that share memory show each other their arrays, and meet, in the slot of a call (see
+// GroupBlock). What a member published before it arrived, all find after they awaited.
 class PeerTable {
  public:
   // The ranks of a run that form the group, in order; `member` is the caller's index. `group` is made by the region.
@@ -37,22 +37,29 @@ class PeerTable {
   int world_rank() const { return world_rank(member_); }
   const std::shared_ptr<ControlRegion>& region() const { return region_; }
   const std::shared_ptr<const PeerMemory>& memory() const { return memory_; }
-  MemberBlock& block(int member) const { return group_.member(member); }
-  MemberBlock& block() const { return block(member_); }
+  // The slot of the group's n-th call.
+  static size_t slot(uint64_t number) { return number % GroupBlock::slot_count; }
 
-  void arrive() { rendezvous_.arrive(); }
-  int64_t await();  // nanoseconds that this member slept
-  int64_t meet();
+  void arrive(size_t slot) { rendezvous_.arrive(slot); }
+  bool has_met(size_t slot) { return rendezvous_.has_met(slot); }
+  int64_t await(size_t slot);  // nanoseconds that this member slept
+  int64_t meet(size_t slot);
 
-  // Each throws Failure comm_argument; check is for arrays that will be published.
+  // A small call's sources are in the payload, each part's behind what the parts before take of it.
+  static int64_t payload_step(const CallPart& part) { return (part.source_bytes + 15) / 16 * 16; }
+  static bool is_small(const CollectiveCall& call);
+  std::byte* payload(int member, size_t slot) const { return group_.slot(member, slot).payload.data(); }
+  std::byte* payload(size_t slot) const { return payload(member_, slot); }
+
+  // Of other calls. Each throws Failure comm_argument; check is for arrays that will be published.
   void check(const std::byte* array, int64_t bytes) const { memory_->publish(array, bytes); }
-  void publish(size_t entry, const std::byte* array, int64_t bytes);
-  const std::byte* find(int member, size_t entry) const;
+  void publish(size_t slot, size_t entry, const std::byte* array, int64_t bytes);
+  const std::byte* find(int member, size_t slot, size_t entry) const;
 
-  // Says which call this member makes, in turns of two; and throws Failure comm_argument, naming both calls, where
-  // another member makes a different one.
-  void sign(const CollectiveCall& call, size_t parity);
-  void check_signatures(const CollectiveCall& call, size_t parity) const;
+  // Says which call this member makes; and throws Failure comm_argument, naming both calls, where another member makes
+  // a different one.
+  void sign(size_t slot, const CollectiveCall& call);
+  void check_signatures(size_t slot, const CollectiveCall& call) const;
 
  private:
   std::shared_ptr<ControlRegion> region_;

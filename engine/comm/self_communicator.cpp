@@ -15,10 +15,11 @@ class SelfCommunicator final : public CollectiveCommunicator {
   int size() const override { return 1; }
 
   std::unique_ptr<Communicator> split(int, int) override {
+    check_none_open("a split");
     check_aborted();
     auto child = std::make_unique<SelfCommunicator>();
     child->aborted_ = aborted_;
-    share_counts(*child);
+    share_totals(*child);
     return child;
   }
 
@@ -27,13 +28,14 @@ class SelfCommunicator final : public CollectiveCommunicator {
  protected:
   std::vector<std::unique_ptr<Channel>> make_channels(std::span<const ChannelEnds>) override { return {}; }
 
-  void begin(const CollectiveCall&) override { check_aborted(); }
+  void begin(Operation&) override { check_aborted(); }
 
-  void complete(const CollectiveCall& call) override {
+  void complete(Operation& operation) override {
     check_aborted();
-    for (const CallPart& part : call.parts) {
+    for (const CallPart& part : operation.call.parts) {
       if (part.source == part.destination) continue;
-      count_moved(copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride));
+      operation.count_moved(
+          copy_runs(part, part.destination, part.destination_stride, part.source, part.source_stride));
     }
   }
 

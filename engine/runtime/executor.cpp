@@ -48,13 +48,17 @@ void require_pairs(const Body& body) {
 class Executor::BoundInstruction {
  public:
   virtual ~BoundInstruction() = default;
-  virtual void run(const StepContext& context) = 0;
+  // What it cost to communicate; nothing, of what is local.
+  virtual CommunicationRecord run(const StepContext& context) = 0;
 };
 
 class Executor::BoundCompute : public BoundInstruction {
  public:
   explicit BoundCompute(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
-  void run(const StepContext& context) override { kernel_->run(context); }
+  CommunicationRecord run(const StepContext& context) override {
+    kernel_->run(context);
+    return {};
+  }
 
  private:
   std::unique_ptr<Kernel> kernel_;
@@ -69,13 +73,14 @@ class Executor::BoundSlice : public BoundInstruction {
                        static_cast<std::byte*>(destination.data), byte_size(source.dtype)});
   }
 
-  void run(const StepContext&) override {
+  CommunicationRecord run(const StepContext&) override {
     for (const Copy& copy : copies_) {
       const size_t bytes = static_cast<size_t>(copy.runs.run_length() * copy.element_bytes);
       copy.runs.for_each([&](int64_t from, int64_t to) {
         std::memmove(copy.destination + to * copy.element_bytes, copy.source + from * copy.element_bytes, bytes);
       });
     }
+    return {};
   }
 
  private:
@@ -94,7 +99,7 @@ class Executor::BoundCollective : public BoundInstruction {
                   std::vector<int> destination_of)
       : group_(group), kind_(kind), parts_(std::move(parts)), destination_of_(std::move(destination_of)) {}
 
-  void run(const StepContext&) override {
+  CommunicationRecord run(const StepContext&) override {
     switch (kind_) {
       case InstructionKind::all_gather: return group_.all_gather(parts_);
       case InstructionKind::all_reduce: return group_.all_reduce(parts_);
@@ -135,13 +140,13 @@ class Executor::BoundSend : public BoundInstruction {
     for (const auto& copy : copies_) messages_.emplace_back(copy.begin(), copy.end());
   }
 
-  void run(const StepContext&) override {
+  CommunicationRecord run(const StepContext&) override {
     const size_t turn = link_.next();
-    link_.channel(turn).finish_send();
+    CommunicationRecord record = link_.channel(turn).finish_send();
     for (size_t i = 0; i < values_.size(); ++i) {
       std::memcpy(copies_[turn][i].data(), values_[i].data(), values_[i].size());
     }
-    link_.channel(turn).start_send(messages_[turn]);
+    return record += link_.channel(turn).start_send(messages_[turn]);
   }
 
  private:
@@ -154,7 +159,7 @@ class Executor::BoundSend : public BoundInstruction {
 class Executor::BoundReceive : public BoundInstruction {
  public:
   BoundReceive(Link& link, std::vector<std::span<std::byte>> values) : link_(link), values_(std::move(values)) {}
-  void run(const StepContext&) override { link_.channel(link_.next()).receive(values_); }
+  CommunicationRecord run(const StepContext&) override { return link_.channel(link_.next()).receive(values_); }
 
  private:
   Link& link_;
@@ -194,18 +199,15 @@ void Executor::run(Purpose purpose, const StepContext& context, const RunHooks& 
     const std::vector<BoundTask>& variants = tasks_[run.task];
     for (const std::unique_ptr<BoundInstruction>& instruction :
          variants[static_cast<size_t>(run.microbatch) % variants.size()]) {
-      if (!links_.empty()) world_.progress();
-      const double sent = world_.wire_bytes();
-      const int64_t waited = world_.waited_ns();
+      world_.progress();
       if (observer) observer->begin(position);
+      CommunicationRecord cost;
       try {
-        instruction->run(here);
+        cost = instruction->run(here);
       } catch (...) {
         rethrow_at(words_of(plan_, *sequence, position));
       }
-      if (observer) {
-        observer->end(position, world_.waited_ns() - waited, std::llround(world_.wire_bytes() - sent));
-      }
+      if (observer) observer->end(position, cost.waited_ns, std::llround(cost.wire_bytes));
       ++position;
     }
   }

@@ -12,7 +12,7 @@ class ExecutionObserver {
   // The rank came to the step.
   virtual void begin(int position) = 0;
   // It is done. Of the time since begin(), `waited_ns` were spent waiting for peers. `bytes` are those that this rank
-  // sent, as its communicator counted them. Both are 0 for local steps.
+  // sent, by the ring convention (both of its CommunicationRecord). Both are 0 for local steps.
   virtual void end(int position, int64_t waited_ns, int64_t bytes) = 0;
 };
 

@@ -162,7 +162,7 @@ class ChannelTest : public QObject {
 
   void more_channels_than_there_is_room_for_are_refused_on_every_rank() {
     auto outcomes = run_ranks(2, 1 << 12, [](Communicator& all, std::span<std::byte> arena) {
-      const Error error = error_of([&] { all.open_channels(Ends(2000, {0, 1})); });
+      const Error error = error_of([&] { all.open_channels(Ends(20'000, {0, 1})); });
       require(error.code == "comm_argument" && error.message == "too many channels were opened", error.message);
       auto channels = all.open_channels(Ends{{0, 1}});
       if (all.rank() == 0) send(*channels[0], arena, {1});

@@ -11,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/comm/communicator.h"
@@ -23,6 +24,11 @@ namespace shardscope::checks {
 
 inline void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
+}
+
+template <class What>
+void require(bool holds, const What& what) requires std::is_invocable_v<What> {
+  if (!holds) throw std::runtime_error(what());
 }
 
 // Hands out pieces of an arena.
@@ -259,50 +265,89 @@ inline Communicator::Ticket start(Communicator& communicator, const Case& test,
   throw std::runtime_error("no such kind");
 }
 
-// One case: results, untouched sources, untouched surroundings, counted and moved bytes.
-inline void check_case(Communicator& communicator, std::span<std::byte> arena, const Case& test) {
-  constexpr int64_t guard = 64;
-  int rank = communicator.rank(), size = communicator.size();
-  std::string name = "case " + std::to_string(test.seed) + " of kind " + std::to_string(static_cast<int>(test.kind)) +
-                     " with " + std::to_string(size) + " ranks, rank " + std::to_string(rank) + ", part ";
-  Pieces pieces(arena);
-  std::vector<CollectivePart> parts = test.parts;
-  std::vector<std::byte*> sources, destinations;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    int64_t count = element_count(parts[i].shape), element_bytes = byte_size(parts[i].dtype);
-    int64_t to_bytes = element_count(destination_shape(test, i, size)) * element_bytes;
-    bool in_place = test.kind == Kind::all_reduce && test.in_place[i];
-    sources.push_back(pieces.take(count * element_bytes + guard));
-    destinations.push_back(in_place ? sources.back() : pieces.take(to_bytes + guard));
-    std::memset(destinations.back(), 0xA5, static_cast<size_t>(to_bytes + guard));
-    for (int64_t k = 0; k < count; ++k) store(sources.back(), parts[i].dtype, k, element(test, i, rank, k));
-    parts[i].source = sources.back();
-    parts[i].destination = destinations.back();
+// A case whose arrays lie in pieces of an arena. Started once, finished once; then its results are checked, that
+// sources and surroundings are untouched, and what the record says of bytes.
+class RunningCase {
+ public:
+  RunningCase(Communicator& communicator, Pieces pieces, Case test)
+      : communicator_(communicator),
+        rank_(communicator.rank()),
+        size_(communicator.size()),
+        test_(std::move(test)),
+        parts_(test_.parts),
+        name_("case " + std::to_string(test_.seed) + " of kind " + std::to_string(static_cast<int>(test_.kind)) +
+              " with " + std::to_string(size_) + " ranks, rank " + std::to_string(rank_) + ", part ") {
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      int64_t count = element_count(parts_[i].shape), element_bytes = byte_size(parts_[i].dtype);
+      int64_t to_bytes = element_count(destination_shape(test_, i, size_)) * element_bytes;
+      bool in_place = test_.kind == Kind::all_reduce && test_.in_place[i];
+      sources_.push_back(pieces.take(count * element_bytes + guard));
+      destinations_.push_back(in_place ? sources_.back() : pieces.take(to_bytes + guard));
+      std::memset(destinations_.back(), 0xA5, static_cast<size_t>(to_bytes + guard));
+      for (int64_t k = 0; k < count; ++k) store(sources_.back(), parts_[i].dtype, k, element(test_, i, rank_, k));
+      parts_[i].source = sources_.back();
+      parts_[i].destination = destinations_.back();
+    }
   }
-  const double before = communicator.wire_bytes();
-  const int64_t moved_before = communicator.moved_bytes();
-  communicator.finish(start(communicator, test, parts));
-  const double counted = communicator.wire_bytes() - before;
-  require(std::abs(counted - wire_bytes(test, size)) <= 1e-6 * (1 + counted), name + "all: wire bytes");
-  const int64_t moved = communicator.moved_bytes() - moved_before, must_move = moved_bytes(test, rank, size);
-  require(moved == must_move,
-          name + "all: moved " + std::to_string(moved) + " bytes, not " + std::to_string(must_move));
-  for (size_t i = 0; i < parts.size(); ++i) {
-    int64_t count = element_count(destination_shape(test, i, size));
+
+  // Of the arena that it takes.
+  static int64_t bytes(const Case& test, int size) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < test.parts.size(); ++i) {
+      const int64_t elements = element_count(test.parts[i].shape) + element_count(destination_shape(test, i, size));
+      bytes += elements * byte_size(test.parts[i].dtype) + 4 * guard;
+    }
+    return bytes;
+  }
+
+  void start() { ticket_ = checks::start(communicator_, test_, parts_); }
+
+  CommunicationRecord finish() {
+    const CommunicationRecord record = communicator_.finish(ticket_);
+    const double sent = wire_bytes(test_, size_);
+    require(std::abs(record.wire_bytes - sent) <= 1e-6 * (1 + sent), name_ + "all: wire bytes");
+    const int64_t must_move = moved_bytes(test_, rank_, size_);
+    require(record.moved_bytes == must_move,
+            name_ + "all: moved " + std::to_string(record.moved_bytes) + " bytes, not " + std::to_string(must_move));
+    require(record.waited_ns >= 0 && record.transfer_ns > 0, name_ + "all: times");
+    for (size_t i = 0; i < parts_.size(); ++i) check_part(i);
+    return record;
+  }
+
+ private:
+  static constexpr int64_t guard = 64;
+
+  void check_part(size_t i) const {
+    const DType dtype = parts_[i].dtype;
+    int64_t count = element_count(destination_shape(test_, i, size_));
     for (int64_t k = 0; k < count; ++k) {
-      require(load(destinations[i], parts[i].dtype, k) == expected(test, i, rank, size, k),
-              name + std::to_string(i) + ": element " + std::to_string(k));
+      require(load(destinations_[i], dtype, k) == expected(test_, i, rank_, size_, k),
+              [&] { return name_ + std::to_string(i) + ": element " + std::to_string(k); });
     }
     for (int64_t k = 0; k < guard; ++k) {
-      require(destinations[i][count * byte_size(parts[i].dtype) + k] == std::byte{0xA5},
-              name + std::to_string(i) + ": written behind the destination");
+      require(destinations_[i][count * byte_size(dtype) + k] == std::byte{0xA5},
+              [&] { return name_ + std::to_string(i) + ": written behind the destination"; });
     }
-    if (sources[i] == destinations[i]) continue;
-    for (int64_t k = 0; k < element_count(parts[i].shape); ++k) {
-      require(load(sources[i], parts[i].dtype, k) == element(test, i, rank, k),
-              name + std::to_string(i) + ": the source was changed");
+    if (sources_[i] == destinations_[i]) return;
+    for (int64_t k = 0; k < element_count(parts_[i].shape); ++k) {
+      require(load(sources_[i], dtype, k) == element(test_, i, rank_, k),
+              [&] { return name_ + std::to_string(i) + ": the source was changed"; });
     }
   }
+
+  Communicator& communicator_;
+  int rank_, size_;
+  Case test_;
+  std::vector<CollectivePart> parts_;
+  std::string name_;
+  std::vector<std::byte*> sources_, destinations_;
+  Communicator::Ticket ticket_ = 0;
+};
+
+inline void check_case(Communicator& communicator, std::span<std::byte> arena, const Case& test) {
+  RunningCase running(communicator, Pieces(arena), test);
+  running.start();
+  running.finish();
 }
 
 inline Case by(Case test, const Transport& transport) {

@@ -7,6 +7,7 @@
 #include "engine/comm/rank_world.h"
 #include "tests/comm/collective_checks.h"
 #include "tests/comm/forked_ranks.h"
+#include "tests/comm/ticket_checks.h"
 #include "tests/test_program.h"
 
 namespace rank_world_test {
@@ -45,6 +46,7 @@ class RankWorldTest : public QObject {
       RankWorld world = make_shared_memory_world(bootstrap, static_cast<int64_t>(arena_bytes));
       require_no_names();
       check_all(*world.communicator, world.arena, 40);
+      check_tickets(*world.communicator, world.arena, 2, 60);
     });
     QCOMPARE(QString::fromStdString(first_failure(outcomes)), QString());
   }
@@ -151,6 +153,37 @@ class RankWorldTest : public QObject {
       for (size_t rank : {0u, 1u, 3u}) {
         QCOMPARE(outcomes[rank].code, std::string("comm_aborted"));
         QVERIFY2(outcomes[rank].text.find("rank 2 (process ") != std::string::npos, outcomes[rank].text.c_str());
+      }
+    }
+  }
+
+  void a_killed_rank_is_named_by_all_that_have_tickets_open() {
+    auto outcomes = run_forked_ranks(4, [&](Communicator& bootstrap) {
+      RankWorld world = make_shared_memory_world(bootstrap, 1 << 22);
+      std::unique_ptr<Communicator> half = world.communicator->split(bootstrap.rank() / 2, 0);
+      const std::span<std::byte> all_of_it = world.arena, first = all_of_it.first(1 << 21);
+      auto of_half = started_cases(*half, all_of_it.subspan(1 << 21), 1, 5);
+      if (bootstrap.rank() == 2) raise(SIGKILL);
+      auto of_all = started_cases(*world.communicator, first, 2, 5);
+      if (bootstrap.rank() != 3) finish_all(of_half);
+      finish_all(of_all);
+    });
+    QCOMPARE(outcomes[2].signal, SIGKILL);
+    for (size_t rank : {0u, 1u, 3u}) {
+      QCOMPARE(outcomes[rank].code, std::string("comm_aborted"));
+      QVERIFY2(outcomes[rank].text.find("rank 2 (process ") != std::string::npos, outcomes[rank].text.c_str());
+    }
+  }
+
+  void an_abort_of_one_process_ends_the_open_tickets_of_all() {
+    for (int round : {0, 5, 15}) {
+      auto outcomes = run_forked_ranks(4, [&](Communicator& bootstrap) {
+        RankWorld world = make_shared_memory_world(bootstrap, 1 << 22);
+        abort_with_open_tickets(*world.communicator, world.arena, round, 1);
+      });
+      for (const ForkedOutcome& outcome : outcomes) {
+        QCOMPARE(outcome.code, std::string("comm_aborted"));
+        QVERIFY2(outcome.text.find("rank 1 ended the run") != std::string::npos, outcome.text.c_str());
       }
     }
   }

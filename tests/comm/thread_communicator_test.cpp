@@ -5,6 +5,7 @@
 #include "tests/base/errors_of.h"
 #include "tests/comm/collective_checks.h"
 #include "tests/comm/thread_ranks.h"
+#include "tests/comm/ticket_checks.h"
 #include "tests/test_program.h"
 
 namespace thread_communicator_test {
@@ -38,10 +39,23 @@ class ThreadCommunicatorTest : public QObject {
     QCOMPARE(QString::fromStdString(failure), QString());
   }
 
+  void interleaved_tickets_equal_the_plain_reference_data() {
+    QTest::addColumn<int>("ranks");
+    for (int ranks : {1, 2, 3, 4, 6, 8}) QTest::addRow("%d ranks", ranks) << ranks;
+  }
+
+  void interleaved_tickets_equal_the_plain_reference() {
+    QFETCH(int, ranks);
+    std::string failure = first_failure(run_ranks(
+        ranks, arena_bytes, [](Communicator& all, std::span<std::byte> arena) { check_tickets(all, arena, 2, 60); }));
+    QCOMPARE(QString::fromStdString(failure), QString());
+  }
+
   void a_group_of_one_only_copies() {
     std::unique_ptr<Communicator> self = make_self_communicator();
     std::vector<std::byte> arena(arena_bytes);
     check_all(*self, arena, 60, Transport::alone());
+    check_tickets(*self, arena, 2, 60, Transport::alone());
     std::unique_ptr<Communicator> child = self->split(3, 1);
     check_all(*child, arena, 20, Transport::alone());
     QVERIFY(self->wire_bytes() == child->wire_bytes() && self->moved_bytes() == child->moved_bytes());
@@ -90,6 +104,37 @@ class ThreadCommunicatorTest : public QObject {
         QCOMPARE(outcome.code, std::string("comm_aborted"));
         QVERIFY2(outcome.text.find("rank 3 ended the run") != std::string::npos, outcome.text.c_str());
       }
+    }
+  }
+
+  void an_abort_ends_all_open_tickets_of_every_group() {
+    for (int round = 0; round < 20; ++round) {
+      auto outcomes = run_ranks(
+          8, 1 << 22,
+          [&](Communicator& all, std::span<std::byte> arena) { abort_with_open_tickets(all, arena, round, 3); }, false);
+      for (const Outcome& outcome : outcomes) {
+        QCOMPARE(outcome.code, std::string("comm_aborted"));
+        QVERIFY2(outcome.text.find("rank 3 ended the run") != std::string::npos, outcome.text.c_str());
+      }
+    }
+  }
+
+  void a_rank_that_leaves_its_tickets_open_is_named() {
+    for (int open = 1; open <= Communicator::max_open_tickets; open += 5) {
+      auto outcomes = run_ranks(
+          4, 1 << 22,
+          [&](Communicator& all, std::span<std::byte> arena) {
+            std::deque<RunningCase> running = started_cases(all, arena, 0, open);
+            if (all.rank() == 1) return;
+            finish_all(running);
+            all.barrier();
+          },
+          false);
+      for (size_t rank : {0u, 2u, 3u}) {
+        QCOMPARE(outcomes[rank].code, std::string("comm_aborted"));
+        QVERIFY2(outcomes[rank].text.find("rank 1 has left") != std::string::npos, outcomes[rank].text.c_str());
+      }
+      QCOMPARE(outcomes[1].code, std::string());
     }
   }
 
@@ -151,11 +196,6 @@ class ThreadCommunicatorTest : public QObject {
         refused("too short a permutation", [&] { all.permute(Parts{floats(a, b, {3})}, std::vector{0, 1}); });
         refused("no open ticket", [&] { all.finish(1); });
       }
-      CollectivePart part = floats(a, b, {3});
-      Communicator::Ticket ticket = all.start_all_reduce({&part, 1});
-      require(code_of([&] { all.start_all_reduce({&part, 1}); }) == "comm_argument", "two open tickets");
-      require(code_of([&] { all.finish(ticket + 1); }) == "comm_argument", "another ticket");
-      all.finish(ticket);
       check_random_cases(all, arena, 4, 2);
     });
     QCOMPARE(QString::fromStdString(first_failure(outcomes)), QString());

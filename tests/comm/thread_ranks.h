@@ -26,12 +26,13 @@ inline std::vector<Outcome> run_ranks(int ranks, size_t arena_bytes,
                                       bool abort_on_failure = true) {
   std::vector<std::unique_ptr<Communicator>> communicators = make_thread_communicators(ranks);
   std::vector<Outcome> outcomes(static_cast<size_t>(ranks));
+  std::vector<std::vector<std::byte>> arenas(outcomes.size());  // peers may read them until all have ended
   std::vector<std::thread> threads;
   for (size_t rank = 0; rank < outcomes.size(); ++rank) {
     threads.emplace_back([&, rank] {
-      std::vector<std::byte> arena(arena_bytes);
+      arenas[rank].resize(arena_bytes);
       try {
-        body(*communicators[rank], arena);
+        body(*communicators[rank], arenas[rank]);
       } catch (const Failure& failure) {
         outcomes[rank] = {failure.errors().front().code, failure.what()};
       } catch (const std::exception& error) {

@@ -13,6 +13,7 @@
 #include "engine/comm/peer_communicator.h"
 #include "tests/base/errors_of.h"
 #include "tests/comm/channel_checks.h"
+#include "tests/comm/ticket_checks.h"
 
 // Started by a person or by ctest, this runs itself under mpirun; started by mpirun, it is a rank.
 
@@ -27,6 +28,8 @@ void check_messages() {
   const std::unique_ptr<Communicator> cut = make_mpi_communicator(1000), whole = make_mpi_communicator();
   check_all(*cut, arena, 24, Transport::messages());
   check_all(*whole, arena, 24, Transport::messages());
+  check_tickets(*cut, arena, 1, 40, Transport::messages());
+  check_tickets(*whole, arena, 1, 40, Transport::messages());
   check_channels(*cut, arena, 1, 1, 5, Transport::messages());
   check_channels(*whole, arena, 2, 1, 6, Transport::messages());
 }
@@ -40,6 +43,7 @@ void check_world() {
   require(mpi->size() == 1 || shared > 1, "ranks of one host share memory");
   const Transport transport = mpi->size() == 1 ? Transport::alone() : Transport();
   check_all(*world.communicator, world.arena, 24, transport);
+  check_tickets(*world.communicator, world.arena, 1, 40, transport);
   check_channels(*world.communicator, world.arena, 3, 1, 6, transport);
 }
 
@@ -56,6 +60,7 @@ void check_hosts(int rank, std::string_view layout) {
   std::unique_ptr<Communicator> here = world.communicator->split(hosts[static_cast<size_t>(rank)], rank);
   require(dynamic_cast<PeerCommunicator*>(here.get()) != nullptr, "a group of one host shares memory alone");
   check_random_cases(*here, world.arena, 8, 8);
+  check_tickets(*world.communicator, world.arena, 2, 60, Transport::on(hosts));
   check_channels(*world.communicator, world.arena, 4 + hosts.size(), 2, 6, Transport::on(hosts));
 }
 
@@ -85,6 +90,51 @@ void check_abort_on_hosts(int rank) {
   } catch (const Failure& failure) {
     require(failure.errors().front().code == "comm_aborted", failure.what());
     require(std::string(failure.what()).find("rank 1 ended the run") != std::string::npos, failure.what());
+  }
+}
+
+// Rank 1 aborts while all ranks have collectives open in two groups, of messages alone and on hosts.
+void check_abort_of_tickets(int rank) {
+  ::setenv(host_variable, std::to_string(rank % 2).c_str(), 1);
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  for (int round : {0, 6, 15}) {
+    std::vector<std::byte> arena(1 << 20);
+    const std::unique_ptr<Communicator> messages = make_mpi_communicator();
+    RankWorld world = make_world(*mpi, 1 << 20);
+    mpi->barrier();
+    for (const bool on_hosts : {false, true}) {
+      const Error error = error_of([&] {
+        if (on_hosts) abort_with_open_tickets(*world.communicator, world.arena, round, 1, Transport::on({0, 1, 0, 1}));
+        abort_with_open_tickets(*messages, arena, round, 1, Transport::messages());
+      });
+      require(error.code == "comm_aborted" && error.message.find("rank 1 ended the run") != std::string::npos,
+              error.message);
+    }
+  }
+}
+
+// Rank 1 of two hosts leaves with collectives open: its neighbour learns of that, and tells the other host.
+void check_leaving_tickets(int rank) {
+  ::setenv(host_variable, std::to_string(rank / 2).c_str(), 1);
+  std::unique_ptr<Communicator> mpi = make_mpi_communicator();
+  for (int open : {1, 7, 16}) {
+    RankWorld world = make_world(*mpi, 1 << 22);
+    mpi->barrier();
+    const Error error = error_of([&] {
+      std::deque<RunningCase> running =
+          started_cases(*world.communicator, world.arena, 1, open, Transport::on({0, 0, 1, 1}));
+      if (rank == 1) return world.communicator.reset();
+      finish_all(running);
+      for (;;) world.communicator->barrier();
+    });
+    if (rank == 1) {
+      require(error.code.empty(), error.message);
+    } else {
+      world.communicator->abort();
+      require(error.code == "comm_aborted", error.message);
+    }
+    require(rank != 0 || error.message == "rank 1 has left the group in the middle of the run", error.message);
+    mpi->barrier();
   }
 }
 
@@ -152,6 +202,8 @@ int run_rank(int argc, char** argv) {
     if (what == "hosts") check_hosts(runtime.rank(), argv[2]);
     if (what == "abort on hosts") check_abort_on_hosts(runtime.rank());
     if (what == "abort of channels") check_abort_of_channels(runtime.rank());
+    if (what == "abort of tickets") check_abort_of_tickets(runtime.rank());
+    if (what == "leaving tickets") check_leaving_tickets(runtime.rank());
     if (what == "mismatch") check_mismatch(runtime.rank());
     if (what == "mismatch of channels") check_mismatch_of_channels(runtime.rank());
     if (what == "fail" && runtime.rank() == 1) throw Failure(Error{"test", "rank 1 cannot go on", {}, {}});
@@ -182,6 +234,8 @@ class CommunicatorTest : public QObject {
     QTest::newRow("abort, 4 ranks") << "abort" << 4;
     QTest::newRow("abort on hosts, 4 ranks") << "abort on hosts" << 4;
     QTest::newRow("abort of channels, 4 ranks") << "abort of channels" << 4;
+    QTest::newRow("abort of tickets, 4 ranks") << "abort of tickets" << 4;
+    QTest::newRow("leaving tickets, 4 ranks") << "leaving tickets" << 4;
     QTest::newRow("mismatch, 2 ranks") << "mismatch" << 2;
     QTest::newRow("mismatch of channels, 2 ranks") << "mismatch of channels" << 2;
   }

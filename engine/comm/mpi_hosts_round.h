@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/comm/mpi_hosts_communicator.h"
+#include "engine/comm/mpi_operation.h"
+
+namespace shardscope {
+
+// An operation of a group on several hosts, and its parts that are done at a time.
+class HostsCommunicator::Round final : public MpiOperation {
+ public:
+  // `bytes` at `first` of the buffer of outgoing or incoming messages.
+  struct Message {
+    int member = 0;
+    int64_t first = 0;
+    int64_t bytes = 0;
+  };
+
+  Round(const HostsWorld& world, PeerTable& table) : MpiOperation(world.link, world.region), table_(table) {}
+
+  size_t slot() const { return PeerTable::slot(number); }
+  // Do members read each other's destinations?
+  static bool gathers(InstructionKind kind) {
+    return kind == InstructionKind::all_gather || kind == InstructionKind::all_reduce;
+  }
+  // With arrays that peers can read.
+  const CollectiveCall& readable() const { return small ? staged : call; }
+  // Of an all-to-all or a permute.
+  bool sends(int from, int to) const {
+    return call.kind == InstructionKind::all_to_all || call.destination_of[static_cast<size_t>(from)] == to;
+  }
+  const CallPart& part(size_t index) const { return readable().parts[index]; }
+  int64_t piece_bytes() const {
+    int64_t bytes = 0;
+    for (size_t i = first; i < last; ++i) bytes += part(i).piece_bytes();
+    return bytes;
+  }
+  void check_signatures() const { table_.check_signatures(slot(), call); }
+
+  bool small = false;
+  CollectiveCall staged;       // of a small call
+  size_t first = 0, last = 0;  // parts
+  std::vector<Message> incoming, outgoing;
+
+ protected:
+  bool have_peers_come() override { return table_.has_met(slot()); }
+  void await_peers() override { record.waited_ns += table_.await(slot()); }
+
+ private:
+  PeerTable& table_;
+};
+
+}  // namespace shardscope
