@@ -49,6 +49,7 @@ int64_t MpiLink::send(MpiTransfers& transfers, const std::byte* data, int64_t by
         (synchronous ? MPI_Issend : MPI_Isend)(data + first, count, MPI_BYTE, to, tag, communicator_, &request);
     check_mpi(code, synchronous ? "MPI_Issend" : "MPI_Isend", rank_);
     transfers.requests.push_back(request);
+    ++under_way_;
     transfers.peers.push_back(to);
     transfers.receive_bytes.push_back(-1);
     first += count;
@@ -64,6 +65,7 @@ void MpiLink::receive(MpiTransfers& transfers, std::byte* data, int64_t bytes, i
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Irecv(data + first, count, MPI_BYTE, from, tag, communicator_, &request), "MPI_Irecv", rank_);
     transfers.requests.push_back(request);
+    ++under_way_;
     transfers.peers.push_back(from);
     transfers.receive_bytes.push_back(count);
     first += count;
@@ -94,6 +96,7 @@ bool MpiLink::test(MpiTransfers& transfers) {
                             " bytes where " + std::to_string(transfers.receive_bytes[i]) + " were expected",
                         on_rank(rank_), "every member of a group makes the same calls in the same order"});
   }
+  under_way_ -= transfers.requests.size();
   transfers.requests.clear();
   transfers.peers.clear();
   transfers.receive_bytes.clear();
@@ -127,6 +130,7 @@ void MpiLink::abandon(MpiTransfers& transfers, std::vector<std::vector<std::byte
   static std::vector<std::vector<std::byte>> abandoned;
   static std::vector<std::shared_ptr<const void>> abandoned_arenas;
   std::lock_guard lock(mutex_);
+  under_way_ -= transfers.requests.size();
   if (arena) abandoned_arenas.push_back(std::move(arena));
   for (std::vector<std::byte>& bytes : memory) abandoned.push_back(std::move(bytes));
   int finalized = 0;
@@ -153,7 +157,7 @@ void MpiLink::abort() noexcept {
 }
 
 void MpiLink::progress() {
-  check_aborted();
+  if (under_way_ > 0 || aborted_by_ >= 0) check_aborted();
   for (MpiPending* pending : pending_) pending->advance();
 }
 

@@ -61,7 +61,8 @@ class MpiLink {
   // way meanwhile, as it does in each of its calls, and in none but these.
   void check_aborted();
 
-  // check_aborted(), and takes on what is pending; what was added must be removed before it is gone. Of one thread.
+  // While messages are under way: check_aborted(), and takes on what is pending; what was added must be removed before
+  // it is gone. Of one thread.
   void progress();
   void add(MpiPending& pending) { pending_.push_back(&pending); }
   void remove(MpiPending& pending) noexcept { std::erase(pending_, &pending); }
@@ -78,6 +79,7 @@ class MpiLink {
   std::mutex mutex_;  // around calls of MPI, and for what follows
   std::atomic<int> aborted_by_ = -1;
   std::vector<MPI_Status> statuses_;
+  size_t under_way_ = 0;              // messages
   std::vector<MpiPending*> pending_;  // in the order of start
 };
 

@@ -72,7 +72,10 @@ RankWorld make_hosts_world(Communicator& mpi, std::vector<int> host_of_rank, int
   world->host_of_rank = std::move(host_of_rank);
   world->staging = shared.arena.subspan(static_cast<size_t>(first));
   world->staging_of_rank = staging_of_ranks(mpi, shared.memory->publish(world->staging.data(), staging_bytes));
-  shared.region->while_waiting([link = world->link] { link->progress(); });
+  shared.region->while_waiting([link = world->link] {
+    link->check_aborted();
+    link->progress();
+  });
   std::vector<int> all(static_cast<size_t>(mpi.size()));
   std::iota(all.begin(), all.end(), 0);
   const int tag = world->link->next_tag();
