@@ -9,7 +9,7 @@
 namespace shardscope {
 
 // Each of these returns the bytes that it has read: a sum of three arrays of n bytes reads 3 n. A transport adds them
-// to its moved bytes (see Communicator::moved_bytes).
+// to its moved bytes (see CommunicationRecord).
 
 // Contiguous bytes, none or more.
 [[nodiscard]] int64_t copy_bytes(std::byte* destination, const std::byte* source, int64_t bytes);

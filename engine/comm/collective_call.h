@@ -53,7 +53,7 @@ struct CollectiveCall {
   void assign(InstructionKind kind, std::span<const CollectivePart> arguments, std::span<const int> destination_of,
               int rank, int size);
 
-  // Bytes that one member sends, by the ring convention (see Communicator::wire_bytes).
+  // Bytes that one member sends, by the ring convention (see CommunicationRecord).
   double wire_bytes(int size) const;
 };
 

@@ -88,6 +88,7 @@ class Communicator {
   // Makes every member's waits and later calls throw. Callable from any thread and from a signal-free error path.
   virtual void abort() noexcept = 0;
 
+  // Start and finish in one, while no ticket of this communicator is open.
   CommunicationRecord all_gather(std::span<const CollectivePart> parts) { return finish(start_all_gather(parts)); }
   CommunicationRecord all_reduce(std::span<const CollectivePart> parts) { return finish(start_all_reduce(parts)); }
   CommunicationRecord reduce_scatter(std::span<const CollectivePart> parts) {

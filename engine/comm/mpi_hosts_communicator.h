@@ -46,8 +46,8 @@ struct HostsWorld {
 // come. What follows is done in finish. Calls of more than 512 parts (and 8 KiB) go in rounds of that many, of which
 // the first alone is sent before finish.
 //
-// What they move (Communicator::moved_bytes), with p members, h of them on this host, H hosts, and n bytes of sources
-// of each, of more than 8 KiB:
+// What they move (CommunicationRecord::moved_bytes), with p members, h of them on this host, H hosts, and n bytes of
+// sources of each, of more than 8 KiB:
 //
 //   all-gather      (H + p) n                  packed, sent to each other host, taken
 //   all-to-all      (3 (p - h) + h) n / p      of other hosts packed, sent and unpacked

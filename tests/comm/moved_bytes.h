@@ -6,8 +6,8 @@
 
 #include "engine/comm/channel.h"
 
-// What each transport's algorithm must move (Communicator::moved_bytes), written down from the algorithm's description
-// and not from its code: which bytes it copies, which it sums, which it hands to MPI.
+// What each transport's algorithm must move (CommunicationRecord::moved_bytes), written down from the algorithm's
+// description and not from its code: which bytes it copies, which it sums, which it hands to MPI.
 namespace shardscope::checks {
 
 enum class Kind { all_gather, all_reduce, reduce_scatter, all_to_all, permute };
