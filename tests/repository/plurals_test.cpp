@@ -32,6 +32,7 @@ class PluralsTest : public QObject {
         "{} ranks ({} ...)",                     // engine/session/rank_words.cpp: more than are listed
         "{} arrays differ",                      // engine/worker/import_parameters.cpp: more than are listed
         "a message of {} arrays",                // engine/comm/channel_end.cpp: above the limit
+        "started while {} collectives of",       // engine/comm/collective_communicator.cpp: as many as may be open
         "fmt::format(\"{} layers\"",             // models/layer_list.cpp: above the limit
         "There are %1 meshes, of which",         // gui/compare/sweep_tab.cpp: more than are planned
         "%1 lines\").arg(lines)",                // gui/document/spec_line.cpp: of one line its place is said
